@@ -589,7 +589,7 @@ def step(**changes):
         (meta(n_features_in=-40), "n_features_in must be positive"),
         (meta(n_features_in=10**30), "n_features_in must be positive"),
         (meta(first_index=7), "first_index must be 0 or 1"),
-        (meta(format=4), "metadata says format 4"),
+        (meta(format=5), "metadata says format 5"),
         (meta(feature_names=["a"]), "feature_names must be 5 distinct strings"),
         (meta(feature_names=["a"] * 5), "feature_names must be 5 distinct strings"),
         (meta(feature_names=[1, 2, 3, 4, 5]), "feature_names must be 5 distinct strings"),
@@ -777,9 +777,9 @@ def test_newer_format(path):
     data = path.read_bytes()
     body = data[: data.rindex(b"zeronorm model")]
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(body + b"zeronorm model 4 sha256 " + digest)
+    path.write_bytes(body + b"zeronorm model 5 sha256 " + digest)
     with pytest.raises(
-        ModelFileError, match=r"newer zeronorm \(format 4, this one reads 3\); upgrade"
+        ModelFileError, match=r"newer zeronorm \(format 5, this one reads 4\); upgrade"
     ):
         load(path)
 

@@ -67,7 +67,7 @@ def test_odd_fields_are_told_as_before(tmp_path, small_parts, odd):
         found = as_design(tmp_path / "x.zarr").gather(slice(None))
         np.testing.assert_array_equal(found, wanted)
         return
-    with pytest.raises(FileError, match="line 101, ") as wanted:
+    with pytest.raises(FileError, match="line 101: ") as wanted:
         read_table(path, "kind", drop=["days"])
     with pytest.raises(FileError) as found:
         convert(path, tmp_path / "x.zarr", target="kind", drop=["days"])

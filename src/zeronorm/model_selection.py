@@ -18,6 +18,7 @@ from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .checkpoints import recorded
 from .designs import Rows
+from .designs._filled import filled_over
 from .estimators._linear import gives_probabilities
 from .estimators._selecting import Selector
 from .estimators._sparse_linear import margins_of
@@ -168,8 +169,8 @@ def cross_validate(
         classes = [numbered(own, data.order) for own in classes]
         ordered = [(own, False) for own in classes]
     scores = np.empty((len(sizes), len(folds)))
-    for column, (_, test) in enumerate(folds):
-        held_out = Rows(data.design, test)
+    for column, (train, test) in enumerate(folds):
+        held_out = Rows(filled_over(data.design, train), test)
         for row, k in enumerate(sizes):
             z = model_scores(paths[column], k, held_out)
             moved = None if data.offset is None else data.offset[test]

@@ -35,13 +35,17 @@ def read(
     covariates: str | None = None,
     threads: int | None = None,
     layer: str | None = None,
+    missing: str | None = None,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
     samples, covariates : tables of the samples, and columns of these.
     """
+    if missing not in (None, "mean", "indicator"):
+        raise ValueError(f"--missing must be mean or indicator; got {missing!r}.")
     if is_genotypes(data):
-        for option, given in (("--id", id), ("--drop", drop), ("--layer", layer)):
+        given_options = ("--id", id), ("--drop", drop), ("--layer", layer), ("--missing", missing)
+        for option, given in given_options:
             if given:
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
         return read_genotypes(data, target, samples, columns or {}, covariates, like, threads)
@@ -53,6 +57,8 @@ def read(
         if id is not None or samples:
             option = f"--id {id!r}" if id is not None else f"--samples {samples[0]}"
             raise ValueError(f"golub has no names of samples; leave out {option}.")
+        if missing is not None:
+            raise ValueError("golub has no empty cells; leave out --missing.")
         if target is not None:
             raise ValueError(f"golub has its labels built in; leave out --target {target!r}.")
         for role, name in [*(columns or {}).items(), *(("drop", name) for name in drop)]:
@@ -67,6 +73,10 @@ def read(
         )
     others = {role: name for role, name in (columns or {}).items() if role in ROLES}
     if samples:
+        if missing is not None:
+            raise ValueError(
+                f"--missing fills cells of DATA by itself; join {samples[0]} to {data} in one file."
+            )
         options: dict[str, Any] = {"drop": drop, "layer": layer}
 
         def read_own(target: str | None, columns: Mapping[str, str]) -> Table:
@@ -86,6 +96,7 @@ def read(
             columns=others,
             drop=drop,
             layer=layer,
+            missing=missing,
         )
     except SampleNamesError as error:
         option = f"--id {shlex.quote(error.column)}"

@@ -237,6 +237,12 @@ def read_joined(
 
     from ..files import ROLES, quote
 
+    if like is not None and like.codings:
+        column = next(iter(like.codings.values())).column
+        raise ValueError(
+            f"{data}: the model codes the column {quote(column)} as in its training, which is not "
+            "done beside --samples; join the tables into one file."
+        )
     names = [name for path in tables for name in header_of(path)]
     roles = {role: name for role, name in columns.items() if name in names}
     beside = covariates.split(",") if covariates and like is None else []

@@ -44,6 +44,7 @@ class SelectOptions:
     id: str | None = None
     samples: list[str] | None = None
     drop: list[str] | None = None
+    missing: str | None = None
     layer: str | None = None
     task: str = option(
         "The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
@@ -208,6 +209,7 @@ class PathOptions:
     id: str | None = None
     samples: list[str] | None = None
     drop: list[str] | None = None
+    missing: str | None = None
     layer: str | None = None
     points: int = option(
         "Values of C, growing, in geometric progression.", metavar="N", default=100

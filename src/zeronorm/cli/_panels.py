@@ -13,8 +13,8 @@ PANELS = {
         "ties", "offset", "exposure",
     ),
     "The features": (
-        "layer", "groups", "group_file", "force", "covariates", "nonnegative", "nonpositive",
-        "shared",
+        "layer", "missing", "groups", "group_file", "force", "covariates", "nonnegative",
+        "nonpositive", "shared",
     ),
     "The problem": (
         "loss", "level", "C", "standardize", "intercept", "class_weight", "measure",

@@ -258,7 +258,8 @@ def _write(
         "columns": _named_columns(options, table),
     }
     if plan.models:
-        persistence.save(estimator, plan.models[k], n_features=size, **names)
+        file = plan.models[k]
+        persistence.save(estimator, file, n_features=size, **names, codings=table.codings)
         model["file"] = str(plan.models[k])
     if plan.certificates:
         persistence.save_certificate(
@@ -275,7 +276,8 @@ def _write(
 def _named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
     """Return the names of the columns that the options name, as the file has them."""
     value = columns_of(options).get("event_value")
-    return {**table.column_names, **({} if value is None else {"event_value": value})}
+    more = {"event_value": value, "missing": options.missing}
+    return {**table.column_names, **{what: text for what, text in more.items() if text}}
 
 
 def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:

@@ -28,6 +28,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "columns --target, --covariates and others name; may be repeated.",
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
+    "missing": typer.Option(
+        metavar="WAY",
+        help="Fill empty cells with the mean of the training rows, of the fold in a fold; or "
+        "indicator: and say where in a column.",
+    ),
     "layer": typer.Option(
         "--layer",
         "--dataset",

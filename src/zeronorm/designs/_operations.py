@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import EXACT_SCAN, Design, FloatArray, IndexArray, Stored, Wrapper
 from ..ordering import largest
 from ._dense import Dense
+from ._filled import filled_over
 from ._repeated import Repeated
 from ._wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
 
@@ -244,7 +245,8 @@ def unscaled(design: Design) -> tuple[Design, FloatArray]:
 def select_rows(design: Design, index: IndexArray, weight: FloatArray) -> tuple[Design, np.ndarray]:
     """Return some rows of a design, and the mask of the columns that are not constant there.
 
-    Columns that are scaled (and centred) are so again, by the rows themselves; no data are copied.
+    Columns that are scaled, centred or filled are so again, by the rows themselves; no data are
+    copied.
 
     weight : (n_rows,) of these rows; of each output, if there are several.
     """
@@ -253,7 +255,7 @@ def select_rows(design: Design, index: IndexArray, weight: FloatArray) -> tuple[
         return Repeated(rows, design.outputs), np.repeat(varies, design.outputs)
     base = design.base if isinstance(design, Scaled) else design
     center = isinstance(design, Scaled) and design.mean is not None
-    scaled = center_scale(Rows(base, index), weight, center=center)
+    scaled = center_scale(Rows(filled_over(base, index), index), weight, center=center)
     return scaled if isinstance(design, Scaled) else scaled.base, scaled.scale > 0
 
 

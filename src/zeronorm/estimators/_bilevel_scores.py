@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from .. import validate
 from .._typing import FloatArray, IndexArray
 from ..designs import Rows
+from ..designs._filled import filled_over
 from ..ordering import numbered
 from ..solvers.l1.held_out import CLASSIFIED, SCORES, added_deviance_of, multinomial_log_loss
 from ._sparse_linear import Model, Rowwise, margins_of
@@ -64,12 +65,13 @@ class Judge:
 
         fold : the rows of training, and those held out.
         """
-        _, test = fold
+        train, test = fold
+        design = filled_over(self.data.design, train)
         if classes is not None:
-            return self._score_of_classes(models, test, classes)
+            return self._score_of_classes(models, Rows(design, test), classes)
         if isinstance(self.estimator, SurvivalModel):
-            return self._score_of_times(models, fold)
-        z = margins_of(models, Rows(self.data.design, test))
+            return self._score_of_times(margins_of(models, design), fold)
+        z = margins_of(models, Rows(design, test))
         y, weight = self._by_output(test)
         if self.scoring == "squared_error":
             mean = self.loss.mean(z).T.ravel()
@@ -77,9 +79,9 @@ class Judge:
         return float(self.loss.deviance(z.T.ravel(), y, weight)) / float(weight.sum())
 
     def _score_of_classes(
-        self, models: Sequence[Model], test: IndexArray, classes: np.ndarray
+        self, models: Sequence[Model], held_out: Rows, classes: np.ndarray
     ) -> float:
-        margins = margins_of(models, Rows(self.data.design, test))
+        margins, test = margins_of(models, held_out), held_out.index
         z = self.estimator._class_scores(margins)
         judge = SCORES[self.scoring]
         if self.scoring == "log_loss" and len(models) < margins.shape[1]:  # one model of all
@@ -87,11 +89,9 @@ class Judge:
         codes = numbered(self.data.labels[test], classes)
         return judge(z, codes, self.data.sample_weight[test])
 
-    def _score_of_times(
-        self, models: Sequence[Model], fold: tuple[IndexArray, IndexArray]
-    ) -> float:
+    def _score_of_times(self, z: FloatArray, fold: tuple[IndexArray, IndexArray]) -> float:
         y, weight = self.data.labels, self.data.sample_weight
-        z, (_, test) = margins_of(models, self.data.design), fold
+        _, test = fold
         if self.scoring == "c_index":
             return concordance(y[test], z[test, 0], weight[test])
         learnt, held = (np.bincount(rows, weight[rows], len(y)).astype(np.float64) for rows in fold)

@@ -14,6 +14,7 @@ import numpy as np
 from .. import validate
 from .._folds import RULES, best_and_near, splits
 from .._typing import Design, FloatArray, IndexArray
+from ..designs._filled import filled_over
 from ..result import Result
 from ..solvers import L1Problem
 from ..solvers.drive import Solver
@@ -123,7 +124,7 @@ class L1Folds(SparseLinearModel):
             held_out.append(self._held_out(fold, classes, whole[0].risk.loss))
             part *= weight.sum() / part.sum()
             own = _l1_problem.posed(self, replace(data, sample_weight=part))
-            folds.append(own.problems(design, part))
+            folds.append(own.problems(filled_over(design, np.flatnonzero(part)), part))
         seconds["standardize"] = time.perf_counter() - started
 
         def told(fold: int, number: int, step: int, point: Point) -> None:

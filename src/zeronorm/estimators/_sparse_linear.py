@@ -21,6 +21,7 @@ from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..checkpoints import identity_of, recorded
 from ..designs import Rows, as_design
+from ..designs._filled import filled_over
 from ..designs._operations import margins
 from ..memory import warn_of as warn_of_memory
 from ..methods import METHODS, Method
@@ -47,10 +48,10 @@ class Rowwise:
     order: np.ndarray | None = None  # of ordered classes, where it is not that of their labels
 
     def rows(self, index: IndexArray) -> Rowwise:
-        """Return some of the rows; no data are copied."""
+        """Return some of the rows, gaps filled by their means; no data are copied."""
         return replace(
             self,
-            design=Rows(self.design, index),
+            design=Rows(filled_over(self.design, index), index),
             labels=self.labels[index],
             sample_weight=self.sample_weight[index],
             offset=None if self.offset is None else self.offset[index],

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._codings import WAYS, Coding
 from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
 from ._groups import read_groups
 from ._npy import is_text, read_npy
@@ -22,10 +23,12 @@ from ._source import PathLike, Source, Stream, check_path, format_of
 from ._table import ROLES, Layout, Request, Table, strict_float
 
 if TYPE_CHECKING:
+    from ._frames import read_frame
     from ._svmlight import Rows, svmlight_blocks
 
 __all__ = [
     "ROLES",
+    "Coding",
     "FileError",
     "Layout",
     "MissingFileError",
@@ -37,6 +40,7 @@ __all__ = [
     "did_you_mean",
     "is_text",
     "quote",
+    "read_frame",
     "read_groups",
     "read_npy",
     "read_table",
@@ -53,12 +57,12 @@ _READERS = {
     "npz": ("_arrays", "read_npz"),
     "hdf5": ("_hdf5", "read_hdf5"),
 }
-_ON_USE = ("Rows", "svmlight_blocks")
+_ON_USE = {"Rows": "_svmlight", "svmlight_blocks": "_svmlight", "read_frame": "_frames"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _ON_USE:
-        return getattr(importlib.import_module("._svmlight", __name__), name)
+        return getattr(importlib.import_module(f".{_ON_USE[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -72,6 +76,7 @@ def read_table(
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     layer: str | None = None,
+    missing: str | None = None,
 ) -> Table:
     """Read samples from a file.
 
@@ -118,6 +123,11 @@ def read_table(
     layer : str or None
         Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
         as "study/expression". None: X, or the only one.
+    missing : "mean", "indicator" or None
+        What becomes of empty cells in features of CSV and Parquet: the mean of their column, with
+        "indicator" beside a column of 0 and 1 that says where; in text a level of its own. Then X
+        is a design, whose rows of training in a fold are filled by their own means. None: they
+        are refused.
 
     Returns
     -------
@@ -131,7 +141,9 @@ def read_table(
     FileError
         If the file cannot be read: a ValueError with the file, the line and column, the remedy.
     """
-    request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer)
+    if missing not in (None, *WAYS):
+        raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
+    request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer, missing)
     return read_request(path, request)
 
 
@@ -141,7 +153,8 @@ def read_request(path: PathLike, request: Request) -> Table:
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from ._stored import read_stored
 
-        for what, given in (("id", id), ("drop", drop), ("layer", layer)):
+        others = ("id", id), ("drop", drop), ("layer", layer), ("missing", request.missing)
+        for what, given in others:
             if given:
                 raise FileError(
                     f"{path}: a store has one matrix and its columns; leave out {what}."
@@ -155,6 +168,10 @@ def read_request(path: PathLike, request: Request) -> Table:
         if drop and form not in ("delimited", "parquet"):
             raise FileError(
                 f"{source}: only columns of CSV or Parquet can be dropped; got {drop[0]!r}."
+            )
+        if request.missing is not None and form not in ("delimited", "parquet"):
+            raise FileError(
+                f"{source}: only empty cells of CSV or Parquet can be filled; leave out missing."
             )
         if layer is not None and form != "hdf5":
             raise FileError(f"{source}: only HDF5 files have layers; got {quote(layer)}.")

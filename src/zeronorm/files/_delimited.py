@@ -9,14 +9,16 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 import operator
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ._errors import FileError, SampleNamesError, quote
+from ._coded import Cells, as_table, needs_coding
+from ._errors import FileError, quote
 from ._fast_delimited import Body, read_body
 from ._labels import labels_from_text, read_kept
 from ._source import DELIMITERS, Source, Stream, not_utf8
@@ -52,10 +54,9 @@ def read_delimited(
         raise not_utf8(source) from None
     except csv.Error as error:
         raise FileError(f"{source}: not a table in CSV form ({error}).") from None
-    names, notes = columns.feature_names(request.like)
     kept = read_kept(source, request, columns, body.stored, body.X.shape[0])
     samples = body.samples if columns.samples is not None else None
-    return Table(body.X, feature_names=names, sample_names=samples, notes=notes, **kept)
+    return as_table(source, columns, body.X, body.cells, request, {**kept, "sample_names": samples})
 
 
 def _delimiter(line: str, candidates: str) -> str:
@@ -80,24 +81,31 @@ def _parse(
         text.detach()  # whoever opened the stream closes it
 
 
-def _parse_text(
-    source: Source, text: io.TextIOWrapper, delimiter: str, request: Request
-) -> tuple[Columns, Body]:
-    underscore = False
+class _Rows:
+    """The rows of a text that are not blank, each with the number of its line."""
 
-    def watched() -> Iterator[str]:
-        # Python's float takes 1_000; a fast search by line tells where to look closer.
-        nonlocal underscore
+    def __init__(self, text: Iterable[str], delimiter: str) -> None:
+        self.underscore = False  # whether there may be one: Python's float takes 1_000
+        self._reader = csv.reader(
+            self._watched(text), delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True
+        )
+
+    def _watched(self, text: Iterable[str]) -> Iterator[str]:
         for line in text:
             if "\x00" in line:
                 raise csv.Error("a NUL byte in it")
-            underscore = underscore or "_" in line
+            # A fast search by line tells where to look closer.
+            self.underscore = self.underscore or "_" in line
             yield line
 
-    reader = csv.reader(
-        watched(), delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True
-    )
-    rows = ((reader.line_num, row) for row in reader if row)
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        return ((self._reader.line_num, row) for row in self._reader if row)
+
+
+def _parse_text(
+    source: Source, text: io.TextIOWrapper, delimiter: str, request: Request
+) -> tuple[Columns, Body]:
+    rows = _Rows(text, delimiter)
     pending = list(itertools.islice(rows, 2))
     if not pending:
         raise FileError(f"{source}: no samples in it (only blank lines).")
@@ -107,54 +115,122 @@ def _parse_text(
         n_header, _ = pending.pop(0)
         if not pending:
             raise FileError(f"{source}: a header line and no samples under it.")
-    if source.size >= _FAST_SIZE and delimiter != " ":
+    texts = _texts_of(columns, pending[0][1], request)
+    if source.size >= _FAST_SIZE and delimiter != " " and not texts:
         fast = read_body(source, delimiter, columns, n_header, pending[0][1], request.spill)
         if fast is not None:
             return columns, fast
+    rows.underscore = any("_" in field for _, row in pending for field in row)
+    careful = _Careful(source, columns, texts)
+    careful.read(rows, pending)
+    if careful.late:  # text below numbers: whether they are numbers with a slip is seen by all
+        careful = _Careful(source, columns, {*texts, *careful.late})
+        with source.open() as stream:
+            again = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            rows = _Rows(again, delimiter)
+            careful.read(rows, itertools.islice(rows, int(columns.names is not None), None))
+            again.detach()
+    return columns, careful.body(request)
 
-    underscore = any("_" in field for _, row in pending for field in row)
-    values, lines = array("d"), array("q")
-    kept, samples = columns.kept, list[str]()
-    texts: dict[int, list[str]] = {position: [] for position in kept}
-    pick = _picker(columns.features)
-    for number, row in itertools.chain(pending, rows):
-        if len(row) != columns.n_columns:
-            raise FileError(
-                f"{source}: line {number} has {len(row)} fields; the lines before have "
-                f"{columns.n_columns}."
-            )
-        for position, what in kept.items():
-            label = row[position].strip()
-            if label.lower() in MISSING:
+
+def _texts_of(columns: Columns, row: Sequence[str], request: Request) -> set[int]:
+    """Return the features, by place, that hold text: in the first row, or for a model."""
+    known = {} if request.like is None else request.like.codings
+    text = {one.column for one in known.values() if one.kind != "number"}
+    return {
+        order
+        for order, j in enumerate(columns.features)
+        if (j < len(row) and _is_text(row[j])) or columns.plain_name(j) in text
+    }
+
+
+class _Careful:
+    """What a reader by rows has found; features that are text are kept as they stand."""
+
+    def __init__(self, source: Source, columns: Columns, texts: Collection[int]) -> None:
+        self.source, self.columns = source, columns
+        self.late: set[int] = set()  # features with text that are not among the texts
+        self.values, self.lines = array("d"), array("q")
+        self.texts: dict[int, list[str]] = {order: [] for order in sorted(texts)}
+        self.numeric = [order for order in range(len(columns.features)) if order not in self.texts]
+        self.kept: dict[int, list[str]] = {position: [] for position in columns.kept}
+        self.samples: list[str] = []
+
+    def read(self, rows: _Rows, first: Iterable[tuple[int, list[str]]]) -> None:
+        """Read some rows, then the others."""
+        columns, values = self.columns, self.values
+        kept = columns.kept
+        pick = _picker([columns.features[order] for order in self.numeric])
+        words = [(columns.features[order], found) for order, found in self.texts.items()]
+        known: dict[str, str] = {}
+        for number, row in itertools.chain(first, rows):
+            if len(row) != columns.n_columns:
                 raise FileError(
-                    f"{source}: line {number}, {columns.name(position)}: {what} is "
-                    f"missing ({quote(label)}); drop the row."
+                    f"{self.source}: line {number} has {len(row)} fields; the lines before have "
+                    f"{columns.n_columns}."
                 )
-            texts[position].append(label)
-        if columns.samples is not None:
-            samples.append(row[columns.samples])
-        fields = pick(row)
-        try:
-            values.extend(map(float, fields))
-        except ValueError:
-            _report_field(source, delimiter, columns, number, fields)
-        if underscore and any("_" in field for field in fields):
-            _report_field(source, delimiter, columns, number, fields)
-        lines.append(number)
-    X = np.frombuffer(values, np.float64).reshape(len(lines), len(columns.features))
-    bad = first_nonfinite(X)
-    if bad is not None:
-        i, order = divmod(bad, X.shape[1])
-        raise FileError(
-            f"{source}: line {lines[i]}, {columns.name(columns.features[order])}: a value is "
-            f"missing or not finite ({X[i, order]}); fill it in or drop the row or column."
-        )
-    stored = {position: labels_from_text(column) for position, column in texts.items()}
-    return columns, Body(X, stored, samples, is_fast=False)
+            for position, what in kept.items():
+                label = row[position].strip()
+                if label.lower() in MISSING:
+                    raise FileError(
+                        f"{self.source}: line {number}, {columns.name(position)}: {what} is "
+                        f"missing ({quote(label)}); drop the row."
+                    )
+                self.kept[position].append(label)
+            if columns.samples is not None:
+                self.samples.append(row[columns.samples])
+            for position, found in words:
+                text = known.get(row[position])
+                if text is None:
+                    text = row[position].strip()
+                    text = known[row[position]] = "" if text.lower() in MISSING else text
+                found.append(text)
+            fields = pick(row)
+            careful = rows.underscore and any("_" in field for field in fields)
+            if careful or not self._extend(fields):
+                values.extend(self._numbers(fields))
+            self.lines.append(number)
+
+    def _extend(self, fields: Sequence[str]) -> bool:
+        """Take some fields that are numbers or empty; return whether they are."""
+        done = len(self.values)
+        for some in (fields, (field or "nan" for field in fields)):
+            try:
+                self.values.extend(map(float, some))
+            except ValueError:
+                del self.values[done:]
+            else:
+                return True
+        return False
+
+    def _numbers(self, fields: Sequence[str]) -> list[float]:
+        """Return the numbers in some fields, NaN for those that are missing or text."""
+        values = []
+        for order, field in zip(self.numeric, fields, strict=True):
+            value = strict_float(field)
+            if value is None and field.strip().lower() not in MISSING:
+                self.late.add(order)
+            values.append(math.nan if value is None else value)
+        return values
+
+    def body(self, request: Request) -> Body:
+        """Return what was read."""
+        n = len(self.lines)
+        X = np.frombuffer(self.values, np.float64).reshape(n, len(self.numeric))
+        stored = {position: labels_from_text(column) for position, column in self.kept.items()}
+        cells = None
+        if self.texts or needs_coding(request.like) or first_nonfinite(X) is not None:
+            numbers = np.full((n, len(self.columns.features)), np.nan, order="F")
+            numbers[:, self.numeric] = X
+            places = [f"line {number}" for number in self.lines]
+            X, cells = numbers, Cells(numbers, self.texts, places)
+        return Body(X, stored, self.samples, is_fast=False, cells=cells)
 
 
 def _picker(positions: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
     """Return the function that picks the fields at these positions."""
+    if not positions:
+        return lambda row: ()
     if len(positions) > 1:
         return operator.itemgetter(*positions)
     (only,) = positions
@@ -240,56 +316,3 @@ def _names_numbers(fields: list[str], following: list[str], numbers: Sequence[fl
 def _is_monotone(values: Sequence[float]) -> bool:
     steps = np.sign(np.diff(values))
     return bool(steps.size and steps[0] and (steps == steps[0]).all())
-
-
-def _report_field(
-    source: Source, delimiter: str, columns: Columns, number: int, fields: Sequence[str]
-) -> None:
-    """Raise the error of the first field of a line that is not a number."""
-    bad = [order for order, field in enumerate(fields) if strict_float(field) is None]
-    if not bad:
-        return
-    field = fields[bad[0]].strip()
-    name = columns.name(columns.features[bad[0]])
-    if field.lower() in MISSING:
-        raise FileError(
-            f"{source}: line {number}, {name}: a value is missing ({quote(field)}); fill it in or "
-            "drop the row or column."
-        )
-    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+([eE][-+]?[0-9]+)?", field):
-        raise FileError(
-            f"{source}: line {number}, {name}: {quote(field)} has a decimal comma; write numbers "
-            "with a point."
-        )
-    others = sum(1 for j in bad[1:] if fields[j].strip().lower() not in MISSING)
-    more = f" (and {others} more on this line)" if others else ""
-    message = (
-        f"{source}: line {number}, {name}{more}: features must be numbers; got {quote(field)}. "
-        "Drop the column (--drop), make it the target, or encode it (one column of 0 and 1 per "
-        "value)"
-    )
-    if bad[0] == 0 and columns.samples is None and _may_name_samples(source, delimiter, columns):
-        raise SampleNamesError(message, columns.argument(columns.features[0]))
-    raise FileError(f"{message}.")
-
-
-def _may_name_samples(source: Source, delimiter: str, columns: Columns) -> bool:
-    """Whether the first column of features is mostly text and no value occurs twice."""
-    position = columns.features[0]
-    seen: set[str] = set()
-    n_texts = 0
-    with source.open() as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-        try:
-            reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ")
-            rows = (row for row in reader if len(row) > position)
-            for row in itertools.islice(rows, int(columns.names is not None), None):
-                if row[position] in seen:
-                    return False
-                seen.add(row[position])
-                n_texts += _is_text(row[position])
-        except csv.Error:
-            return False
-        finally:
-            text.detach()
-    return len(seen) > 1 and 2 * n_texts > len(seen)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from .._typing import FloatArray
+from ._coded import Cells
 from ._labels import as_whole, labels_from_text
 from ._lines import PART, Text, cut, parts_of
 from ._source import Source
@@ -38,6 +39,8 @@ class Body:
     stored: dict[int, NDArray[np.generic]]  # of the target and of what else is read as it stands
     samples: list[str]  # empty without names of samples
     is_fast: bool = True  # whether a kernel read it
+    # What is no number among the features, where there is such.
+    cells: Cells | None = None
 
 
 def read_body(

@@ -30,7 +30,8 @@ def read_groups(path: PathLike, table: Table) -> Groups:
     path : path-like
         Text, plain or compressed, with two columns and any lines in between that are blank: the
         name of a feature (its number as the data file counts where features have no names) and
-        the label of its group. Columns are parted by tab , ; | or blanks, whichever makes two of
+        the label of its group; the name of a column of text or dates stands for all features
+        that it became. Columns are parted by tab , ; | or blanks, whichever makes two of
         the first line. The first line is a header if it names no feature and its second column is
         the group of no feature.
     table : Table
@@ -53,29 +54,32 @@ def read_groups(path: PathLike, table: Table) -> Groups:
     names = table.feature_names
     if names is None:
         names = [str(j + table.first_index) for j in range(n_features)]
-    place = {name: j for j, name in enumerate(names)}
+    place = {name: [j] for j, name in enumerate(names)}
+    for name, coding in table.codings.items():  # a column stands for all features that it became
+        if coding.column not in names:
+            place.setdefault(coding.column, []).extend(place[name])
     if rows and rows[0][1] not in place and rows[0][2] not in {group for *_, group in rows[1:]}:
         del rows[0]
     labels = sorted({group for *_, group in rows})
     number = {label: g for g, label in enumerate(labels)}
     code = np.full(n_features, -1, np.int64)
-    line_of: dict[str, int] = {}
+    line_of: dict[int, int] = {}
     for line, name, group in rows:
         if name not in place:
             hint = f" They have the numbers {names[0]} to {names[-1]}."
             if table.feature_names is not None:
                 hint = did_you_mean(name, names)
             raise FileError(f"{source}: line {line}: the data have no feature {quote(name)}.{hint}")
-        feature = place[name]
-        if code[feature] >= 0:
-            first = labels[code[feature]]
-            raise FileError(
-                f"{source}: line {line}: groups must not overlap; the feature {quote(name)} is in "
-                f"the group {quote(group)}, and by line {line_of[name]} in {quote(first)}. Leave "
-                "one of the lines out."
-            )
-        code[feature] = number[group]
-        line_of[name] = line
+        for feature in place[name]:
+            if code[feature] >= 0:
+                first = labels[code[feature]]
+                raise FileError(
+                    f"{source}: line {line}: groups must not overlap; the feature {quote(name)} is "
+                    f"in the group {quote(group)}, and by line {line_of[feature]} in "
+                    f"{quote(first)}. Leave one of the lines out."
+                )
+            code[feature] = number[group]
+            line_of[feature] = line
     missing = np.flatnonzero(code < 0)
     if missing.size:
         more = f" (and {missing.size - 1:,} more)" if missing.size > 1 else ""

@@ -39,7 +39,7 @@ def read_labels(
 
 
 def read_kept(
-    source: Source,
+    source: Source | str,
     request: Request,
     columns: Columns,
     stored: Mapping[int, NDArray[Any]],
@@ -62,7 +62,7 @@ def read_kept(
 
 
 def _target_in(
-    source: Source, columns: Columns, stored: Mapping[int, NDArray[Any]]
+    source: Source | str, columns: Columns, stored: Mapping[int, NDArray[Any]]
 ) -> tuple[NDArray[Any], str | tuple[str, ...]]:
     """Return the target of a file with columns, and its name."""
     if len(columns.targets) == 1:
@@ -79,7 +79,10 @@ def _target_in(
 
 
 def read_others(
-    source: Source, request: Request, n_samples: int, found: Mapping[str, tuple[str, NDArray[Any]]]
+    source: Source | str,
+    request: Request,
+    n_samples: int,
+    found: Mapping[str, tuple[str, NDArray[Any]]],
 ) -> dict[str, Any]:
     """Return `columns` and `column_names` of a table.
 
@@ -183,7 +186,9 @@ def as_target(
     return values.astype(np.float64), tuple(names)
 
 
-def as_labels(source: Source, values: NDArray[Any], n_samples: int, what: str) -> NDArray[Any]:
+def as_labels(
+    source: Source | str, values: NDArray[Any], n_samples: int, what: str
+) -> NDArray[Any]:
     """Return one label per sample."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]

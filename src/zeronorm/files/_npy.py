@@ -156,7 +156,7 @@ def listed(arrays: Mapping[str, Member]) -> str:
     return ", ".join(shown) + (", ..." if len(arrays) > 8 else "") if shown else "nothing"
 
 
-def decoded(source: Source, values: NDArray[Any]) -> NDArray[Any]:
+def decoded(source: Source | str, values: NDArray[Any]) -> NDArray[Any]:
     """Return strings as str; refuse what is no text."""
     try:
         if values.dtype.kind == "S":

@@ -7,16 +7,18 @@ row and column.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import FileError, SampleNamesError, engine_errors
+from ._coded import Cells, as_table, needs_coding
+from ._codings import DROP, Problem
+from ._errors import FileError, engine_errors
 from ._labels import as_labels, read_kept
 from ._source import Source, Stream
-from ._table import Request, Table, assign, first_nonfinite, labels_needed
+from ._table import Columns, Request, Table, assign, first_nonfinite, labels_needed
 
 
 def read_parquet(
@@ -44,55 +46,24 @@ def read_parquet(
                 "pip install 'zeronorm[files]'."
             ) from None
     with engine_errors(f"{source}: not a readable Parquet file"):
-        return _table_from(source, nw.from_native(read(data), eager_only=True), request)
+        return table_from(source, nw.from_native(read(data), eager_only=True), request)
 
 
-def _table_from(source: Source, frame: Any, request: Request) -> Table:
+def table_from(source: Source | str, frame: Any, request: Request) -> Table:
     """Return the table in a data frame of narwhals."""
-    import narwhals as nw
-
     names: list[str] = frame.columns
     samples = names.index("__index_level_0__") if "__index_level_0__" in names else None
     columns = assign(source, names, len(names), samples, request)
     if request.lacks_labels(columns):
         text = [j for j in columns.features if not _is_number(frame[names[j]].dtype)]
         raise labels_needed(source, columns, text)
-    matrix: list[NDArray[Any]] = []
-    for position in columns.features:
-        series = frame[names[position]]
-        if not _is_number(series.dtype):
-            message = (
-                f"{source}: {columns.name(position)}: features must be numbers; got the type "
-                f"{series.dtype}. Drop the column (--drop), make it the target, or encode it "
-                "(one column of 0 and 1 per value)"
-            )
-            first = position == columns.features[0] and columns.samples is None
-            if first and series.dtype == nw.String and 1 < len(frame) == series.n_unique():
-                raise SampleNamesError(message, columns.argument(position))
-            raise FileError(f"{message}.")
-        if series.dtype.is_decimal() or series.dtype == nw.Boolean:
-            series = series.cast(nw.Float64)
-        row = _first_null(series)
-        if row is not None:
-            raise FileError(
-                f"{source}: row {row + 1}, {columns.name(position)}: a value is missing; fill it "
-                "in or drop the row or column."
-            )
-        values = series.to_numpy()
-        row = first_nonfinite(values)
-        if row is not None:
-            raise FileError(
-                f"{source}: row {row + 1}, {columns.name(position)}: a value is not finite "
-                f"({values[row]}); fill it in or drop the row or column."
-            )
-        matrix.append(values)
-    types = {values.dtype for values in matrix}
-    native = (np.float32, np.int8, np.uint8)  # what a scan reads without conversion
-    dtype = types.pop() if len(types) == 1 and next(iter(types)) in native else np.dtype(np.float64)
-    X = np.empty((len(frame), len(matrix)), dtype, order="F")
-    for order, values in enumerate(matrix):
-        X[:, order] = values
-    unique, notes = columns.feature_names(request.like)
+    series = [frame[names[position]] for position in columns.features]
+    cells = None
+    if needs_coding(request.like) or not all(map(_is_full_number, series)):
+        cells = cells_of(series, columns, request)
+        X = cells.numbers
+    else:
+        X = _matrix_of(source, series, columns)
     stored: dict[int, NDArray[Any]] = {}
     for position, what in columns.kept.items():
         series = frame[names[position]]
@@ -108,7 +79,69 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
     sample_names = None
     if columns.samples is not None:
         sample_names = [str(value) for value in frame[names[columns.samples]].to_list()]
-    return Table(X, feature_names=unique, sample_names=sample_names, notes=notes, **kept)
+    return as_table(source, columns, X, cells, request, {**kept, "sample_names": sample_names})
+
+
+def _matrix_of(source: Source | str, columns: Sequence[Any], known: Columns) -> NDArray[Any]:
+    """Return columns of numbers as a matrix, of a small type where all have it."""
+    import narwhals as nw
+
+    matrix: list[NDArray[Any]] = []
+    for position, series in zip(known.features, columns, strict=True):
+        if series.dtype.is_decimal() or series.dtype == nw.Boolean:
+            series = series.cast(nw.Float64)
+        values = series.to_numpy()
+        row = first_nonfinite(values)
+        if row is not None and not np.isnan(values[row]):
+            raise FileError(
+                f"{source}: row {row + 1}, {known.name(position)}: a value is not finite "
+                f"({values[row]}); fill it in or drop the row or column."
+            )
+        matrix.append(values)
+    types = {values.dtype for values in matrix}
+    native = (np.float32, np.int8, np.uint8)  # what a scan reads without conversion
+    dtype = types.pop() if len(types) == 1 and next(iter(types)) in native else np.dtype(np.float64)
+    X = np.empty((len(columns[0]), len(matrix)), dtype, order="F")
+    for order, values in enumerate(matrix):
+        X[:, order] = values
+    return X
+
+
+def cells_of(columns: Sequence[Any], known: Columns, request: Request) -> Cells:
+    """Return what stands in columns of any type."""
+    import narwhals as nw
+
+    like = {} if request.like is None else request.like.codings
+    text = {one.column for one in like.values() if one.kind != "number"}
+    n = len(columns[0])
+    numbers = np.full((n, len(columns)), np.nan, order="F")
+    texts: dict[int, list[str]] = {}
+    problems: dict[int, Problem] = {}
+    words = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object)
+    for order, series in enumerate(columns):
+        dtype = series.dtype
+        if _is_number(dtype) and known.plain_name(known.features[order]) not in text:
+            numbers[:, order] = series.cast(nw.Float64).to_numpy()
+        elif _is_number(dtype) or dtype in words or n == series.null_count():
+            texts[order] = [_text_of(value) for value in series.to_list()]
+        else:
+            what = f"is of the type {dtype}; features are numbers, text or dates"
+            problems[order] = Problem(what, DROP)
+    return Cells(numbers, texts, [f"row {row}" for row in range(1, n + 1)], problems)
+
+
+def _text_of(value: Any) -> str:
+    """Return a value as CSV would have it; "" for none."""
+    if value is None or value != value:  # NaN and NaT
+        return ""
+    return value.isoformat() if hasattr(value, "isoformat") else str(value).strip()
+
+
+def _is_full_number(series: Any) -> bool:
+    """Whether a column has a number in every row."""
+    if not _is_number(series.dtype) or series.null_count():
+        return False
+    return not (series.dtype.is_float() and bool(series.is_nan().any()))
 
 
 def _is_number(dtype: Any) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 from .._typing import Design
 from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
+
+if TYPE_CHECKING:
+    from ._codings import Coding
 
 # What columns can be that are neither features nor the target.
 ROLES = ("time", "event", "start", "strata", "offset", "exposure")
@@ -46,6 +49,9 @@ class Table:
     known: Sequence[str] = ()
     layers: Sequence[str] = ()
     variants: NDArray[np.void] | None = None  # of genotypes: where the first columns lie
+    # How columns became features, by feature, of CSV and Parquet with other columns than numbers.
+    codings: Mapping[str, Coding] = field(default_factory=dict)
+    filled: Mapping[str, int] = field(default_factory=dict)  # empty cells by column
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,15 @@ class Layout:
     exact: bool = False  # whether features that it lacks are an error; else they are ignored
     # Names of columns that were no features, by what they are: taken where the file has them.
     columns: Mapping[str, str] = field(default_factory=dict)
+    codings: Mapping[str, Coding] = field(default_factory=dict)  # of its features, by their names
+
+    @property
+    def sources(self) -> list[str] | None:
+        """The columns that the features are made of, by name; None where these have none."""
+        if self.names is None:
+            return None
+        made = (self.codings[name].column if name in self.codings else name for name in self.names)
+        return [*dict.fromkeys(made)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +88,7 @@ class Request:
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
     drop: Sequence[str] = ()  # columns that are nothing
     layer: str | None = None  # which of several matrices
+    missing: str | None = None  # what becomes of empty cells in features
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
 
     def lacks_labels(self, columns: Columns) -> bool:
@@ -125,7 +141,7 @@ class Columns:
 
 
 def assign(
-    source: Source,
+    source: Source | str,
     names: list[str] | None,
     n_columns: int,
     samples: int | None,
@@ -153,28 +169,38 @@ def assign(
                 f"{source}: column {quote(name)} is asked for, so it cannot be dropped."
             )
     taken = {*targets, *there.values(), *dropped, samples}
-    if like is not None and like.names is not None and names is not None:
-        features = _find_features(source, like.names, names)
+    sources = None if like is None else like.sources
+    if sources is not None and names is not None:
+        features = _find_features(source, sources, names)
     else:
         features = [j for j in range(n_columns) if j not in taken]
-        if like is not None and len(features) != like.n_features:
-            hint = ""
-            if len(features) == like.n_features + 1 and not (targets or there):
-                hint = " If one of them holds labels, name it with --target."
-            elif len(features) > like.n_features:
-                hint = " Drop those that were dropped there (--drop NAME)."
-            raise FileError(
-                f"{source}: {len(features)} features; the model was trained on "
-                f"{like.n_features}.{hint}"
-            )
+        if like is not None and not like.exact:
+            check_count(source, len(features), like, bool(targets or there))
     if not features:
         raise FileError(f"{source}: no features in it (one column, which is the target).")
     others = {what: place for what, place in there.items() if what != "id"}
     return Columns(names, n_columns, features, targets, samples, others)
 
 
+def check_count(source: Source | str, n_features: int, like: Layout, named: bool) -> None:
+    """Refuse another number of features than that of a model.
+
+    named : whether any column is named as something else.
+    """
+    if n_features == like.n_features:
+        return
+    hint = ""
+    if n_features == like.n_features + 1 and not named:
+        hint = " If one of them holds labels, name it with --target."
+    elif n_features > like.n_features:
+        hint = " Drop those that were dropped there (--drop NAME)."
+    raise FileError(
+        f"{source}: {n_features} features; the model was trained on {like.n_features}.{hint}"
+    )
+
+
 def _find_targets(
-    source: Source, names: list[str] | None, n_columns: int, request: Request
+    source: Source | str, names: list[str] | None, n_columns: int, request: Request
 ) -> tuple[int, ...]:
     """Return the positions of the target's columns; none if it is a file of its own, or nowhere."""
     target, like = request.target, request.like
@@ -198,7 +224,7 @@ def _find_targets(
     return found
 
 
-def _check_distinct(source: Source, targets: Iterable[int], roles: Mapping[str, int]) -> None:
+def _check_distinct(source: Source | str, targets: Iterable[int], roles: Mapping[str, int]) -> None:
     """Refuse a column that is two things."""
     owner = dict.fromkeys(targets, "target")
     for what, position in roles.items():
@@ -210,7 +236,7 @@ def _check_distinct(source: Source, targets: Iterable[int], roles: Mapping[str, 
 
 
 def _find_column(
-    source: Source, target: str, names: list[str] | None, n_columns: int, what: str = "target"
+    source: Source | str, target: str, names: list[str] | None, n_columns: int, what: str = "target"
 ) -> int | None:
     """Return the position of a column; None if it is a file of its own."""
     if names is not None:
@@ -241,7 +267,7 @@ def _find_column(
     raise FileError(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
 
 
-def labels_needed(source: Source, columns: Columns, text: Sequence[int]) -> FileError:
+def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -> FileError:
     """Return the error of a file that does not say which column is the target."""
     *_, last = columns.features
     hint = f" The last column is {quote(columns.argument(last))}"
@@ -252,7 +278,7 @@ def labels_needed(source: Source, columns: Columns, text: Sequence[int]) -> File
     return FileError(f"{source}: labels are needed; say where they are with --target.{hint}.")
 
 
-def _find_features(source: Source, wanted: Sequence[str], names: list[str]) -> list[int]:
+def _find_features(source: Source | str, wanted: Sequence[str], names: list[str]) -> list[int]:
     """Return where the features of a model stand."""
     # Names made unique at training are made unique in the same way here.
     unique, _ = unique_names(names, range(len(names)))

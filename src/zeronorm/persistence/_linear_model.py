@@ -17,6 +17,7 @@ from ..ordering import predicted
 
 if TYPE_CHECKING:
     from ..estimators._baseline import Baseline
+    from ..files._codings import Coding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +37,7 @@ class LinearModel:
     n_features_in_: int
     feature_names: tuple[str, ...] | None  # p, of the columns
     metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
+    codings: Mapping[str, Coding]  # how features come from columns of a table, by feature
 
     @property
     def support_(self) -> IndexArray:
@@ -52,6 +54,7 @@ class LinearModel:
             self.metadata["target_name"],
             covariates=named_among(self.covariates_, self.columns, self.feature_names),
             columns=self.metadata["columns"],
+            codings=self.codings,
         )
 
     def _scores(self, X: Any) -> FloatArray:
@@ -61,7 +64,8 @@ class LinearModel:
         ----------
         X : array, sparse matrix or array, data frame or Table
             (n_samples, n_features_in_). Where both X and the model have names, features are found
-            by name: order does not matter and other columns may be missing or be there.
+            by name: order does not matter and other columns may be missing or be there. Text, dates
+            and empty cells of a data frame are coded as those of the training table were.
 
         Raises
         ------
@@ -95,6 +99,14 @@ class LinearModel:
         if names is not None and self.feature_names is not None:
             where = {name: j for j, name in enumerate(names)}
             missing = [name for name in self.feature_names if name not in where]
+            if (
+                frame is not None
+                and self.codings
+                and {*(self.layout.sources or ())} <= where.keys()
+            ):
+                from ..files._frames import coded_frame
+
+                return coded_frame(frame, self.layout), np.arange(len(self.columns))
             if missing:
                 hint = did_you_mean(missing[0], [str(name) for name in names])
                 raise ValueError(
@@ -151,7 +163,8 @@ class LoadedClassifier(LinearModel):
         ----------
         X : array, sparse matrix or array, data frame or Table
             (n_samples, n_features_in_). Where both X and the model have names, features are found
-            by name: order does not matter and other columns may be missing or be there.
+            by name: order does not matter and other columns may be missing or be there. Text, dates
+            and empty cells of a data frame are coded as those of the training table were.
 
         Raises
         ------

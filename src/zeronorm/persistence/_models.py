@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..files import PathLike
 from ._archive import FileKind, ModelFileError, Require, read_file, unpack
+from ._coded_columns import check_codings, codings_of
 from ._header import (
     FEATURES,
     VERSIONS,
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
-# covariates.
-MODEL = FileKind("model", version=3, max_size=1 << 30, error=ModelFileError)
+# covariates, and those before 4 of columns that are features as they stand.
+MODEL = FileKind("model", version=4, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
 _SURVIVAL = ("stratum", "time", "hazard")  # of the baseline of a survival model
@@ -55,6 +56,7 @@ _ENTRIES = {
     "estimator": str,
     "parameters": dict,
     **FEATURES,
+    "codings": list,
     "refit_C": list,
     "certificates": list,
     "history": list,
@@ -220,6 +222,7 @@ def _linear(
         "n_features_in_": n_features,
         "feature_names": names,
         "metadata": metadata,
+        "codings": codings_of(metadata["codings"], names, require),
     }
 
 
@@ -245,6 +248,7 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
             check_summary(certificate, losses, require)
     for solution in metadata["solutions"]:
         check_solution(solution, losses, require)
+    check_codings(metadata["codings"], require)
     for row in metadata["criteria"]:
         check_criteria(row, require)
     if metadata["calibration"] is not None:
@@ -266,6 +270,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("highest_score", None)
     metadata.setdefault("columns", {})
     metadata.setdefault("covariates", [])
+    metadata.setdefault("codings", [])
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return

@@ -12,9 +12,11 @@ import numpy as np
 
 from .._typing import IndexArray
 from ..files import PathLike
+from ..files._codings import Coding
 from ..groups import Groups
 from ..result import Result, Selection, Step
 from ._archive import pack, write_file
+from ._coded_columns import describe_codings
 from ._header import describe_features, describe_versions, encode, storable
 from ._losses import describe_loss
 from ._models import MODEL, read_model
@@ -37,6 +39,7 @@ def save(
     first_index: int = 0,
     target_name: str | Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
+    codings: Mapping[str, Coding] | None = None,
 ) -> Path:
     """Write a fitted model to a file; return its path.
 
@@ -62,8 +65,11 @@ def save(
     columns : dict of str, or None
         Names of columns that are no features either, by what they are: "time", "event", "start",
         "strata", "offset", "exposure"; and "event_value", what stands for an event in that column;
-        "layer", which of several matrices X is.
+        "layer", which of several matrices X is; "missing", what became of empty cells.
         `zeronorm predict` finds them.
+    codings : dict, or None
+        How the features came from columns of a table, `Table.codings`: `zeronorm predict` codes
+        the columns of other tables so.
 
     Raises
     ------
@@ -121,6 +127,7 @@ def save(
             columns,
             1 if classes.size else len(coef),
         ),
+        "codings": describe_codings(support, names, codings or {}),
         "refit_C": fitted.refit_C,
         "certificates": fitted.certificates,
         "history": [[summarize_step(step) for step in steps] for steps in fitted.histories],

@@ -47,7 +47,18 @@ def describe_data(
         "task": None if response is None else response.task,
         "guess": None if response is None else response.guess,
         "columns": dict(table.column_names),
+        "coded": describe_codings(table),
+        "filled": dict(table.filled),
         "range": None if response is None or counts else _describe_range(response),
+    }
+
+
+def describe_codings(table: Table) -> dict[str, Any]:
+    """Return which columns are features in another form: the kind and the levels of each."""
+    return {
+        coding.column: {"kind": coding.kind, "levels": list(coding.levels)}
+        for coding in table.codings.values()
+        if coding.kind != "number"
     }
 
 

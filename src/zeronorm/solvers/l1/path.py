@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IndexArray
 from ...designs._column_sets import ColumnStore
+from ...designs._filled import filling_of
 from ...result import Result
 from ..drive import Solver, together
 from .problem import L1Problem, Point
@@ -90,11 +91,13 @@ def l1_folds(
     """
     store = ColumnStore(problems[0].design, n_threads)
 
-    def walk_of(problem: L1Problem) -> Walk:
-        return Walk(problem, tol, max_iter, n_threads, store=store)
+    def walks_of(some: Sequence[L1Problem]) -> list[Walk]:
+        own, shared = (filling_of(one[0].design) for one in (some, problems))
+        columns = store if own is shared else ColumnStore(some[0].design, n_threads)
+        return [Walk(problem, tol, max_iter, n_threads, store=columns) for problem in some]
 
-    walks = [walk_of(problem) for problem in problems]
-    parts = [[walk_of(problem) for problem in fold] for fold in folds]
+    walks = walks_of(problems)
+    parts = [walks_of(fold) for fold in folds]
     yield from together([walk.begin() for some in (walks, *parts) for walk in some])
     smallest = min(walk.smallest for walk in walks)
     values = grid(smallest)

@@ -25,6 +25,7 @@ from scipy.special import expit, log_expit
 from ..._typing import Columns, Design, FloatArray, IndexArray
 from ...designs import Rows
 from ...designs._columns import gather
+from ...designs._filled import filled_over
 from ...designs._operations import column_scaling, multiply, unscaled
 from ...losses._ordinal import ordered_log_loss
 from ...result import Path
@@ -212,7 +213,7 @@ def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
         folds.append(
             _Fold(
                 [replace(first, y=other.y[own]) for other in tasks],
-                storage,
+                filled_over(storage, train),
                 np.flatnonzero(held_out),
                 int(first.units.usable.sum()),
             )

@@ -1,0 +1,316 @@
+"""The features of a table with columns that are no plain numbers, or with empty cells.
+
+Readers give what stands in the cells; this says what becomes of it, or lists all columns of which
+nothing can become.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Design, FloatArray
+from ._codings import DROP, LEAVE, Coding, Content, Problem, fitted, gaps_of, said
+from ._errors import FileError, SampleNamesError, quote
+from ._source import Source
+from ._table import Columns, Layout, Request, Table, check_count, strict_float
+
+_SHOWN = 10  # columns of a list of bad ones
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What stands in the columns of features."""
+
+    numbers: FloatArray  # (n_samples, n_features), NaN where a cell is empty or text
+    texts: Mapping[int, list[str]]  # by place among the features; "" where a cell is empty
+    places: Sequence[str]  # of every row, as "line 3"
+    # What else is in the way, by place among the features.
+    problems: Mapping[int, Problem] | None = None
+
+    def content(self, order: int) -> Content:
+        """Return one column."""
+        return self.texts.get(order) or self.numbers[:, order]
+
+    def cell(self, order: int, row: int) -> str:
+        """Return one cell."""
+        return self.texts[order][row] if order in self.texts else str(self.numbers[row, order])
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """The features, as a table has them."""
+
+    X: FloatArray | Design
+    names: list[str]
+    notes: tuple[str, ...]
+    codings: dict[str, Coding]  # of every feature that is not just a number
+    filled: dict[str, int]  # empty cells by column
+
+
+def as_table(
+    source: Source | str,
+    columns: Columns,
+    X: NDArray[Any],
+    cells: Cells | None,
+    request: Request,
+    others: Mapping[str, Any],
+) -> Table:
+    """Return a table, its features as they stand or, where there are cells, coded.
+
+    others : what else the table has.
+    """
+    like = request.like
+    if cells is None:
+        names, notes = columns.feature_names(like)
+        table = Table(X, feature_names=names, notes=notes, **others)
+    else:
+        found = coded(source, columns, cells, request)
+        table = Table(
+            found.X,
+            feature_names=found.names,
+            notes=found.notes,
+            codings=found.codings,
+            filled=found.filled,
+            **others,
+        )
+    if like is not None and like.exact:
+        named = bool(columns.targets or columns.others or columns.samples)
+        check_count(source, table.X.shape[1], like, named)
+    return table
+
+
+def coded(source: Source | str, columns: Columns, cells: Cells, request: Request) -> Coded:
+    """Return the features of a table, as of a model where the request has one.
+
+    Raises
+    ------
+    FileError
+        Where a column can be no feature, or cells are empty and nothing says what they are: it
+        lists all such columns.
+    """
+    like, way = request.like, request.missing
+    if columns.names is None:
+        raise FileError(
+            f"{source}: text and empty cells in features need names of the columns; add a header "
+            "line."
+        )
+    names, notes = columns.feature_names(None)
+    names = names or []
+    if like is not None and like.names is None:
+        way = like.columns.get("missing")
+    known = {} if like is None else {one.column: one for one in like.codings.values()}
+    found: dict[int, Coding] = {}
+    problems = dict(cells.problems or {})
+    for order, name in enumerate(names):
+        if order in problems:
+            continue
+        content = cells.content(order)
+        own = known.get(name)
+        if own is None and like is not None and like.names is not None:
+            own = Coding(name, "number")
+        result = fitted(name, content, way) if own is None else own.problem(content) or own
+        if isinstance(result, Problem):
+            problems[order] = result
+        else:
+            found[order] = result
+    if problems:
+        raise _refusal(source, columns, cells, problems)
+    wanted = None if like is None or like.names is None else list(like.names)
+    X, features, codings = _assembled(cells, found, wanted)
+    if not features:
+        raise FileError(f"{source}: no features in it, but columns of one value.")
+    filled = _filled_cells(cells, found)
+    told = _said_of_kinds(found, cells) if wanted is None else list(_said_of_unseen(found, cells))
+    Y: FloatArray | Design = X
+    if wanted is not None:
+        fills = np.array([_fill_of(codings, name) for name in features])
+        Y = np.where(np.isnan(X), fills, X)
+    elif np.isnan(X).any():
+        Y, codings = _mean_filled(X, features, codings, like is None)
+    if filled:
+        told.append(_said_of_filled(filled, wanted is not None))
+    return Coded(Y, features, (*notes, *told), codings, filled)
+
+
+def _fill_of(codings: Mapping[str, Coding], name: str) -> float:
+    coding = codings.get(name)
+    return 0.0 if coding is None or coding.fill is None else coding.fill
+
+
+def _assembled(
+    cells: Cells, found: Mapping[int, Coding], wanted: Sequence[str] | None
+) -> tuple[FloatArray, list[str], dict[str, Coding]]:
+    """Return the features, their names, and the coding of each; those that are wanted alone."""
+    names: list[str] = []
+    owner: dict[str, Coding] = {}
+    for coding in found.values():
+        for name in coding.names():
+            if name in owner:
+                raise FileError(
+                    f"two features would have the name {quote(name)}, of the columns "
+                    f"{quote(owner[name].column)} and {quote(coding.column)}. Rename one of them."
+                )
+            owner[name] = coding
+            names.append(name)
+    if wanted is not None:
+        names = list(wanted)
+    place = {name: j for j, name in enumerate(names)}
+    X = np.empty((cells.numbers.shape[0], len(names)), order="F")
+    for order, coding in found.items():
+        own = coding.names()
+        if place.keys().isdisjoint(own):
+            continue
+        for name, values in zip(own, coding.features(cells.content(order)), strict=True):
+            if name in place:
+                X[:, place[name]] = values
+    return X, names, {name: owner[name] for name in names}
+
+
+def _mean_filled(
+    X: FloatArray, names: Sequence[str], codings: Mapping[str, Coding], lazily: bool
+) -> tuple[FloatArray | Design, dict[str, Coding]]:
+    """Return X with means for NaN, and codings that know them.
+
+    lazily : as a design, of which parts of the rows are filled by their own means.
+    """
+    from ..designs import resolve_threads
+    from ..designs._filled import fill
+
+    design = fill(X, resolve_threads(None))
+    kept = dict(codings)
+    for name, mean in zip(names, design.mean.tolist(), strict=True):
+        coding = codings[name]
+        if coding.number == name and coding.gaps is not None:
+            kept |= {
+                feature: replace(coding, fill=mean)
+                for feature in coding.names()
+                if feature in codings
+            }
+    everything: Any = design.gather(slice(None))
+    return design if lazily else everything, kept
+
+
+def _filled_cells(cells: Cells, found: Mapping[int, Coding]) -> dict[str, int]:
+    counts = {
+        coding.column: int(gaps_of(cells.content(order)).size)
+        for order, coding in found.items()
+        if coding.gaps is not None
+    }
+    return {column: count for column, count in counts.items() if count}
+
+
+def _said_of_filled(filled: Mapping[str, int], by_model: bool) -> str:
+    shown = _listed([f"{column} {count:,}" for column, count in filled.items()])
+    how = (
+        "as the model was trained: by the means of its training rows"
+        if by_model
+        else "by the mean of the training rows, in every fold by that of the fold; text by a level "
+        "of its own"
+    )
+    total = _count(sum(filled.values()), "empty cell")
+    return f"{total} in {_count(len(filled), 'column')} filled ({shown}) {how}"
+
+
+def _said_of_kinds(found: Mapping[int, Coding], cells: Cells) -> list[str]:
+    """Return notes about the columns that are no numbers, and about those without any use."""
+    categories = [
+        f"{one.column} {len(one.levels)}"
+        for one in found.values()
+        if one.kind == "category" and one.names()
+    ]
+    dates = [one.column for one in found.values() if one.kind == "date"]
+    constant = [
+        one.column for order, one in found.items() if _is_constant(one, cells.content(order))
+    ]
+    notes = []
+    if categories:
+        notes.append(
+            f"{_count(len(categories), 'column')} of text as categories, with the number of their "
+            f"levels: {_listed(categories)}"
+        )
+    if dates:
+        notes.append(
+            f"{_count(len(dates), 'column')} of dates as days since the first, month, weekday and "
+            f"hour: {_listed(dates)}"
+        )
+    if constant:
+        notes.append(
+            f"{_count(len(constant), 'column')} with one value or none, of no use: "
+            f"{_listed(constant)}"
+        )
+    return notes
+
+
+def _is_constant(coding: Coding, content: Content) -> bool:
+    if coding.kind == "category":
+        return len(coding.levels) + (coding.gaps is not None) < 2
+    if isinstance(content, list):
+        return len({*content} - {""}) < 2
+    known = content[~np.isnan(content)]
+    return not known.size or bool((known == known[0]).all())
+
+
+def _said_of_unseen(found: Mapping[int, Coding], cells: Cells) -> Iterator[str]:
+    """Yield a note for each category with values that the model does not know."""
+    for order, coding in found.items():
+        unseen = coding.unseen(cells.content(order))
+        if unseen:
+            have = "row has" if len(unseen) == 1 else "rows have"
+            yield (
+                f"{len(unseen):,} {have} a value of {quote(coding.column)} that the model never "
+                f"saw, as {quote(unseen[0])}: its features are 0 there"
+            )
+
+
+def _refusal(
+    source: Source | str, columns: Columns, cells: Cells, problems: Mapping[int, Problem]
+) -> FileError:
+    """Return the error that lists all columns that can be no features."""
+    listed = []
+    for order in sorted(problems)[:_SHOWN]:
+        problem, name = problems[order], columns.name(columns.features[order])
+        cell = ""
+        if problem.row is not None:
+            name = f"{name}, {cells.places[problem.row]}"
+            cell = cells.cell(order, problem.row)
+        listed.append(said(name, cell, problem))
+    more = f"; and {len(problems) - _SHOWN:,} more" if len(problems) > _SHOWN else ""
+    head = "" if len(problems) == 1 else f"{len(problems):,} columns cannot be features: "
+    names_samples = columns.samples is None and 0 in problems
+    names_samples = names_samples and _may_name_samples(cells, problems[0])
+    if names_samples:  # which the error says by itself
+        problems = {**problems, 0: replace(problems[0], remedy=DROP)}
+    remedies = dict.fromkeys(problem.remedy for problem in problems.values())
+    remedies = dict.fromkeys(sorted(remedies, key=lambda remedy: remedy == DROP))
+    message = f"{source}: {head}{'; '.join(listed)}{more}. {'. '.join(remedies)}"
+    if names_samples:
+        return SampleNamesError(message, columns.argument(columns.features[0]))
+    return FileError(f"{message}.")
+
+
+def _may_name_samples(cells: Cells, problem: Problem) -> bool:
+    """Whether the first column of features is mostly text and no value occurs twice."""
+    texts = cells.texts.get(0, [])
+    if problem.remedy != LEAVE or not 1 < len(texts) == len(set(texts)):
+        return False
+    return 2 * sum(strict_float(text) is None for text in texts) > len(texts)
+
+
+def needs_coding(like: Layout | None) -> bool:
+    """Whether the features of a model are not the columns of a table as they stand."""
+    return like is not None and bool(like.codings)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    known = list(names)
+    more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
+    return ", ".join(known[:_SHOWN]) + more

@@ -1,0 +1,271 @@
+"""How one column of a table becomes features: categories one-hot, dates as parts, gaps filled.
+
+A `Coding` is made of the rows that a model is trained on, is kept with the model, and gives the
+features of any other rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray
+from ._errors import quote
+from ._table import strict_float
+
+KINDS = ("number", "category", "date")
+# What becomes of empty cells: the mean of the column, and a column beside it that says where.
+WAYS = ("mean", "indicator")
+MAX_LEVELS = 1000
+YEARS = (1600, 2400)
+
+# The cells of a column: numbers, NaN where one is missing, or text, "" where it is.
+Content: TypeAlias = "FloatArray | list[str]"
+
+_DATE = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII
+)
+_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+([eE][-+]?[0-9]+)?", re.ASCII)
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a column can be no feature, with an example."""
+
+    what: str
+    remedy: str
+    row: int | None = None  # of the example
+    only: bool = True  # whether `what` is all that there is to say; else the cell comes first
+
+
+DROP = "Leave the column out with --drop NAME"
+LEAVE = f"{DROP}, or say --id NAME if it names the samples"
+MEND = "Mend such a value, or leave the column out with --drop NAME"
+FILL = (
+    "Fill what is missing with the mean of its column by --missing mean (--missing indicator: and "
+    "say in a column where), or leave the column out with --drop NAME"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How a column becomes features.
+
+    - A number is itself; with gaps "mean" or "indicator" an empty cell is `fill`, and with
+      "indicator" the feature "NAME is missing" is 1 there and else 0.
+    - A category is "NAME=LEVEL", 1 or 0, for every level; of two levels for the second alone, as
+      the first is where it is 0. With gaps it is "NAME is missing" where its cell is empty. Another
+      level is 0 in all of them.
+    - A date is "NAME: days since ORIGIN", a number, and "NAME: month=03", "NAME: weekday=Mon" and,
+      where times are not all midnight, "NAME: hour=17", 1 or 0 for all that occur.
+    """
+
+    column: str
+    kind: str
+    levels: tuple[str, ...] = ()  # sorted; of dates those of their parts, as "month=03"
+    origin: str | None = None  # of dates the first day
+    gaps: str | None = None  # one of `WAYS`; None: there must be none
+    fill: float | None = None  # of numbers and dates
+
+    @property
+    def absent(self) -> str:
+        """The feature that says where cells are empty."""
+        return f"{self.column} is missing"
+
+    @property
+    def number(self) -> str | None:
+        """The feature that is a number, if there is one."""
+        if self.kind == "date":
+            return f"{self.column}: days since {self.origin}"
+        return self.column if self.kind == "number" else None
+
+    def names(self) -> list[str]:
+        """Return the names of the features."""
+        names = [] if self.number is None else [self.number]
+        if self.kind == "date":
+            names += [f"{self.column}: {level}" for level in self.levels]
+        elif self.kind == "category":
+            first = len(self.levels) == 2 and self.gaps is None
+            names += [f"{self.column}={level}" for level in self.levels[first:]]
+        return [*names, self.absent] if self.gaps == "indicator" else names
+
+    def features(self, content: Content) -> Iterator[FloatArray]:
+        """Yield the values of every feature, NaN where a number is missing."""
+        if isinstance(content, list):
+            empty = np.array([not text for text in content])
+            yield from self._dates(content) if self.kind == "date" else self._levels(content)
+        else:
+            empty = np.isnan(content)
+            yield content
+        if self.gaps == "indicator":
+            yield empty.astype(np.float64)
+
+    def unseen(self, content: Content) -> list[str]:
+        """Return the texts that are none of the levels of a category, in order."""
+        if self.kind != "category":
+            return []
+        known = {"", *self.levels}
+        return [text for text in content if text not in known]
+
+    def problem(self, content: Content) -> Problem | None:
+        """Return why other rows cannot be coded so."""
+        if self.kind != "category" and isinstance(content, list):
+            holds = _moment if self.kind == "date" else strict_float
+            row = next((i for i, t in enumerate(content) if t and holds(t) is None), None)
+            if row is not None:
+                kind = "an ISO date" if self.kind == "date" else "a number"
+                return Problem(f"the model was trained on {kind} there", MEND, row, only=False)
+        return self.gaps_problem(content)
+
+    def gaps_problem(self, content: Content) -> Problem | None:
+        """Return the problem of empty cells where there must be none."""
+        found = gaps_of(content)
+        if self.gaps is not None or not found.size:
+            return None
+        n = len(content)
+        what = (
+            "all values are missing"
+            if found.size == n
+            else f"a value is missing ({found.size:,} of {n:,})"
+        )
+        return Problem(what, FILL, int(found[0]))
+
+    def _levels(self, texts: Sequence[str]) -> Iterator[FloatArray]:
+        code = {level: place for place, level in enumerate(self.levels)}
+        codes = np.array([code.get(text, -1) for text in texts], np.int64)
+        for place in range(len(self.levels) == 2 and self.gaps is None, len(self.levels)):
+            yield (codes == place).astype(np.float64)
+
+    def _dates(self, texts: Sequence[str]) -> Iterator[FloatArray]:
+        moments = {text: _moment(text) for text in set(texts)}
+        first = datetime.fromisoformat(str(self.origin))
+        days = {
+            text: float("nan") if moment is None else (moment - first).total_seconds() / 86400
+            for text, moment in moments.items()
+        }
+        yield np.array([days[text] for text in texts])
+        parts = {text: _parts(moment) for text, moment in moments.items()}
+        for level in self.levels:
+            yield np.array([level in parts[text] for text in texts], np.float64)
+
+
+def gaps_of(content: Content) -> NDArray[np.int64]:
+    """Return the rows whose cells are empty."""
+    if isinstance(content, list):
+        return np.flatnonzero([not text for text in content])
+    return np.flatnonzero(np.isnan(content))
+
+
+def fitted(column: str, content: Content, way: str | None) -> Coding | Problem:
+    """Return how a column is coded for a model, or why it cannot be.
+
+    way : one of `WAYS`, None where empty cells are refused.
+    """
+    if not isinstance(content, list):
+        infinite = np.flatnonzero(np.isinf(content))
+        if infinite.size:
+            row = int(infinite[0])
+            return Problem(f"a value is not finite ({content[row]})", MEND, row)
+        coding: Coding | Problem = Coding(column, "number")
+    else:
+        coding = _of_text(column, content)
+    if isinstance(coding, Problem):
+        return coding
+    empty = gaps_of(content).size > 0
+    if way is None or not empty:
+        return coding.gaps_problem(content) or replace(coding, gaps=None)
+    return replace(coding, gaps="indicator" if coding.kind == "category" else way)
+
+
+def _of_text(column: str, texts: list[str]) -> Coding | Problem:
+    """Return how a column of text is coded: as dates where they are, else as a category."""
+    counts = Counter(texts)
+    counts.pop("", None)
+    n = counts.total()
+
+    def most(holds: Any) -> bool:
+        return 2 * sum(count for text, count in counts.items() if holds(text)) > n
+
+    def example(holds: Any) -> int:
+        return next(i for i, text in enumerate(texts) if text and holds(text))
+
+    if most(_COMMA.fullmatch):
+        what = "has a decimal comma; numbers have a point"
+        return Problem(what, MEND, example(_COMMA.fullmatch), only=False)
+    if most(lambda text: strict_float(text) is not None):
+        row = example(lambda text: strict_float(text) is None)
+        return Problem("is no number, as most of the column are", MEND, row, only=False)
+    if most(_DATE.fullmatch):
+        return _of_dates(column, texts, counts)
+    levels = sorted(counts)
+    if len(levels) > MAX_LEVELS or 2 * len(levels) > n:
+        what = (
+            f"is text, with {len(levels):,} different values in {n:,} rows; a category has at "
+            f"most {MAX_LEVELS:,}, and half as many as rows"
+        )
+        return Problem(what, LEAVE if len(levels) == n else DROP, example(bool), only=False)
+    return Coding(column, "category", tuple(levels))
+
+
+def _of_dates(column: str, texts: list[str], counts: Counter[str]) -> Coding | Problem:
+    moments = {text: _moment(text) for text in counts}
+    for row, text in enumerate(texts):
+        if not text:
+            continue
+        moment = moments[text]
+        if moment is None:
+            return Problem("is no ISO date, as most of the column are", MEND, row, only=False)
+        if not YEARS[0] <= moment.year < YEARS[1]:
+            what = f"is a date beyond the years {YEARS[0]} to {YEARS[1] - 1}"
+            return Problem(what, MEND, row, only=False)
+    known = [moment for moment in moments.values() if moment is not None]
+    parts: dict[str, set[str]] = {}
+    for moment in known:
+        for part in _parts(moment):
+            parts.setdefault(part.partition("=")[0], set()).add(part)
+    levels: list[str] = []
+    for found in parts.values():
+        # One value tells nothing, and of two the second tells all.
+        levels += sorted(found, key=_order_of)[1 if len(found) <= 2 else 0 :]
+    return Coding(column, "date", tuple(levels), min(known).date().isoformat())
+
+
+def _order_of(part: str) -> Any:
+    name, _, value = part.partition("=")
+    return _DAYS.index(value) if name == "weekday" else int(value)
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is an ISO date."""
+    return _moment(text) is not None
+
+
+def _moment(text: str) -> datetime | None:
+    """Return the date and the time on the wall of an ISO date; None where there is none."""
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        return None
+
+
+def _parts(moment: datetime | None) -> tuple[str, ...]:
+    """Return the parts of a date that are categories."""
+    if moment is None:
+        return ()
+    day = _DAYS[moment.weekday()]
+    return f"month={moment.month:02}", f"weekday={day}", f"hour={moment.hour:02}"
+
+
+def said(name: str, cell: str, problem: Problem) -> str:
+    """Return a problem in words. name : of the column, with the place of the example."""
+    return f"{name}: {problem.what if problem.only else f'{quote(cell)} {problem.what}'}"

@@ -1,0 +1,478 @@
+"""Tables with categories, dates and empty cells: as features, in folds, in models, in messages."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold
+
+from zeronorm import BilevelCV, BudgetClassifier, BudgetRegressor, L1RegressorCV
+from zeronorm.designs import Dense, Rows, Scaled
+from zeronorm.designs._filled import Filled, fill, filled_over
+from zeronorm.files import FileError, Layout, read_frame, read_groups, read_table
+from zeronorm.model_selection import cross_validate
+from zeronorm.persistence import load, save
+
+DATA = Path(os.environ.get("ZERONORM_DATA", "none"))
+N, P = 90, 12
+
+
+def census(n=400, seed=0):
+    """Columns of a table: text, dates, numbers with gaps, and a target of all of them."""
+    rng = np.random.default_rng(seed)
+    city = rng.choice(["Oslo", "Paris", "Rome", "Lima"], n, p=[0.3, 0.3, 0.2, 0.2])
+    sex = rng.choice(["f", "m"], n)
+    age = rng.normal(40, 12, n).round(1)
+    day = rng.integers(0, 700, n)
+    noise = rng.standard_normal((n, 6)).round(3)
+    z = 2.0 * (city == "Oslo") + 0.06 * (age - 40) + 1.2 * (sex == "m") + 0.003 * (day - 350)
+    y = np.where(z + 0.5 * rng.logistic(size=n) > 1.2, "yes", "no")
+    gone = rng.random(n) < 0.15
+    return {
+        "city": city,
+        "sex": sex,
+        "age": np.where(gone, "", age.astype(str)),
+        "seen": (np.datetime64("2019-03-02") + day).astype(str),
+        **{f"x{j}": noise[:, j] for j in range(6)},
+        "y": y,
+    }
+
+
+def csv_of(columns):
+    lines = [",".join(columns)]
+    lines += [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else csv_of(content))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def holes():
+    """An array with NaN."""
+    rng = np.random.default_rng(1)
+    X = np.asfortranarray(rng.standard_normal((N, P)) + 3 * rng.standard_normal(P))
+    X[rng.random((N, P)) < 0.2] = np.nan
+    X[:, 3] = rng.standard_normal(N)  # without gaps
+    return X
+
+
+def filled_by(X, rows):
+    return np.where(np.isnan(X), np.nanmean(X[rows], axis=0), X)
+
+
+# --- the design ---------------------------------------------------------------------------------
+
+
+def test_filled_columns_are_those_with_means(holes):
+    """Scans, sums and gathered columns would be of other numbers than the filled table."""
+    train = np.arange(0, N, 2)
+    twin = filled_by(holes, train)
+    design = fill(holes.copy(order="F"), 1).over(train)
+    v = np.random.default_rng(2).standard_normal((N, 3))
+    np.testing.assert_allclose(design.correlate(v, 0, P), twin.T @ v, atol=1e-11)
+    np.testing.assert_allclose(design.correlate(v, 4, 9), (twin.T @ v)[4:9], atol=1e-11)
+    assert np.array_equal(design.correlate(v[:, 1], 0, P), design.correlate(v, 0, P)[:, 1])
+    for features in (slice(None), slice(2, 7), np.array([P - 1, 0, 5])):
+        np.testing.assert_allclose(design.gather(features), twin[:, features], rtol=1e-14)
+    total, square = design.moments(v[:, 0] ** 2, 1, P)
+    np.testing.assert_allclose(total, (twin.T @ v[:, 0] ** 2)[1:], atol=1e-11)
+    np.testing.assert_allclose(square, ((twin**2).T @ v[:, 0] ** 2)[1:], atol=1e-10)
+    scaled = Scaled(Rows(design, train), twin[train].mean(axis=0), np.full(P, 2.0))
+    np.testing.assert_allclose(
+        scaled.correlate(v[train], 0, P),
+        2 * (twin[train] - twin[train].mean(axis=0)).T @ v[train],
+        atol=1e-11,
+    )
+
+
+def test_rows_are_filled_by_their_own_means(holes):
+    """Rows of rows would have the means of all rows, or of the wrong ones."""
+    design = fill(holes.copy(order="F"), 1)
+    outer = np.arange(N)[::-1][:60]
+    inner = np.arange(0, 60, 3)
+    found = Rows(filled_over(Rows(design, outer), inner), inner).gather(slice(None))
+    expected = filled_by(holes[outer], inner)[inner]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    plain = Dense(np.ones((4, 2)), 1)
+    assert filled_over(plain, np.arange(2)) is plain
+
+
+def test_a_column_without_values_among_the_rows_is_zero():
+    """The mean of no value would be NaN."""
+    X = np.array([[np.nan, 1.0], [5.0, 2.0], [7.0, np.nan]], order="F")
+    assert fill(X, 1).over(np.array([0])).gather(slice(None))[:, 0].tolist() == [0.0, 5.0, 7.0]
+
+
+@pytest.mark.parametrize("method", ["pool", "l0"])
+def test_folds_do_not_see_the_rows_they_hold_out(holes, method):
+    """The means of a fold would be those of all rows, the score that of another procedure."""
+    rng = np.random.default_rng(3)
+    y = filled_by(holes, np.arange(N))[:, :4] @ [1.0, -1.0, 2.0, 1.0] + rng.standard_normal(N)
+    design = fill(holes.copy(order="F"), 1)
+    folds = list(KFold(3).split(y))
+    model = BudgetRegressor(3, method=method)
+    found = cross_validate(model, design, y, cv=folds)
+    for column, (train, test) in enumerate(folds):
+        twin = filled_by(holes, train)
+        fitted = BudgetRegressor(3, method=method).fit(twin[train], y[train])
+        assert found.scores[0, column] == pytest.approx(fitted.score(twin[test], y[test]), rel=1e-8)
+    # It does matter: means over all rows give other scores.
+    everything = cross_validate(model, filled_by(holes, np.arange(N)), y, cv=folds)
+    assert not np.allclose(everything.scores, found.scores, rtol=1e-6)
+
+
+def test_folds_of_l1_are_filled_by_their_own_means(holes):
+    """The C of an l1 model would be chosen with means that held-out rows have a part in."""
+    rng = np.random.default_rng(4)
+    y = filled_by(holes, np.arange(N))[:, :4] @ [1.0, -1.0, 2.0, 1.0] + rng.standard_normal(N)
+    Cs = [0.01, 0.1, 1.0]
+    folds = list(KFold(3).split(y))
+    found = L1RegressorCV(Cs, cv=folds, tol=1e-9).fit(fill(holes.copy(order="F"), 1), y)
+    for column, (train, test) in enumerate(folds):
+        twin = filled_by(holes, train)
+        one = L1RegressorCV(Cs, cv=[(train, test)] * 2, tol=1e-9).fit(twin, y)
+        np.testing.assert_allclose(found.scores_[:, column], one.scores_[:, 0], rtol=1e-6)
+
+
+def test_folds_of_budgets_are_filled_by_their_own_means(holes):
+    """The budgets of features and groups would be chosen with such means."""
+    rng = np.random.default_rng(5)
+    z = filled_by(holes, np.arange(N))[:, :4] @ [1.0, -1.0, 2.0, 1.0]
+    groups = np.arange(P) // 3
+    folds = list(KFold(3).split(z))
+    y = np.where(z - np.median(z) + rng.standard_normal(N) > 0, 1, 0)
+    model = BudgetClassifier(3, n_groups=2, groups=groups)
+    found = BilevelCV(model, [3], [1, 2], cv=folds).fit(fill(holes.copy(order="F"), 1), y)
+    for column, (train, test) in enumerate(folds):
+        twin = filled_by(holes, train)
+        one = BilevelCV(model, [3], [1, 2], cv=[(train, test)] * 2).fit(twin, y)
+        np.testing.assert_allclose(found.scores_[:, column], one.scores_[:, 0], rtol=1e-6)
+
+
+def test_calibration_is_of_folds_that_are_filled(holes):
+    """The scale of the probabilities would come from means with held-out rows in them."""
+    z = filled_by(holes, np.arange(N))[:, 3]
+    y = (z + np.random.default_rng(6).standard_normal(N) > z.mean()).astype(int)
+    lazily = BudgetClassifier(2, calibrate=True).fit(fill(holes.copy(order="F"), 1), y)
+    leaking = BudgetClassifier(2, calibrate=True).fit(filled_by(holes, np.arange(N)), y)
+    assert lazily.support_.tolist() == leaking.support_.tolist()
+    assert np.isfinite(lazily.predict_proba(filled_by(holes, np.arange(N)))).all()
+
+
+# --- columns ------------------------------------------------------------------------------------
+
+
+def test_categories_and_dates_are_features(write):
+    """A column of text would be refused, or a level be lost."""
+    columns = census()
+    del columns["age"]
+    table = read_table(write("a.csv", columns), "y")
+    names = table.feature_names
+    assert names[:6] == [
+        "city=Lima", "city=Oslo", "city=Paris", "city=Rome", "sex=m", "seen: days since 2019-03-03",
+    ]  # fmt: skip
+    assert {"seen: month=01", "seen: month=12", "seen: weekday=Mon", "seen: weekday=Sun"} < {*names}
+    assert not any("hour" in name for name in names)
+
+    def column(name):
+        return table.X[:, names.index(name)]
+
+    assert np.array_equal(column("city=Oslo"), columns["city"] == "Oslo")
+    assert np.array_equal(column("sex=m"), columns["sex"] == "m")
+    dates = columns["seen"].astype("datetime64[D]")
+    since = (dates - np.datetime64("2019-03-03")).astype(int)
+    assert np.array_equal(column("seen: days since 2019-03-03"), since)
+    months = dates.astype("datetime64[M]").astype(int) % 12 + 1
+    assert np.array_equal(column("seen: month=05"), months == 5)
+    assert column("seen: weekday=Sat")[dates.astype(int) % 7 == 2].all()  # 1970-01-01: Thursday
+    assert np.array_equal(column("x3"), columns["x3"])
+    assert table.notes[0].endswith("with the number of their levels: city 4, sex 2")
+
+
+def test_times_have_hours(write):
+    """The time of a day would be lost, or a zone move it."""
+    times = ["2020-01-01T06:00", "2020-01-01 18:30:00", "2020-01-02T07:00:00+02:00"] * 4
+    table = read_table(write("a.csv", {"at": times, "x": range(12), "y": list("ab") * 6}), "y")
+    names = ["at: days since 2020-01-01", "at: weekday=Thu", "at: hour=06", "at: hour=07"]
+    assert table.feature_names == [*names, "at: hour=18", "x"]
+    np.testing.assert_allclose(table.X[:3, 0], [0.25, 18.5 / 24, 1 + 7 / 24])
+
+
+def test_empty_cells(write):
+    """They would be filled by something else, or nobody would be told."""
+    columns = census()
+    path = write("a.csv", columns)
+    age = np.array([float(text or "nan") for text in columns["age"]])
+    gaps = int(np.isnan(age).sum())
+    with pytest.raises(FileError, match=rf"column 'age', line \d+: .* \({gaps} of 400\)\. Fill"):
+        read_table(path, "y")
+    table = read_table(path, "y", missing="mean")
+    assert isinstance(table.X, Filled)
+    assert table.filled == {"age": gaps}
+    place = table.feature_names.index("age")
+    expected = np.where(np.isnan(age), np.nanmean(age), age)
+    np.testing.assert_allclose(table.X.gather(np.array([place]))[:, 0], expected, rtol=1e-14)
+    assert table.codings["age"].fill == pytest.approx(np.nanmean(age), rel=1e-14)
+    table = read_table(path, "y", missing="indicator")
+    told = table.X.gather(np.array([table.feature_names.index("age is missing")]))[:, 0]
+    assert np.array_equal(told, np.isnan(age))
+    with pytest.raises(ValueError, match="missing must be one of mean, indicator, or None"):
+        read_table(path, "y", missing="median")
+
+
+def test_empty_text_is_a_level(write):
+    """A missing category would be a wrong one, or of two levels a third be left out."""
+    city = ["Oslo", "", "Rome", "Oslo", "NA", "Rome"] * 3
+    table = read_table(
+        write("a.csv", {"city": city, "x": range(18), "y": list("ab") * 9}), "y", missing="mean"
+    )
+    assert table.feature_names == ["city=Oslo", "city=Rome", "city is missing", "x"]
+    np.testing.assert_array_equal(table.X[:3], [[1, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 2]])
+
+
+def test_parquet_has_the_same_features(write, tmp_path):
+    """Text, categories, dates and nulls of Parquet would be other features than those of CSV."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    columns = census()
+    table = read_table(write("a.csv", columns), "y", missing="indicator")
+    ages = [float(text) if text else None for text in columns["age"]]
+    typed = {
+        "city": pa.array(columns["city"].tolist()).dictionary_encode(),
+        "sex": columns["sex"].tolist(),
+        "age": ages,
+        "seen": columns["seen"].astype("datetime64[D]").tolist(),
+        **{name: values.tolist() for name, values in columns.items() if name[0] in "xy"},
+    }
+    write_table(pa.table(typed), tmp_path / "a.parquet")
+    same = read_table(tmp_path / "a.parquet", "y", missing="indicator")
+    assert same.feature_names == table.feature_names
+    assert same.filled == table.filled
+    assert np.array_equal(same.X.gather(slice(None)), table.X.gather(slice(None)))
+
+
+def test_all_bad_columns_are_listed(write):
+    """A user would mend a table of many bad columns one message at a time."""
+    n = 30
+    columns = {
+        "name": [f"person {i}" for i in range(n)],
+        "age": ["", *map(str, range(1, n))],
+        "size": ["12", "tall", *map(str, range(2, n))],
+        "price": ["1,5" if i else "2" for i in range(n)],
+        "day": ["2020-01-01" if i else "2020-02-30" for i in range(n)],
+        "far": ["9999-12-31" if i else "2020-01-01" for i in range(n)],
+        "none": [""] * n,
+        "y": ["a", "b"] * (n // 2),
+    }
+    columns["price"] = [f'"{one}"' for one in columns["price"]]
+    with pytest.raises(FileError) as caught:
+        read_table(write("a.csv", columns), "y")
+    message = str(caught.value)
+    for part in (
+        "7 columns cannot be features: column 'name', line 2: 'person 0' is text, with 30 diff",
+        "column 'age', line 2: a value is missing (1 of 30)",
+        "column 'size', line 3: 'tall' is no number, as most of the column are",
+        "column 'price', line 3: '1,5' has a decimal comma",
+        "column 'day', line 2: '2020-02-30' is no ISO date",
+        "column 'far', line 3: '9999-12-31' is a date beyond the years 1600 to 2399",
+        "column 'none', line 2: all values are missing",
+        "--drop NAME",
+        "--missing mean",
+        "say id='name'",
+    ):
+        assert part in message
+    wide = {f"c{j}": [f"v{i}" for i in range(n)] for j in range(25)}
+    with pytest.raises(FileError, match=r"25 columns cannot be features.*'c9'.*; and 15 more"):
+        read_table(write("b.csv", {"x": range(n), **wide, "y": columns["y"]}), "y")
+
+
+def test_text_below_many_numbers_is_found(write):
+    """A column that begins with numbers would end the reading, or lose its first rows."""
+    values = ["7", "", *["a7", "b7"] * 14]
+    table = read_table(
+        write("a.csv", {"x": range(30), "code": values, "y": list("ab") * 15}), "y", missing="mean"
+    )
+    assert table.feature_names == ["x", "code=7", "code=a7", "code=b7", "code is missing"]
+    assert table.X[:3, 1:].tolist() == [[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
+
+
+def test_constant_columns_are_named(write):
+    """A column of one value would be a feature, or be left out without a word."""
+    table = read_table(
+        write("a.csv", {"c": ["one"] * 8, "k": [4] * 8, "x": range(8), "y": list("ab") * 4}), "y"
+    )
+    assert table.feature_names == ["k", "x"] or table.feature_names == ["c=one", "k", "x"]
+    assert any("2 columns with one value or none, of no use: c, k" in note for note in table.notes)
+
+
+def test_names_that_meet_are_refused(write):
+    """Two features would share a name, and a model find the wrong one."""
+    columns = {"c": list("ppqr") * 4, "c=p": range(16), "y": list("ab") * 8}
+    with pytest.raises(FileError, match="two features would have the name 'c=p'"):
+        read_table(write("a.csv", columns), "y")
+
+
+def test_groups_take_a_column_as_a_whole(write):
+    """Every level of a category would need a line of its own in a file of groups."""
+    columns = census()
+    del columns["age"], columns["seen"]
+    table = read_table(write("a.csv", columns), "y")
+    lines = ["city,places", "sex,people", *(f"x{j},noise" for j in range(6))]
+    groups = read_groups(write("groups.csv", "\n".join(lines)), table)
+    assert groups.labels[groups.code[:5]].tolist() == ["places"] * 4 + ["people"]
+    with pytest.raises(FileError, match="no feature 'town'"):
+        read_groups(write("groups.csv", "\n".join([*lines[1:], "town,places"])), table)
+
+
+# --- models -------------------------------------------------------------------------------------
+
+
+def test_a_model_codes_new_rows(run, tmp_path, write):
+    """Predictions would be of other columns than the model was trained on."""
+    columns = census()
+    path = write("a.csv", columns)
+    found = json.loads(
+        run(
+            "select", path, "--target", "y", "-k", 5, "--missing", "indicator", "--cv", 3,
+            "-o", "m.npz", "--certificate", "c.npz", "--json",
+        ).stdout
+    )  # fmt: skip
+    chosen = {one["name"] for one in found["models"][0]["features"]}
+    assert {"city=Oslo", "sex=m", "age"} < chosen
+    assert found["data"]["filled"] == {"age": int((columns["age"] == "").sum())}
+    assert found["data"]["coded"]["city"]["levels"] == ["Lima", "Oslo", "Paris", "Rome"]
+    assert json.loads(run("verify", path, "c.npz", "--json").stdout)["verified"]
+    table = read_table(path, "y", missing="indicator")
+    model = load("m.npz")
+    expected = model.predict(table).tolist()
+    again = json.loads(run("predict", "m.npz", path, "--json").stdout)
+    assert again["predictions"] == expected
+    # Rows by themselves, in other columns, with cities that nobody has seen.
+    few = {name: values[:9] for name, values in columns.items() if name[0] != "x"}
+    few = dict(reversed(few.items()))
+    few["age"] = np.array(["", "41", "12.5"] * 3)
+    alone = write("few.csv", few)
+    seen = model.predict(read_table(alone, "y", like=model.layout)).tolist()
+    few["city"] = np.where(few["city"] == "Oslo", "Oslo", "Bergen")
+    told = json.loads(run("predict", "m.npz", write("few.csv", few), "--json").stdout)
+    assert told["predictions"] == seen  # none of the other cities is in the model
+    many = (few["city"] == "Bergen").sum()
+    assert any(
+        f"{many} rows have a value of 'city' that the model never saw, as 'Bergen'" in note
+        for note in told["notes"]
+    )
+
+
+def test_a_model_has_the_means_of_its_training(tmp_path, write):
+    """Gaps of new rows would be filled by the means of these."""
+    columns = {"a": ["", "1", "2", "3", "9", "6"] * 6, "b": range(36)}
+    columns["y"] = [3.0 * float(text or 4.2) for text in columns["a"]]
+    table = read_table(write("a.csv", columns), "y", missing="mean")
+    fitted = BudgetRegressor(1).fit(table.X, table.y)
+    names = {"feature_names": table.feature_names, "target_name": "y"}
+    save(fitted, tmp_path / "m.npz", **names, codings=table.codings)
+    model = load(tmp_path / "m.npz")
+    assert model.codings["a"].fill == pytest.approx(4.2)
+    new = read_table(write("new.csv", "a,b\n,5\n100,5\n"), like=model.layout)
+    assert new.X[:, 0].tolist() == [pytest.approx(4.2), 100.0]
+    # A model that knows no means refuses gaps.
+    save(fitted, tmp_path / "m.npz", **names)
+    with pytest.raises(FileError, match="column 'a', line 2: a value is missing"):
+        read_table(write("new.csv", "a,b\n,5\n100,5\n"), like=load(tmp_path / "m.npz").layout)
+
+
+def test_a_layout_reads_what_its_codings_are_of(write):
+    """Numbers for names of levels would be read as numbers, or text where the model has numbers."""
+    columns = {"code": ["7", "a", "b", "a", "b", "b"] * 3, "x": range(18), "y": list("ab") * 9}
+    table = read_table(write("a.csv", columns), "y")
+    like = Layout(4, ["code=7", "x"], codings={"code=7": table.codings["code=7"]})
+    assert read_table(write("b.csv", "x,code\n1,7\n2,8\n"), like=like).X.tolist() == [
+        [1, 1],
+        [0, 2],
+    ]
+    with pytest.raises(FileError, match="'one' the model was trained on a number there"):
+        read_table(write("b.csv", "x,code\none,7\n2,8\n"), like=like)
+    with pytest.raises(FileError, match="the model needs the features 'code', which are not"):
+        read_table(write("b.csv", "x\n1\n2\n"), like=like)
+
+
+def test_data_frames_are_tables_too(tmp_path, write):
+    """A frame would have other features than its file, or a model not know its columns."""
+    pl = pytest.importorskip("polars")
+    path = write("a.csv", census())
+    frame = pl.read_csv(path, null_values=[""], try_parse_dates=True)
+    table, of_frame = read_table(path, "y", missing="mean"), read_frame(frame, "y", missing="mean")
+    assert of_frame.feature_names == table.feature_names
+    assert np.array_equal(of_frame.X.gather(slice(None)), table.X.gather(slice(None)))
+    assert of_frame.y.tolist() == table.y.tolist()
+    fitted = BudgetClassifier(5).fit(table.X, table.y)
+    save(fitted, tmp_path / "m.npz", feature_names=table.feature_names, codings=table.codings)
+    model = load(tmp_path / "m.npz")
+    expected = model.decision_function(table)
+    shown = frame.select(sorted(frame.columns))
+    for given in (shown, shown.to_pandas()):
+        np.testing.assert_allclose(model.decision_function(given), expected, rtol=1e-12)
+    with pytest.raises(FileError, match=r"the data frame: column 'age', row .* --missing mean"):
+        read_frame(frame, "y")
+    with pytest.raises(ValueError, match="missing must be one of mean, indicator, or None"):
+        read_frame(frame, "y", missing="zero")
+    with pytest.raises(FileError, match="the data frame: no column 'z'"):
+        read_frame(frame, "z")
+
+
+def test_tables_of_samples_are_joined_to_plain_features(run, fails, write):
+    """A prediction would be coded by the levels of its own rows."""
+    columns = census()
+    del columns["age"]
+    target = {"id": [f"s{i}" for i in range(400)], "y": columns.pop("y")}
+    data = write("a.csv", {"id": target["id"], **columns})
+    samples = ("--samples", write("s.csv", target))
+    run("select", data, *samples, "--target", "y", "-k", 3, "--no-cv", "-o", "m.npz")
+    message = fails("predict", "m.npz", data, *samples)
+    assert "which is not done beside --samples" in message
+    assert "join" in fails("select", data, *samples, "--target", "y", "-k", 3, "--missing", "mean")
+
+
+def test_mice_as_they_were_measured(run, tmp_path):
+    """Real records of text, numbers and gaps would be refused, or folds leak."""
+    path = DATA / "mice" / "phenotypes.csv.gz"
+    if not path.exists():
+        pytest.skip("needs the records of the mice")
+    found = json.loads(
+        run(
+            "select", path, "--target", "Obesity.BMI", "--task", "numbers", "-k", 6, "--missing",
+            "mean", "--drop", "SUBJECT.NAME", "-o", "m.npz", "--certificate", "c.npz", "--json",
+        ).stdout
+    )  # fmt: skip
+    assert found["data"]["n_features"] == 573
+    assert sum(found["data"]["filled"].values()) == 6389
+    assert len(found["data"]["coded"]["cage"]["levels"]) == 523
+    first = [one["name"] for one in found["models"][0]["features"]][:2]
+    assert first == ["Obesity.EndNormalBW", "Obesity.BodyLength"]
+    document = json.loads(run("verify", path, "c.npz", "--drop", "SUBJECT.NAME", "--json").stdout)
+    assert document["verified"]
+    assert json.loads(run("predict", "m.npz", path, "--json").stdout)["score"] > 0.7
+
+
+def test_the_option_is_checked(fails, run, write):
+    """A word that is none would be taken for no filling."""
+    path = write("a.csv", census())
+    command = ("select", path, "--target", "y", "-k", 2, "--missing")
+    assert "--missing must be mean or indicator; got 'median'" in fails(*command, "median")
+    np.save("x.npy", np.ones((4, 2)))
+    np.save("t.npy", np.arange(4) % 2)
+    command = ("select", "x.npy", "--target", "t.npy", "-k", 1, "--missing", "mean")
+    assert "only empty cells of CSV or Parquet can be filled" in fails(*command)
