@@ -49,8 +49,8 @@ def scores_of_shares(
     """
     share = np.array([weight[labels == one].sum() for one in classes]) / weight.sum()
     if len(classes) == 2:
-        return np.log(share[1:] / share[:1])
-    return np.log(share) if normalised else np.log(share / (1.0 - share))
+        return np.asarray(np.log(share[1:] / share[:1]))
+    return np.asarray(np.log(share) if normalised else np.log(share / (1.0 - share)))
 
 
 def balanced_accuracy(found: np.ndarray, labels: np.ndarray, weight: FloatArray) -> float:

@@ -70,9 +70,8 @@ class CrossValidation:
     def better_than_chance(self) -> np.ndarray:
         """Whether the mean of `advantage` is more than its standard error, (n_sizes,).
 
-        With d_f the advantage in fold f of F: mean(d) > std(d) / sqrt(F), the latter 0 for one fold.
-        Of pure noise that is so in about one of six data sets: it is a warning where it fails, and
-        no test where it holds, which `permutation_test` is.
+        With d_f the advantage in fold f of F, mean(d) > std(d) / sqrt(F); the latter is 0 for one
+        fold. A warning where it fails: where it holds, `permutation_test` is the test.
         """
         error = 0.0 if self.advantage.shape[1] == 1 else _standard_error(self.advantage)
         return np.asarray(self.advantage.mean(axis=1) > error)
@@ -135,18 +134,47 @@ def cross_validate(
         rows, where the rows of a fold cannot be scored by the measure, where pos_label is not one
         of two classes, and as for `fit`.
     """
-    validate.check_seed(random_state)
+    judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
+    with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
+        return validated(judge, data, cv, pos_label, random_state, callback)
+
+
+def prepared(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    measure: str | Measure | None,
+    scoring: str | Callable[..., float] | None,
+    offset: Any,
+) -> tuple[Judge, Rowwise]:
+    """Return what scores, and the data, checked: as of `cross_validate`.
+
+    Rows of weight 0 are among them, as splits number all rows.
+    """
     if not isinstance(estimator, Selector):
         raise TypeError(
             "estimator must be one of zeronorm with a budget of features; got "
             f"{type(estimator).__name__}. Use scikit-learn's cross_validate."
         )
-    of_classes = is_classifier(estimator)
-    judge = _Judge.of(estimator, measure, scoring)
-    # Rows of weight 0 stay until the splits are known, as these number all rows.
+    judge = Judge.of(estimator, measure, scoring)
     data = estimator._read(X, y, None, offset)
     weight = validate.check_sample_weight(sample_weight, len(data.labels))
-    data = replace(data, sample_weight=weight)
+    return judge, replace(data, sample_weight=weight)
+
+
+def validated(
+    judge: Judge,
+    data: Rowwise,
+    cv: Any,
+    pos_label: Any,
+    random_state: int | None,
+    callback: Callable[[Progress], None] | None = None,
+) -> CrossValidation:
+    """Return the cross-validation of what is prepared."""
+    validate.check_seed(random_state)
+    estimator, weight = judge.estimator, data.sample_weight
+    of_classes = is_classifier(estimator)
     strata = estimator._strata(data.labels, cv)
     folds = splits(strata, weight, cv, random_state)
     # Of budgets of features and groups at most a fold with fewer usable ones has those it has.
@@ -171,9 +199,8 @@ def cross_validate(
         owners += [number] * len(problem.tasks)
     paths: list[list[Path]] = [[] for _ in folds]
     rows = {f"fold {i}": np.concatenate(fold) for i, fold in enumerate(folds)}
-    with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
-        identity = estimator._identity(data, **rows)
-        results = run_together(solvers, callback, estimator.n_threads, identity)
+    identity = estimator._identity(data, **rows)
+    results = run_together(solvers, callback, estimator.n_threads, identity)
     for owner, path in zip(owners, results, strict=True):
         paths[owner].append(path)
     sizes, labels = problems[0].sizes, data.labels
@@ -221,7 +248,7 @@ class _Fold:
         )
 
 
-def _scored(judge: _Judge, sizes: tuple[Any, ...], folds: list[_Fold]) -> CrossValidation:
+def _scored(judge: Judge, sizes: tuple[Any, ...], folds: list[_Fold]) -> CrossValidation:
     """Score the models of all folds, and beside them those without features."""
     shape = len(sizes), len(folds)
     of_classes = is_classifier(judge.estimator)
@@ -244,7 +271,7 @@ def _scored(judge: _Judge, sizes: tuple[Any, ...], folds: list[_Fold]) -> CrossV
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class Judge:
     """What held-out rows are scored by."""
 
     estimator: Any
@@ -253,7 +280,7 @@ class _Judge:
     scorer: Callable[..., float] | None = None  # of scikit-learn
 
     @classmethod
-    def of(cls, estimator: Any, measure: Any, scoring: Any) -> _Judge:
+    def of(cls, estimator: Any, measure: Any, scoring: Any) -> Judge:
         """Return what `cross_validate` was asked for."""
         if scoring is not None:
             if measure is not None:
