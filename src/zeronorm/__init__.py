@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .groups import Groups
     from .memory import estimate_memory
     from .model_selection import cross_validate
+    from .permutations import permutation_test
     from .store import convert
     from .verification import verify
 
@@ -67,6 +68,7 @@ _HOMES = {
     "read_plink": "genotypes",
     "convert": "store",
     "cross_validate": "model_selection",
+    "permutation_test": "permutations",
     "on_cluster": "cluster",
     "verify": "verification",
 }
@@ -99,6 +101,7 @@ __all__ = [
     "losses",
     "methods",
     "on_cluster",
+    "permutation_test",
     "prove",
     "published",
     "read_plink",

@@ -7,66 +7,33 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils.metaestimators import available_if
 
 from . import validate
-from ._folds import EQUAL, RULES, best_and_near, splits
+from ._chance import (
+    auc_of_classes,
+    balanced_accuracy,
+    margins_without_features,
+    scores_of_shares,
+)
+from ._cross_validation import CrossValidation as CrossValidation
+from ._folds import splits
+from ._held_out import HeldOut
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .checkpoints import recorded
 from .designs import Rows
 from .designs._filled import filled_over
-from .estimators._linear import gives_probabilities
-from .estimators._selecting import Selector
-from .estimators._sparse_linear import margins_of
+from .estimators._selecting import Problem, Selector
+from .estimators._sparse_linear import Rowwise, margins_of
 from .files import PathLike
 from .measures import Measure, macro_average, parse_measure
 from .ordering import numbered, predicted
 from .result import Path
 from .solvers import Progress, run_together
 from .solvers.drive import Solver
-
-
-@dataclass(frozen=True, slots=True)
-class CrossValidation:
-    """Scores on held-out rows, for every size of the budget."""
-
-    # They are the keys of `path_`: numbers, or pairs of features and groups. Without a budget the
-    # only size is the number of usable columns.
-    sizes: tuple[Any, ...]
-    scores: FloatArray  # (n_sizes, n_folds) weighted accuracy, or the measure
-    measure: str = "accuracy"
-
-    @property
-    def mean(self) -> FloatArray:
-        """Mean over the folds, (n_sizes,)."""
-        return np.asarray(self.scores.mean(axis=1))
-
-    @property
-    def standard_error(self) -> FloatArray:
-        """Standard deviation over the folds divided by the root of their number, (n_sizes,)."""
-        n_folds = self.scores.shape[1]
-        return np.asarray(self.scores.std(axis=1, ddof=1) / np.sqrt(n_folds))
-
-    def choose(self, rule: str = "1se") -> Any:
-        """Return the size that a rule takes.
-
-        rule : "1se", the smallest size whose mean is within one standard error of the best mean; or
-            "best", the size of the best mean, the smallest of equal ones.
-        """
-        validate.check_option("rule", rule, RULES)
-        if self.scores.shape[1] < 2:
-            raise ValueError(
-                f"cv must give at least two folds to choose a size; got {self.scores.shape[1]}."
-            )
-        slack = EQUAL * max(
-            1.0, float(np.abs(self.mean).max(where=np.isfinite(self.mean), initial=0))
-        )
-        best, near = best_and_near(self.mean, self.standard_error, slack)
-        return self.sizes[near if rule == "1se" else best]
 
 
 @one_blas_thread
@@ -121,18 +88,47 @@ def cross_validate(
         rows, where the rows of a fold cannot be scored by the measure, where pos_label is not one
         of two classes, and as for `fit`.
     """
-    validate.check_seed(random_state)
+    judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
+    with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
+        return validated(judge, data, cv, pos_label, random_state, callback)
+
+
+def prepared(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    measure: str | Measure | None,
+    scoring: str | Callable[..., float] | None,
+    offset: Any,
+) -> tuple[Judge, Rowwise]:
+    """Return what scores, and the data, checked: as of `cross_validate`.
+
+    Rows of weight 0 are among them, as splits number all rows.
+    """
     if not isinstance(estimator, Selector):
         raise TypeError(
             "estimator must be one of zeronorm with a budget of features; got "
             f"{type(estimator).__name__}. Use scikit-learn's cross_validate."
         )
-    of_classes = is_classifier(estimator)
-    judge = _Judge.of(estimator, measure, scoring)
-    # Rows of weight 0 stay until the splits are known, as these number all rows.
+    judge = Judge.of(estimator, measure, scoring)
     data = estimator._read(X, y, None, offset)
     weight = validate.check_sample_weight(sample_weight, len(data.labels))
-    data = replace(data, sample_weight=weight)
+    return judge, replace(data, sample_weight=weight)
+
+
+def validated(
+    judge: Judge,
+    data: Rowwise,
+    cv: Any,
+    pos_label: Any,
+    random_state: int | None,
+    callback: Callable[[Progress], None] | None = None,
+) -> CrossValidation:
+    """Return the cross-validation of what is prepared."""
+    validate.check_seed(random_state)
+    estimator, weight = judge.estimator, data.sample_weight
+    of_classes = is_classifier(estimator)
     strata = estimator._strata(data.labels, cv)
     folds = splits(strata, weight, cv, random_state)
     # Of budgets of features and groups at most a fold with fewer usable ones has those it has.
@@ -157,9 +153,8 @@ def cross_validate(
         owners += [number] * len(problem.tasks)
     paths: list[list[Path]] = [[] for _ in folds]
     rows = {f"fold {i}": np.concatenate(fold) for i, fold in enumerate(folds)}
-    with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
-        identity = estimator._identity(data, **rows)
-        results = run_together(solvers, callback, estimator.n_threads, identity)
+    identity = estimator._identity(data, **rows)
+    results = run_together(solvers, callback, estimator.n_threads, identity)
     for owner, path in zip(owners, results, strict=True):
         paths[owner].append(path)
     sizes, labels = problems[0].sizes, data.labels
@@ -168,21 +163,69 @@ def cross_validate(
         labels = numbered(labels, data.order)
         classes = [numbered(own, data.order) for own in classes]
         ordered = [(own, False) for own in classes]
-    scores = np.empty((len(sizes), len(folds)))
-    for column, (train, test) in enumerate(folds):
-        held_out = Rows(filled_over(data.design, train), test)
-        for row, k in enumerate(sizes):
-            z = model_scores(paths[column], k, held_out)
-            moved = None if data.offset is None else data.offset[test]
-            scores[row, column] = judge.score(
-                z, labels[test], data.sample_weight[test], classes[column], ordered[column],
-                moved,
-            )  # fmt: skip
-    return CrossValidation(sizes, scores, judge.name)
+    held_out = [
+        _Fold(
+            paths[number],
+            Rows(filled_over(data.design, train), test),
+            judge.without_features(problems[number], data, train, test),
+            labels[test],
+            data.sample_weight[test],
+            None if data.offset is None else data.offset[test],
+            classes[number],
+            *ordered[number],
+        )
+        for number, (train, test) in enumerate(folds)
+    ]
+    return _scored(judge, sizes, held_out)
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class _Fold:
+    """The held-out rows of a fold, and the models that did not see them."""
+
+    paths: list[Path]
+    design: Design
+    without_features: FloatArray  # (n, n_models) the scores of the model of no features
+    labels: np.ndarray
+    weight: FloatArray
+    offset: FloatArray | None
+    classes: np.ndarray  # of the scores
+    names: np.ndarray  # the same with the positive one of two last
+    reversed: bool  # whether that turned them round
+
+    def separation(self, z: FloatArray) -> tuple[float, float]:
+        """Return balanced accuracy and AUC of the scores of classes."""
+        found = self.classes[predicted(z)]
+        return (
+            balanced_accuracy(found, self.labels, self.weight),
+            auc_of_classes(z, self.labels, self.classes, self.weight),
+        )
+
+
+def _scored(judge: Judge, sizes: tuple[Any, ...], folds: list[_Fold]) -> CrossValidation:
+    """Score the models of all folds, and beside them those without features."""
+    shape = len(sizes), len(folds)
+    of_classes = is_classifier(judge.estimator)
+    baseline = np.array([judge.baseline(fold) for fold in folds])
+    scores, separation = np.empty(shape), np.empty((2, *shape))
+    for column, fold in enumerate(folds):
+        for row, k in enumerate(sizes):
+            z = judge.class_scores(model_scores(fold.paths, k, fold.design))
+            scores[row, column] = judge.score(z, fold)
+            if of_classes:
+                separation[:, row, column] = fold.separation(z)
+    if not of_classes:
+        return CrossValidation(sizes, scores, judge.name, baseline, scores - baseline)
+    chance = np.array([fold.separation(fold.without_features) for fold in folds]).T
+    balanced, auc = separation
+    # A fold may hold out rows of one class only, which have no order to be right about.
+    told = int(not np.isnan(auc).any())
+    advantage = separation[told] - chance[told]
+    return CrossValidation(sizes, scores, judge.name, baseline, advantage, balanced, auc)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
     """What held-out rows are scored by."""
 
     estimator: Any
@@ -191,7 +234,7 @@ class _Judge:
     scorer: Callable[..., float] | None = None  # of scikit-learn
 
     @classmethod
-    def of(cls, estimator: Any, measure: Any, scoring: Any) -> _Judge:
+    def of(cls, estimator: Any, measure: Any, scoring: Any) -> Judge:
         """Return what `cross_validate` was asked for."""
         if scoring is not None:
             if measure is not None:
@@ -214,94 +257,61 @@ class _Judge:
         parsed = parse_measure(measure)
         return cls(estimator, parsed.name, parsed)
 
-    def score(
-        self,
-        z: FloatArray,
-        labels: np.ndarray,
-        weight: FloatArray,
-        classes: np.ndarray,
-        ordered: tuple[np.ndarray, bool],
-        offset: FloatArray | None,
-    ) -> float:
-        """Return the score of margins (n, n_models) of held-out rows.
+    def class_scores(self, z: FloatArray) -> FloatArray:
+        """Return the scores of classes that margins give; of others the margins."""
+        if not is_classifier(self.estimator):
+            return z
+        scores: FloatArray = self.estimator._class_scores(z)
+        return scores
 
-        classes : of the margins. ordered : those with the positive one of two last, and whether
-            that reversed them.
+    def without_features(
+        self, problem: Problem, data: Rowwise, train: IndexArray, test: IndexArray
+    ) -> FloatArray:
+        """Return the scores of held-out rows by the model of no features, as `class_scores`.
+
+        Of classes these are their shares in the training rows, whatever their weights in the loss;
+        beside covariates those of the fit of these.
         """
+        if problem.classes is None or self.with_covariates:
+            z = margins_without_features(problem.tasks, Rows(data.design, test))
+            return self.class_scores(z)
+        normalised = getattr(self.estimator, "multi_class", "ovr") == "shared"
+        normalised &= getattr(self.estimator, "loss", "logistic") != "ordinal"
+        shares = scores_of_shares(
+            data.labels[train], data.sample_weight[train], problem.classes, normalised=normalised
+        )
+        return np.tile(shares, (test.size, 1))
+
+    @property
+    def with_covariates(self) -> bool:
+        """Whether there are columns in every model."""
+        return getattr(self.estimator, "covariates", None) is not None
+
+    def baseline(self, fold: _Fold) -> float:
+        """Return the score of the model of no features."""
+        z = fold.without_features
+        if self.measure is None or self.with_covariates:
+            return self.score(z, fold)
+        return macro_average(self.measure, z, fold.labels, fold.names, fold.weight, chance=True)
+
+    def score(self, z: FloatArray, fold: _Fold) -> float:
+        """Return the score of held-out rows; z : (n, n_models) as `class_scores`."""
+        labels, weight = fold.labels, fold.weight
+        moved = z if fold.offset is None else z + fold.offset[:, None]
         if self.scorer is not None:
-            given = _HeldOut.of(self.estimator, z, classes, offset)
+            given = HeldOut.of(self.estimator, moved, fold.classes)
             equal = bool((weight == weight[0]).all())
             options = {} if equal else {"sample_weight": weight}
             return float(self.scorer(given, np.arange(len(z))[:, None], labels, **options))
         if not is_classifier(self.estimator):
-            moved = z if offset is None else z + offset[:, None]
             moved = moved[:, 0] if moved.shape[1] == 1 else moved
             return float(self.estimator._score_of_margins(moved, labels, weight))
-        z = self.estimator._class_scores(z)
         if self.measure is None:
-            found = classes[predicted(z)]
+            found = fold.classes[predicted(z)]
             return float(np.average(found == labels, weights=weight))
         # A score of 0 is of the first class, which is the positive one then.
-        names, reversed_ = ordered
-        z = np.where(z == 0.0, np.finfo(float).tiny, -z) if reversed_ else z
-        return float(macro_average(self.measure, z, labels, names, weight))
-
-
-class _HeldOut(BaseEstimator):  # type: ignore[misc]
-    """What scorers take for a fitted model: it knows the margins of the rows that are asked."""
-
-    @staticmethod
-    def of(
-        estimator: Any, z: FloatArray, classes: np.ndarray, offset: FloatArray | None
-    ) -> _HeldOut:
-        """Return one for held-out rows."""
-        found = _HeldOutNumbers()
-        if is_classifier(estimator):
-            found = _HeldOutClasses()
-            z, found.classes_ = estimator._class_scores(z), classes
-            if z.shape[1] > 1:  # scorers take the sorted classes for the columns
-                order = np.argsort(classes, kind="stable")
-                z, found.classes_ = z[:, order], classes[order]
-        found.estimator = estimator
-        found.z = z if offset is None else z + offset[:, None]
-        return found
-
-    estimator: Any
-    classes_: np.ndarray
-    z: FloatArray
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return True."""
-        return True
-
-
-class _HeldOutNumbers(RegressorMixin, _HeldOut):  # type: ignore[misc]
-    def predict(self, X: np.ndarray) -> FloatArray:
-        """Return the means."""
-        means: FloatArray = self.estimator._loss().mean(self.z[X[:, 0]])
-        return means[:, 0] if means.shape[1] == 1 else means
-
-
-def _gives_probabilities(held_out: _HeldOut) -> bool:
-    """Raise AttributeError where the margins are no log-odds."""
-    return gives_probabilities(held_out.estimator)
-
-
-class _HeldOutClasses(ClassifierMixin, _HeldOut):  # type: ignore[misc]
-    def decision_function(self, X: np.ndarray) -> FloatArray:
-        """Return the margins."""
-        z = self.z[X[:, 0]]
-        return np.asarray(z[:, 0] if z.shape[1] == 1 else z)
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the labels."""
-        return np.asarray(self.classes_[predicted(self.decision_function(X))])
-
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
-    def predict_proba(self, X: np.ndarray) -> FloatArray:
-        """Return the probabilities, not calibrated."""
-        found: FloatArray = self.estimator._probabilities(self.decision_function(X))
-        return found
+        z = np.where(z == 0.0, np.finfo(float).tiny, -z) if fold.reversed else z
+        return float(macro_average(self.measure, z, labels, fold.names, weight))
 
 
 def check_folds(

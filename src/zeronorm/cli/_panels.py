@@ -21,7 +21,9 @@ PANELS = {
         "positive",
     ),
     "The search": ("method", "starts", "prove", "gap", "time_limit"),
-    "The model and its score": ("rule", "refit_c", "calibrate", "cv", "no_cv", "scoring"),
+    "The model and its score": (
+        "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "scoring",
+    ),
 }  # fmt: skip
 _PANEL_OF = {option: panel for panel, options in PANELS.items() for option in options}
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ._cluster import connected
 from ._options import SelectOptions
 from ._output import show_document
+from ._permutations import check_permutations
 from ._plan import plan_selection
 from ._progress import watched
 from ._takes import takes
@@ -20,6 +21,7 @@ def select(options: SelectOptions) -> None:
     with watched(options.quiet) as work, connected(options.scheduler) as client:
         with work.timed("imports"):
             task = settle_task(options)
+            check_permutations(options)
             plan = plan_selection(options)
             work.progress.phase("Starting")
             from ..checkpoints import resumable

@@ -30,6 +30,7 @@ from ._input import listed
 from ._messages import show
 from ._options import SelectOptions
 from ._order import Ordered
+from ._permutations import permuted
 from ._plan import OF_CRITERIA, OF_FOLDS, Plan
 from ._progress import Work
 from ._target import Response, columns_of, usable_folds
@@ -77,18 +78,25 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")
     work.fit(estimator, X, y, **offset)
-    validation, for_accuracy = None, None
+    validation, for_accuracy, permutations = None, None, None
     if folds is not None:
         work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
-        with work.timed("cross-validation"):
-            validation = model_selection.cross_validate(
-                estimator,
-                X,
-                y,
-                cv=folds,
-                **offset,
-                callback=lambda state: work.progress.advance(state.n_scans),
-            )
+        if options.permutations is None:
+            with work.timed("cross-validation"):
+                validation = model_selection.cross_validate(
+                    estimator,
+                    X,
+                    y,
+                    cv=folds,
+                    **offset,
+                    callback=lambda state: work.progress.advance(state.n_scans),
+                )
+        else:
+            with work.timed("permutations"):
+                permutations = permuted(
+                    options.permutations, estimator, X, y, folds, response.offset, work
+                )
+            validation = permutations.validation
         if isinstance(estimator, MeasureClassifier):
             rival = _for_accuracy(options, plan, samples)
             scoring: dict[str, Any] = {"measure": options.measure, "pos_label": estimator.pos_label}
@@ -109,6 +117,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
             validation,
             samples.groups,
             for_accuracy,
+            permutations,
         )
         for size in estimator._paths[0]
     ]

@@ -53,10 +53,13 @@ def macro_average(
     labels: np.ndarray,
     classes: np.ndarray,
     weight: Weight = None,
+    *,
+    chance: bool = False,
 ) -> float:
     """Return the measure of scores, (n_samples, n_models), the mean over the models.
 
     labels : (n_samples,) of `classes`; each must have a row, and rows of other classes.
+    chance : of a model that knows nothing of the rows in place of the scores.
     """
     positives = classes[1:] if scores.shape[1] == 1 else classes
     if weight is not None and not np.any(weight != 1.0):
@@ -77,7 +80,8 @@ def macro_average(
                 f"y must have rows of class {validate.plain(label)!r} and of others for "
                 f"{measure.name!r}; got {int((y > 0).sum())} of {y.size}."
             )
-        found.append(measure.score(y, scores[:, column], weight))
+        one = measure.chance(y, weight) if chance else measure.score(y, scores[:, column], weight)
+        found.append(one)
     return float(np.mean(found))
 
 

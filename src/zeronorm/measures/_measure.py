@@ -78,6 +78,11 @@ class Measure(ABC):
     ) -> float:
         """Return the measure of scores, from 0 to 1, higher is better."""
 
+    def chance(self, y: FloatArray, weight: Weight = None) -> float:
+        """Return the best that equal scores reach, all rows positive or none."""
+        ones = np.ones(y.size)
+        return max(self.score(y, ones, weight), self.score(y, -ones, weight))
+
 
 def threshold_of_top(z: FloatArray, k: float, weight: Weight = None) -> float:
     """Return a number that the k largest scores exceed and, without ties, no others.

@@ -67,6 +67,12 @@ class TopMeasure(ContingencyMeasure):
         a = int((y[largest(z, k)] > 0).sum())
         return self.gain(n_pos, k) * a / 100.0
 
+    def chance(self, y: FloatArray, weight: Weight = None) -> float:
+        """Return the mean of the measure over all orders of the rows."""
+        n_pos = int((y > 0).sum())
+        k = self.count(n_pos, y.size)
+        return self.gain(n_pos, k) * k * n_pos / y.size / 100.0
+
 
 def _count(name: str, k: int | str, n_pos: int, n: int) -> int:
     """Return k as a number of rows."""

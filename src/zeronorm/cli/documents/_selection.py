@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from ..._typing import Design
+from ..._typing import Design, FloatArray
 from ...estimators import MeasureClassifier
 from ...files import Table
 from ...groups import Groups
@@ -17,6 +17,7 @@ from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
 from ...model_selection import CrossValidation, model_scores
 from ...ordering import predicted
+from ...permutations import PermutationTest
 from ...persistence import finite_or_none, summarize
 from ...result import Proof, Selection
 from ...validate import class_factors
@@ -33,6 +34,7 @@ def describe_model(
     validation: CrossValidation | None,
     groups: Groups | None = None,
     for_accuracy: CrossValidation | None = None,
+    permutations: PermutationTest | None = None,
 ) -> dict[str, Any]:
     """Return what is known about the model of a size; its file is not written yet.
 
@@ -75,6 +77,7 @@ def describe_model(
         ),
         "cross_validation": _describe_validation(validation, size),
         "for_accuracy": _describe_validation(for_accuracy, size),
+        "permutations": _describe_permutations(permutations, size),
         "certificates": [summarize(path[size].certificate) for path in paths],
         "proofs": [_describe_proof(path[size].proof, table) for path in paths],
         "bounds": [_describe_bound(path[size], estimator) for path in paths],
@@ -199,4 +202,26 @@ def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[
         "mean": float(validation.mean[row]),
         "standard_error": float(validation.standard_error[row]),
         "scores": validation.scores[row].tolist(),
+        "baseline": float(validation.baseline.mean()),
+        "balanced_accuracy": _mean_of(validation.balanced_accuracy, row),
+        "auc": _mean_of(validation.auc, row),
+        "better_than_chance": bool(validation.better_than_chance[row]),
+    }
+
+
+def _mean_of(scores: FloatArray | None, row: int) -> float | None:
+    """Return the mean over the folds, None where a fold has no such score."""
+    return None if scores is None else finite_or_none(float(scores[row].mean()))
+
+
+def _describe_permutations(test: PermutationTest | None, size: Any) -> dict[str, Any] | None:
+    if test is None or size not in test.validation.sizes:
+        return None
+    row = test.validation.sizes.index(size)
+    return {
+        "n_permutations": len(test.permuted),
+        "p_value": float(test.p_value[row]),
+        "statistic": test.statistic,
+        "own": float(test.own[row]),
+        "permuted": test.permuted[:, row].tolist(),
     }

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ...methods import METHODS
 from .._messages import show, some
+from ._chance import mean_error, permutations_text, score_beside_chance
 from ._claims import (
     at_least,
     duplicate_facts,
@@ -115,7 +116,7 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
             cells += [f"{row['log_loss']:,.2f}", f"{row[criterion]:,.2f}"]
         cells.append(f"{_on_training(model):.3f}")
         if validated:
-            cells.append(_mean_error(model["cross_validation"]))
+            cells.append(mean_error(model["cross_validation"]))
         if certified:
             cells.append(largest_gap(model["certificates"]))
         chosen = rule != "all" and model["n_features"] == document["chosen"]
@@ -135,23 +136,21 @@ def _facts(
     validation = model["cross_validation"]
     accuracy: list[str | tuple[str, str]] = []
     if validation is not None:
-        accuracy += [
-            (_mean_error(validation), "bold"),
-            f" in {validation['folds']}-fold cross-validation, features selected inside every "
-            "fold (± standard error)\n",
-        ]
+        accuracy += score_beside_chance(document, model, words.score)
     accuracy.append(f"{_on_training(model):.3f} on the training data")
     if "training_scores" in model:
         accuracy.append(f": {_by_response(document, model)}")
     if "offset_score" in model:
         alone = " and ".join(show(name, 40) for name in document["data"]["columns"].values())
         accuracy.append(f", {model['offset_score']:.3f} by {alone} without features")
-    if words.baseline and model["measure"] is None:
+    if words.baseline and model["measure"] is None and not (classes and validation):
         accuracy.append((f"\n{words.baseline}", "dim"))
     facts: list[tuple[str, str | Text]] = [(model["measure"] or words.score, styled(*accuracy))]
+    if model["permutations"] is not None:
+        facts.append(("permutations", permutations_text(model["permutations"], words.score)))
     beside = model["for_accuracy"]
     if beside is not None:
-        other = f"{_mean_error(beside)} with a selection of as many features for accuracy"
+        other = f"{mean_error(beside)} with a selection of as many features for accuracy"
         facts.append(("beside it", styled(other)))
     if model["thresholds"]:
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
@@ -306,7 +305,3 @@ def _by_response(document: Mapping[str, Any], model: Mapping[str, Any]) -> str:
     """Return the score of every response, of as many as a line or two can have."""
     scores = zip(document["outputs"], model["training_scores"], strict=True)
     return some([f"{show(name, 20)} {score:.3f}" for name, score in scores], _MAX_RESPONSES)
-
-
-def _mean_error(validation: Mapping[str, Any]) -> str:
-    return f"{validation['mean']:.3f} ± {validation['standard_error']:.3f}"

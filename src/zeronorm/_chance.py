@@ -1,0 +1,81 @@
+"""What models without features do on held-out rows, and scores that tell chance from worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._typing import Design, FloatArray, IndexArray
+from .estimators._sparse_linear import margins_of
+from .solvers import Task
+
+
+@dataclass(frozen=True, slots=True)
+class _WithoutFeatures:
+    """The intercept of a task, and the coefficients of its covariates: a `Model`."""
+
+    support: IndexArray
+    coef: FloatArray
+    intercept: Any
+
+
+def _without_features(task: Task) -> _WithoutFeatures:
+    """Return the model of no features; no data are read."""
+    risk = replace(task.risk(1.0), loss=task.loss.final)
+    b = risk.best(np.zeros_like(risk.weight))[0]
+    intercept, effects = risk.unpenalised(np.full_like(risk.weight, b), b)
+    return _WithoutFeatures(task.covariates, effects, intercept + risk.origin)
+
+
+def margins_without_features(tasks: Sequence[Task], design: Design) -> FloatArray:
+    """Return the margins of rows by the models of no features, (n_samples, n_models)."""
+    models = [_without_features(task) for task in tasks]
+    if any(model.support.size for model in models):
+        return margins_of(models, design)
+    b = np.concatenate([np.atleast_1d(model.intercept) for model in models])
+    return np.tile(b, (design.shape[0], 1))
+
+
+def scores_of_shares(
+    labels: np.ndarray, weight: FloatArray, classes: np.ndarray, *, normalised: bool
+) -> FloatArray:
+    """Return the scores of classes by their shares in the training rows, (1 or n_classes,).
+
+    normalised : whether the probabilities of several classes are the softmax of their scores; else
+        scores are log-odds.
+    """
+    share = np.array([weight[labels == one].sum() for one in classes]) / weight.sum()
+    if len(classes) == 2:
+        return np.asarray(np.log(share[1:] / share[:1]))
+    return np.asarray(np.log(share) if normalised else np.log(share / (1.0 - share)))
+
+
+def balanced_accuracy(found: np.ndarray, labels: np.ndarray, weight: FloatArray) -> float:
+    """Return the mean, over the classes of the rows, of the share of theirs that is found."""
+    right = weight * (found == labels)
+    parts = [labels == one for one in np.unique(labels)]
+    return float(np.mean([right[part].sum() / weight[part].sum() for part in parts]))
+
+
+def auc_of_classes(
+    z: FloatArray, labels: np.ndarray, classes: np.ndarray, weight: FloatArray
+) -> float:
+    """Return the area under the ROC curve, of several classes the mean of each against the rest.
+
+    z : (n_samples, 1) scores of the second of two classes, or (n_samples, n_classes). Classes
+        without rows, or without others, are left out; NaN where none is left.
+    """
+    found = []
+    for column, one in enumerate(classes[1:] if z.shape[1] == 1 else classes):
+        positive = labels == one
+        # Rows of equal scores count by half.
+        values, place = np.unique(z[:, column], return_inverse=True)
+        up = np.bincount(place, weight * positive, values.size)
+        down = np.bincount(place, weight * ~positive, values.size)
+        pairs = up.sum() * down.sum()
+        if pairs > 0:
+            found.append(float(up @ (np.cumsum(down) - 0.5 * down)) / pairs)
+    return float(np.mean(found)) if found else float("nan")

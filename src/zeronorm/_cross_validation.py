@@ -1,0 +1,77 @@
+"""What a cross-validation found: scores of every size, and the rules that choose one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import validate
+from ._folds import EQUAL, RULES, best_and_near
+from ._typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """Scores on held-out rows, for every size of the budget, and what they are without features."""
+
+    # They are the keys of `path_`: numbers, or pairs of features and groups. Without a budget the
+    # only size is the number of usable columns.
+    sizes: tuple[Any, ...]
+    scores: FloatArray  # (n_sizes, n_folds) weighted accuracy, or the measure
+    measure: str
+    # The score of the model without features on the same rows, (n_folds,): of the largest class of
+    # the training rows for all, of their mean (or what the loss has for it), of the covariates
+    # alone where there are any; of a measure of classes what it is by chance, see `Measure.chance`.
+    baseline: FloatArray
+    # (n_sizes, n_folds) what `better_than_chance` is of: of classes AUC less that of the model
+    # without features, which is 1/2 without covariates; of others score less baseline.
+    advantage: FloatArray
+    # Of classifiers, (n_sizes, n_folds): the mean over the classes of the share of their rows that
+    # is predicted right, and the area under the ROC curve (of several classes the mean of each
+    # against the others; NaN where the held-out rows are of one class).
+    balanced_accuracy: FloatArray | None = None
+    auc: FloatArray | None = None
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean over the folds, (n_sizes,)."""
+        return np.asarray(self.scores.mean(axis=1))
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard deviation over the folds divided by the root of their number, (n_sizes,)."""
+        return _standard_error(self.scores)
+
+    @property
+    def better_than_chance(self) -> np.ndarray:
+        """Whether the mean of `advantage` is more than its standard error, (n_sizes,).
+
+        With d_f the advantage in fold f of F, mean(d) > std(d) / sqrt(F); the latter is 0 for one
+        fold. A warning where it fails: where it holds, `permutation_test` is the test.
+        """
+        error = 0.0 if self.advantage.shape[1] == 1 else _standard_error(self.advantage)
+        return np.asarray(self.advantage.mean(axis=1) > error)
+
+    def choose(self, rule: str = "1se") -> Any:
+        """Return the size that a rule takes.
+
+        rule : "1se", the smallest size whose mean is within one standard error of the best mean; or
+            "best", the size of the best mean, the smallest of equal ones.
+        """
+        validate.check_option("rule", rule, RULES)
+        if self.scores.shape[1] < 2:
+            raise ValueError(
+                f"cv must give at least two folds to choose a size; got {self.scores.shape[1]}."
+            )
+        slack = EQUAL * max(
+            1.0, float(np.abs(self.mean).max(where=np.isfinite(self.mean), initial=0))
+        )
+        best, near = best_and_near(self.mean, self.standard_error, slack)
+        return self.sizes[near if rule == "1se" else best]
+
+
+def _standard_error(values: FloatArray) -> FloatArray:
+    """Return the standard error of the mean of each row over the folds."""
+    return np.asarray(values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]))

@@ -1,0 +1,66 @@
+"""Margins of held-out rows as a fitted model, for scorers of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.utils.metaestimators import available_if
+
+from ._typing import FloatArray
+from .estimators._linear import gives_probabilities
+from .ordering import predicted
+
+
+class HeldOut(BaseEstimator):  # type: ignore[misc]
+    """What scorers take for a fitted model: it knows the margins of the rows that are asked."""
+
+    @staticmethod
+    def of(estimator: Any, z: FloatArray, classes: np.ndarray) -> HeldOut:
+        """Return one for held-out rows; z : scores of classes, or margins, offsets among them."""
+        found = _Numbers()
+        if is_classifier(estimator):
+            found, found.classes_ = _Classes(), classes
+            if z.shape[1] > 1:  # scorers take the sorted classes for the columns
+                order = np.argsort(classes, kind="stable")
+                z, found.classes_ = z[:, order], classes[order]
+        found.estimator, found.z = estimator, z
+        return found
+
+    estimator: Any
+    classes_: np.ndarray
+    z: FloatArray
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return True."""
+        return True
+
+
+class _Numbers(RegressorMixin, HeldOut):  # type: ignore[misc]
+    def predict(self, X: np.ndarray) -> FloatArray:
+        """Return the means."""
+        means: FloatArray = self.estimator._loss().mean(self.z[X[:, 0]])
+        return means[:, 0] if means.shape[1] == 1 else means
+
+
+def _gives_probabilities(held_out: HeldOut) -> bool:
+    """Raise AttributeError where the margins are no log-odds."""
+    return gives_probabilities(held_out.estimator)
+
+
+class _Classes(ClassifierMixin, HeldOut):  # type: ignore[misc]
+    def decision_function(self, X: np.ndarray) -> FloatArray:
+        """Return the margins."""
+        z = self.z[X[:, 0]]
+        return np.asarray(z[:, 0] if z.shape[1] == 1 else z)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the labels."""
+        return np.asarray(self.classes_[predicted(self.decision_function(X))])
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
+    def predict_proba(self, X: np.ndarray) -> FloatArray:
+        """Return the probabilities, not calibrated."""
+        found: FloatArray = self.estimator._probabilities(self.decision_function(X))
+        return found

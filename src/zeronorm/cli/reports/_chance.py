@@ -1,0 +1,68 @@
+"""Scores of `zeronorm select` beside those of models without features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from .._messages import show
+from ._tables import styled
+
+
+def score_beside_chance(
+    document: Mapping[str, Any], model: Mapping[str, Any], name: str
+) -> list[str | tuple[str, str]]:
+    """Return the cross-validated score, its baseline, and whether it is any better.
+
+    name : of the score.
+    """
+    validation = model["cross_validation"]
+    plain = _plain_model(document, model)
+    parts: list[str | tuple[str, str]] = [
+        (mean_error(validation), "bold"),
+        f" ({plain}: {validation['baseline']:.3f})",
+    ]
+    if validation["balanced_accuracy"] is not None:
+        parts.append(f"; balanced accuracy {validation['balanced_accuracy']:.3f}")
+    if validation["auc"] is not None and model["measure"] != "auc":
+        parts.append(f", AUC {validation['auc']:.3f}")
+    parts.append(
+        f"\nin {validation['folds']}-fold cross-validation, features selected inside every fold "
+        "(± standard error)\n"
+    )
+    name = model["measure"] or name
+    if not validation["better_than_chance"]:
+        beside = "the covariates alone" if document["n_covariates"] else "chance"
+        parts += [(f"no better than {beside}", "bold yellow"), " in these folds\n"]
+    elif validation["mean"] < validation["baseline"]:
+        parts += [(f"{name} is below that of: {plain}", "bold"), "\n"]
+    return parts
+
+
+def _plain_model(document: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    """Return what the model without features does."""
+    if document["n_covariates"]:
+        return "covariates alone"
+    if model["measure"] is not None:
+        return "by chance"
+    counts = document["data"]["class_counts"]
+    if document["classes"] and counts:
+        return f"always {show(max(counts, key=counts.get), 30)!r}"
+    return "without features"
+
+
+def permutations_text(test: Mapping[str, Any], name: str) -> Text:
+    """Return the p-value of a permutation test; name : of the score."""
+    what = "AUC" if test["statistic"] == "auc" else name
+    return styled(
+        (f"p = {test['p_value']:.3g}", "bold"),
+        f": {what} {test['own']:.3f}; with the labels permuted {test['n_permutations']:,} times at "
+        f"most {max(test['permuted']):.3f}",
+    )
+
+
+def mean_error(validation: Mapping[str, Any]) -> str:
+    """Return a score and its standard error."""
+    return f"{validation['mean']:.3f} ± {validation['standard_error']:.3f}"

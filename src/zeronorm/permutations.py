@@ -1,0 +1,128 @@
+"""Whether a selection finds more than chance: its cross-validation with permuted labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator
+
+from . import validate
+from ._threads import one_blas_thread
+from ._typing import FloatArray
+from .checkpoints import recorded
+from .files import PathLike
+from .measures import Measure
+from .model_selection import CrossValidation, prepared, validated
+
+
+@dataclass(frozen=True, slots=True)
+class PermutationTest:
+    """A cross-validation, and what it is with the labels in other orders."""
+
+    validation: CrossValidation  # of the labels as they are
+    statistic: str  # what is compared: "auc", or the name of the score
+    own: FloatArray  # (n_sizes,) the mean over the folds
+    permuted: FloatArray  # (n_permutations, n_sizes) the same of permuted labels
+
+    @property
+    def p_value(self) -> FloatArray:
+        """The p-value of every size by itself, (n_sizes,): see `permutation_test`."""
+        at_least = (self.permuted >= self.own - EQUAL).sum(axis=0)
+        return np.asarray((1 + at_least) / (1 + len(self.permuted)))
+
+
+EQUAL = 1e-12  # Means that differ by rounding are equal.
+
+
+@one_blas_thread
+def permutation_test(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    n_permutations: int = 100,
+    *,
+    cv: int | BaseCrossValidator | Iterable[Any] = 5,
+    sample_weight: Any = None,
+    measure: str | Measure | None = None,
+    scoring: str | Callable[..., float] | None = None,
+    offset: Any = None,
+    pos_label: Any = None,
+    random_state: int = 0,
+    checkpoint: PathLike | None = None,
+    callback: Callable[[int], None] | None = None,
+) -> PermutationTest:
+    """Test whether a selection finds more in X than in rows that have nothing to do with y.
+
+    The whole cross-validation, with the selection inside every fold, is repeated with the labels
+    in N random orders. With t the mean over the folds of what is compared, and t_1, ..., t_N the
+    same of the permuted labels,
+
+        p = (1 + #{i : t_i >= t}) / (N + 1).
+
+    Where the rows of X are independent of y, the probability of p <= a is at most a, whatever the
+    number of rows, features and folds (rows that can be exchanged are what it takes). The least p
+    is 1 / (N + 1). It is of every size by itself: the smallest p of several sizes is no p-value.
+
+    What is compared is AUC of classes (see `CrossValidation`), and else the score; with `measure`
+    or `scoring` what these say. A row keeps its label, weight, offset, time, event and stratum
+    together: all of these move to the features of another row.
+
+    Parameters
+    ----------
+    estimator, X, y, cv, sample_weight, measure, scoring, offset, pos_label, checkpoint : as for
+        `cross_validate`, which is run N + 1 times. A number of folds stratifies each order anew.
+    n_permutations : N, at least 1; p below 0.05 takes 20.
+    random_state : of the orders and the folds, an integer from 0 to 2^32 - 1.
+    callback : called with the number of the permutations done, from 0 on.
+
+    Returns
+    -------
+    A `PermutationTest`: `p_value` (n_sizes,), `permuted` (n_permutations, n_sizes), `own`
+    (n_sizes,), `statistic`, and the `validation` of the labels as they are.
+
+    Raises
+    ------
+    ValueError
+        Where n_permutations is no positive integer, where the estimator has covariates, which
+        permuted labels would lose together with the features, and as for `cross_validate`.
+    """
+    validate.check_iterations("n_permutations", n_permutations)
+    if getattr(estimator, "covariates", None) is not None:
+        raise ValueError(
+            "estimator must have no covariates for a permutation test: permuted labels lose them "
+            "together with the features, so that p would be of both; got "
+            f"covariates={estimator.covariates!r:.50}. Compare with the baseline of cross_validate."
+        )
+    if isinstance(cv, Iterator):
+        cv = list(cv)
+    judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
+    of_margins = measure is None and scoring is None and judge.name == "accuracy"
+    generator = np.random.default_rng(validate.check_seed(random_state))
+    permuted = []
+    with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
+        validation = validated(judge, data, cv, pos_label, random_state)
+        of_margins &= validation.auc is not None and not np.isnan(validation.auc).any()
+        for done in range(n_permutations):
+            if callback is not None:
+                callback(done)
+            order = generator.permutation(data.labels.shape[0])
+            moved = replace(
+                data,
+                labels=data.labels[order],
+                sample_weight=data.sample_weight[order],
+                offset=None if data.offset is None else data.offset[order],
+            )
+            found = validated(judge, moved, cv, pos_label, random_state)
+            permuted.append(_statistic(found, of_margins))
+    name = "auc" if of_margins else judge.name
+    return PermutationTest(validation, name, _statistic(validation, of_margins), np.array(permuted))
+
+
+def _statistic(validation: CrossValidation, of_margins: bool) -> FloatArray:
+    """Return what is compared, (n_sizes,)."""
+    if of_margins and validation.auc is not None:
+        return np.asarray(validation.auc.mean(axis=1))
+    return validation.mean
