@@ -24,8 +24,7 @@ from ._held_out import HeldOut
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .checkpoints import recorded
-from .designs import Rows
-from .designs._filled import filled_over
+from .designs import Rows, filled_over
 from .estimators._selecting import Problem, Selector
 from .estimators._sparse_linear import Rowwise, margins_of
 from .files import PathLike

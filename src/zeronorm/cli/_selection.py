@@ -80,23 +80,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     work.fit(estimator, X, y, **offset)
     validation, for_accuracy, permutations = None, None, None
     if folds is not None:
-        work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
-        if options.permutations is None:
-            with work.timed("cross-validation"):
-                validation = model_selection.cross_validate(
-                    estimator,
-                    X,
-                    y,
-                    cv=folds,
-                    **offset,
-                    callback=lambda state: work.progress.advance(state.n_scans),
-                )
-        else:
-            with work.timed("permutations"):
-                permutations = permuted(
-                    options.permutations, estimator, X, y, folds, response.offset, work
-                )
-            validation = permutations.validation
+        validation, permutations = _validated(options, estimator, samples, folds, work)
         if isinstance(estimator, MeasureClassifier):
             rival = _for_accuracy(options, plan, samples)
             scoring: dict[str, Any] = {"measure": options.measure, "pos_label": estimator.pos_label}
@@ -148,6 +132,28 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         with work.timed("write"):
             write_features(options.features_out, document, samples)
     return document
+
+
+def _validated(
+    options: SelectOptions, estimator: _Estimator, samples: Samples, folds: int, work: Work
+) -> tuple[model_selection.CrossValidation, Any]:
+    """Return the cross-validation of a selection, and its permutation test where one is wanted."""
+    X, y, offset = samples.table.X, samples.y, samples.response.offset
+    work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
+    if options.permutations is not None:
+        with work.timed("permutations"):
+            found = permuted(options.permutations, estimator, X, y, folds, offset, work)
+        return found.validation, found
+    with work.timed("cross-validation"):
+        validation = model_selection.cross_validate(
+            estimator,
+            X,
+            y,
+            cv=folds,
+            offset=offset,
+            callback=lambda state: work.progress.advance(state.n_scans),
+        )
+    return validation, None
 
 
 def _draw(path: Path, estimator: _Estimator, samples: Samples, offset: Any) -> None:

@@ -14,6 +14,7 @@ from .._typing import Design, Wrapper
 from ..validate import is_dask, is_lazy
 from ._beside import Beside
 from ._dense import Dense, read_dense
+from ._filled import filled_over
 from ._lazy import open_lazy
 from ._products import Products
 from ._read_sparse import read_sparse
@@ -31,6 +32,7 @@ __all__ = [
     "Sparse",
     "Wrapper",
     "as_design",
+    "filled_over",
     "resolve_threads",
 ]
 

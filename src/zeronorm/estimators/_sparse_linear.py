@@ -20,8 +20,7 @@ from .. import validate
 from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..checkpoints import identity_of, recorded
-from ..designs import Rows, as_design
-from ..designs._filled import filled_over
+from ..designs import Rows, as_design, filled_over
 from ..designs._operations import margins
 from ..memory import warn_of as warn_of_memory
 from ..methods import METHODS, Method
