@@ -6,16 +6,27 @@ Python alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..persistence import as_loaded
-from ._json import to_json
-from ._onnx import to_onnx
-from ._scorecard import Agreement, Scorecard, to_scorecard
-from ._sklearn import to_sklearn
-from ._sql import to_sql
+if TYPE_CHECKING:
+    from ..persistence import as_loaded
+    from ._json import to_json
+    from ._onnx import to_onnx
+    from ._scorecard import Agreement, Scorecard, to_scorecard
+    from ._sklearn import to_sklearn
+    from ._sql import to_sql
+
+# Names are imported on use: the table is read before NumPy is there.
+_HOMES = {
+    "as_loaded": "..persistence",
+    "to_json": "._json",
+    "to_onnx": "._onnx",
+    **dict.fromkeys(("Agreement", "Scorecard", "to_scorecard"), "._scorecard"),
+    "to_sklearn": "._sklearn",
+    "to_sql": "._sql",
+}
 
 __all__ = [
     "FORMATS",
@@ -33,11 +44,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format that is a file: how a model is made into it, and that into bytes."""
+    """A format that is a file: which function makes a model into it, and how that is bytes."""
 
-    make: Callable[..., Any]  # of a model, and options
-    options: tuple[str, ...] = ()  # of these the command has: names of its options
+    function: str  # of a model and options
+    options: tuple[str, ...] = ()  # of the command, by their names
     is_text: bool = True
+
+    def make(self, model: Any, **options: Any) -> Any:
+        """Return a model in this format."""
+        return _found(self.function)(model, **options)
 
     def encode(self, made: Any) -> bytes:
         """Return the bytes of the file."""
@@ -47,8 +62,23 @@ class Format:
 
 
 FORMATS = {
-    "json": Format(to_json),
-    "sql": Format(to_sql, ("table", "key")),
-    "scorecard": Format(to_scorecard, ("points", "data")),
-    "onnx": Format(to_onnx, is_text=False),
+    "json": Format("to_json"),
+    "sql": Format("to_sql", ("table", "key")),
+    "scorecard": Format("to_scorecard", ("points", "data")),
+    "onnx": Format("to_onnx", is_text=False),
 }
+
+
+def _found(name: str) -> Any:
+    """Return a public name, imported."""
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return _found(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

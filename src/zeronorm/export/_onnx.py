@@ -171,5 +171,8 @@ def _probabilities(graph: _Graph, model: LoadedClassifier, scores: str, link: st
         graph.node("Gather", each, graph.constant(ranks), output="probabilities", axis=1)
         return
     if link == "one-versus-rest":  # softmax of the logarithms of 1 / (1 + exp(-score))
-        scores = graph.node("Neg", graph.node("Softplus", graph.node("Neg", scores)))
+        # min(s, 0) - log(1 + exp(-|s|)): runtimes lack Softplus of float64.
+        far = graph.node("Exp", graph.node("Neg", graph.node("Abs", scores)))
+        beside = graph.node("Log", graph.node("Add", far, graph.number(1.0)))
+        scores = graph.node("Sub", graph.node("Min", scores, graph.number(0.0)), beside)
     graph.node("Softmax", scores, output="probabilities", axis=1)

@@ -75,7 +75,7 @@ def scores(model: LoadedModel) -> list[str]:
         if offset is not None:
             column = identifier(offset["column"], offset["column"])
             terms.append(f"LN({column})" if offset["log"] else column)
-        found.append(" + ".join(terms))
+        found.append("\n    + ".join(terms))
     return found
 
 
