@@ -73,7 +73,8 @@ class Scorecard:
             lines.append(f"  {name:{width}}  {self.points[place]:+4d}{of}")
         lines += ["", f"score = {self.base:.6g} + {self.unit:.6g} * total points", ""]
         lines.append(f"  total  {self.meaning}")
-        lines += [f"  {total:5d}  {value:.4g}" for total, value in self.table]
+        shown = _shown if self.meaning.startswith("probability") else "{:.4g}".format
+        lines += [f"  {total:5d}  {shown(value)}" for total, value in self.table]
         return "\n".join([*lines, "", *self._loss()]) + "\n"
 
     def _loss(self) -> list[str]:
@@ -209,6 +210,13 @@ def _meaning(model: LoadedModel, link: str) -> tuple[str, Callable[[float], floa
     if link == "identity":
         return "mean", float
     return ("mean" if link == "log" else "hazard, of that at a score of 0"), _exp
+
+
+def _shown(probability: float) -> str:
+    """Return a probability as text that calls none of them certain."""
+    if probability < 0.00005:
+        return "<0.0001"
+    return ">0.9999" if probability > 0.99995 else f"{probability:.4f}"
 
 
 def _sigmoid(score: float) -> float:
