@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from ._export import check_export, export
 from ._genotypes import is_genotypes
 from ._input import read
 from ._messages import readers_may_leave
@@ -21,7 +22,11 @@ from ._takes import takes
 
 @takes(InfoOptions)
 def info(options: InfoOptions) -> None:
-    """Show what a model file or data hold, or versions and threads of this installation."""
+    """Show what a model file or data hold, or versions of this installation; export a model."""
+    check_export(options)
+    if options.format is not None:
+        export(options)
+        return
     import numpy as np
 
     from .. import persistence

@@ -341,5 +341,29 @@ class InfoOptions:
         default=False,
     )
     layer: str | None = None
+    format: str | None = option(
+        "Export MODEL for other programs: json, sql, scorecard or onnx.",
+        "--format",
+        metavar="NAME",
+    )
+    output: Path | None = option(
+        "Of --format: the file. Default: here, for text.", "--output", "-o", metavar="FILE"
+    )
+    table: str | None = option(
+        "Of --format sql: the table that it reads. Default: data.", metavar="NAME"
+    )
+    key: str | None = option(
+        "Of --format sql: a column to keep beside the predictions.", metavar="COLUMN"
+    )
+    points: int | None = option(
+        "Of --format scorecard: those of the feature of the largest effect. Default: 10.",
+        metavar="N",
+    )
+    data: str | None = option(
+        "Of --format scorecard: points per standard deviation in these data, and how far it "
+        "agrees with MODEL on them.",
+        "--data",
+        metavar="DATA",
+    )
     as_json: bool = False
     debug: bool = False

@@ -73,7 +73,7 @@ from ._linear_model import (
 )
 from ._models import load
 from ._records import finite_or_none, summarize, tabulate
-from ._save import save
+from ._save import as_loaded, save
 from ._saved_certificate import SavedCertificate
 
 __all__ = [
@@ -86,6 +86,7 @@ __all__ = [
     "LoadedSurvivalModel",
     "ModelFileError",
     "SavedCertificate",
+    "as_loaded",
     "finite_or_none",
     "is_archive",
     "load",

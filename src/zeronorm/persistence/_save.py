@@ -18,6 +18,7 @@ from ..result import Result, Selection, Step
 from ._archive import pack, write_file
 from ._coded_columns import describe_codings
 from ._header import describe_features, describe_versions, encode, storable
+from ._linear_model import LoadedModel
 from ._losses import describe_loss
 from ._models import MODEL, read_model
 from ._records import (
@@ -82,6 +83,33 @@ def save(
     OSError
         If the file cannot be written; then nothing is left behind.
     """
+    data, _ = _packed(estimator, n_features, feature_names, first_index, target_name, columns)
+    return write_file(path, data)
+
+
+def as_loaded(
+    estimator: Any,
+    *,
+    n_features: int | tuple[int, int] | None = None,
+    feature_names: Sequence[str] | None = None,
+    target_name: str | Sequence[str] | None = None,
+) -> LoadedModel:
+    """Return a fitted model as `load` would return it from a file, without one.
+
+    The parameters and the errors are those of `save`.
+    """
+    return _packed(estimator, n_features, feature_names, 0, target_name, None)[1]
+
+
+def _packed(
+    estimator: Any,
+    n_features: int | tuple[int, int] | None,
+    feature_names: Sequence[str] | None,
+    first_index: int,
+    target_name: str | Sequence[str] | None,
+    columns: Mapping[str, str] | None,
+) -> tuple[bytes, LoadedModel]:
+    """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.
     from ..estimators._sparse_linear import terms_of
 
@@ -153,8 +181,8 @@ def save(
         arrays["time"] = np.concatenate([one.x for one in hazards]).astype("<f8")
         arrays["hazard"] = np.concatenate([one.y for one in hazards]).astype("<f8")
     data = pack(MODEL, arrays)
-    read_model("the model", data, [fitted.loss])  # what cannot be read back is not written
-    return write_file(path, data)
+    # What cannot be read back is not written.
+    return data, read_model("the model", data, [fitted.loss])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,69 @@
+"""`zeronorm info MODEL --format NAME`: a model for other programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ._input import check_folder, read, refuse_overwriting
+from ._options import InfoOptions
+
+OPTIONS = ("table", "key", "points", "data")  # of one format each
+
+
+def check_export(options: InfoOptions) -> None:
+    """Refuse options of an export without --format, and what --format does not go with."""
+    if options.format is None:
+        for name in ("output", *OPTIONS):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name} is of an export; say --format, or leave it out.")
+        return
+    from ..export import FORMATS
+
+    form = FORMATS.get(options.format)
+    if form is None:
+        raise ValueError(f"--format must be one of {', '.join(FORMATS)}; got {options.format!r}.")
+    if options.as_json or options.check or options.model is None:
+        other = "--json" if options.as_json else "--check" if options.check else ""
+        raise ValueError(
+            f"--format is of a model, and a report of its own; leave out {other}."
+            if other
+            else "--format needs a model; name a file that select wrote."
+        )
+    for name in OPTIONS:
+        if getattr(options, name) is not None and name not in form.options:
+            own = next(key for key, one in FORMATS.items() if name in one.options)
+            raise ValueError(f"--{name} is of --format {own}; got --format {options.format}.")
+    if options.output is None:
+        if not form.is_text:
+            raise ValueError(
+                f"--format {options.format} is no text; name its file: "
+                f"--output {Path(options.model).name.split('.')[0]}.{options.format}."
+            )
+        return
+    check_folder(options.output)
+    refuse_overwriting([options.output], options.model, options.data)
+
+
+def export(options: InfoOptions) -> None:
+    """Write a model in the format that was asked for."""
+    from .. import persistence
+    from ..export import FORMATS
+
+    assert options.format is not None
+    assert options.model is not None
+    form = FORMATS[options.format]
+    model = persistence.load(options.model)
+    given: dict[str, Any] = {name: getattr(options, name) for name in form.options}
+    if given.get("data") is not None:
+        table = read(given["data"], None, like=model.layout, layer=options.layer)
+        given["X"] = table
+    given.pop("data", None)
+    made = form.make(model, **{name: value for name, value in given.items() if value is not None})
+    written = form.encode(made)
+    if options.output is not None:
+        persistence.write_file(options.output, written)
+        return
+    sys.stdout.buffer.write(written)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,119 @@
+"""What every format is made from: the model as a file has it, its names and its link."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..persistence import (
+    LinearModel,
+    LoadedClassifier,
+    LoadedModel,
+    LoadedRegressor,
+    LoadedSurvivalModel,
+    as_loaded,
+)
+from ..persistence._linear_model import is_ordinal, shares_features
+
+Label: TypeAlias = "str | int | float | bool"
+
+# What the scores of a model mean, by name.
+LINKS = {
+    "logit": "probability of the second class = 1 / (1 + exp(-score)); predicted is the second "
+    "class where score > 0, else the first",
+    "one-versus-rest": "probability of class c = p_c / sum of all p, p_c = 1 / (1 + "
+    "exp(-score_c)); predicted is the class of the largest score",
+    "softmax": "probability of class c = exp(score_c) / sum of exp of all scores; predicted is the "
+    "class of the largest score",
+    "ordered logit": "probability of class j or a lower one = 1 / (1 + exp(score - threshold_j)); "
+    "predicted is the class of the largest probability",
+    "sign": "predicted is the second class where score > 0, else the first; no probabilities",
+    "largest": "predicted is the class of the largest score; no probabilities",
+    "identity": "mean (or quantile) = score",
+    "log": "mean = exp(score)",
+    "risk": "hazard = baseline hazard * exp(score): the higher the score, the sooner the event",
+}
+
+
+def as_model(model: Any) -> LoadedModel:
+    """Return a loaded model, or a fitted estimator as one; raise TypeError for anything else."""
+    if isinstance(model, LinearModel):
+        return model  # type: ignore[return-value]
+    found: LoadedModel = as_loaded(model)
+    return found
+
+
+def link_of(model: LoadedModel) -> str:
+    """Return what the scores of a model mean, one of `LINKS`."""
+    if isinstance(model, LoadedSurvivalModel):
+        return "risk"
+    if isinstance(model, LoadedRegressor):
+        return _link_of_mean(model.loss)
+    n_classes = len(model.classes_)
+    if is_ordinal(model.metadata, n_classes):
+        return "ordered logit"
+    if any(solution["loss"] != "logistic" for solution in model.metadata["solutions"]):
+        return "sign" if n_classes == 2 else "largest"
+    if n_classes == 2:
+        return "logit"
+    return "softmax" if shares_features(model.metadata, n_classes) else "one-versus-rest"
+
+
+def _link_of_mean(loss: Any) -> str:
+    """Return the link of a loss of numbers, by what it predicts of a few margins."""
+    z = np.array([[-2.0], [-0.5], [0.0], [1.5]])
+    means = np.asarray(loss.mean(z))
+    if np.array_equal(means, z):
+        return "identity"
+    if np.allclose(means, np.exp(z), rtol=1e-14, atol=0.0):
+        return "log"
+    raise ValueError(
+        f"model must have a loss whose mean is the score or exp(score), to be exported; got "
+        f"{loss!r:.80}, whose mean is another function of it. Predict in Python."
+    )
+
+
+def feature_names(model: LoadedModel) -> list[str]:
+    """Return the names of the features of a model, p; where it has none x and their numbers."""
+    if model.feature_names is not None:
+        return list(model.feature_names)
+    first = model.metadata["first_index"]
+    return [f"x{column + first}" for column in model.columns.tolist()]
+
+
+def labels(model: LoadedModel) -> list[Label]:
+    """Return the classes as plain values, sorted; none of numbers and survival times."""
+    return model.classes_.tolist() if isinstance(model, LoadedClassifier) else []
+
+
+def in_order(model: LoadedModel) -> list[int]:
+    """Return the places among the sorted classes of the ordered ones, lowest first."""
+    assert isinstance(model, LoadedClassifier)
+    found: list[int] = np.searchsorted(model.classes_, model.ordered_classes_).tolist()
+    return found
+
+
+def outputs(model: LoadedModel) -> list[str]:
+    """Return what each score is of: a class, a response, or "" where there is one alone."""
+    if len(model.coef) == 1:
+        return [""]
+    if isinstance(model, LoadedClassifier):
+        return [str(label) for label in labels(model)]
+    return [str(name) for name in model.metadata["target_name"]]
+
+
+def thresholds(model: LoadedModel) -> FloatArray:
+    """Return the thresholds between ordered classes, growing; none of other models."""
+    ordered = link_of(model) == "ordered logit"
+    return -model.intercept_ if ordered else np.empty(0)
+
+
+def single(model: LoadedModel, what: str, instead: str) -> None:
+    """Refuse a model of several scores."""
+    if len(model.coef) > 1:
+        raise ValueError(
+            f"model must have one score for {what}; got {len(model.coef)}, of "
+            f"{', '.join(outputs(model))[:60]}. {instead}"
+        )

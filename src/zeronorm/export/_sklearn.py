@@ -1,0 +1,138 @@
+"""A model as an estimator of scikit-learn, which needs nothing of zeronorm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
+from ..validate import check_option
+from ._model import as_model, link_of
+
+
+def to_sklearn(model: Any, *, by: str = "position") -> Any:
+    """Return a fitted `Pipeline` of scikit-learn: the columns of the model, and a linear model.
+
+    It predicts the same numbers, and can be pickled and read where zeronorm is not installed. The
+    linear model is LogisticRegression, of classes against the others OneVsRestClassifier of it, of
+    scores that are no log-odds LinearSVC; of numbers Ridge, HuberRegressor, QuantileRegressor,
+    PoissonRegressor or GammaRegressor. Offsets are 0 there: predictions are for an exposure of 1.
+
+    Parameters
+    ----------
+    model : fitted estimator, or what `load` returns
+    by : "position" or "name"
+        How columns are found: in an array of all features that the model was fitted on, or by their
+        names in a data frame (needs pandas), which may have any other columns.
+
+    Raises
+    ------
+    ValueError
+        Where scikit-learn has no such model (survival times, ordered classes, losses of one's own,
+        several responses of other losses than least squares), the model has no features, or no
+        names for by="name".
+    """
+    loaded = as_model(model)
+    check_option("by", by, ["position", "name"])
+    if not loaded.columns.size:
+        raise ValueError("model must have features for scikit-learn; got none: it is a constant.")
+    from sklearn.pipeline import Pipeline
+
+    estimator = _estimator(loaded)
+    return Pipeline([("columns", _columns(loaded, by)), ("model", estimator)])
+
+
+def _columns(model: LoadedModel, by: str) -> Any:
+    """Return a transformer of data to the columns of a model."""
+    from scipy.sparse import csr_array
+    from sklearn.compose import ColumnTransformer
+
+    if by == "position":
+        data: Any = csr_array((1, model.n_features_in_))  # all zero: of any width
+        columns: Any = model.columns.tolist()
+    else:
+        if model.feature_names is None:
+            raise ValueError(
+                "by must be 'position' for a model without names of features; got 'name'."
+            )
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("by='name' needs pandas: pip install pandas.") from error
+        columns = list(model.feature_names)
+        data = pd.DataFrame(np.zeros((1, len(columns))), columns=columns)
+    chosen = ColumnTransformer([("features", "passthrough", columns)], sparse_threshold=0.0)
+    return chosen.fit(data)
+
+
+def _estimator(model: LoadedModel) -> Any:
+    """Return a fitted linear model with these coefficients.
+
+    It is fitted to zeros, by which scikit-learn sets all that it needs, before it gets them.
+    """
+    link = link_of(model)
+    if isinstance(model, LoadedClassifier) and link != "ordered logit":
+        return _classifier(model, link)
+    if isinstance(model, LoadedRegressor):
+        return _regressor(model)
+    what = "ordered classes" if link == "ordered logit" else "survival times"
+    raise ValueError(
+        f"model must be of classes or numbers for scikit-learn, which has no linear model of "
+        f"{what}. Export it as sql, json or onnx."
+    )
+
+
+def _classifier(model: LoadedClassifier, link: str) -> Any:
+    """Return a classifier of scikit-learn."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    own = LinearSVC() if link in ("sign", "largest") else LogisticRegression()
+    zeros = np.zeros((len(model.classes_), model.columns.size))
+    if link != "one-versus-rest":
+        return _with(own.fit(zeros, model.classes_), model.coef, model.intercept_)
+    several = OneVsRestClassifier(own).fit(zeros, model.classes_)
+    for one, coef, intercept in zip(several.estimators_, model.coef, model.intercept_, strict=True):
+        _with(one, coef[None], np.array([intercept]))
+    return several
+
+
+def _regressor(model: LoadedRegressor) -> Any:
+    """Return a regressor of scikit-learn."""
+    from sklearn import linear_model
+
+    own = {
+        "least_squares": linear_model.Ridge,
+        "huber": linear_model.HuberRegressor,
+        "quantile": linear_model.QuantileRegressor,
+        "poisson": linear_model.PoissonRegressor,
+        "gamma": linear_model.GammaRegressor,
+    }
+    name = model.loss.name
+    if model.metadata["loss"]["class"] is not None or name not in own:
+        raise ValueError(
+            f"model must have a loss of zeronorm for scikit-learn; got {name!r}, a loss of one's "
+            "own. Export it as sql, json or onnx."
+        )
+    several = len(model.coef) > 1
+    if several and name != "least_squares":
+        raise ValueError(
+            f"model must have one response for the loss {name!r} in scikit-learn; got "
+            f"{len(model.coef)}. Export it as sql, json or onnx."
+        )
+    zeros = np.zeros((2, model.columns.size))
+    options = {"quantile": model.loss.level} if name == "quantile" else {}
+    target = np.ones((2, len(model.coef)) if several else 2)
+    fitted = own[name](**options).fit(zeros, target)
+    if several:
+        return _with(fitted, model.coef, model.intercept_)
+    return _with(fitted, model.coef[0], float(model.intercept_[0]))
+
+
+def _with(estimator: Any, coef: FloatArray, intercept: Any) -> Any:
+    """Give a linear model its coefficients, and return it."""
+    estimator.coef_, estimator.intercept_ = coef.copy(), intercept
+    return estimator

@@ -1,0 +1,577 @@
+"""Models in other formats: each predicts what the model predicts, and says what it cannot."""
+
+import json
+import math
+import pickle
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, softmax
+from sklearn.datasets import load_diabetes, load_iris
+from typer.testing import CliRunner
+
+from zeronorm import (
+    BagClassifier,
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    L1Classifier,
+    L1Regressor,
+    persistence,
+)
+from zeronorm.cli import app
+from zeronorm.datasets import load_golub
+from zeronorm.export import (
+    FORMATS,
+    as_loaded,
+    to_json,
+    to_onnx,
+    to_scorecard,
+    to_sklearn,
+    to_sql,
+)
+from zeronorm.losses import LeastSquares
+
+NAMES = ["age", "s e x", 'b"mi', "bp", "s1", "s2", "s3;--", "s4", "s5", "s6"]
+
+
+def sick():
+    """The diabetes data, with names that SQL has to quote."""
+    X, y = load_diabetes(return_X_y=True)
+    return X, y
+
+
+def golub():
+    data = load_golub()
+    names = list(data.feature_names)
+    model = BudgetClassifier(5, calibrate=False).fit(data.X, data.y)
+    return as_loaded(model, feature_names=names), data.X[:, model.support_], data.X
+
+
+def flowers(labels=None, **options):
+    X, y = load_iris(return_X_y=True)
+    y = y if labels is None else np.array(labels)[y]
+    model = BudgetClassifier(3, calibrate=False, **options).fit(X, y)
+    return as_loaded(model, feature_names=NAMES[:4]), X[:, model.support_], X
+
+
+def numbers(target=None, make=BudgetRegressor, **options):
+    X, y = sick()
+    model = make(n_features=4, **options).fit(X, y if target is None else target(X, y))
+    columns = as_loaded(model).columns
+    return as_loaded(model, feature_names=NAMES), X[:, columns], X
+
+
+def ordered():
+    X, y = sick()
+    grade = np.array(["mild", "bad", "worst"])[np.digitize(y, [100, 200])]
+    grade = pd.Categorical(grade, ["mild", "bad", "worst"], ordered=True)
+    model = BudgetClassifier(4, loss="ordinal", calibrate=False).fit(X, grade)
+    assert model.ordered_classes_.tolist() == ["mild", "bad", "worst"]
+    return as_loaded(model, feature_names=NAMES), X[:, model.support_], X
+
+
+def survival():
+    X, y = sick()
+    times = np.rec.fromarrays([y > 60, y], names="event,time")
+    model = BudgetSurvivalAnalysis(3).fit(X, times)
+    return as_loaded(model, feature_names=NAMES), X[:, model.support_], X
+
+
+def hinge():
+    X, y = sick()
+    model = L1Classifier(10.0, loss="squared_hinge").fit(X, y > 140)
+    return as_loaded(model, feature_names=NAMES), X[:, model.support_], X
+
+
+def hinges():
+    X, y = load_iris(return_X_y=True)
+    model = L1Classifier(0.1, loss="squared_hinge").fit(X, y)
+    return as_loaded(model, feature_names=NAMES[:4]), X[:, model.support_], X
+
+
+MODELS = {
+    "two classes": golub,
+    "classes that share": lambda: flowers(["it's", "A", "a"]),
+    "each class": lambda: flowers(multi_class="ovr"),
+    "ordered": ordered,
+    "hinge": hinge,
+    "several hinges": hinges,
+    "least squares": numbers,
+    "huber": lambda: numbers(loss="huber"),
+    "quantile": lambda: numbers(loss="quantile"),
+    "poisson": lambda: numbers(loss="poisson"),
+    "gamma": lambda: numbers(loss="gamma"),
+    "l1": lambda: numbers(make=L1Regressor),
+    "responses": lambda: numbers(lambda X, y: np.column_stack([y, np.sqrt(y)])),
+    "covariates": lambda: numbers(covariates=[0, 1]),
+    "survival": survival,
+}
+each_model = pytest.mark.parametrize("kind", MODELS)
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Models by their kinds, each fitted once: the model, its features, all features."""
+    found = {}
+
+    def get(kind):
+        if kind not in found:
+            found[kind] = MODELS[kind]()
+        return found[kind]
+
+    return get
+
+
+def probabilities(model, X):
+    """The probabilities of a model, None where it has none."""
+    try:
+        return model.predict_proba(X)
+    except (AttributeError, ValueError):
+        return None
+
+
+# --------------------------------------------------------------------------- JSON
+
+
+def predicted_by_hand(document, values):
+    """What the document of a model says of features: scores, and what they mean."""
+    coef = np.array([one["coef"] for one in document["features"]]).T
+    scores = values @ coef.T + np.array(document["intercepts"])
+    link, classes = document["link"], np.array(document["classes"])
+    if link in ("logit", "sign"):
+        return classes[(scores[:, 0] > 0).astype(int)], np.hstack([expit(-scores), expit(scores)])
+    if link == "ordered logit":
+        below = expit(np.array(document["thresholds"]) - scores)
+        proba = np.diff(below, axis=1, prepend=0.0, append=1.0)
+        return classes[proba.argmax(axis=1)], proba[:, np.argsort(classes)]
+    if link == "softmax":
+        return classes[scores.argmax(axis=1)], softmax(scores, axis=1)
+    if link in ("one-versus-rest", "largest"):
+        proba = expit(scores)
+        return classes[scores.argmax(axis=1)], proba / proba.sum(axis=1, keepdims=True)
+    means = np.exp(scores) if link == "log" else scores
+    return (means[:, 0] if means.shape[1] == 1 else means), None
+
+
+@each_model
+def test_the_document_is_enough_to_predict(made, kind):
+    """Another program would predict something else from it, or could not."""
+    model, values, X = made(kind)
+    document = json.loads(to_json(model))
+    answer, proba = predicted_by_hand(document, values)
+    if len(document["classes"]):
+        assert (answer == model.predict(X)).all()
+        expected = probabilities(model, X)
+        if expected is not None:
+            np.testing.assert_allclose(proba, expected, atol=1e-12)
+    else:
+        np.testing.assert_allclose(answer, model.predict(X), rtol=1e-12, atol=1e-12)
+    assert [one["column"] for one in document["features"]] == model.columns.tolist()
+    assert [one["name"] for one in document["features"]] == list(model.feature_names)
+    chosen = {one["column"] for one in document["features"] if one["covariate"]}
+    assert chosen == set(model.covariates_.tolist())
+
+
+def test_calibration_is_in_the_coefficients():
+    """A reader who multiplies by the scale would do so twice."""
+    X, y = sick()
+    model = BudgetClassifier(3, calibrate=True).fit(X, y > 140)
+    document = json.loads(to_json(model))
+    assert document["calibration"]["scale"] != 1.0
+    _, proba = predicted_by_hand(document, X[:, model.support_])
+    np.testing.assert_allclose(proba, model.predict_proba(X), atol=1e-12)
+
+
+# --------------------------------------------------------------------------- SQL
+
+
+def answers(query, names, values, table="data"):
+    """The rows and the columns of a query on a table of features, beside their number."""
+    base = sqlite3.connect(":memory:")
+    base.create_function("EXP", 1, lambda x: None if x is None else math.exp(x))
+    base.create_function("LN", 1, lambda x: None if x is None else math.log(x))
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    base.execute(f'CREATE TABLE "{table}" ("row", {quoted})')
+    places = ", ".join("?" * (len(names) + 1))
+    rows = [[place, *row] for place, row in enumerate(values)]
+    base.executemany(f'INSERT INTO "{table}" VALUES ({places})', rows)
+    cursor = base.execute(query)
+    return cursor.fetchall(), [one[0] for one in cursor.description]
+
+
+@each_model
+def test_a_database_predicts_the_same(made, kind):
+    """A server would score patients by other numbers than the model that was validated."""
+    model, values, X = made(kind)
+    rows, columns = answers(to_sql(model, key="row"), model.feature_names, values.tolist())
+    assert [row[0] for row in rows] == list(range(len(X)))
+    found = {name: np.array([row[place] for row in rows]) for place, name in enumerate(columns)}
+    if not hasattr(model, "classes_"):
+        means = np.column_stack([found[name] for name in columns[1:]])
+        expected = model.predict(X)
+        np.testing.assert_allclose(means, expected.reshape(len(X), -1), rtol=1e-12, atol=1e-12)
+        return
+    assert (found["predicted"] == model.predict(X)).all()
+    proba = probabilities(model, X)
+    given = [found[name] for name in columns if name.startswith("probability")]
+    if proba is None:
+        assert not given
+    elif len(given) == 1:
+        np.testing.assert_allclose(given[0], proba[:, 1], atol=1e-12)
+    else:
+        np.testing.assert_allclose(np.column_stack(given), proba, atol=1e-12)
+    scores = [found[name] for name in columns if name.startswith("score")]
+    if kind != "ordered":
+        expected = model.decision_function(X).reshape(len(X), -1)
+        np.testing.assert_allclose(np.column_stack(scores), expected, rtol=1e-11, atol=1e-11)
+
+
+@each_model
+def test_a_missing_value_predicts_nothing(made, kind):
+    """A row without a measurement would get a class."""
+    model, values, _ = made(kind)
+    row = [*values[0].tolist()]
+    row[int(np.flatnonzero(model.coef.all(axis=0))[0])] = None
+    rows, _ = answers(to_sql(model), model.feature_names, [row])
+    assert set(rows[0]) == {None}
+
+
+@pytest.mark.parametrize("kind", ["two classes", "classes that share", "each class", "ordered"])
+def test_far_values_neither_overflow_nor_vanish(made, kind):
+    """A server would stop at the exponential of an outlier."""
+    model, values, _ = made(kind)
+    far = np.concatenate([1e5 * values, -1e5 * values])
+    rows, columns = answers(to_sql(model), model.feature_names, far.tolist())
+    places = [j for j, name in enumerate(columns) if name.startswith("probability")]
+    found = np.array([[row[place] for place in places] for row in rows])
+    assert ((found >= 0) & (found <= 1)).all()
+    if len(places) > 1:
+        np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
+def test_names_and_numbers_of_sql():
+    """A name would end the query early, or a coefficient lose digits on its way."""
+    model = MODELS["least squares"]()[0]
+    query = to_sql(model, table=["lab", 'da"ta'])
+    assert '"b""mi"' in query
+    assert 'FROM "lab"."da""ta"' in query
+    coefs = model.coef[0].tolist()
+    assert all(repr(one) in query for one in coefs)
+    with pytest.raises(ValueError, match="key must be no column of the predictions, mean; got"):
+        to_sql(model, key="Mean")
+    with pytest.raises(ValueError, match="SQL must have names of at least one character"):
+        to_sql(model, table="")
+    unnamed = as_loaded(BudgetRegressor(2).fit(*sick()))
+    assert all(f'"x{j}"' in to_sql(unnamed) for j in unnamed.columns)
+
+
+def test_an_exposure_is_a_column(tmp_path):
+    """Counts would be predicted as if all rows had been watched for as long."""
+    X, y = sick()
+    hours = np.linspace(0.5, 2.0, len(y))
+    model = BudgetRegressor(2, loss="poisson").fit(X, np.ceil(hours * y), offset=np.log(hours))
+    path = persistence.save(
+        model, tmp_path / "a.model.npz", feature_names=NAMES, columns={"exposure": "hours"}
+    )
+    loaded = persistence.load(path)
+    values = np.column_stack([X[:, model.support_], hours]).tolist()
+    rows, _ = answers(to_sql(loaded), [*loaded.feature_names, "hours"], values)
+    expected = model.predict(X, offset=np.log(hours))
+    np.testing.assert_allclose([row[0] for row in rows], expected, rtol=1e-12)
+    assert json.loads(to_json(loaded))["offset"] == {"column": "hours", "log": True}
+
+
+# --------------------------------------------------------------------------- scorecards
+
+
+def test_a_scorecard_is_the_formula_that_it_says(made):
+    """Points would add up to another score than the table has, or the loss be told too small."""
+    model, values, X = made("two classes")
+    card = to_scorecard(model, points=5, X=X)
+    values = values.astype(np.float64)
+    effect = model.coef[0] * values.std(axis=0)
+    unit = np.abs(effect).max() / 5
+    assert card.points == tuple(np.rint(effect / unit).astype(int))
+    score = card.base + card.unit * (values / values.std(axis=0) @ np.array(card.points))
+    np.testing.assert_allclose(card.score(values), score)
+    full = model.decision_function(X)
+    assert score.mean() == pytest.approx(full.mean())
+    assert card.agreement.score == pytest.approx(np.abs(score - full).max())
+    gap = np.abs(expit(score) - expit(full)).max()
+    assert card.agreement.probability == pytest.approx(gap)
+    assert card.agreement.same == np.mean((score > 0) == (full > 0))
+    assert card.agreement.n_samples == 38
+    for total, probability in card.table:
+        assert probability == pytest.approx(expit(card.base + card.unit * total))
+    totals = [total for total, _ in card.table]
+    assert totals[0] <= card.total(values).min()
+    assert totals[-1] >= card.total(values).max()
+    assert "the same class for 100.0% of them" in str(card)
+
+
+def test_more_points_agree_more(made):
+    """The honest number would not be of the card."""
+    model, _, X = made("two classes")
+    worst = [to_scorecard(model, points=n, X=X).agreement.score for n in (2, 10, 1000)]
+    assert worst[0] > worst[1] > worst[2]
+
+
+@pytest.mark.parametrize("kind", ["hinge", "least squares", "poisson", "survival", "covariates"])
+def test_scorecards_of_other_targets(made, kind):
+    """The table would call a mean, or a hazard, a probability."""
+    model, values, X = made(kind)
+    card = to_scorecard(model, X=X)
+    assert card.agreement.probability is None
+    assert max(map(abs, card.points)) == 10
+    means = card.score(values)
+    means = np.exp(means) if kind in ("poisson", "survival") else means
+    of = {"survival": "hazard", "hinge": "score"}.get(kind, "mean")
+    assert card.meaning.startswith(of)
+    if kind != "hinge":
+        truth = model.predict(X)
+        truth = np.exp(truth) if kind == "survival" else truth
+        assert np.corrcoef(np.log(abs(truth)), np.log(abs(means)))[0, 1] > 0.95
+
+
+def test_a_scorecard_without_data_says_so(made):
+    """A reader would take it for as good as the model."""
+    card = to_scorecard(made("two classes")[0])
+    assert card.agreement is None
+    assert "agreement with the model is not known without data" in str(card)
+    assert card.scale is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("classes that share", {}, "model must have one score for a scorecard; got 3"),
+        ("ordered", {}, "got 3 ordered classes. Export it as sql or json"),
+        ("two classes", {"points": 0}, "points must be an integer of at least 1; got 0"),
+        ("two classes", {"per": "sd"}, "per must be 'unit', or 'sd' with X"),
+        ("two classes", {"per": "hour"}, "per must be 'unit', or 'sd' with X.*got 'hour'"),
+    ],
+)
+def test_what_no_scorecard_can_say(made, kind, options, message):
+    with pytest.raises(ValueError, match=message):
+        to_scorecard(made(kind)[0], **options)
+
+
+# --------------------------------------------------------------------------- scikit-learn
+
+
+@each_model
+def test_scikit_learn_predicts_the_same(made, kind):
+    """The pipeline would be another model."""
+    model, _, X = made(kind)
+    if kind in ("ordered", "survival"):
+        with pytest.raises(ValueError, match="model must be of classes or numbers for scikit-lea"):
+            to_sklearn(model)
+        return
+    pipeline = to_sklearn(model)
+    if not hasattr(model, "classes_"):
+        np.testing.assert_allclose(pipeline.predict(X), model.predict(X), rtol=1e-12)
+        return
+    assert (pipeline.predict(X) == model.predict(X)).all()
+    assert pipeline.classes_.tolist() == model.classes_.tolist()
+    proba = probabilities(model, X)
+    assert hasattr(pipeline, "predict_proba") == (proba is not None)
+    if proba is not None:
+        np.testing.assert_allclose(pipeline.predict_proba(X), proba, rtol=1e-9, atol=1e-14)
+
+
+def test_a_pipeline_by_names(made):
+    """Columns in another order would be taken for each other."""
+    model, _, X = made("least squares")
+    frame = pd.DataFrame(X, columns=NAMES)
+    shuffled = frame[NAMES[::-1]].assign(more=1.0)
+    found = to_sklearn(model, by="name").predict(shuffled)
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-12)
+    unnamed = BudgetRegressor(2).fit(*sick())
+    with pytest.raises(ValueError, match="by must be 'position' for a model without names"):
+        to_sklearn(unnamed, by="name")
+    with pytest.raises(ValueError, match="by must be one of 'position', 'name'; got 'index'"):
+        to_sklearn(unnamed, by="index")
+
+
+@pytest.mark.parametrize("kind", ["each class", "poisson"])
+def test_a_pickle_needs_no_zeronorm(made, kind, tmp_path):
+    """The server that reads it would have to install the package."""
+    model, _, X = made(kind)
+    (tmp_path / "model").write_bytes(pickle.dumps(to_sklearn(model)))
+    np.save(tmp_path / "X.npy", X)
+    code = (
+        "import pickle, sys, numpy as np\n"
+        "sys.modules['zeronorm'] = None\n"
+        "model = pickle.load(open('model', 'rb'))\n"
+        "np.save('found.npy', model.predict(np.load('X.npy')))\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    found = np.load(tmp_path / "found.npy")
+    expected = model.predict(X)
+    assert (found == expected).all() if found.dtype.kind in "US" else np.allclose(found, expected)
+
+
+# --------------------------------------------------------------------------- ONNX
+
+
+@each_model
+@pytest.mark.parametrize("inputs", ["selected", "all"])
+def test_a_graph_predicts_the_same(made, kind, inputs):
+    """A runtime in another language would be another model."""
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model, values, X = made(kind)
+    graph = to_onnx(model, inputs=inputs)
+    session = runtime.InferenceSession(graph.SerializeToString())
+    outputs = [one.name for one in session.get_outputs()]
+    given = X if inputs == "all" else values
+    found = dict(zip(outputs, session.run(None, {"X": given.astype(float)}), strict=True))
+    known = {one.key: json.loads(one.value) for one in graph.metadata_props}
+    assert known["features"] == list(model.feature_names)
+    if not hasattr(model, "classes_"):
+        assert outputs == ["risk" if kind == "survival" else "variable"]
+        expected = model.predict(X).reshape(len(X), -1)
+        np.testing.assert_allclose(found[outputs[0]], expected, rtol=1e-11, atol=1e-11)
+        return
+    assert (found["label"] == model.predict(X)).all()
+    assert known["classes"] == model.classes_.tolist()
+    proba = probabilities(model, X)
+    if proba is None:
+        expected = model.decision_function(X).reshape(len(X), -1)
+        np.testing.assert_allclose(found["scores"], expected, rtol=1e-11, atol=1e-11)
+    else:
+        np.testing.assert_allclose(found["probabilities"], proba, atol=1e-12)
+
+
+def test_a_graph_of_one_row_and_of_few_digits(made):
+    """A single request would have another shape, or float32 not be taken."""
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    model, values, X = made("two classes")
+    session = runtime.InferenceSession(to_onnx(model, dtype="float32").SerializeToString())
+    label, proba = session.run(None, {"X": values[:1].astype(np.float32)})
+    assert label.tolist() == model.predict(X[:1]).tolist()
+    np.testing.assert_allclose(proba, model.predict_proba(X[:1]), atol=1e-5)
+
+
+def test_without_onnx_it_says_what_to_install(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r'pip install "zeronorm\[onnx\]"'):
+        to_onnx(made("two classes")[0])
+
+
+# --------------------------------------------------------------------------- what is exported
+
+
+def test_fitted_and_loaded_models_are_the_same(tmp_path):
+    """A model would change on its way through a file."""
+    model = BudgetClassifier([2, 4], calibrate=False).fit(*load_iris(return_X_y=True))
+    loaded = persistence.load(persistence.save(model, tmp_path / "a.model.npz"))
+    for make in (to_json, to_sql):
+        assert make(model) == make(loaded)
+    small = json.loads(to_json(as_loaded(model, n_features=2)))
+    assert len(small["features"]) == 2
+
+
+class Halved(LeastSquares):
+    """A loss of one's own, whose mean is no link that others know."""
+
+    name = "halved"
+
+    def mean(self, z):
+        return np.tanh(z)
+
+
+def test_what_cannot_be_exported():
+    """A user would get another model than the one that was fitted."""
+    with pytest.raises(TypeError, match="estimator must be a fitted model of zeronorm; got dict"):
+        to_json({})
+    with pytest.raises(TypeError, match="which is not fitted"):
+        to_sql(BudgetClassifier(3))
+    with pytest.raises(TypeError, match="got BagClassifier"):
+        to_sql(BagClassifier())
+    constant = as_loaded(L1Regressor(1e-9).fit(*sick()))
+    assert not constant.columns.size
+    for make in (to_sklearn, to_onnx):
+        with pytest.raises(ValueError, match="model must have features for"):
+            make(constant)
+    with pytest.raises(ValueError, match="model must have a feature of a coefficient"):
+        to_scorecard(constant)
+    rows, _ = answers(to_sql(constant), ["a"], [[1.0]])
+    assert rows[0][0] == pytest.approx(float(constant.intercept_[0]))
+
+
+# --------------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def path(tmp_path):
+    """The file of a model of golub."""
+    data = load_golub()
+    model = BudgetClassifier(3, calibrate=False).fit(data.X, data.y)
+    return persistence.save(model, tmp_path / "a.model.npz", feature_names=list(data.feature_names))
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["info", *map(str, arguments)])
+
+
+def test_the_command_writes_what_the_functions_return(path, tmp_path):
+    """The command would export another model, or with other options."""
+    model = persistence.load(path)
+    data = load_golub()
+    assert run(path, "--format", "json").stdout == to_json(model) + "\n"
+    sql = run(path, "--format", "sql", "--table", "t", "--key", "id").stdout
+    assert sql == to_sql(model, table="t", key="id")
+    card = run(path, "--format", "scorecard", "--points", 7, "--data", "golub").stdout
+    assert card == str(to_scorecard(model, points=7, X=data.X))
+    out = tmp_path / "model.sql"
+    done = run(path, "--format", "sql", "-o", out)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert out.read_text() == to_sql(model)
+
+
+def test_the_command_writes_onnx(path, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    out = tmp_path / "model.onnx"
+    assert run(path, "--format", "onnx", "-o", out).exit_code == 0
+    assert onnx.load(out) == to_onnx(persistence.load(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["M", "--format", "xml"], "--format must be one of json, sql, scorecard, onnx; got 'xml'"),
+        (["M", "--format", "onnx"], "--format onnx is no text; name its file: --output a.onnx."),
+        (["M", "--format", "json", "-o", "M"], "is an input as well; name another file"),
+        (["M", "--format", "json", "-o", "."], "--output must be a file; . is a directory"),
+        (["M", "--format", "json", "--points", "3"], "--points is of --format scorecard; got"),
+        (["M", "--format", "json", "--json"], "a report of its own; leave out --json"),
+        (["--format", "json"], "--format needs a model; name a file that select wrote"),
+        (["M", "-o", "b"], "--output is of an export; say --format, or leave it out"),
+        (["M", "--table", "b"], "--table is of an export; say --format, or leave it out"),
+        (["M", "--format", "scorecard", "--points", "0"], "points must be an integer of at leas"),
+    ],
+)
+def test_what_the_command_refuses(path, arguments, message):
+    """A file would be lost, or an option ignored without a word."""
+    before = path.read_bytes()
+    command = ["info", *(str(path) if one == "M" else one for one in arguments)]
+    done = subprocess.run(
+        [sys.executable, "-m", "zeronorm", *command], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert path.read_bytes() == before
+
+
+def test_the_help_names_every_format():
+    """A format would be there that nobody can find."""
+    text = Path(sys.modules["zeronorm.cli"].__file__).with_name("_options.py").read_text()
+    assert all(name in text.split("Export MODEL")[1].split('"')[0] for name in FORMATS)
