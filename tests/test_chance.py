@@ -84,7 +84,10 @@ def test_several_classes_beside_the_rest(multi_class):
     model = BudgetClassifier(3, multi_class=multi_class, **CHEAP)
     found = cross_validate(model, X, y, cv=folds)
     for fold, (train, test) in enumerate(folds):
-        z = model.fit(X[train], y[train]).decision_function(X[test])
+        model.fit(X[train], y[train])
+        z = model.decision_function(X[test])
+        if multi_class == "shared":  # the score of the middle one of three is no order
+            z = model.predict_proba(X[test])
         areas = [roc_auc_score(y[test] == one, z[:, i]) for i, one in enumerate(model.classes_)]
         assert found.auc[0, fold] == pytest.approx(np.mean(areas))
     np.testing.assert_allclose(found.baseline, 0.5)

@@ -15,6 +15,7 @@ from . import validate
 from ._chance import (
     auc_of_classes,
     balanced_accuracy,
+    log_odds_of_softmax,
     margins_without_features,
     scores_of_shares,
 )
@@ -224,6 +225,7 @@ def validated(
             None if data.offset is None else data.offset[test],
             classes[number],
             *ordered[number],
+            judge.normalised,
         )
         for number, (train, test) in enumerate(folds)
     ]
@@ -244,10 +246,13 @@ class _Fold:
     classes: np.ndarray  # of the scores
     names: np.ndarray  # the same with the positive one of two last
     reversed: bool  # whether that turned them round
+    normalised: bool  # whether the softmax of several scores are probabilities
 
     def separation(self, z: FloatArray) -> tuple[float, float]:
         """Return balanced accuracy and AUC of the scores of classes."""
         found = self.classes[predicted(z)]
+        if self.normalised and z.shape[1] > 1:  # only the probability of a class orders the rows
+            z = log_odds_of_softmax(z)
         return (
             balanced_accuracy(found, self.labels, self.weight),
             auc_of_classes(z, self.labels, self.classes, self.weight),
@@ -330,12 +335,19 @@ class Judge:
         if problem.classes is None or self.with_covariates:
             z = margins_without_features(problem.tasks, Rows(data.design, test))
             return self.class_scores(z)
-        normalised = getattr(self.estimator, "multi_class", "ovr") == "shared"
-        normalised &= getattr(self.estimator, "loss", "logistic") != "ordinal"
         shares = scores_of_shares(
-            data.labels[train], data.sample_weight[train], problem.classes, normalised=normalised
+            data.labels[train],
+            data.sample_weight[train],
+            problem.classes,
+            normalised=self.normalised,
         )
         return np.tile(shares, (test.size, 1))
+
+    @property
+    def normalised(self) -> bool:
+        """Whether the softmax of the scores of several classes are their probabilities."""
+        shared = getattr(self.estimator, "multi_class", "ovr") == "shared"
+        return shared and getattr(self.estimator, "loss", "logistic") != "ordinal"
 
     @property
     def with_covariates(self) -> bool:
