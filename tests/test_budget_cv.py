@@ -110,14 +110,14 @@ def test_automatic_sizes():
 def test_rules():
     """The smallest size within one standard error, and the smallest of equal best ones."""
     scores = np.array([[0.5, 0.7], [0.7, 0.9], [0.8, 0.9], [0.8, 0.9]])
-    found = CrossValidation((1, 2, 5, 9), scores, "accuracy", np.zeros(2), scores)
+    found = CrossValidation((1, 2, 5, 9), scores, "accuracy", np.zeros(2), scores, np.ones(4))
     assert found.choose("best") == 5
     assert found.choose() == 2
     with pytest.raises(ValueError, match="rule must be one of"):
         found.choose("least")
     once = scores[:2, :1]
     with pytest.raises(ValueError, match="cv must give at least two folds"):
-        CrossValidation((1, 2), once, "accuracy", np.zeros(1), once).choose()
+        CrossValidation((1, 2), once, "accuracy", np.zeros(1), once, np.ones(2)).choose()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ._typing import Design, FloatArray, IndexArray
 from .estimators._sparse_linear import margins_of
@@ -51,6 +52,13 @@ def scores_of_shares(
     if len(classes) == 2:
         return np.asarray(np.log(share[1:] / share[:1]))
     return np.asarray(np.log(share) if normalised else np.log(share / (1.0 - share)))
+
+
+def log_odds_of_softmax(z: FloatArray) -> FloatArray:
+    """Return the log-odds of each class against all others, (n_samples, n_classes)."""
+    columns = range(z.shape[1])
+    others = [logsumexp(np.delete(z, column, axis=1), axis=1) for column in columns]
+    return np.asarray(z - np.column_stack(others))
 
 
 def balanced_accuracy(found: np.ndarray, labels: np.ndarray, weight: FloatArray) -> float:

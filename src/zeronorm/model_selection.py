@@ -15,6 +15,7 @@ from . import validate
 from ._chance import (
     auc_of_classes,
     balanced_accuracy,
+    log_odds_of_softmax,
     margins_without_features,
     scores_of_shares,
 )
@@ -167,11 +168,13 @@ def validated(
             paths[number],
             Rows(filled_over(data.design, train), test),
             judge.without_features(problems[number], data, train, test),
+            float(data.sample_weight[train].sum()),
             labels[test],
             data.sample_weight[test],
             None if data.offset is None else data.offset[test],
             classes[number],
             *ordered[number],
+            judge.normalised,
         )
         for number, (train, test) in enumerate(folds)
     ]
@@ -185,16 +188,20 @@ class _Fold:
     paths: list[Path]
     design: Design
     without_features: FloatArray  # (n, n_models) the scores of the model of no features
+    training_weight: float
     labels: np.ndarray
     weight: FloatArray
     offset: FloatArray | None
     classes: np.ndarray  # of the scores
     names: np.ndarray  # the same with the positive one of two last
     reversed: bool  # whether that turned them round
+    normalised: bool  # whether the softmax of several scores are probabilities
 
     def separation(self, z: FloatArray) -> tuple[float, float]:
         """Return balanced accuracy and AUC of the scores of classes."""
         found = self.classes[predicted(z)]
+        if self.normalised and z.shape[1] > 1:  # only the probability of a class orders the rows
+            z = log_odds_of_softmax(z)
         return (
             balanced_accuracy(found, self.labels, self.weight),
             auc_of_classes(z, self.labels, self.classes, self.weight),
@@ -213,14 +220,17 @@ def _scored(judge: Judge, sizes: tuple[Any, ...], folds: list[_Fold]) -> CrossVa
             scores[row, column] = judge.score(z, fold)
             if of_classes:
                 separation[:, row, column] = fold.separation(z)
-    if not of_classes:
-        return CrossValidation(sizes, scores, judge.name, baseline, scores - baseline)
-    chance = np.array([fold.separation(fold.without_features) for fold in folds]).T
-    balanced, auc = separation
-    # A fold may hold out rows of one class only, which have no order to be right about.
-    told = int(not np.isnan(auc).any())
-    advantage = separation[told] - chance[told]
-    return CrossValidation(sizes, scores, judge.name, baseline, advantage, balanced, auc)
+    advantage, beside = scores - baseline, {}
+    if of_classes:
+        chance = np.array([fold.separation(fold.without_features) for fold in folds]).T
+        beside = {"balanced_accuracy": separation[0], "auc": separation[1]}
+        # A fold may hold out rows of one class only, which have no order to be right about.
+        told = int(not np.isnan(separation[1]).any())
+        advantage = separation[told] - chance[told]
+    spread = advantage.std(axis=1, ddof=1) if len(folds) > 1 else np.zeros(len(sizes))
+    shared = np.mean([fold.weight.sum() / fold.training_weight for fold in folds])
+    error = spread * np.sqrt(1.0 / len(folds) + shared)
+    return CrossValidation(sizes, scores, judge.name, baseline, advantage, error, **beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,12 +284,19 @@ class Judge:
         if problem.classes is None or self.with_covariates:
             z = margins_without_features(problem.tasks, Rows(data.design, test))
             return self.class_scores(z)
-        normalised = getattr(self.estimator, "multi_class", "ovr") == "shared"
-        normalised &= getattr(self.estimator, "loss", "logistic") != "ordinal"
         shares = scores_of_shares(
-            data.labels[train], data.sample_weight[train], problem.classes, normalised=normalised
+            data.labels[train],
+            data.sample_weight[train],
+            problem.classes,
+            normalised=self.normalised,
         )
         return np.tile(shares, (test.size, 1))
+
+    @property
+    def normalised(self) -> bool:
+        """Whether the softmax of the scores of several classes are their probabilities."""
+        shared = getattr(self.estimator, "multi_class", "ovr") == "shared"
+        return shared and getattr(self.estimator, "loss", "logistic") != "ordinal"
 
     @property
     def with_covariates(self) -> bool:

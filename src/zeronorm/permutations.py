@@ -50,7 +50,7 @@ def permutation_test(
     scoring: str | Callable[..., float] | None = None,
     offset: Any = None,
     pos_label: Any = None,
-    random_state: int = 0,
+    random_state: int | None = 0,
     checkpoint: PathLike | None = None,
     callback: Callable[[int], None] | None = None,
 ) -> PermutationTest:
@@ -75,7 +75,8 @@ def permutation_test(
     estimator, X, y, cv, sample_weight, measure, scoring, offset, pos_label, checkpoint : as for
         `cross_validate`, which is run N + 1 times. A number of folds stratifies each order anew.
     n_permutations : N, at least 1; p below 0.05 takes 20.
-    random_state : of the orders and the folds, an integer from 0 to 2^32 - 1.
+    random_state : of the orders and the folds, an integer from 0 to 2^32 - 1; None: others every
+        time.
     callback : called with the number of the permutations done, from 0 on.
 
     Returns

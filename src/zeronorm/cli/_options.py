@@ -84,10 +84,7 @@ class SelectOptions:
     features_out: Path | None = option("The features, a table (.csv, .parquet).", metavar="FILE")
     cv: int | None = option("Folds of the cross-validation. Default: 5.", metavar="FOLDS")
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
-    permutations: int | None = option(
-        "Select and cross-validate with the labels permuted N times too, for a p-value.",
-        metavar="N",
-    )
+    permutations: int | None = option("Permute the labels N times: a p-value.", metavar="N")
     method: str | None = option(
         f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
         "--prove, l0. With --groups, it is bilevel and no other.",

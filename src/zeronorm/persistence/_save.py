@@ -83,7 +83,9 @@ def save(
     OSError
         If the file cannot be written; then nothing is left behind.
     """
-    data, _ = _packed(estimator, n_features, feature_names, first_index, target_name, columns)
+    data, _ = _packed(
+        estimator, n_features, feature_names, first_index, target_name, columns, codings
+    )
     return write_file(path, data)
 
 
@@ -98,7 +100,7 @@ def as_loaded(
 
     The parameters and the errors are those of `save`.
     """
-    return _packed(estimator, n_features, feature_names, 0, target_name, None)[1]
+    return _packed(estimator, n_features, feature_names, 0, target_name)[1]
 
 
 def _packed(
@@ -107,7 +109,8 @@ def _packed(
     feature_names: Sequence[str] | None,
     first_index: int,
     target_name: str | Sequence[str] | None,
-    columns: Mapping[str, str] | None,
+    columns: Mapping[str, str] | None = None,
+    codings: Mapping[str, Coding] | None = None,
 ) -> tuple[bytes, LoadedModel]:
     """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.

@@ -205,6 +205,8 @@ def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[
         "baseline": float(validation.baseline.mean()),
         "balanced_accuracy": _mean_of(validation.balanced_accuracy, row),
         "auc": _mean_of(validation.auc, row),
+        "advantage": float(validation.advantage[row].mean()),
+        "advantage_error": float(validation.advantage_error[row]),
         "better_than_chance": bool(validation.better_than_chance[row]),
     }
 

@@ -33,11 +33,16 @@ def score_beside_chance(
         "(± standard error)\n"
     )
     name = model["measure"] or name
+    beside = "the covariates alone" if document["n_covariates"] else "chance"
     if not validation["better_than_chance"]:
-        beside = "the covariates alone" if document["n_covariates"] else "chance"
-        parts += [(f"no better than {beside}", "bold yellow"), " in these folds\n"]
-    elif validation["mean"] < validation["baseline"]:
-        parts += [(f"{name} is below that of: {plain}", "bold"), "\n"]
+        parts.append((f"no better than {beside}\n", "bold yellow"))
+        return parts
+    if validation["mean"] < validation["baseline"]:
+        parts.append((f"{name} is below that of {plain}\n", "bold yellow"))
+    if validation["advantage"] <= 2.0 * validation["advantage_error"]:
+        parts.append(f"better than {beside} by less than two standard errors")
+        untested = model["permutations"] is None and not document["n_covariates"]
+        parts.append("; --permutations 99 tests it\n" if untested else "\n")
     return parts
 
 
@@ -46,7 +51,7 @@ def _plain_model(document: Mapping[str, Any], model: Mapping[str, Any]) -> str:
     if document["n_covariates"]:
         return "covariates alone"
     if model["measure"] is not None:
-        return "by chance"
+        return "chance"
     counts = document["data"]["class_counts"]
     if document["classes"] and counts:
         return f"always {show(max(counts, key=counts.get), 30)!r}"

@@ -1,0 +1,219 @@
+"""What cross-validated scores are worth: baselines, chance, permutations."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, log_loss, r2_score, roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from zeronorm import (
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    MeasureClassifier,
+    cross_validate,
+    permutation_test,
+)
+from zeronorm._chance import auc_of_classes
+from zeronorm.datasets import load_golub
+from zeronorm.measures import FBeta, PrecisionAt
+
+CHEAP = {"calibrate": False, "refit_C": 1.0}
+
+
+def drawn(n=90, p=20, share=0.2, signal=2.0, seed=0):
+    """Return data of two classes, of which the second is rare, with one feature that tells."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) < share * n, "yes", "no")
+    X = rng.standard_normal((n, p))
+    X[:, 0] += signal * (y == "yes")
+    return X, y
+
+
+def survival_of(time, event):
+    """Return survival times as estimators take them."""
+    kind = [("event", bool), ("time", float)]
+    return np.array(list(zip(event.astype(bool), time, strict=True)), dtype=kind)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_beside_accuracy_are_those_of_fits_by_hand(class_weight, weighted):
+    """They would be of other rows, or weighted in another way, or turned round."""
+    X, y = drawn(signal=1.0)
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, y.size) if weighted else np.ones(y.size)
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=2).split(X, y))
+    model = BudgetClassifier([1, 3], class_weight=class_weight, **CHEAP)
+    found = cross_validate(model, X, y, cv=folds, sample_weight=weight)
+    for fold, (train, test) in enumerate(folds):
+        fitted = BudgetClassifier(3, class_weight=class_weight, **CHEAP)
+        fitted.fit(X[train], y[train], sample_weight=weight[train])
+        z, own = fitted.decision_function(X[test]), {"sample_weight": weight[test]}
+        assert found.auc[1, fold] == pytest.approx(roc_auc_score(y[test] == "yes", z, **own))
+        assert found.balanced_accuracy[1, fold] == pytest.approx(
+            balanced_accuracy_score(y[test], fitted.predict(X[test]), **own)
+        )
+        assert found.baseline[fold] == pytest.approx(
+            np.average(y[test] == "no", weights=weight[test])
+        )
+    np.testing.assert_allclose(found.advantage, found.auc - 0.5)
+    spread = found.advantage.std(axis=1, ddof=1)
+    ratio = np.mean([weight[test].sum() / weight[train].sum() for train, test in folds])
+    np.testing.assert_allclose(found.advantage_error, spread * np.sqrt(1 / 3 + ratio))
+    assert found.better_than_chance.all()
+
+
+def test_the_baseline_is_of_the_training_rows():
+    """The largest class of the held-out rows would be told in its place."""
+    X, y = drawn(share=0.5)
+    train, test = np.r_[0:30, 45:80], np.r_[30:45, 80:90]
+    found = cross_validate(BudgetClassifier(1, **CHEAP), X, y, cv=[(train, test)])
+    assert found.baseline == pytest.approx([10 / 25])  # "no", of 35 in 65 training rows
+    assert found.better_than_chance.all()  # of one fold there is no spread
+    one = cross_validate(BudgetClassifier(1, **CHEAP), X, y, cv=[(train, test[:15])] * 2)
+    assert np.isnan(one.auc).all()  # one class is held out: balanced accuracy tells
+    np.testing.assert_allclose(one.advantage, one.balanced_accuracy)
+
+
+@pytest.mark.parametrize("multi_class", ["shared", "ovr"])
+def test_several_classes_beside_the_rest(multi_class):
+    """AUC would be of other columns, or the model without features give no probabilities."""
+    rng = np.random.default_rng(0)
+    y = np.array(["c", "a", "b", "b"])[np.arange(120) % 4]
+    X = rng.standard_normal((120, 10)) + 2 * np.eye(10)[np.searchsorted(["a", "b", "c"], y)]
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    model = BudgetClassifier(3, multi_class=multi_class, **CHEAP)
+    found = cross_validate(model, X, y, cv=folds)
+    for fold, (train, test) in enumerate(folds):
+        model.fit(X[train], y[train])
+        z = model.decision_function(X[test])
+        if multi_class == "shared":  # the score of the middle one of three is no order
+            z = model.predict_proba(X[test])
+        areas = [roc_auc_score(y[test] == one, z[:, i]) for i, one in enumerate(model.classes_)]
+        assert found.auc[0, fold] == pytest.approx(np.mean(areas))
+    np.testing.assert_allclose(found.baseline, 0.5)
+    scored = cross_validate(model, X, y, cv=folds, scoring="neg_log_loss")
+    shares = [log_loss(y[test], np.tile([0.25, 0.5, 0.25], (40, 1))) for _, test in folds]
+    np.testing.assert_allclose(scored.baseline, -np.array(shares))
+    assert scored.better_than_chance.all()
+
+
+def test_ties_count_by_half_in_auc():
+    """A model of equal scores would be better or worse than chance by the order of the rows."""
+    rng = np.random.default_rng(0)
+    z, y = rng.integers(0, 4, 50).astype(float), rng.integers(0, 2, 50)
+    weight = rng.uniform(0.5, 2.0, 50)
+    area = auc_of_classes(z[:, None], y, np.array([0, 1]), weight)
+    assert area == pytest.approx(roc_auc_score(y, z, sample_weight=weight))
+    assert auc_of_classes(0 * z[:, None], y, np.array([0, 1]), weight) == 0.5
+
+
+def test_numbers_counts_and_times_beside_their_baselines():
+    """The model without features would not know the mean, the offset or the covariates."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 6))
+    y = 100.0 + X[:, 0] + 3.0 * X[:, 5] + rng.standard_normal(80)
+    folds = list(KFold(4).split(X))
+    found = cross_validate(BudgetRegressor(1), X, y, cv=folds)
+    means = [r2_score(y[test], np.full(test.size, y[train].mean())) for train, test in folds]
+    np.testing.assert_allclose(found.baseline, means, atol=1e-9)
+    assert found.auc is None
+    np.testing.assert_allclose(found.advantage, found.scores - found.baseline)
+    beside = cross_validate(BudgetRegressor(1, covariates=[5]), X, y, cv=folds)
+    alone = []
+    for train, test in folds:
+        slope, mean = np.polyfit(X[train, 5], y[train], 1)
+        alone.append(r2_score(y[test], mean + slope * X[test, 5]))
+    np.testing.assert_allclose(beside.baseline, alone, atol=1e-9)
+    several = cross_validate(BudgetRegressor(1), X, np.column_stack([y, -y]), cv=folds)
+    np.testing.assert_allclose(several.baseline, means, atol=1e-9)
+    exposure = rng.uniform(0.5, 20.0, 80)
+    counts = rng.poisson(exposure)
+    model = BudgetRegressor(1, loss="poisson")
+    rates = cross_validate(model, X, counts, cv=folds, offset=np.log(exposure))
+    assert (rates.baseline > 0.5).all()  # the exposure is no merit of the features
+    assert (rates.advantage < 0.1).all()
+    times = survival_of(rng.exponential(np.exp(-X[:, 0])), np.ones(80))
+    survival = cross_validate(BudgetSurvivalAnalysis(1), X, times, cv=folds)
+    np.testing.assert_allclose(survival.baseline, 0.5)
+    assert survival.better_than_chance.all()
+
+
+def test_measures_by_chance():
+    """A measure that anything reaches, as F1 of frequent positives, would look like a merit."""
+    y = np.where(np.arange(40) < 30, 1.0, -1.0)
+    assert FBeta(1.0).chance(y) == pytest.approx(2 * 0.75 / 1.75)  # all positive
+    assert PrecisionAt(5).chance(y) == pytest.approx(0.75)  # of any five rows
+    X, labels = drawn(share=0.4, signal=3.0)
+    for measure, value in (("auc", 0.5), ("f1", 0.8 / 1.4), ("recall@5", 5 / 30)):
+        found = cross_validate(
+            BudgetClassifier(1, **CHEAP), X, labels, cv=3, measure=measure, pos_label="yes"
+        )
+        np.testing.assert_allclose(found.baseline, value)
+    found = cross_validate(MeasureClassifier("f1", 2, pos_label="yes"), X, labels, cv=3)
+    np.testing.assert_allclose(found.baseline, 0.8 / 1.4)
+    assert found.better_than_chance.all()
+
+
+def test_noise_is_told_and_signal_is_not():
+    """Noise would be taken for a find, or a find for noise."""
+    told = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((60, 300))
+        found = cross_validate(BudgetClassifier(10, **CHEAP), X, np.arange(60) % 2)
+        told.append(bool(found.better_than_chance[0]))
+    assert sum(told) <= 9
+    assert cross_validate(BudgetClassifier(3, **CHEAP), *load_golub(True)).better_than_chance.all()
+    # Rare positives: nearly all is "no", and yet the scores tell the classes apart.
+    X, y = drawn(n=300, share=0.08, signal=1.5)
+    found = cross_validate(BudgetClassifier(2, class_weight="balanced", **CHEAP), X, y)
+    assert found.mean[0] < found.baseline.mean()
+    assert found.better_than_chance.all()
+
+
+def test_permutations_repeat_the_selection():
+    """p would not be (1 + #{permuted >= own}) / (N + 1), or labels leave their weights behind."""
+    X, y = drawn(signal=3.0)
+    model = BudgetClassifier([1, 3], **CHEAP)
+    found = permutation_test(model, X, y, 9, cv=3, random_state=4)
+    assert found.statistic == "auc"
+    assert found.permuted.shape == (9, 2)
+    np.testing.assert_allclose(found.p_value, 0.1)
+    np.testing.assert_array_equal(
+        found.own, cross_validate(model, X, y, cv=3, random_state=4).auc.mean(1)
+    )
+    order = np.random.default_rng(4).permutation(y.size)
+    again = cross_validate(model, X, y[order], cv=3, random_state=4).auc.mean(axis=1)
+    np.testing.assert_array_equal(found.permuted[0], again)
+    noise = permutation_test(model, X[:, 1:], y, 19, cv=3)
+    at_least = (noise.permuted >= noise.own).sum(axis=0)
+    np.testing.assert_allclose(noise.p_value, (1 + at_least) / 20)
+    assert (noise.p_value > 0.05).all()
+    by_accuracy = permutation_test(model, X, y, 2, cv=3, measure="accuracy")
+    np.testing.assert_array_equal(by_accuracy.own, by_accuracy.validation.mean)
+
+
+def test_permutations_of_numbers_and_times():
+    """Offsets, times and events of a row would come apart."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    counts = rng.poisson(np.exp(0.8 * X[:, 0]) * 3)
+    exposure = np.full(60, 3.0)
+    found = permutation_test(
+        BudgetRegressor(1, loss="poisson"), X, counts, 19, cv=3, offset=np.log(exposure)
+    )
+    assert found.statistic == "d2"
+    assert found.p_value == pytest.approx([0.05])
+    times = survival_of(rng.exponential(np.exp(-2 * X[:, 0])), rng.integers(0, 2, 60))
+    found = permutation_test(BudgetSurvivalAnalysis(1), X, times, 19, cv=3)
+    assert found.statistic == "c_index"
+    assert found.p_value == pytest.approx([0.05])
+
+
+def test_permutations_that_cannot_be():
+    """A number of none would end in an empty array, and covariates give a p that is theirs."""
+    X, y = drawn()
+    with pytest.raises(ValueError, match=r"n_permutations must be an integer of at least 1; got 0"):
+        permutation_test(BudgetClassifier(1), X, y, 0)
+    with pytest.raises(ValueError, match=r"no covariates for a permutation test.*got\s+covari"):
+        permutation_test(BudgetClassifier(1, covariates=[2]), X, y, 2)
