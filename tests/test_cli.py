@@ -78,7 +78,8 @@ def test_the_demo(run, tmp_path):
     assert "zeronorm predict golub-k8.model.npz DATA" in text
     assert [path.name for path in tmp_path.iterdir()] == ["golub-k8.model.npz"]
     text = run("predict", "golub-k8.model.npz", "golub").stdout
-    assert "accuracy 1.0000" in text
+    assert "accuracy 1.000" in text
+    assert "accuracy 1.0000" not in text  # as select says it
 
 
 @pytest.mark.parametrize("width", [40, *slow(60, 120)])
@@ -1364,6 +1365,29 @@ def test_names_of_files_and_columns_stay():
     assert in_options(text) == (
         "--no-standardize needs columns of DATA; use --standardize, or --loss poisson."
     )
+
+
+def test_numbers_of_a_table_have_the_same_digits(run, tmp_path):
+    """A column would be ragged, and a score read otherwise in another report."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 6))
+    y = 100 * (X[:, 0] - X[:, 3]) + rng.standard_normal(50)
+    path = tmp_path / "n.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f"x{j}" for j in range(6)), "y"])
+        writer.writerows(np.column_stack([X, y]).tolist())
+    said = run("select", "n.csv", "--target", "y", "-k", 2, "-o", "n.npz", "--no-cv").stdout
+    score = re.search(r"([01]\.\d+) on the training data", said)[1]
+    text = run("predict", "n.npz", "n.csv", "--target", "y").stdout
+    assert re.search(r"R² ([01]\.\d+)", text)[1] == score
+    rows = re.findall(r"^ +\d+ +(-?\d+\.\d+)$", text, re.MULTILINE)
+    assert len(rows) == 10
+    assert len({len(row.partition(".")[2]) for row in rows}) == 1
+    text = run("info", "n.npz").stdout
+    rows = re.findall(r"^ *(?:x\d|intercept) +([+-]\d+\.\d+)$", text, re.MULTILINE)
+    assert len(rows) == 3
+    assert len({len(row.partition(".")[2]) for row in rows}) == 1
 
 
 def test_help_says_what_there_is(run):
