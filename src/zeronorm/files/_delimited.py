@@ -19,7 +19,7 @@ import numpy as np
 from ._errors import FileError, SampleNamesError, quote
 from ._fast_delimited import Body, read_body
 from ._labels import labels_from_text, read_kept
-from ._source import DELIMITERS, Source, Stream, not_utf8
+from ._source import DELIMITERS, Source, Stream, not_utf8, nul_byte
 from ._table import (
     MISSING,
     Columns,
@@ -90,7 +90,7 @@ def _parse_text(
         nonlocal underscore
         for line in text:
             if "\x00" in line:
-                raise csv.Error("a NUL byte in it")
+                raise nul_byte(source)
             underscore = underscore or "_" in line
             yield line
 
