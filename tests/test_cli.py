@@ -21,6 +21,7 @@ import zeronorm
 import zeronorm.cli
 from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
+from zeronorm.cli._names import in_options
 from zeronorm.cli._options import PathOptions, SelectOptions
 from zeronorm.cli._panels import PANELS
 from zeronorm.cli._progress import Progress
@@ -77,7 +78,8 @@ def test_the_demo(run, tmp_path):
     assert "zeronorm predict golub-k8.model.npz DATA" in text
     assert [path.name for path in tmp_path.iterdir()] == ["golub-k8.model.npz"]
     text = run("predict", "golub-k8.model.npz", "golub").stdout
-    assert "accuracy 1.0000" in text
+    assert "accuracy 1.000" in text
+    assert "accuracy 1.0000" not in text  # as select says it
 
 
 @pytest.mark.parametrize("width", [40, *slow(60, 120)])
@@ -1347,6 +1349,83 @@ def test_info_and_version(run):
     assert "3 of 3,051" in text
     document = json.loads(run("info", "golub-k3.model.npz", "--json").stdout)
     assert len(document["support"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["select", "golub", "-k", "3", "--threads", "0"],
+            "--threads must be an integer of at least 1; got 0.",
+        ),
+        (
+            ["select", "golub", "-k", "4000"],
+            "--features must be between 1 and 3051 (the features of DATA); got 4000.",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--class-weight", "none"],
+            "--class-weight must be 'balanced'; got 'none'.",
+        ),
+        (
+            ["select", "golub", "-k", "3", "--criterion", "cp"],
+            "--criterion must be one of 'aic', 'bic', 'ebic', 'gic'; got 'cp'.",
+        ),
+        (
+            ["select", "golub", "-k", "1", "--force", "X95735_at", "--force", "M27891_at"],
+            "--features counts the forced features: it must be at least 2 (the length of "
+            "--force); got 1.",
+        ),
+        (
+            ["select", "golub", "-k", "2", "--force", "X95735_at", "--covariates", "X95735_at"],
+            "--covariates are in every model and must not be --force as well;",
+        ),
+        (["select", "golub", "-k", "3", "-C", "-1"], "--C must be a positive finite number;"),
+        (["path", "golub", "--l1-ratio", "2"], "--l1-ratio must be above 0 and at most 1;"),
+        (["path", "golub", "--tol", "-1"], "--tol must be a positive finite number; got -1.0."),
+        (["path", "golub", "--cv", "3", "--scoring", "r"], "--scoring must be one of 'log_loss'"),
+        (["info", "golub", "--method", "r"], "--method must be one of 'auto', 'pool'"),
+    ],
+)
+def test_errors_name_options(fails, arguments, message):
+    """A user of the command would be told of a parameter of Python that no option is called."""
+    assert fails(*arguments).startswith(f"Error: {message}")
+
+
+def test_names_of_files_and_columns_stay():
+    """A file or a column that is called like a parameter would be called otherwise."""
+    for message in (
+        "n_features.csv: no column 'n_features'. There is 'C', 'X'.",
+        "/tmp/n_threads/a.csv: line 2, column \"refit_C\": features must be numbers; got 'X'.",
+        "a.csv: C must be a number.",
+    ):
+        assert in_options(message) == message
+    text = "standardize=False needs columns of X; use standardize=True, or loss='poisson'."
+    assert in_options(text) == (
+        "--no-standardize needs columns of DATA; use --standardize, or --loss poisson."
+    )
+
+
+def test_numbers_of_a_table_have_the_same_digits(run, tmp_path):
+    """A column would be ragged, and a score read otherwise in another report."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 6))
+    y = 100 * (X[:, 0] - X[:, 3]) + rng.standard_normal(50)
+    path = tmp_path / "n.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f"x{j}" for j in range(6)), "y"])
+        writer.writerows(np.column_stack([X, y]).tolist())
+    said = run("select", "n.csv", "--target", "y", "-k", 2, "-o", "n.npz", "--no-cv").stdout
+    score = re.search(r"([01]\.\d+) on the training data", said)[1]
+    text = run("predict", "n.npz", "n.csv", "--target", "y").stdout
+    assert re.search(r"R² ([01]\.\d+)", text)[1] == score
+    rows = re.findall(r"^ +\d+ +(-?\d+\.\d+)$", text, re.MULTILINE)
+    assert len(rows) == 10
+    assert len({len(row.partition(".")[2]) for row in rows}) == 1
+    text = run("info", "n.npz").stdout
+    rows = re.findall(r"^ *(?:x\d|intercept) +([+-]\d+\.\d+)$", text, re.MULTILINE)
+    assert len(rows) == 3
+    assert len({len(row.partition(".")[2]) for row in rows}) == 1
 
 
 def test_help_says_what_there_is(run):

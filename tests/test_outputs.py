@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
 
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, cross_validate, prove, verify
 from zeronorm.designs import Scaled, as_design
@@ -508,6 +510,26 @@ def test_offsets_of_several_responses():
     mean = model.predict(X, offset=offset)
     np.testing.assert_allclose(mean.sum(axis=0), Y.sum(axis=0), rtol=1e-6)  # free intercepts
     verify(X, Y, certify(model, X, Y, offset=offset), offset=offset)
+
+
+def test_several_labels_of_a_row_have_a_remedy():
+    """A user with labels that are yes or no, or one-hot, would be sent to a regression."""
+    X = np.random.default_rng(0).standard_normal((N, 4))
+    Y = (X[:, :3] > 0).astype(int)
+    for y in (Y, Y.astype(bool), Y.tolist()):
+        with pytest.raises(
+            ValueError, match=r"got 3 columns\. .*MultiOutputClassifier or OneVsRest"
+        ):
+            BudgetClassifier(2).fit(X, y)
+    assert MultiOutputClassifier(BudgetClassifier(2, calibrate=False)).fit(X, Y).predict(
+        X
+    ).shape == (N, 3)
+    assert OneVsRestClassifier(BudgetClassifier(2, calibrate=False)).fit(X, Y).predict(X).shape == (
+        N,
+        3,
+    )
+    with pytest.raises(ValueError, match=r"one class in each row: pass y\.argmax\(axis=1\)"):
+        BudgetClassifier(2).fit(X, np.eye(3)[Y[:, 0] + Y[:, 1]])
 
 
 def test_targets_of_another_estimator_are_named():

@@ -126,7 +126,7 @@ def _statistics(
         names = [f"correlation({name})" for name in document["outputs"]] or ["correlation"]
         targets = list(zip(names, columns, strict=True))
     rows = []
-    for column in _columns(samples.table.X, distinct, threads):
+    for column in dense_columns(samples.table.X, distinct, threads):
         mean, deviation = float(column.mean()), float(column.std())
         of_classes = [float(column[mask].mean()) for mask in masks]
         related = [_correlation(column, y) for _, y in targets]
@@ -136,7 +136,7 @@ def _statistics(
     return {head: [rows[place][i] for place in places] for i, head in enumerate(heads)}
 
 
-def _columns(X: Any, indices: np.ndarray, threads: int | None) -> Iterator[np.ndarray]:
+def dense_columns(X: Any, indices: np.ndarray, threads: int | None = None) -> Iterator[np.ndarray]:
     """Yield columns of the data as float64, one at a time."""
     import numpy as np
 

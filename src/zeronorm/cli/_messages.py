@@ -15,6 +15,8 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
+from ._names import in_options
+
 
 class Group(TyperGroup):
     """The command group: one line per error, and the exit codes."""
@@ -53,7 +55,7 @@ class Group(TyperGroup):
                 say(f"Error: {one_line(error.filename or 'file')}: {error.strerror}.")
                 return 2
             if isinstance(error, (ValueError, OSError)):
-                say(f"Error: {one_line(error)}")
+                say(f"Error: {one_line(in_options(str(error)))}")
                 return 2
             say(
                 f"Error: unexpected {type(error).__name__}: {one_line(error)} "

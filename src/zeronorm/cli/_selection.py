@@ -25,6 +25,7 @@ from ..genome_view import correlations, drawn
 from ..groups import Groups
 from ..losses import Quantile
 from ..measures import parse_measure
+from ._doubts import targets_in_disguise
 from ._features_out import write_features
 from ._input import listed
 from ._messages import show
@@ -105,6 +106,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         )
         for size in estimator._paths[0]
     ]
+    work.notes.extend(targets_in_disguise(models, samples))
     for size, model in zip(estimator._paths[0], models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ._doubts import alike_labels
 from ._input import FEWER_FOLDS, NO_VALIDATION, read
 from ._messages import show
 from ._options import PathOptions, PredictOptions, SelectOptions, VerifyOptions
@@ -143,7 +144,7 @@ def read_response(
                     "to explain. Name another one with --target."
                 )
             _check_range(response.task, column, getattr(options, "loss", None), options.data)
-    return table, response
+    return replace(table, notes=(*table.notes, *alike_labels(response))), response
 
 
 def targets_of(table: Table, y: Any) -> list[tuple[str, Any]]:

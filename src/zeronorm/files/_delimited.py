@@ -21,7 +21,7 @@ from ._coded import Cells, as_table, needs_coding
 from ._errors import FileError, quote
 from ._fast_delimited import Body, read_body
 from ._labels import labels_from_text, read_kept
-from ._source import DELIMITERS, Source, Stream, not_utf8
+from ._source import DELIMITERS, Source, Stream, not_utf8, nul_byte
 from ._table import (
     MISSING,
     Columns,
@@ -84,7 +84,8 @@ def _parse(
 class _Rows:
     """The rows of a text that are not blank, each with the number of its line."""
 
-    def __init__(self, text: Iterable[str], delimiter: str) -> None:
+    def __init__(self, source: Source, text: Iterable[str], delimiter: str) -> None:
+        self._source = source
         self.underscore = False  # whether there may be one: Python's float takes 1_000
         self._reader = csv.reader(
             self._watched(text), delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True
@@ -93,7 +94,7 @@ class _Rows:
     def _watched(self, text: Iterable[str]) -> Iterator[str]:
         for line in text:
             if "\x00" in line:
-                raise csv.Error("a NUL byte in it")
+                raise nul_byte(self._source)
             # A fast search by line tells where to look closer.
             self.underscore = self.underscore or "_" in line
             yield line
@@ -105,7 +106,7 @@ class _Rows:
 def _parse_text(
     source: Source, text: io.TextIOWrapper, delimiter: str, request: Request
 ) -> tuple[Columns, Body]:
-    rows = _Rows(text, delimiter)
+    rows = _Rows(source, text, delimiter)
     pending = list(itertools.islice(rows, 2))
     if not pending:
         raise FileError(f"{source}: no samples in it (only blank lines).")
@@ -127,7 +128,7 @@ def _parse_text(
         careful = _Careful(source, columns, {*texts, *careful.late})
         with source.open() as stream:
             again = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            rows = _Rows(again, delimiter)
+            rows = _Rows(self.source, again, delimiter)
             careful.read(rows, itertools.islice(rows, int(columns.names is not None), None))
             again.detach()
     return columns, careful.body(request)

@@ -36,6 +36,7 @@ _COMPRESSIONS = {
 }
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 _SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")  # what text does not have
 
 # A file that expands to more bytes than this, and by more than the ratio, is not data: text
 # compresses 3 to 50 times, a bomb 1000 times.
@@ -192,6 +193,8 @@ def format_of(source: Source, stream: Stream) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(f"{source}: UTF-16 text; save it as UTF-8.")
     if b"\x00" in head:
+        if source.suffix in {*DELIMITERS, *_SVMLIGHT} and not _CONTROL.search(head):
+            raise nul_byte(source)
         raise FileError(
             f"{source}: binary data of an unknown kind; expected svmlight, CSV, npz, npy or "
             "Parquet."
@@ -256,3 +259,17 @@ def not_utf8(source: Source) -> FileError:
                     "for example with iconv -f latin1 -t utf8."
                 )
     return FileError(f"{source}: not UTF-8 text; convert it with iconv.")
+
+
+def nul_byte(source: Source) -> FileError:
+    """Return the error of the first line that has a NUL byte."""
+    where = ""
+    with source.open() as stream:
+        for number, line in enumerate(stream, 1):
+            if b"\x00" in line:
+                where = f"line {number}: "
+                break
+    return FileError(
+        f"{source}: {where}a NUL byte, which text does not have; a copy may have been cut off. "
+        "Write the file again, or remove the line."
+    )

@@ -39,8 +39,8 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
     columns = responses(y)
     if columns is not None:
         raise ValueError(
-            f"y should be a 1d array, one label per {sample}; got {len(columns)} columns. Several "
-            "columns of numbers are for BudgetRegressor."
+            f"y should be a 1d array, one label per {sample}; got {len(columns)} columns. "
+            f"{_remedy_of_columns(y)}"
         )
     if class_order(y) is not None:
         y = np.asarray(y)
@@ -62,6 +62,23 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
             f"y must have one label per {sample}; got {len(y)} labels for {n_samples} {one}s."
         )
     return np.asarray(y)
+
+
+def _remedy_of_columns(y: Any) -> str:
+    """Return what to do with several columns: yes or no, one-hot classes, or numbers."""
+    values = np.asarray(y)
+    try:
+        indicators = bool(np.isin(values, (0, 1)).all())
+    except TypeError:  # what NumPy cannot compare
+        indicators = False
+    if not indicators:
+        return "Several columns of numbers are for BudgetRegressor."
+    if (values.sum(axis=1) == 1).all():
+        return "They are one class in each row: pass y.argmax(axis=1)."
+    return (
+        "Several labels of a row are for scikit-learn's MultiOutputClassifier or "
+        "OneVsRestClassifier around this estimator, which fit a model for every label."
+    )
 
 
 def _check_few(y: np.ndarray) -> None:

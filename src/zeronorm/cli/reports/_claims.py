@@ -109,9 +109,9 @@ def duplicate_facts(
 def probabilities(calibration: Mapping[str, Any]) -> Text:
     """Return by what the margins were scaled, and the log-loss on rows held out."""
     text = f"scaled by {calibration['scale']:.2g}; log-loss out of fold "
-    text += f"{calibration['cv_log_loss']:.3g}"
+    text += f"{calibration['cv_log_loss']:.3f}"
     if "base_log_loss" in calibration:
-        text += f" (base rate {calibration['base_log_loss']:.3g})"
+        text += f" (base rate {calibration['base_log_loss']:.3f})"
     return styled(text)
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .._messages import show
 from ._claims import largest_gap, loss_words, probabilities, scope
-from ._tables import aligned, empty_grid, open_console, print_pairs, styled, thresholds_text
+from ._tables import aligned, empty_grid, like, open_console, print_pairs, styled, thresholds_text
 
 
 def print_installation(document: Mapping[str, Any]) -> None:
@@ -69,7 +69,10 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     for head in heads:
         grid.add_column(styled(head), justify="right")
     columns = [aligned(row.tolist()) for row in loaded.coef]
-    intercepts = aligned(loaded.intercept_.tolist())
+    intercepts = [
+        like(texts[0] if texts else "+0.0000", value)
+        for texts, value in zip(columns, loaded.intercept_.tolist(), strict=False)
+    ]
     for column, index in enumerate(loaded.columns.tolist()):
         if loaded.feature_names is not None:
             name = loaded.feature_names[column]

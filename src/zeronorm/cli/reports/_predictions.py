@@ -36,13 +36,13 @@ def print_predictions(
     console.print()
     if document["score"] is not None:
         words = words_of(document["data"], document["loss"], document["score_name"])
-        value = (f"{document['score']:.4f}", "bold")
+        value = (f"{document['score']:.3f}", "bold")
         console.print(
             styled((f"{words.score} ", "bold cyan"), value, (f"   {words.baseline}", "dim"))
         )
         console.print()
     if accuracy is not None:
-        console.print(styled(("accuracy ", "bold cyan"), (f"{accuracy:.4f}", "bold")))
+        console.print(styled(("accuracy ", "bold cyan"), (f"{accuracy:.3f}", "bold")))
         if len(labels) <= _MAX_CONFUSION:
             console.print(_confusion_grid(labels, document["confusion"]))
         console.print()
@@ -89,6 +89,15 @@ def _range(values: Sequence[float]) -> str:
     return f"{min(values):.4g} to {max(values):.4g}"
 
 
+def _numbers(values: Sequence[float]) -> list[str]:
+    """Return a column of numbers with one number of decimals, five digits in the largest."""
+    high = max(map(abs, values), default=0.0) or 1.0
+    decimals = 4 - int(f"{high:e}".partition("e")[2])
+    if decimals > 8 or decimals < -4:
+        return [f"{value:.4e}" for value in values]
+    return [f"{value:.{max(0, decimals)}f}" for value in values]
+
+
 def _first_predictions(
     document: Mapping[str, Any], labels: Sequence[str], sample_names: Sequence[str] | None
 ) -> Table:
@@ -103,10 +112,14 @@ def _first_predictions(
         heads = [f"p({label})" for label in labels]
         for head in (heads or [f"survival({time:g})" for time in document["times"]])[:_MAX_MORE]:
             grid.add_column(styled(head), justify="right")
-    for row, prediction in enumerate(document["predictions"][:_PREVIEW]):
+    shown = document["predictions"][:_PREVIEW]
+    rows = [one[:_MAX_MORE] if responses else [one] for one in shown]
+    columns = [
+        [show(str(value), 30) for value in column] if labels else _numbers(column)
+        for column in zip(*rows, strict=True)
+    ]
+    for row, texts in enumerate(zip(*columns, strict=True)):
         name = sample_names[row] if sample_names else str(row + 1)
-        values = prediction[:_MAX_MORE] if responses else [prediction]
-        texts = [show(str(value), 30) if labels else f"{value:.5g}" for value in values]
         cells: list[str | Text] = [styled(show(name, 40)), *map(styled, texts)]
         if more is not None:
             cells += [f"{value:.4f}" for value in more[row][:_MAX_MORE]]

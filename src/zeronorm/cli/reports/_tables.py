@@ -263,3 +263,10 @@ def aligned(values: Sequence[float], least: int = 4) -> list[str]:
     if high >= 1e3:
         decimals = min(decimals, 2)
     return [f"{value:+.{decimals}f}" for value in values]
+
+
+def like(text: str, value: float) -> str:
+    """Return a number with the decimals of one that `aligned` has written."""
+    if "e" in text:
+        return f"{value:+.3e}"
+    return f"{value:+.{len(text.partition('.')[2])}f}"

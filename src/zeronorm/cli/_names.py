@@ -1,0 +1,72 @@
+"""Messages of the package in the words of the command: options in place of Python's parameters."""
+
+from __future__ import annotations
+
+import re
+
+# What a message calls a parameter, and the option that sets it.
+OPTIONS = {
+    "n_features": "--features",
+    "n_groups": "--groups",
+    "groups": "--group-file",
+    "forced_features": "--force",
+    "covariates": "--covariates",
+    "signs": "--nonnegative or --nonpositive",
+    "method": "--method",
+    "n_starts": "--starts",
+    "gap": "--gap",
+    "time_limit": "--time-limit",
+    "criterion": "--criterion",
+    "measure": "--measure",
+    "pos_label": "--positive",
+    "loss": "--loss",
+    "level": "--level",
+    "ties": "--ties",
+    "C": "--C",
+    "refit_C": "--refit-c",
+    "calibrate": "--calibrate",
+    "class_weight": "--class-weight",
+    "standardize": "--standardize",
+    "fit_intercept": "--intercept",
+    "multi_class": "--shared",
+    "cv": "--cv",
+    "scoring": "--scoring",
+    "l1_ratio": "--l1-ratio",
+    "max_features": "--max-features",
+    "tol": "--tol",
+    "n_threads": "--threads",
+    "checkpoint": "--checkpoint",
+    "offset": "--offset",
+    "X": "DATA",
+    "y": "the target",
+}
+_SWITCHES = {"standardize", "fit_intercept", "calibrate"}
+# Short words stand for a parameter only at the beginning, others anywhere but in quotes and paths.
+_BEGINNING = re.compile(rf"({'|'.join(OPTIONS)})(?= )")
+_LONG = "|".join(name for name in OPTIONS if "_" in name)
+_WITHIN = re.compile(rf"(?<![\w'\"/.-])({_LONG})(?![\w'\"/.=])")
+_VALUE = re.compile(rf"(?<![\w'\"/.-])({'|'.join(OPTIONS)})='?([\w.+-]*\w)'?")
+_OF_DATA = re.compile(r"\b(of|in|to) X\b(?!['\"=])")
+
+
+def in_options(message: str) -> str:
+    """Return a message that says `n_threads` as one that says `--threads`."""
+    begins = _BEGINNING.match(message)
+    if begins is not None and begins[1] not in ("X", "y"):
+        # Python's way not to give it, and values that the command cannot be given.
+        rule, got, rest = message.partition("; got")
+        message = re.sub(r"\bNone(, | or )", "", rule).replace(" or a dict", "") + got + rest
+    message = _VALUE.sub(_with_value, message)
+    begins = _BEGINNING.match(message)
+    if begins is not None:
+        message = OPTIONS[begins[1]] + message[begins.end() :]
+    message = _WITHIN.sub(lambda found: OPTIONS[found[1]], message)
+    return _OF_DATA.sub(r"\1 DATA", message)
+
+
+def _with_value(found: re.Match[str]) -> str:
+    """Return a parameter with its value as the option with it."""
+    name, value = found[1], found[2]
+    if name in _SWITCHES:
+        return OPTIONS[name] if value == "True" else OPTIONS[name].replace("--", "--no-")
+    return f"{OPTIONS[name]} {value}"

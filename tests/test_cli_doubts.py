@@ -1,0 +1,84 @@
+"""Notes about data that hardly are what was meant, and text with NUL bytes."""
+
+import csv
+
+import numpy as np
+import pytest
+
+CHEAP = ("--no-cv", "--no-save")
+
+
+def write_csv(path, columns):
+    """Write columns by their names as CSV."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def notes_of(result):
+    """Return the notes of a run as one text."""
+    return " ".join(result.stderr.split())
+
+
+def numbers(n=40, p=5, seed=0):
+    """Return columns of normal numbers."""
+    X = np.random.default_rng(seed).standard_normal((n, p))
+    return {f"x{j}": X[:, j].tolist() for j in range(p)}
+
+
+@pytest.mark.parametrize("copy", ["same", "scaled"])
+def test_a_target_in_disguise_is_named(run, tmp_path, copy):
+    """A model of the target by itself would be reported as a discovery."""
+    columns = numbers()
+    y = np.random.default_rng(1).standard_normal(40)
+    columns["copy"] = (y if copy == "same" else 3 - 7 * y).tolist()
+    write_csv(tmp_path / "d.csv", {**columns, "y": y.tolist()})
+    found = run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP)
+    assert "column 'copy' is the target itself (correlation 1)" in notes_of(found)
+    found = run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP, "--drop", "copy")
+    assert "itself" not in notes_of(found)
+
+
+@pytest.mark.parametrize(("n_classes", "sure"), [(2, "correlation 1"), (3, "one value in each")])
+def test_classes_in_disguise_are_named(run, tmp_path, n_classes, sure):
+    """A column of codes of the classes would be reported as a discovery."""
+    columns = numbers()
+    code = np.arange(40) % n_classes
+    columns["code"] = (10 * code).tolist()
+    write_csv(tmp_path / "d.csv", {**columns, "y": [f"c{one}" for one in code]})
+    found = run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP)
+    assert f"column 'code' is the target itself ({sure}" in notes_of(found)
+
+
+def test_labels_alike_are_named(run, tmp_path):
+    """A typing error would be a class of its own, and nobody would be told."""
+    labels = ["ALL", "all", "AML", "A LL"] * 10
+    write_csv(tmp_path / "d.csv", {**numbers(), "y": labels})
+    found = run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP)
+    assert "the labels 'A LL', 'ALL', 'all' differ only in case or blanks" in notes_of(found)
+    write_csv(tmp_path / "d.csv", {**numbers(), "y": ["ALL", "AML"] * 20})
+    assert "differ only" not in notes_of(run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP))
+
+
+def test_doubled_names_are_told(run, fails, tmp_path):
+    """Two columns of one name would be taken for one, or the wrong one for the target."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.standard_normal((40, 3)), np.arange(40) % 2])
+    text = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
+    (tmp_path / "d.csv").write_text(f"a,b,a,y\n{text}\n")
+    found = run("select", "d.csv", "--target", "y", "-k", 3, *CHEAP)
+    assert "a#0" in found.stdout
+    assert "a#2" in found.stdout
+    (tmp_path / "e.csv").write_text(f"a,y,b,y\n{text}\n")
+    assert "2 columns have the name 'y'" in fails("select", "e.csv", "--target", "y", "-k", 1)
+
+
+@pytest.mark.parametrize("n_lines", [3, 30_000])
+def test_nul_bytes_have_a_place(fails, tmp_path, n_lines):
+    """A file of a million lines would be called damaged without a word where."""
+    lines = ["a,b,y", *["1.5,2.5,p", "2.5,1.5,q"] * n_lines]
+    lines[n_lines] = "1.0,2\0,p"
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    message = fails("select", "d.csv", "--target", "y", "-k", 1)
+    assert f"d.csv: line {n_lines + 1}: a NUL byte" in message
