@@ -333,6 +333,15 @@ def test_constant_columns_are_named(write):
     assert any("2 columns with one value or none, of no use: c, k" in note for note in table.notes)
 
 
+def test_columns_without_names(write):
+    """Gaps would be filled by place, which another file need not have, or not be located."""
+    path = write("a.csv", "1,2,0\n3,,1\n5,6,0\n")
+    with pytest.raises(FileError, match=r"column 1, line 2: a value is missing \(1 of 3\)"):
+        read_table(path, "2")
+    with pytest.raises(FileError, match="need names of the columns; add a header line"):
+        read_table(path, "2", missing="mean")
+
+
 def test_names_that_meet_are_refused(write):
     """Two features would share a name, and a model find the wrong one."""
     columns = {"c": list("ppqr") * 4, "c=p": range(16), "y": list("ab") * 8}

@@ -96,11 +96,6 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
         lists all such columns.
     """
     like, way = request.like, request.missing
-    if columns.names is None:
-        raise FileError(
-            f"{source}: text and empty cells in features need names of the columns; add a header "
-            "line."
-        )
     names, notes = columns.feature_names(None)
     names = names or []
     if like is not None and like.names is None:
@@ -122,6 +117,11 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
             found[order] = result
     if problems:
         raise _refusal(source, columns, cells, problems)
+    if columns.names is None:
+        raise FileError(
+            f"{source}: text and empty cells in features need names of the columns; add a header "
+            "line."
+        )
     wanted = None if like is None or like.names is None else list(like.names)
     features, codings = _names_of(source, found, wanted)
     if not features:
