@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
 from zeronorm import BilevelCV, BudgetClassifier, BudgetRegressor, L1RegressorCV
 from zeronorm.designs import Dense, Rows, Scaled
 from zeronorm.designs._filled import Filled, fill, filled_over
-from zeronorm.files import FileError, Layout, read_frame, read_groups, read_table
+from zeronorm.files import FileError, Layout, _coded, read_frame, read_groups, read_table
 from zeronorm.model_selection import cross_validate
 from zeronorm.persistence import load, save
 
@@ -216,7 +217,7 @@ def test_empty_cells(write):
     path = write("a.csv", columns)
     age = np.array([float(text or "nan") for text in columns["age"]])
     gaps = int(np.isnan(age).sum())
-    with pytest.raises(FileError, match=rf"column 'age', line \d+: .* \({gaps} of 400\)\. Fill"):
+    with pytest.raises(FileError, match=rf"column 'age', line \d+: .* \({gaps} of 400\)\. Say"):
         read_table(path, "y")
     table = read_table(path, "y", missing="mean")
     assert isinstance(table.X, Filled)
@@ -309,6 +310,20 @@ def test_text_below_many_numbers_is_found(write):
     assert table.X[:3, 1:].tolist() == [[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
 
 
+def test_many_levels_are_stored_sparse(write, monkeypatch):
+    """A thousand levels of a million rows would not fit into memory."""
+    columns = census()
+    del columns["age"]
+    path = write("a.csv", columns)
+    dense = read_table(path, "y")
+    monkeypatch.setattr(_coded, "_DENSE", 1000)
+    sparse = read_table(path, "y")
+    assert sp.issparse(sparse.X)
+    assert np.array_equal(sparse.X.toarray(), dense.X)
+    supports = [BudgetClassifier(4).fit(one.X, one.y).support_ for one in (dense, sparse)]
+    assert supports[0].tolist() == supports[1].tolist()
+
+
 def test_constant_columns_are_named(write):
     """A column of one value would be a feature, or be left out without a word."""
     table = read_table(
@@ -316,6 +331,15 @@ def test_constant_columns_are_named(write):
     )
     assert table.feature_names == ["k", "x"] or table.feature_names == ["c=one", "k", "x"]
     assert any("2 columns with one value or none, of no use: c, k" in note for note in table.notes)
+
+
+def test_columns_without_names(write):
+    """Gaps would be filled by place, which another file need not have, or not be located."""
+    path = write("a.csv", "1,2,0\n3,,1\n5,6,0\n")
+    with pytest.raises(FileError, match=r"column 1, line 2: a value is missing \(1 of 3\)"):
+        read_table(path, "2")
+    with pytest.raises(FileError, match="need names of the columns; add a header line"):
+        read_table(path, "2", missing="mean")
 
 
 def test_names_that_meet_are_refused(write):
@@ -390,7 +414,7 @@ def test_a_model_has_the_means_of_its_training(tmp_path, write):
     assert new.X[:, 0].tolist() == [pytest.approx(4.2), 100.0]
     # A model that knows no means refuses gaps.
     save(fitted, tmp_path / "m.npz", **names)
-    with pytest.raises(FileError, match="column 'a', line 2: a value is missing"):
+    with pytest.raises(FileError, match=r"column 'a', line 2: a value is missing .* knows no mean"):
         read_table(write("new.csv", "a,b\n,5\n100,5\n"), like=load(tmp_path / "m.npz").layout)
 
 
@@ -444,6 +468,19 @@ def test_tables_of_samples_are_joined_to_plain_features(run, fails, write):
     message = fails("predict", "m.npz", data, *samples)
     assert "which is not done beside --samples" in message
     assert "join" in fails("select", data, *samples, "--target", "y", "-k", 3, "--missing", "mean")
+
+
+def test_a_category_is_named_as_a_whole(run, write):
+    """A covariate of text would need the names of all of its levels, and all are one too many."""
+    columns = census()
+    del columns["age"], columns["seen"]
+    path = write("a.csv", columns)
+    command = ("select", path, "--target", "y", "-k", 2, "--no-cv", "--no-save", "--json")
+    found = json.loads(run(*command, "--covariates", "city").stdout)["models"][0]
+    names = [one["name"] for one in found["covariates"]]
+    assert names == ["city=Oslo", "city=Paris", "city=Rome"]
+    found = json.loads(run(*command, "--covariates", "sex", "--nonnegative", "city").stdout)
+    assert [one["name"] for one in found["models"][0]["covariates"]] == ["sex=m"]
 
 
 def test_mice_as_they_were_measured(run, tmp_path):

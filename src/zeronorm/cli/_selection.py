@@ -334,15 +334,19 @@ def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
 
 
 def _positions(option: str, names: Sequence[str] | None, table: Table) -> list[int]:
-    """Return the positions of the features that an option names."""
+    """Return the positions of the features that an option names; a category is all of its own."""
     positions: list[int] = []
     if not names:
         return positions
     n_features = table.X.shape[1]
     known = table.feature_names
     for name in names:
+        levels = _levels_of(name, table)
         if known is not None and name in known:
             positions.append(known.index(name))
+        elif levels:
+            # Beside an intercept all levels but one say everything, without a penalty.
+            positions += levels[1:] if option == "--covariates" and len(levels) > 1 else levels
         elif known is not None:
             same = [other for other in known if re.fullmatch(re.escape(name) + r"#\d+'*", other)]
             if len(same) > 1:
@@ -361,6 +365,16 @@ def _positions(option: str, names: Sequence[str] | None, table: Table) -> list[i
                 f"names); got {quote(name)}."
             )
     return positions
+
+
+def _levels_of(column: str, table: Table) -> list[int]:
+    """Return the features that a category became, by the name of its column."""
+    codings = [table.codings.get(name) for name in table.feature_names or ()]
+    return [
+        place
+        for place, coding in enumerate(codings)
+        if coding is not None and (coding.column, coding.kind) == (column, "category")
+    ]
 
 
 def _named_class(label: str, y: Any) -> Any:

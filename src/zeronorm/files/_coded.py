@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design, FloatArray
@@ -20,6 +21,7 @@ from ._source import Source
 from ._table import Columns, Layout, Request, Table, check_count, strict_float
 
 _SHOWN = 10  # columns of a list of bad ones
+_DENSE = 1 << 30  # bytes of features above which those of categories are stored sparse
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Cells:
 class Coded:
     """The features, as a table has them."""
 
-    X: FloatArray | Design
+    X: FloatArray | sp.csr_array[Any] | Design
     names: list[str]
     notes: tuple[str, ...]
     codings: dict[str, Coding]  # of every feature that is not just a number
@@ -94,11 +96,6 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
         lists all such columns.
     """
     like, way = request.like, request.missing
-    if columns.names is None:
-        raise FileError(
-            f"{source}: text and empty cells in features need names of the columns; add a header "
-            "line."
-        )
     names, notes = columns.feature_names(None)
     names = names or []
     if like is not None and like.names is None:
@@ -120,18 +117,23 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
             found[order] = result
     if problems:
         raise _refusal(source, columns, cells, problems)
+    if columns.names is None:
+        raise FileError(
+            f"{source}: text and empty cells in features need names of the columns; add a header "
+            "line."
+        )
     wanted = None if like is None or like.names is None else list(like.names)
-    X, features, codings = _assembled(cells, found, wanted)
+    features, codings = _names_of(source, found, wanted)
     if not features:
         raise FileError(f"{source}: no features in it, but columns of one value.")
     filled = _filled_cells(cells, found)
     told = _said_of_kinds(found, cells) if wanted is None else list(_said_of_unseen(found, cells))
-    Y: FloatArray | Design = X
+    Y: Any = _assembled(cells, found, features)
     if wanted is not None:
         fills = np.array([_fill_of(codings, name) for name in features])
-        Y = np.where(np.isnan(X), fills, X)
-    elif np.isnan(X).any():
-        Y, codings = _mean_filled(X, features, codings, like is None)
+        Y = np.where(np.isnan(Y), fills, Y)
+    elif not sp.issparse(Y) and np.isnan(Y).any():
+        Y, codings = _mean_filled(Y, features, codings, like is None)
     if filled:
         told.append(_said_of_filled(filled, wanted is not None))
     return Coded(Y, features, (*notes, *told), codings, filled)
@@ -142,33 +144,48 @@ def _fill_of(codings: Mapping[str, Coding], name: str) -> float:
     return 0.0 if coding is None or coding.fill is None else coding.fill
 
 
-def _assembled(
-    cells: Cells, found: Mapping[int, Coding], wanted: Sequence[str] | None
-) -> tuple[FloatArray, list[str], dict[str, Coding]]:
-    """Return the features, their names, and the coding of each; those that are wanted alone."""
-    names: list[str] = []
+def _names_of(
+    source: Source | str, found: Mapping[int, Coding], wanted: Sequence[str] | None
+) -> tuple[list[str], dict[str, Coding]]:
+    """Return the names of the features and the coding of each; those that are wanted alone."""
     owner: dict[str, Coding] = {}
     for coding in found.values():
         for name in coding.names():
             if name in owner:
                 raise FileError(
-                    f"two features would have the name {quote(name)}, of the columns "
+                    f"{source}: two features would have the name {quote(name)}, of the columns "
                     f"{quote(owner[name].column)} and {quote(coding.column)}. Rename one of them."
                 )
             owner[name] = coding
-            names.append(name)
-    if wanted is not None:
-        names = list(wanted)
+    names = list(owner) if wanted is None else list(wanted)
+    return names, {name: owner[name] for name in names}
+
+
+def _assembled(
+    cells: Cells, found: Mapping[int, Coding], names: Sequence[str]
+) -> FloatArray | sp.csr_array[Any]:
+    """Return the features of some names; sparse where they are many and without gaps."""
     place = {name: j for j, name in enumerate(names)}
-    X = np.empty((cells.numbers.shape[0], len(names)), order="F")
-    for order, coding in found.items():
-        own = coding.names()
-        if place.keys().isdisjoint(own):
-            continue
-        for name, values in zip(own, coding.features(cells.content(order)), strict=True):
-            if name in place:
-                X[:, place[name]] = values
-    return X, names, {name: owner[name] for name in names}
+
+    def columns() -> Iterator[tuple[int, FloatArray]]:
+        for order, coding in found.items():
+            own = coding.names()
+            if not place.keys().isdisjoint(own):
+                for name, values in zip(own, coding.features(cells.content(order)), strict=True):
+                    if name in place:
+                        yield place[name], values
+
+    n = cells.numbers.shape[0]
+    gaps = any(coding.number is not None and coding.gaps for coding in found.values())
+    if 8 * n * len(names) <= _DENSE or gaps:
+        X = np.zeros((n, len(names)), order="F")
+        for j, values in columns():
+            X[:, j] = values
+        return X
+    parts: list[Any] = [None] * len(names)
+    for j, values in columns():
+        parts[j] = sp.csc_array(values[:, None])
+    return sp.csr_array(sp.hstack(parts))
 
 
 def _mean_filled(

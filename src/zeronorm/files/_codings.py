@@ -50,9 +50,10 @@ DROP = "Leave the column out with --drop NAME"
 LEAVE = f"{DROP}, or say --id NAME if it names the samples"
 MEND = "Mend such a value, or leave the column out with --drop NAME"
 FILL = (
-    "Fill what is missing with the mean of its column by --missing mean (--missing indicator: and "
-    "say in a column where), or leave the column out with --drop NAME"
+    "Say --missing mean to select or path, which fills what is missing with the mean of its column "
+    "(--missing indicator: and says in a column where), or leave the column out with --drop NAME"
 )
+UNKNOWN = "Fill it: the model knows no mean for it, since its training had no --missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +124,9 @@ class Coding:
             if row is not None:
                 kind = "an ISO date" if self.kind == "date" else "a number"
                 return Problem(f"the model was trained on {kind} there", MEND, row, only=False)
-        return self.gaps_problem(content)
+        return self.gaps_problem(content, UNKNOWN)
 
-    def gaps_problem(self, content: Content) -> Problem | None:
+    def gaps_problem(self, content: Content, remedy: str = FILL) -> Problem | None:
         """Return the problem of empty cells where there must be none."""
         found = gaps_of(content)
         if self.gaps is not None or not found.size:
@@ -136,7 +137,7 @@ class Coding:
             if found.size == n
             else f"a value is missing ({found.size:,} of {n:,})"
         )
-        return Problem(what, FILL, int(found[0]))
+        return Problem(what, remedy, int(found[0]))
 
     def _levels(self, texts: Sequence[str]) -> Iterator[FloatArray]:
         code = {level: place for place, level in enumerate(self.levels)}
