@@ -128,7 +128,7 @@ def _parse_text(
         careful = _Careful(source, columns, {*texts, *careful.late})
         with source.open() as stream:
             again = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            rows = _Rows(self.source, again, delimiter)
+            rows = _Rows(source, again, delimiter)
             careful.read(rows, itertools.islice(rows, int(columns.names is not None), None))
             again.detach()
     return columns, careful.body(request)
