@@ -1,9 +1,12 @@
 """What cross-validated scores are worth: baselines, chance, permutations."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, log_loss, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
+from typer.testing import CliRunner
 
 from zeronorm import (
     BudgetClassifier,
@@ -14,6 +17,7 @@ from zeronorm import (
     permutation_test,
 )
 from zeronorm._chance import auc_of_classes
+from zeronorm.cli import app
 from zeronorm.datasets import load_golub
 from zeronorm.measures import FBeta, PrecisionAt
 
@@ -217,3 +221,58 @@ def test_permutations_that_cannot_be():
         permutation_test(BudgetClassifier(1), X, y, 0)
     with pytest.raises(ValueError, match=r"no covariates for a permutation test.*got\s+covari"):
         permutation_test(BudgetClassifier(1, covariates=[2]), X, y, 2)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Return a function that runs the command in an empty folder with noise and rare positives."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    np.savez(
+        "noise.npz", X=np.random.default_rng(2).standard_normal((60, 200)), y=np.arange(60) % 2
+    )
+    X, y = drawn(n=300, share=0.08, signal=1.5)
+    np.savez("rare.npz", X=X, y=y)
+
+    def called(*arguments):
+        shown = CliRunner().invoke(app, ["select", *map(str, arguments), "--no-save"])
+        return shown, " ".join(shown.output.split())
+
+    return called
+
+
+def test_the_command_tells_what_scores_are_worth(run):
+    """An accuracy below that of "no" for all would be told as if it were something."""
+    rare = ("rare.npz", "-k", 2, "--class-weight", "balanced", "--no-calibrate")
+    text = run(*rare, "--permutations", 19)[1]
+    model = BudgetClassifier(2, class_weight="balanced", calibrate=False)
+    data = np.load("rare.npz")
+    found = cross_validate(model, data["X"], data["y"])
+    assert f"± {found.standard_error[0]:.3f} (always 'no': 0.920); balanced accuracy" in text
+    assert f"AUC {found.auc.mean():.3f} in 5-fold cross-validation" in text
+    assert "accuracy is below that of always 'no'" in text
+    assert "p = 0.05: AUC" in text
+    document = json.loads(run(*rare, "--json")[0].stdout)["models"][0]
+    assert document["cross_validation"]["better_than_chance"] is True
+    assert document["cross_validation"]["baseline"] == pytest.approx(0.92)
+    assert document["permutations"] is None
+    noise = ("noise.npz", "-k", 10, "--no-calibrate")
+    assert "no better than chance" in run(*noise)[1]
+    document = json.loads(run(*noise, "--json", "--permutations", 3)[0].stdout)["models"][0]
+    assert document["cross_validation"]["better_than_chance"] is False
+    assert document["permutations"]["p_value"] >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["0"], "--permutations must be at least 1; got 0"),
+        (["9", "--no-cv"], "--permutations 9 repeats the cross-validation, and --no-cv has none"),
+        (["9", "--covariates", "1"], "--permutations 9 does not go with --covariates"),
+    ],
+)
+def test_permutations_of_the_command_that_cannot_be(run, more, message):
+    """The command would work for a while, and then say nothing of the permutations."""
+    shown, text = run("rare.npz", "-k", 2, "--permutations", *more)
+    assert shown.exit_code != 0
+    assert message in text

@@ -11,6 +11,8 @@ from scipy.special import logsumexp
 
 from ._typing import Design, FloatArray, IndexArray
 from .estimators._sparse_linear import margins_of
+from .ordering import predicted
+from .result import Path
 from .solvers import Task
 
 
@@ -87,3 +89,30 @@ def auc_of_classes(
         if pairs > 0:
             found.append(float(up @ (np.cumsum(down) - 0.5 * down)) / pairs)
     return float(np.mean(found)) if found else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The held-out rows of a fold, and the models that did not see them."""
+
+    paths: list[Path]
+    design: Design
+    without_features: FloatArray  # (n, n_models) the scores of the model of no features
+    training_weight: float
+    labels: np.ndarray
+    weight: FloatArray
+    offset: FloatArray | None
+    classes: np.ndarray  # of the scores
+    names: np.ndarray  # the same with the positive one of two last
+    reversed: bool  # whether that turned them round
+    normalised: bool  # whether the softmax of several scores are probabilities
+
+    def separation(self, z: FloatArray) -> tuple[float, float]:
+        """Return balanced accuracy and AUC of the scores of classes."""
+        found = self.classes[predicted(z)]
+        if self.normalised and z.shape[1] > 1:  # only the probability of a class orders the rows
+            z = log_odds_of_softmax(z)
+        return (
+            balanced_accuracy(found, self.labels, self.weight),
+            auc_of_classes(z, self.labels, self.classes, self.weight),
+        )

@@ -12,13 +12,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import BaseCrossValidator
 
 from . import validate
-from ._chance import (
-    auc_of_classes,
-    balanced_accuracy,
-    log_odds_of_softmax,
-    margins_without_features,
-    scores_of_shares,
-)
+from ._chance import Fold, margins_without_features, scores_of_shares
 from ._cross_validation import CrossValidation as CrossValidation
 from ._folds import splits
 from ._held_out import HeldOut
@@ -164,7 +158,7 @@ def validated(
         classes = [numbered(own, data.order) for own in classes]
         ordered = [(own, False) for own in classes]
     held_out = [
-        _Fold(
+        Fold(
             paths[number],
             Rows(filled_over(data.design, train), test),
             judge.without_features(problems[number], data, train, test),
@@ -181,34 +175,7 @@ def validated(
     return _scored(judge, sizes, held_out)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fold:
-    """The held-out rows of a fold, and the models that did not see them."""
-
-    paths: list[Path]
-    design: Design
-    without_features: FloatArray  # (n, n_models) the scores of the model of no features
-    training_weight: float
-    labels: np.ndarray
-    weight: FloatArray
-    offset: FloatArray | None
-    classes: np.ndarray  # of the scores
-    names: np.ndarray  # the same with the positive one of two last
-    reversed: bool  # whether that turned them round
-    normalised: bool  # whether the softmax of several scores are probabilities
-
-    def separation(self, z: FloatArray) -> tuple[float, float]:
-        """Return balanced accuracy and AUC of the scores of classes."""
-        found = self.classes[predicted(z)]
-        if self.normalised and z.shape[1] > 1:  # only the probability of a class orders the rows
-            z = log_odds_of_softmax(z)
-        return (
-            balanced_accuracy(found, self.labels, self.weight),
-            auc_of_classes(z, self.labels, self.classes, self.weight),
-        )
-
-
-def _scored(judge: Judge, sizes: tuple[Any, ...], folds: list[_Fold]) -> CrossValidation:
+def _scored(judge: Judge, sizes: tuple[Any, ...], folds: list[Fold]) -> CrossValidation:
     """Score the models of all folds, and beside them those without features."""
     shape = len(sizes), len(folds)
     of_classes = is_classifier(judge.estimator)
@@ -303,14 +270,14 @@ class Judge:
         """Whether there are columns in every model."""
         return getattr(self.estimator, "covariates", None) is not None
 
-    def baseline(self, fold: _Fold) -> float:
+    def baseline(self, fold: Fold) -> float:
         """Return the score of the model of no features."""
         z = fold.without_features
         if self.measure is None or self.with_covariates:
             return self.score(z, fold)
         return macro_average(self.measure, z, fold.labels, fold.names, fold.weight, chance=True)
 
-    def score(self, z: FloatArray, fold: _Fold) -> float:
+    def score(self, z: FloatArray, fold: Fold) -> float:
         """Return the score of held-out rows; z : (n, n_models) as `class_scores`."""
         labels, weight = fold.labels, fold.weight
         moved = z if fold.offset is None else z + fold.offset[:, None]
