@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.special import expit, softmax
 from sklearn.datasets import load_diabetes, load_iris
 from typer.testing import CliRunner
@@ -315,6 +316,23 @@ def test_a_scorecard_is_the_formula_that_it_says(made):
     assert "the same class for 100.0% of them" in str(card)
 
 
+def test_a_scorecard_takes_data_of_any_storage(made):
+    """Rows would be read in the wrong columns, or refused."""
+    model, _, X = made("poisson")
+    card = to_scorecard(model, X=X)
+    shuffled = pd.DataFrame(X, columns=NAMES)[NAMES[::-1]]
+    assert to_scorecard(model, X=shuffled).points == card.points
+    assert to_scorecard(model, X=sp.csr_array(X)).agreement == card.agreement
+    with pytest.raises(ValueError, match="X must have 10 features"):
+        to_scorecard(model, X=X[:, :5])
+    with pytest.raises(ValueError, match="X must have the 4 features of the scorecard; got the sh"):
+        card.score(X)
+    bad = X.copy()
+    bad[3, model.columns[0]] = np.nan
+    with pytest.raises(ValueError, match="X must have rows, and finite values"):
+        to_scorecard(model, X=bad)
+
+
 def test_more_points_agree_more(made):
     """The honest number would not be of the card."""
     model, _, X = made("two classes")
@@ -494,7 +512,7 @@ def test_what_cannot_be_exported():
         to_json({})
     with pytest.raises(TypeError, match="which is not fitted"):
         to_sql(BudgetClassifier(3))
-    with pytest.raises(TypeError, match="got BagClassifier"):
+    with pytest.raises(TypeError, match="got BagClassifier, which predicts from similarities"):
         to_sql(BagClassifier())
     constant = as_loaded(L1Regressor(1e-9).fit(*sick()))
     assert not constant.columns.size
