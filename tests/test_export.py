@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import pickle
 import sqlite3
 import subprocess
@@ -254,6 +255,29 @@ def test_far_values_neither_overflow_nor_vanish(made, kind):
     assert ((found >= 0) & (found <= 1)).all()
     if len(places) > 1:
         np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
+DATA = Path(os.environ.get("ZERONORM_DATA", "/nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("srbct", {}), ("qsar_hepatic", {"loss": "ordinal"})]
+)
+def test_a_database_predicts_the_same_of_real_classes(name, options, tmp_path):
+    """Four tumours, or the grades of an injury, would be told apart otherwise than in Python."""
+    if not (DATA / name).is_dir():
+        pytest.skip(f"ZERONORM_DATA has no {name}")
+    arrays = np.load(DATA / name / "arrays.npz")
+    X, y = arrays["X"], arrays["y"]
+    fitted = BudgetClassifier(8, calibrate=False, **options).fit(X, y)
+    model = persistence.load(persistence.save(fitted, tmp_path / "a.model.npz"))
+    names = [f"x{column}" for column in model.columns]
+    values = X[:, model.columns].astype(float).tolist()
+    rows, columns = answers(to_sql(model, key="row"), names, values)
+    found = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+    assert found["predicted"] == fitted.predict(X).tolist()
+    given = [found[f"probability_{label}"] for label in fitted.classes_.tolist()]
+    np.testing.assert_allclose(np.column_stack(given), fitted.predict_proba(X), atol=1e-12)
 
 
 def test_names_and_numbers_of_sql():
