@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import pickle
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.special import expit, softmax
 from sklearn.datasets import load_diabetes, load_iris
 from typer.testing import CliRunner
@@ -255,6 +257,29 @@ def test_far_values_neither_overflow_nor_vanish(made, kind):
         np.testing.assert_allclose(found.sum(axis=1), 1.0)
 
 
+DATA = Path(os.environ.get("ZERONORM_DATA", "/nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("srbct", {}), ("qsar_hepatic", {"loss": "ordinal"})]
+)
+def test_a_database_predicts_the_same_of_real_classes(name, options, tmp_path):
+    """Four tumours, or the grades of an injury, would be told apart otherwise than in Python."""
+    if not (DATA / name).is_dir():
+        pytest.skip(f"ZERONORM_DATA has no {name}")
+    arrays = np.load(DATA / name / "arrays.npz")
+    X, y = arrays["X"], arrays["y"]
+    fitted = BudgetClassifier(8, calibrate=False, **options).fit(X, y)
+    model = persistence.load(persistence.save(fitted, tmp_path / "a.model.npz"))
+    names = [f"x{column}" for column in model.columns]
+    values = X[:, model.columns].astype(float).tolist()
+    rows, columns = answers(to_sql(model, key="row"), names, values)
+    found = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+    assert found["predicted"] == fitted.predict(X).tolist()
+    given = [found[f"probability_{label}"] for label in fitted.classes_.tolist()]
+    np.testing.assert_allclose(np.column_stack(given), fitted.predict_proba(X), atol=1e-12)
+
+
 def test_names_and_numbers_of_sql():
     """A name would end the query early, or a coefficient lose digits on its way."""
     model = MODELS["least squares"]()[0]
@@ -313,6 +338,23 @@ def test_a_scorecard_is_the_formula_that_it_says(made):
     assert totals[0] <= card.total(values).min()
     assert totals[-1] >= card.total(values).max()
     assert "the same class for 100.0% of them" in str(card)
+
+
+def test_a_scorecard_takes_data_of_any_storage(made):
+    """Rows would be read in the wrong columns, or refused."""
+    model, _, X = made("poisson")
+    card = to_scorecard(model, X=X)
+    shuffled = pd.DataFrame(X, columns=NAMES)[NAMES[::-1]]
+    assert to_scorecard(model, X=shuffled).points == card.points
+    assert to_scorecard(model, X=sp.csr_array(X)).agreement == card.agreement
+    with pytest.raises(ValueError, match="X must have 10 features"):
+        to_scorecard(model, X=X[:, :5])
+    with pytest.raises(ValueError, match="X must have the 4 features of the scorecard; got the sh"):
+        card.score(X)
+    bad = X.copy()
+    bad[3, model.columns[0]] = np.nan
+    with pytest.raises(ValueError, match="X must have rows, and finite values"):
+        to_scorecard(model, X=bad)
 
 
 def test_more_points_agree_more(made):
@@ -494,7 +536,7 @@ def test_what_cannot_be_exported():
         to_json({})
     with pytest.raises(TypeError, match="which is not fitted"):
         to_sql(BudgetClassifier(3))
-    with pytest.raises(TypeError, match="got BagClassifier"):
+    with pytest.raises(TypeError, match="got BagClassifier, which predicts from similarities"):
         to_sql(BagClassifier())
     constant = as_loaded(L1Regressor(1e-9).fit(*sick()))
     assert not constant.columns.size
