@@ -3,10 +3,10 @@
     python benchmarks/startup.py [--turns N]
 
 Every line is a process of its own, in turn with the others, after one that is not counted and that
-writes what Python compiles of the modules: medians of wall seconds and of seconds of CPU, which
-a busy machine changes less. `select golub` is the data set that the package has with it, whose fit
-and five folds take a part of a second. "Beyond others" is the import where all modules of
-other packages that it needs are there already.
+writes what Python compiles of the modules: medians of wall seconds and of seconds of CPU, which a
+busy machine changes less. `select golub` is the data set that the package has with it, whose fit
+and five folds take a part of a second. "Beyond others" is the import where all modules of NumPy,
+SciPy and scikit-learn that it needs are there already.
 """
 
 from __future__ import annotations

@@ -1067,7 +1067,7 @@ def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch
     """The verifier would be killed for want of memory."""
     monkeypatch.setattr(persistence._saved_certificate, "_MAX_DENSE", 2**19)
     line = fails("verify", "golub", proven)
-    assert "X must be at most 0.00049 GiB as dense float64" in line
+    assert "DATA must be at most 0.00049 GiB as dense float64" in line
     assert "got 0.00086 GiB" in line
 
 
@@ -1493,8 +1493,8 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             "--no-cv leaves nothing to choose among the sizes 3:5 by; say --rule ebic",
         ),
         (["select", "golub", "--prove"], "--prove needs the number of features: say --features K"),
-        (["select", "golub", "-k", "4000"], "n_features must be between 1 and 3051"),
-        (["select", "golub", "-k", "3", "--C", "-1"], "C must be a positive"),
+        (["select", "golub", "-k", "4000"], "--features must be between 1 and 3051"),
+        (["select", "golub", "-k", "3", "--C", "-1"], "--C must be a positive"),
         (["select", "golub", "-k", "3", "--C", "x"], "Invalid value for '--C'"),
         (["select", "golub", "-k", "3", "--refit-c", "no"], "--refit-c must be loo or a positive"),
         (["select", "golub", "-k", "3", "--refit-c", "nan"], "--refit-c must be loo or a positive"),
@@ -1508,8 +1508,8 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             ["select", "golub", "-k", "3", "--certificate", "c.json"],
             "--certificate must be a file of",
         ),
-        (["select", "golub", "-k", "3", "--threads", "0"], "n_threads must be"),
-        (["select", "golub", "-k", "3", "--class-weight", "x"], "class_weight must be"),
+        (["select", "golub", "-k", "3", "--threads", "0"], "--threads must be"),
+        (["select", "golub", "-k", "3", "--class-weight", "x"], "--class-weight must be"),
         (["select", "golub", "-k", "3", "--target", "y"], "golub has its labels built in"),
         (["select", "golub", "-k", "3", "--force", "X95735"], "no feature 'X95735'. Did you mean"),
         (["select", "golub", "-k", "3", "-o", "no/m.npz"], "--output: no such directory 'no'"),
@@ -1518,7 +1518,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             ["select", "golub", "-k", "3", "--method", "lasso"],
             "--method must be one of auto, pool, l1, reweighted-l1, greedy, l0, minimax; got",
         ),
-        (["select", "golub", "-k", "4000", "--method", "l1"], "n_features must be between 1 and"),
+        (["select", "golub", "-k", "4000", "--method", "l1"], "--features must be between 1 and"),
         (["select", "golub", "-k", "3", "--gap", "0.1"], "--gap 0.1 is of a proof; say --prove"),
         (
             ["select", "golub", "-k", "3", "--starts", "4"],
@@ -1616,18 +1616,18 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["path", "golub", "--ratio", "1"], "--ratio must be a finite number above 1; got 1"),
         (["path", "golub", "--ratio", "nan"], "--ratio must be a finite number above 1; got nan"),
         (["path", "golub", "--max-features", "0"], "--max-features must be at least 1; got 0"),
-        (["path", "golub", "--l1-ratio", "0"], "l1_ratio must be above 0"),
+        (["path", "golub", "--l1-ratio", "0"], "--l1-ratio must be above 0"),
         (
             ["path", "golub", "--loss", "hinge"],
             "--loss must be one of logistic, squared_hinge",
         ),
-        (["path", "golub", "--tol", "0"], "tol must be a positive finite number"),
-        (["path", "golub", "--class-weight", "x"], "class_weight must be"),
-        (["path", "golub", "--threads", "0"], "n_threads must be"),
+        (["path", "golub", "--tol", "0"], "--tol must be a positive finite number"),
+        (["path", "golub", "--class-weight", "x"], "--class-weight must be"),
+        (["path", "golub", "--threads", "0"], "--threads must be"),
         (["path", "golub", "--cv", "1"], "--cv must be at least 2; got 1"),
         (
             ["path", "golub", "--cv", "3", "--scoring", "f1"],
-            "scoring must be one of 'log_loss', 'accuracy', 'auc'; got 'f1'",
+            "--scoring must be one of 'log_loss', 'accuracy', 'auc'; got 'f1'",
         ),
         (["path", "golub", "--scoring", "auc"], "--scoring 'auc' needs a cross-validation"),
         (["path", "golub", "--target", "y"], "golub has its labels built in"),
@@ -1677,7 +1677,7 @@ def test_errors_in_the_data(fails, run, table):
 def test_errors_in_the_groups(fails, table, groups):
     """A bad file of groups would end in a traceback."""
     command = ("select", table, "--target", "status", "-k", 2, "--group-file", groups, "--groups")
-    assert "n_groups must be between 1 and 4 (the groups with a non" in fails(*command, 5)
+    assert "--groups must be between 1 and 4 (the groups with a non" in fails(*command, 5)
     assert "counts the groups of forced features: it must be at least 2; got 1" in fails(
         *command, 1, "--force", "x1", "--force", "x2"
     )

@@ -65,7 +65,7 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
 
 
 def _remedy_of_columns(y: Any) -> str:
-    """Return what to do with several columns: yes or no, one-hot classes, or numbers."""
+    """Return what to do with several columns: labels as yes and no, one-hot classes, numbers."""
     values = np.asarray(y)
     try:
         indicators = bool(np.isin(values, (0, 1)).all())
