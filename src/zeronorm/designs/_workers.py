@@ -265,8 +265,7 @@ def _on_blocks(
     operation: Operation, blocks: list[Any], keys: _Held, jobs: _Held, shared: _Held
 ) -> tuple[str, list[Any], list[str]]:
     """Return the address of this worker, the answers to jobs on blocks that are here, and the keys
-    of the blocks whose numbers are not aligned: of those that came from another worker.
-    """
+    of the blocks whose numbers are not aligned: of those that came from another worker."""
     address, threads = _threads_here()
     designs = [as_block(block, threads) for block in blocks]
     found = [operation(designs[one], *own, *shared.values) for one, own in jobs.values]
