@@ -16,7 +16,7 @@ OPTIONS = {
     "n_starts": "--starts",
     "gap": "--gap",
     "time_limit": "--time-limit",
-    "criterion": "--criterion",
+    "criterion": "--rule",
     "measure": "--measure",
     "pos_label": "--positive",
     "loss": "--loss",
