@@ -98,7 +98,7 @@ def test_missing_file_names_similar_ones(write, tmp_path):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("-", "standard input is not supported"),
+        ("-", "standard input has no data"),
         (".", "a directory; name a file in it"),
         ("a\0b", "cannot be read"),
         ("x" * 5000, "cannot be read"),
@@ -961,7 +961,9 @@ def test_id_is_advised_only_for_names(write):
         with pytest.raises(FileError, match="features must be numbers") as caught:
             read_table(path, "y")
         assert "id=" not in str(caught.value)
-    with pytest.raises(FileError, match="only a column of CSV or Parquet can be the id; got 's'"):
+    with pytest.raises(
+        FileError, match="only a column of CSV, JSON lines or Parquet can be the id; got 's'"
+    ):
         read_table(write("a.npy", npy(np.ones((2, 2)))), id="s")
 
 

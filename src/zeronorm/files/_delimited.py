@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import operator
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ._cells import picker
 from ._errors import FileError, SampleNamesError, quote
 from ._fast_delimited import Body, read_body
 from ._labels import labels_from_text, read_kept
@@ -107,7 +107,8 @@ def _parse_text(
         n_header, _ = pending.pop(0)
         if not pending:
             raise FileError(f"{source}: a header line and no samples under it.")
-    if source.size >= _FAST_SIZE and delimiter != " ":
+    where = request.where  # rows that it leaves out may have anything in them
+    if source.size >= _FAST_SIZE and delimiter != " " and where is None:
         fast = read_body(source, delimiter, columns, n_header, pending[0][1], request.spill)
         if fast is not None:
             return columns, fast
@@ -116,13 +117,19 @@ def _parse_text(
     values, lines = array("d"), array("q")
     kept, samples = columns.kept, list[str]()
     texts: dict[int, list[str]] = {position: [] for position in kept}
-    pick = _picker(columns.features)
+    pick, compared = picker(columns.features), picker(columns.compared) if where else None
     for number, row in itertools.chain(pending, rows):
         if len(row) != columns.n_columns:
             raise FileError(
                 f"{source}: line {number} has {len(row)} fields; the lines before have "
                 f"{columns.n_columns}."
             )
+        if (
+            where is not None
+            and compared is not None
+            and not where.keeps(compared(row), f"{source}: line {number}")
+        ):
+            continue
         for position, what in kept.items():
             label = row[position].strip()
             if label.lower() in MISSING:
@@ -151,14 +158,6 @@ def _parse_text(
         )
     stored = {position: labels_from_text(column) for position, column in texts.items()}
     return columns, Body(X, stored, samples, is_fast=False)
-
-
-def _picker(positions: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
-    """Return the function that picks the fields at these positions."""
-    if len(positions) > 1:
-        return operator.itemgetter(*positions)
-    (only,) = positions
-    return lambda row: (row[only],)
 
 
 def _arrange(

@@ -57,6 +57,15 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
     if request.lacks_labels(columns):
         text = [j for j in columns.features if not _is_number(frame[names[j]].dtype)]
         raise labels_needed(source, columns, text)
+    rows: NDArray[Any] = np.arange(len(frame))  # of the file, for messages
+    if request.where is not None:
+        compared = [frame[names[position]].to_list() for position in columns.compared]
+        held = [
+            request.where.keeps(cells, f"{source}: row {row}")
+            for row, cells in enumerate(zip(*compared, strict=True), 1)
+        ]
+        rows = rows[np.array(held, bool)]
+        frame = frame.filter(held)
     matrix: list[NDArray[Any]] = []
     for position in columns.features:
         series = frame[names[position]]
@@ -75,14 +84,14 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
         row = _first_null(series)
         if row is not None:
             raise FileError(
-                f"{source}: row {row + 1}, {columns.name(position)}: a value is missing; fill it "
-                "in or drop the row or column."
+                f"{source}: row {rows[row] + 1}, {columns.name(position)}: a value is missing; "
+                "fill it in or drop the row or column."
             )
         values = series.to_numpy()
         row = first_nonfinite(values)
         if row is not None:
             raise FileError(
-                f"{source}: row {row + 1}, {columns.name(position)}: a value is not finite "
+                f"{source}: row {rows[row] + 1}, {columns.name(position)}: a value is not finite "
                 f"({values[row]}); fill it in or drop the row or column."
             )
         matrix.append(values)
@@ -99,8 +108,8 @@ def _table_from(source: Source, frame: Any, request: Request) -> Table:
         row = _first_null(series)
         if row is not None:
             raise FileError(
-                f"{source}: row {row + 1}, {columns.name(position)}: {what} is missing; drop the "
-                "row."
+                f"{source}: row {rows[row] + 1}, {columns.name(position)}: {what} is missing; "
+                "drop the row."
             )
         values = np.asarray(series.to_list())
         stored[position] = as_labels(source, values, len(frame), columns.name(position))

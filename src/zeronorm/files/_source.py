@@ -36,6 +36,7 @@ _COMPRESSIONS = {
 }
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 _SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
+_JSON_LINES = {".jsonl", ".ndjson"}
 
 # A file that expands to more bytes than this, and by more than the ratio, is not data: text
 # compresses 3 to 50 times, a bomb 1000 times.
@@ -46,8 +47,9 @@ _BOMB_RATIO = 200
 class Source:
     """A regular file and how it is compressed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str | None = None) -> None:
         self.path = path
+        self.name = str(path) if name is None else name  # as messages have it
         self.size = path.stat().st_size
         with os_errors(path), path.open("rb") as file:
             magic = file.read(8)
@@ -67,7 +69,7 @@ class Source:
             self.suffix = Path(path.stem).suffix.lower()
 
     def __str__(self) -> str:
-        return str(self.path)
+        return self.name
 
     def _is_npz(self) -> bool:
         try:
@@ -166,7 +168,7 @@ def refuse_bomb(source: Source, size: int, stored: int) -> None:
 
 
 def format_of(source: Source, stream: Stream) -> str:
-    """Return svmlight, delimited, parquet, hdf5, npy or npz, by the first bytes of a source."""
+    """Return the name of the format of a source, by its first bytes and its own name."""
     head = stream.peek(1 << 16)
     if not head:
         raise FileError(f"{source}: the file is empty.")
@@ -200,6 +202,13 @@ def format_of(source: Source, stream: Stream) -> str:
         return "svmlight"
     if source.suffix in DELIMITERS:
         return "delimited"
+    if source.suffix in _JSON_LINES or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+        return "json_lines"
+    if source.suffix == ".json":
+        raise FileError(
+            f"{source}: JSON must be lines with an object each, without brackets or commas around "
+            "them; for example jq -c '.[]' writes such lines of a list."
+        )
     return "svmlight" if _looks_like_svmlight(head) else "delimited"
 
 
@@ -212,7 +221,7 @@ def check_path(path: PathLike) -> Path:
     """Return the path of a regular file."""
     path = Path(path)
     if str(path) == "-":
-        raise FileError("-: standard input is not supported; write the data to a file.")
+        raise FileError("-: standard input is for the data alone; name a file.")
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from .._typing import Design
 from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
+from ._where import MISSING as MISSING
+from ._where import Where
 
 # What columns can be that are neither features nor the target.
 ROLES = ("time", "event", "start", "strata", "offset", "exposure")
-MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Table:
     # Of files that have them: the names of all columns of the samples, and of other matrices.
     known: Sequence[str] = ()
     layers: Sequence[str] = ()
+    form: str = ""  # of the file, as "delimited" or "json_lines"
     variants: NDArray[np.void] | None = None  # of genotypes: where the first columns lie
 
 
@@ -73,6 +75,7 @@ class Request:
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
     drop: Sequence[str] = ()  # columns that are nothing
     layer: str | None = None  # which of several matrices
+    where: Where | None = None  # which rows are kept
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
 
     def lacks_labels(self, columns: Columns) -> bool:
@@ -90,6 +93,7 @@ class Columns:
     targets: tuple[int, ...]  # positions; of several responses one for each
     samples: int | None  # position of the names of samples
     others: Mapping[str, int] = field(default_factory=dict)  # by what they are
+    compared: tuple[int, ...] = ()  # positions, for each comparison that rows must pass
 
     @property
     def kept(self) -> dict[int, str]:
@@ -152,6 +156,13 @@ def assign(
             raise FileError(
                 f"{source}: column {quote(name)} is asked for, so it cannot be dropped."
             )
+    compared: tuple[int, ...] = ()
+    if request.where is not None:
+        wanted = [one.name for one in request.where.comparisons]
+        found = [_find_column(source, name, names, n_columns, "compared") for name in wanted]
+        compared = tuple(place for place in found if place is not None)
+        dropped += [_find_column(source, name, names, n_columns, "compared")
+                    for name in request.where.of_text]  # fmt: skip
     taken = {*targets, *there.values(), *dropped, samples}
     if like is not None and like.names is not None and names is not None:
         features = _find_features(source, like.names, names)
@@ -170,7 +181,7 @@ def assign(
     if not features:
         raise FileError(f"{source}: no features in it (one column, which is the target).")
     others = {what: place for what, place in there.items() if what != "id"}
-    return Columns(names, n_columns, features, targets, samples, others)
+    return Columns(names, n_columns, features, targets, samples, others, compared)
 
 
 def _find_targets(
@@ -231,7 +242,7 @@ def _find_column(
                 f"got {position}."
             )
         return position % n_columns
-    if what not in ("id", "dropped") and is_label_file(target):
+    if what not in ("id", "dropped", "compared") and is_label_file(target):
         return None
     if names is None:
         raise FileError(
