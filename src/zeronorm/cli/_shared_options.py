@@ -8,9 +8,9 @@ from typer.models import ArgumentInfo, OptionInfo
 SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "data": typer.Argument(
         metavar="DATA",
-        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
-        "also .gz .bz2 .xz .zip; single cells (.h5ad, 10x .h5); genotypes (.bed, several as "
-        "'chr*.bed'); a store of zeronorm convert.",
+        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, JSON lines, Parquet "
+        "(parts as 'part-*.parquet'); also .gz .bz2 .xz .zip; single cells (.h5ad, 10x .h5); "
+        "genotypes (.bed, 'chr*.bed'); a store of zeronorm convert; -: standard input.",
     ),
     "target": typer.Option(
         "--target",
@@ -28,6 +28,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "columns --target, --covariates and others name; may be repeated.",
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
+    "where": typer.Option(
+        metavar="TEXT",
+        help="Keep rows by columns, as \"batch == 'B1' and age >= 18\"; a column compared with "
+        "text is no feature.",
+    ),
     "layer": typer.Option(
         "--layer",
         "--dataset",

@@ -100,7 +100,7 @@ def _check_kinds(table: Table, path: Path, first: Table, first_path: Path) -> No
             )
 
 
-def joined(tables: list[Table]) -> Table:
+def joined(tables: Sequence[Table]) -> Table:
     """Return tables as one, rows one after the other."""
     first = tables[0]
     if len(tables) == 1:

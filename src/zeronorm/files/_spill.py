@@ -44,14 +44,14 @@ def on_disk(parts: Iterable[NDArray[Any]], folder: Path) -> NDArray[np.uint8]:
 @contextmanager
 def standard_input() -> Iterator[Path]:
     """Yield a file with all bytes of standard input; it is gone afterwards."""
-    stream = sys.stdin
-    if stream is None or stream.isatty():
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or sys.stdin.isatty():
         raise FileError(
             "-: standard input has no data; give it some, as in: zeronorm ... - < rows.csv."
         )
     with tempfile.NamedTemporaryFile(prefix="zeronorm-") as file:
         try:
-            shutil.copyfileobj(stream.buffer, file, 1 << 20)
+            shutil.copyfileobj(stream, file, 1 << 20)
             file.flush()
         except OSError as error:
             raise FileError(
