@@ -98,7 +98,6 @@ def test_missing_file_names_similar_ones(write, tmp_path):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("-", "standard input has no data"),
         (".", "a directory; name a file in it"),
         ("a\0b", "cannot be read"),
         ("x" * 5000, "cannot be read"),

@@ -77,7 +77,7 @@ class SelectOptions:
     )
     save: bool = option("Write the model.", "--save/--no-save", default=True)
     certificate: Path | None = option(
-        "Write the certificate, for zeronorm verify. Default: with --prove, beside the model.",
+        "For zeronorm verify. Default: with --prove, beside the model.",
         metavar="FILE.npz",
     )
     cv: int | None = option("Folds of the cross-validation. Default: 5.", metavar="FOLDS")

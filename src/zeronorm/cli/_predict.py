@@ -76,8 +76,8 @@ def _predicted(
     Returns
     -------
     Table
-        All rows, without their features where there are several blocks, and without their names
-        where the predictions are in a file.
+        All rows. An array of features is zeros of its shape, which take no memory, and names are
+        left out where the predictions are in a file.
     dict
         What a document says of the predictions.
     """
@@ -102,13 +102,13 @@ def _predicted(
             for name, array in values.items():
                 if name == "predictions" or shown:
                     parts[name].append(array)
+            X = table.X
+            if isinstance(X, np.ndarray):  # not kept
+                table = replace(table, X=np.empty((X.shape[0], 0), X.dtype))
             seen.append(table if shown else replace(table, sample_names=None))
-            if len(seen) > 1 or table.form == "json_lines":
-                seen[-1] = replace(seen[-1], X=np.empty((table.X.shape[0], 0)))
     whole = joined(seen)
-    if len(seen) > 1:
-        shape = n_rows, table.X.shape[1]
-        whole = replace(whole, X=np.broadcast_to(np.zeros(()), shape))
+    if isinstance(X, np.ndarray):
+        whole = replace(whole, X=np.broadcast_to(np.zeros((), X.dtype), (n_rows, X.shape[1])))
     return whole, known | {
         name: np.concatenate(arrays).tolist() if arrays else None for name, arrays in parts.items()
     }

@@ -19,15 +19,13 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         help="What to predict: a column (name or index), an array, or a file of its own. Several "
         "responses: columns of numbers with commas between them, or such an array.",
     ),
-    "id": typer.Option(
-        "--id", metavar="NAME", help="The column that names the samples; no feature."
-    ),
+    "id": typer.Option("--id", metavar="NAME", help="The column that names the samples."),
     "samples": typer.Option(
         metavar="FILE",
         help="A table joined by the names of the samples (of genotypes IID, or FID and IID), whose "
         "columns --target, --covariates and others name; may be repeated.",
     ),
-    "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
+    "drop": typer.Option(metavar="NAME", help="Leave a column out; may be repeated."),
     "where": typer.Option(
         metavar="TEXT",
         help="Keep rows by columns, as \"batch == 'B1' and age >= 18\"; a column compared with "
@@ -44,8 +42,8 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "event": typer.Option(
         metavar="COLUMN[=VALUE]",
-        help="Of survival: 1 where the event was observed, 0 where the row is censored; or the "
-        "value that stands for the event.",
+        help="Of survival: 1 where the event was observed, 0 where censored; or the value of "
+        "an event.",
     ),
     "start": typer.Option(
         metavar="COLUMN", help="Of survival: when a row comes under observation."
