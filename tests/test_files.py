@@ -961,7 +961,7 @@ def test_id_is_advised_only_for_names(write):
             read_table(path, "y")
         assert "id=" not in str(caught.value)
     with pytest.raises(
-        FileError, match="only a column of CSV, JSON lines or Parquet can be the id; got 's'"
+        FileError, match="only a column of CSV, JSON lines, Excel or Parquet can be the id; got 's'"
     ):
         read_table(write("a.npy", npy(np.ones((2, 2)))), id="s")
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -369,3 +370,70 @@ def test_a_model_knows_the_id(run, model, tmp_path):
     run("predict", model, write_table(tmp_path / "new.csv", rows), "-o", "p.csv")
     with open("p.csv", newline="") as file:
         assert next(csv.DictReader(file))["sample"] == "1"
+
+
+# --- Excel ---------------------------------------------------------------------------------
+
+
+def write_sheets(path, **sheets):
+    """Write a workbook of sheets, each of rows of cells."""
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_sheets_are_tables(run, tmp_path):
+    """A sheet would be read as another table than its CSV, or another sheet be read."""
+    rows = made()
+    cells = [[*rows[0]], *([*row.values()] for row in rows)]
+    cells.insert(3, [None] * 4)  # a row without anything
+    path = write_sheets(tmp_path / "a.xlsx", notes=[["by", "whom"], ["us", 1]], data=cells)
+    given = {"id": "id", "drop": ["batch"]}
+    expected = read_table(write_table(tmp_path / "a.csv", rows), "y", **given)
+    table = read_table(path, "y", layer="data", **given)
+    assert same(table, expected)
+    assert table.layers == ["notes", "data"]
+    kept = read_table(path, "y", layer="data", where="batch == 'B1'", id="id")
+    assert kept.X.shape == (N // 2, P)
+    chosen = ("--id", "id", "--drop", "batch", "--target", "y", "--layer", "data", "-o", "m.npz")
+    run("select", path, "-k", 2, "--no-cv", *chosen)
+    run("predict", "m.npz", path, "-o", "p.jsonl")  # the model knows the sheet
+    lines = (tmp_path / "p.jsonl").read_text().splitlines()
+    assert [json.loads(line)["sample"] for line in lines] == expected.sample_names
+    with pytest.raises(FileError, match=r"no sheet 'dat'\. Did you mean 'data'"):
+        read_table(path, "y", layer="dat")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a", "y"], [1, 0], [None, 1]], r"row 3, column 'a': a value is missing \(nothing\)"),
+        ([["a", "y"], [1, 0], ["#N/A", 1]], r"row 3, column 'a': a value is missing"),
+        ([["a", "y"], [1, 0], ["#DIV/0!", 1]], r"row 3, column 'a': features must be numbers"),
+        ([["a", "y"], [1, 0], [2, 1, 3]], r"row 3 has a cell '3' beyond the columns"),
+        ([[1, 2], [3, 4]], r"row 1 must name the columns; got numbers, as '2'"),
+        ([["a", "y"]], "a row of names and no samples"),
+        ([], "which is empty"),
+    ],
+)
+def test_sheets_that_are_refused(tmp_path, rows, message):
+    """An error of a formula would be read as a number, or end in a traceback."""
+    path = write_sheets(tmp_path / "a.xlsx", data=rows)
+    with pytest.raises(FileError, match=message):
+        read_table(path, "y")
+
+
+def test_workbooks_need_a_reader(tmp_path, monkeypatch):
+    """A user would not know what to install."""
+    path = write_sheets(tmp_path / "a.xlsx", data=[["a", "y"], [1, 0]])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(FileError, match=r"need the package openpyxl.*zeronorm\[excel\]"):
+        read_table(path, "y")
+    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    with pytest.raises(FileError, match="Excel before 2007"):
+        read_table(path, "y")

@@ -8,9 +8,9 @@ from typer.models import ArgumentInfo, OptionInfo
 SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "data": typer.Argument(
         metavar="DATA",
-        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, JSON lines, Parquet "
-        "(parts as 'part-*.parquet'); also .gz .bz2 .xz .zip; single cells (.h5ad, 10x .h5); "
-        "genotypes (.bed, 'chr*.bed'); a store of zeronorm convert; -: standard input.",
+        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, JSON lines, .xlsx, "
+        "Parquet (parts as 'part-*.parquet'); also .gz .bz2 .xz .zip; single cells (.h5ad, 10x "
+        ".h5); genotypes (.bed, 'chr*.bed'); a store of zeronorm convert; -: standard input.",
     ),
     "target": typer.Option(
         "--target",
@@ -35,7 +35,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "--layer",
         "--dataset",
         metavar="NAME",
-        help="Of HDF5: which matrix; of cells the layer, raw, or the genome. Default: X.",
+        help="Of HDF5: which matrix; of cells the layer, raw, or the genome; of .xlsx the sheet.",
     ),
     "time": typer.Option(
         metavar="COLUMN", help="Of survival: the time until the event, or to the end."

@@ -57,13 +57,14 @@ _READERS = {
     "svmlight": ("_svmlight", "read_svmlight"),
     "delimited": ("_delimited", "read_delimited"),
     "json_lines": ("_json_lines", "read_json_lines"),
+    "excel": ("_excel", "read_excel"),
     "parquet": ("_parquet", "read_parquet"),
     "npy": ("_arrays", "read_npy_table"),
     "npz": ("_arrays", "read_npz"),
     "hdf5": ("_hdf5", "read_hdf5"),
 }
-_WITH_COLUMNS = ("delimited", "json_lines", "parquet")
-_BY_BLOCKS = ("json_lines",)
+_WITH_COLUMNS = ("delimited", "json_lines", "excel", "parquet")
+_BY_BLOCKS = ("json_lines", "excel")
 _ON_USE = ("Rows", "svmlight_blocks")
 
 
@@ -97,6 +98,8 @@ def read_table(
     CSV, TSV (any of , ; tab |)          X float64, y the column `target`; a first column without
                                          a name holds names of samples
     JSON lines (.jsonl, .ndjson)         an object on each line, its keys are columns; as CSV
+    Excel (.xlsx)                        the first sheet or `layer`, its first row has names; as
+                                         CSV; needs openpyxl (extra `excel`)
     Parquet                              X float32 or float64, y the column `target`; needs
                                          polars or pyarrow (extra `files`)
     .h5ad, .h5 of 10x Genomics           X a design that reads by blocks, y a column of obs; needs
@@ -132,11 +135,11 @@ def read_table(
         Columns of CSV or Parquet that are no features, by name or index: they are not read.
     layer : str or None
         Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
-        as "study/expression". None: X, or the only one.
+        as "study/expression"; of a workbook the sheet. None: X, or the only one, or the first.
     where : str or None
-        Of CSV, JSON lines and Parquet: the rows that are kept, as "batch == 'B1' and age >= 18",
-        with ==, !=, <, <=, > and >=; names with blanks stand in backticks. A row without a value
-        there is left out. A column that is compared with text is no feature.
+        Of CSV, JSON lines, Excel and Parquet: the rows that are kept, as "batch == 'B1' and age >=
+        18", with ==, !=, <, <=, > and >=; names with blanks stand in backticks. A row without a
+        value there is left out. A column that is compared with text is no feature.
 
     Returns
     -------
@@ -213,7 +216,7 @@ def read_request(path: PathLike, request: Request) -> Table:
 def _check_request(source: Source, form: str, request: Request) -> None:
     """Refuse what a format has not."""
     if form not in _WITH_COLUMNS:
-        tables = "CSV, JSON lines or Parquet"
+        tables = "CSV, JSON lines, Excel or Parquet"
         if request.id is not None:
             raise FileError(
                 f"{source}: only a column of {tables} can be the id; got {request.id!r}."
@@ -224,5 +227,7 @@ def _check_request(source: Source, form: str, request: Request) -> None:
             raise FileError(
                 f"{source}: only columns of {tables} can be dropped; got {request.drop[0]!r}."
             )
-    if request.layer is not None and form != "hdf5":
-        raise FileError(f"{source}: only HDF5 files have layers; got {quote(request.layer)}.")
+    if request.layer is not None and form not in ("hdf5", "excel"):
+        raise FileError(
+            f"{source}: only HDF5 files and workbooks have layers; got {quote(request.layer)}."
+        )

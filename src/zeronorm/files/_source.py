@@ -61,8 +61,12 @@ class Source:
         outer = path.suffix.lower()
         self.suffix = outer
         expected = _SUFFIXES.get(outer)
-        if magic.startswith(b"PK\x03\x04") and not self._is_npz():
-            self.compression = "zip"
+        self.is_workbook = False
+        if magic.startswith(b"PK\x03\x04"):
+            names = self._members()
+            self.is_workbook = "xl/workbook.xml" in names
+            if not self.is_workbook and not (names and all(n.endswith(".npy") for n in names)):
+                self.compression = "zip"
         if expected is not None:
             if self.compression != expected:
                 raise FileError(f"{self}: named {outer} but it holds no {expected} data.")
@@ -71,13 +75,12 @@ class Source:
     def __str__(self) -> str:
         return self.name
 
-    def _is_npz(self) -> bool:
+    def _members(self) -> list[str]:
         try:
             with zipfile.ZipFile(self.path) as archive:
-                names = archive.namelist()
+                return archive.namelist()
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise FileError(f"{self}: the zip archive is truncated or damaged ({error}).") from None
-        return bool(names) and all(name.endswith(".npy") for name in names)
 
     @contextmanager
     def open(self) -> Iterator[Stream]:
@@ -179,7 +182,9 @@ def format_of(source: Source, stream: Stream) -> str:
     if head.startswith(b"\x89HDF\r\n\x1a\n"):
         return "hdf5"
     if head.startswith(b"PK\x03\x04"):
-        return "npz"
+        return "excel" if source.is_workbook else "npz"
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise FileError(f"{source}: a workbook of Excel before 2007; save it as .xlsx or CSV.")
     if any(head.startswith(magic) for magic in _COMPRESSIONS):
         raise FileError(f"{source}: compressed twice; decompress it once.")
     if head[:1] == b"\x80" and head[1:2] <= b"\x05":
@@ -189,7 +194,7 @@ def format_of(source: Source, stream: Stream) -> str:
             f"{source}: genotypes of PLINK 2, BGEN and VCF become a store first: zeronorm convert "
             f"{source.path.name} STORE.zarr."
         )
-    if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5"}:
+    if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5", ".xlsx"}:
         raise FileError(f"{source}: named {source.suffix} but its content is something else.")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(f"{source}: UTF-16 text; save it as UTF-8.")
