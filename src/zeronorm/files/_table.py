@@ -169,8 +169,10 @@ def assign(
                 roles[what] = names.index(known)
     if request.id is not None:
         roles["id"] = samples = _find_column(source, request.id, names, n_columns, "id")
-    elif like is not None and names is not None and names.count(like.columns.get("id", "")) == 1:
-        roles["id"] = samples = names.index(like.columns["id"])
+    elif like is not None and names is not None:
+        own = like.columns.get("id")
+        if own is not None and names.count(own) == 1:
+            roles["id"] = samples = names.index(own)
     there = {what: place for what, place in roles.items() if place is not None}
     _check_distinct(source, targets, there)
     dropped = [_find_column(source, name, names, n_columns, "dropped") for name in request.drop]
