@@ -81,7 +81,7 @@ def test_obs(cells):
         ({"target": "age,batch"}, r"targets of several columns must be numbers"),
         ({"need_labels": True}, r"labels are needed.* There is 'age'|labels are needed"),
         ({"layer": "count"}, r"no layer 'count' in it\. Did you mean 'counts'"),
-        ({"id": "batch"}, r"only a column of CSV or Parquet can be the id"),
+        ({"id": "batch"}, r"only a column of CSV, JSON lines, Excel or Parquet can be the id"),
         ({"columns": {"time": "tme"}}, r"obs has no column 'tme'. Did you mean 'time'"),
     ],
 )

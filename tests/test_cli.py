@@ -1635,7 +1635,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["path", "none.csv"], "none.csv: no such file."),
         (["select", "none.csv", "-k", "3"], "none.csv: no such file."),
         (["select", ".", "-k", "3"], ".: a directory; name a file in it."),
-        (["select", "-", "-k", "3"], "-: standard input is not supported"),
+        (["select", "-", "-k", "3"], "standard input: the file is empty"),
         (["select", "*.csv", "-k", "3"], "*.csv: no such file."),
         (["predict", "none.npz", "golub"], "none.npz: no such file."),
         (["info", "none.npz"], "none.npz: no such file."),

@@ -531,7 +531,7 @@ def test_dropped_columns_are_no_features(run, fails, write):
     assert "--drop NAME" in fails(*path, "--points", 3)
     assert "column 'claims' is asked for" in fails(*command, "--drop", "claims")
     assert "no column 'dead'. Did you mean 'died'?" in fails(*command, "--drop", "dead")
-    assert "only columns of CSV or Parquet can be dropped" in fails(
+    assert "only columns of CSV, JSON lines, Excel or Parquet can be dropped" in fails(
         "select", save_arrays(), "-k", 2, "--drop", "a"
     )
     assert "leave out --drop" in fails("select", "golub", "-k", 2, "--drop", "a")

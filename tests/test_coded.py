@@ -512,4 +512,4 @@ def test_the_option_is_checked(fails, run, write):
     np.save("x.npy", np.ones((4, 2)))
     np.save("t.npy", np.arange(4) % 2)
     command = ("select", "x.npy", "--target", "t.npy", "-k", 1, "--missing", "mean")
-    assert "only empty cells of CSV or Parquet can be filled" in fails(*command)
+    assert "only empty cells of CSV, JSON lines, Excel or Parquet can be filled" in fails(*command)

@@ -98,7 +98,6 @@ def test_missing_file_names_similar_ones(write, tmp_path):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("-", "standard input is not supported"),
         (".", "a directory; name a file in it"),
         ("a\0b", "cannot be read"),
         ("x" * 5000, "cannot be read"),
@@ -974,7 +973,9 @@ def test_id_is_advised_only_for_names(write):
         with pytest.raises(FileError, match=r"is text|is no number") as caught:
             read_table(path, "y")
         assert "id" not in str(caught.value).split("column 's'")[1]
-    with pytest.raises(FileError, match="only a column of CSV or Parquet can be the id; got 's'"):
+    with pytest.raises(
+        FileError, match="only a column of CSV, JSON lines, Excel or Parquet can be the id; got 's'"
+    ):
         read_table(write("a.npy", npy(np.ones((2, 2)))), id="s")
 
 

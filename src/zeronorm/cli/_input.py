@@ -8,7 +8,8 @@ once.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,11 @@ from ._messages import show, some
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
+    from ._options import PredictOptions
 
 NO_VALIDATION = "no cross-validation"  # A note that says why begins so.
 FEWER_FOLDS = "folds in place of"
+_BLOCK = 1 << 20  # so many cells are predicted at once
 
 
 def read(
@@ -35,6 +38,7 @@ def read(
     covariates: str | None = None,
     threads: int | None = None,
     layer: str | None = None,
+    where: str | None = None,
     missing: str | None = None,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
@@ -44,16 +48,20 @@ def read(
     if missing not in (None, "mean", "indicator"):
         raise ValueError(f"--missing must be mean or indicator; got {missing!r}.")
     if is_genotypes(data):
-        given_options = ("--id", id), ("--drop", drop), ("--layer", layer), ("--missing", missing)
-        for option, given in given_options:
+        unused = {
+            "--id": id, "--drop": drop, "--layer": layer, "--where": where, "--missing": missing,
+        }  # fmt: skip
+        for option, given in unused.items():
             if given:
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
         return read_genotypes(data, target, samples, columns or {}, covariates, like, threads)
-    from ..files import ROLES, FileError, SampleNamesError, Table, read_table
+    from ..files import ROLES, SampleNamesError, Table, read_table
 
-    if data == "golub" and not Path(data).exists():
+    if _is_golub(data):
         from ..datasets import load_golub
 
+        if where is not None:
+            raise ValueError(f"golub has no columns of text; leave out --where {where!r}.")
         if id is not None or samples:
             option = f"--id {id!r}" if id is not None else f"--samples {samples[0]}"
             raise ValueError(f"golub has no names of samples; leave out {option}.")
@@ -77,7 +85,7 @@ def read(
             raise ValueError(
                 f"--missing fills cells of DATA by itself; join {samples[0]} to {data} in one file."
             )
-        options: dict[str, Any] = {"drop": drop, "layer": layer}
+        options: dict[str, Any] = {"drop": drop, "layer": layer, "where": where}
 
         def read_own(target: str | None, columns: Mapping[str, str]) -> Table:
             try:
@@ -86,7 +94,7 @@ def read(
                 return read_table(data, target, id=error.column, columns=columns, **options)
 
         return read_joined(data, target, samples, columns or {}, covariates, like, read_own)
-    try:
+    with _options_named():
         return read_table(
             data,
             target,
@@ -96,8 +104,56 @@ def read(
             columns=others,
             drop=drop,
             layer=layer,
+            where=where,
             missing=missing,
         )
+
+
+def read_blocks(
+    options: PredictOptions, like: Layout, columns: Mapping[str, str], notes: list[str]
+) -> Iterator[Table]:
+    """Yield the data to predict, of JSON lines and of several parts block by block.
+
+    notes : what became of the rows is added to it at the end.
+    """
+    from ..files import ROLES, Where, read_blocks
+    from ..files._source import is_label_file
+    from ..files._table import Request
+
+    data, target = options.data, options.target
+    if is_genotypes(data) or _is_golub(data) or options.samples:
+        table = read(
+            data, target, options.id, like, columns=columns, samples=options.samples or (),
+            layer=options.layer, where=options.where,
+        )  # fmt: skip
+        yield table
+        return
+    others = {role: name for role, name in columns.items() if role in ROLES}
+    where = None if options.where is None else Where(options.where)
+    request = Request(target, like, options.id, False, others, (), options.layer, where)
+    # A file of labels has those of all rows, and text without a model of it is coded by all.
+    whole = like.names is None or any(
+        is_label_file(name) for name in (target or "", *others.values())
+    )
+    with _options_named():
+        yield from read_blocks(data, request, None if whole else _BLOCK)
+    if where is not None:
+        if not where.n_kept:
+            raise where.nothing_kept(data)
+        notes.append(where.note)
+
+
+def _is_golub(data: str) -> bool:
+    return data == "golub" and not Path(data).exists()
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Name the option in an error that says what the argument of a function should be."""
+    from ..files import FileError, SampleNamesError
+
+    try:
+        yield
     except SampleNamesError as error:
         option = f"--id {shlex.quote(error.column)}"
         raise FileError(str(error).replace(error.argument, option)) from None

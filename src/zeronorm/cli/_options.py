@@ -44,6 +44,7 @@ class SelectOptions:
     id: str | None = None
     samples: list[str] | None = None
     drop: list[str] | None = None
+    where: str | None = None
     missing: str | None = None
     layer: str | None = None
     task: str = option(
@@ -184,6 +185,7 @@ class VerifyOptions:
     id: str | None = None
     samples: list[str] | None = None
     drop: list[str] | None = None
+    where: str | None = None
     layer: str | None = None
     time: str | None = None
     event: str | None = None
@@ -210,6 +212,7 @@ class PathOptions:
     id: str | None = None
     samples: list[str] | None = None
     drop: list[str] | None = None
+    where: str | None = None
     missing: str | None = None
     layer: str | None = None
     points: int = option(
@@ -263,6 +266,7 @@ class PredictOptions:
     target: str | None = None
     id: str | None = None
     samples: list[str] | None = None
+    where: str | None = None
     layer: str | None = None
     time: str | None = None
     event: str | None = None
@@ -271,7 +275,11 @@ class PredictOptions:
     offset: str | None = None
     exposure: str | None = None
     output: Path | None = option(
-        "Write every prediction (CSV).", "--output", "-o", metavar="FILE.csv"
+        "Write every prediction: .csv, .parquet or .jsonl; -: to stdout, as CSV, or JSON lines "
+        "where DATA are.",
+        "--output",
+        "-o",
+        metavar="FILE",
     )
     proba: bool = option("Probabilities as well.", "--proba", default=False)
     times: str | None = option(

@@ -284,7 +284,9 @@ def _output_files(
     option : the one that names the file.
     """
     if output is None:
-        stem = Path(data).name
+        stem = "input" if data == "-" else Path(data).name
+        if not Path(data).exists():  # a pattern
+            stem = re.sub(r"[-_]?([*?]+|\[.*?\])", "", stem)
         while Path(stem).suffix.lower() in _SUFFIXES:
             stem = Path(stem).stem
         stem = Path(stem).stem

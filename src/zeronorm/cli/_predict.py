@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._input import (
-    check_folder,
-    comparable,
-    listed,
-    read,
-    refuse_overwriting,
-)
-from ._messages import show
+from ._input import comparable, listed, read_blocks, refuse_overwriting
+from ._messages import say_notes, show
 from ._options import PredictOptions
-from ._output import csv_cell, show_document
-from ._progress import watched
+from ._output import show_document
+from ._predictions_file import STDOUT, Write, check_output, predictions_file
+from ._progress import Work, watched
 from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
 
@@ -37,28 +32,28 @@ def predict(options: PredictOptions) -> None:
         from .reports._predictions import print_predictions
 
         data, output = options.data, options.output
+        to_stdout = output is not None and str(output) == STDOUT
         loaded = persistence.load(options.model)
         times = _times(options, loaded)
         if output is not None:
-            check_folder(output)
+            check_output(output)
+            refuse_overwriting([output], data, options.target, options.model)
+        if to_stdout and options.as_json:
+            raise ValueError("--json and --output - both go to stdout; leave out one of them.")
         work.progress.phase(f"Reading {data}")
         columns = columns_of(options)
-        table = read(
-            data, options.target, options.id, loaded.layout, columns=columns,
-            samples=options.samples or (), layer=options.layer,
-        )  # fmt: skip
-        work.notes.extend([*table.notes, *_lacking(loaded.metadata["columns"], table)])
-        if output is not None:
-            refuse_overwriting([output], data, options.target, options.model)
-        work.progress.phase("Predicting")
+        table, found = _predicted(options, loaded, columns, times, work)
+        work.notes.extend(_lacking(loaded.metadata["columns"], table))
         response = None
         try:
             response = _response(loaded, table, data, {**loaded.metadata["columns"], **columns})
         except ValueError as error:  # predictions need no target
             work.notes.append(f"no score: {str(error).rstrip('.')}")
-        found = _predictions(options, loaded, table, response, times, work.notes)
-        if output is not None:
-            persistence.write_file(output, _predictions_csv(table, found))
+        found |= _judged(loaded, response, found["predictions"], work.notes)
+        names = table.sample_names
+    if to_stdout:
+        say_notes([] if options.quiet else work.notes)
+        return
     document = {
         "model": options.model,
         "data": describe_data(data, table, response),
@@ -66,7 +61,58 @@ def predict(options: PredictOptions) -> None:
         "file": None if output is None else str(output),
         "notes": work.notes,
     }
-    show_document(document, options, partial(print_predictions, sample_names=table.sample_names))
+    show_document(document, options, partial(print_predictions, sample_names=names))
+
+
+def _predicted(
+    options: PredictOptions,
+    loaded: LoadedModel,
+    columns: Mapping[str, str],
+    times: list[float],
+    work: Work,
+) -> tuple[Table, dict[str, Any]]:
+    """Predict block by block, and write what is to be written.
+
+    Returns
+    -------
+    Table
+        All rows. An array of features is zeros of its shape, which take no memory, and names are
+        left out where the predictions are in a file.
+    dict
+        What a document says of the predictions.
+    """
+    import numpy as np
+
+    from ..files import joined
+
+    seen: list[Table] = []
+    parts: dict[str, list[Any]] = {"predictions": [], "probabilities": [], "survival": []}
+    n_rows = 0
+    known: dict[str, Any] = {}
+    with ExitStack() as stack:
+        write: Write | None = None
+        for table in read_blocks(options, loaded.layout, columns, work.notes):
+            work.progress.phase(f"Predicting, {n_rows:,} rows so far" if seen else "Predicting")
+            known, values = _predictions(options, loaded, table, times, work.notes)
+            if write is None:
+                write = stack.enter_context(predictions_file(options.output, table.form))
+            write(_columns_of_file(table, known, values, n_rows))
+            n_rows += table.X.shape[0]
+            shown = options.output is None or options.as_json
+            for name, array in values.items():
+                if name == "predictions" or shown:
+                    parts[name].append(array)
+            X = table.X
+            if isinstance(X, np.ndarray):  # not kept
+                table = replace(table, X=np.empty((X.shape[0], 0), X.dtype))
+            seen.append(table if shown else replace(table, sample_names=None))
+    whole = joined(seen)
+    work.notes[:0] = whole.notes
+    if isinstance(X, np.ndarray):
+        whole = replace(whole, X=np.broadcast_to(np.zeros((), X.dtype), (n_rows, X.shape[1])))
+    return whole, known | {
+        name: np.concatenate(arrays).tolist() if arrays else None for name, arrays in parts.items()
+    }
 
 
 def _lacking(known: Mapping[str, str], table: Table) -> list[str]:
@@ -128,28 +174,52 @@ def _predictions(
     options: PredictOptions,
     loaded: LoadedModel,
     table: Table,
-    response: Response | None,
     times: list[float],
     notes: list[str],
-) -> dict[str, Any]:
-    """Return what a document says of predictions, and how good they are."""
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a document says of all rows, and arrays of predictions for those of a table."""
     import numpy as np
 
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
 
-    found: dict[str, Any] = {
-        "classes": [], "responses": [], "loss": None, "predictions": [], "probabilities": None,
-        "times": times, "survival": None, "accuracy": None, "confusion": None, "score": None,
-        "score_name": None,
-    }  # fmt: skip
+    known: dict[str, Any] = {"classes": [], "responses": [], "loss": None, "times": times}
+    values: dict[str, Any] = {}
     if isinstance(loaded, LoadedClassifier):
-        predicted = loaded.predict(table)
         classes = loaded.ordered_classes_ if loaded.ordered_classes_.size else loaded.classes_
-        found |= {"classes": classes.tolist(), "predictions": predicted.tolist()}
+        known["classes"] = classes.tolist()
+        values["predictions"] = loaded.predict(table)
         if options.proba:
             columns = np.searchsorted(loaded.classes_, classes)
-            found["probabilities"] = loaded.predict_proba(table)[:, columns].tolist()
+            values["probabilities"] = loaded.predict_proba(table)[:, columns]
+        return known, values
+    if isinstance(loaded, LoadedSurvivalModel):
+        known["loss"] = "cox"
+        values["predictions"] = predicted = loaded.predict(table)
+        if times:
+            curves = loaded.baseline.survivals(predicted, False)
+            values["survival"] = np.array([[float(curve(t)) for t in times] for curve in curves])
+        return known, values
+    offset = _known_offset(loaded, table, options.data, notes)
+    values["predictions"] = predicted = loaded.predict(table, offset)
+    known["loss"] = loaded.loss.name
+    if predicted.ndim == 2:
+        known["responses"] = loaded.metadata["target_name"]
+    return known, values
+
+
+def _judged(
+    loaded: LoadedModel, response: Response | None, predictions: list[Any], notes: list[str]
+) -> dict[str, Any]:
+    """Return how good predictions are, as a document has it."""
+    import numpy as np
+
+    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+
+    found: dict[str, Any] = dict.fromkeys(("accuracy", "confusion", "score", "score_name"))
+    predicted = np.array(predictions)
+    if isinstance(loaded, LoadedClassifier):
         if response is not None:
+            classes = loaded.ordered_classes_ if loaded.ordered_classes_.size else loaded.classes_
             compared = _compare(response.y, predicted, classes, notes)
             found["accuracy"], found["confusion"] = compared
         return found
@@ -157,18 +227,10 @@ def _predictions(
 
     judge: BudgetRegressor | BudgetSurvivalAnalysis
     if isinstance(loaded, LoadedSurvivalModel):
-        predicted, judge = loaded.predict(table), BudgetSurvivalAnalysis()
-        found["loss"] = "cox"
-        if times:
-            curves = loaded.baseline.survivals(predicted, False)
-            found["survival"] = [[float(curve(time)) for time in times] for curve in curves]
+        judge = BudgetSurvivalAnalysis()
     else:
-        offset = _known_offset(loaded, table, options.data, notes)
-        predicted, judge = loaded.predict(table, offset), BudgetRegressor(loss=loaded.loss)
-        found["loss"] = loaded.loss.name
-        if predicted.ndim == 2:
-            found["responses"] = loaded.metadata["target_name"]
-    found |= {"predictions": predicted.tolist(), "score_name": judge._score_name}
+        judge = BudgetRegressor(loss=loaded.loss)
+    found["score_name"] = judge._score_name
     if response is not None:
         found["score"] = _score(judge, response, predicted, notes)
     return found
@@ -181,7 +243,9 @@ def _known_offset(loaded: LoadedRegressor, table: Table, data: str, notes: list[
         name = loaded.metadata["columns"].get(role)
         if offset is None and name is not None:
             per = "an offset of 0" if role == "offset" else "one unit of it"
-            notes.append(f"no column {show(name)} ({role}) in the data: predictions are for {per}")
+            note = f"no column {show(name)} ({role}) in the data: predictions are for {per}"
+            if note not in notes:  # of another block
+                notes.append(note)
     return offset
 
 
@@ -232,24 +296,22 @@ def _confusion(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
     ]
 
 
-def _predictions_csv(table: Table, found: Mapping[str, Any]) -> bytes:
-    """Return the file of predictions, a row per sample."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    header = ["sample", "risk" if found["loss"] == "cox" else "prediction"]
-    if found["responses"]:
-        header = ["sample", *map(csv_cell, found["responses"])]
-    more = found["survival"]
-    if found["probabilities"] is not None:
-        header += [f"p({csv_cell(str(label))})" for label in found["classes"]]
-        more = found["probabilities"]
-    header += [f"survival({time:g})" for time in found["times"]]
-    writer.writerow(header)
-    names = table.sample_names
-    for row, value in enumerate(found["predictions"]):
-        values = value if found["responses"] else [value]
-        cells = [csv_cell(names[row]) if names else row + 1, *(csv_cell(str(v)) for v in values)]
-        if more is not None:
-            cells += [repr(value) for value in more[row]]
-        writer.writerow(cells)
-    return text.getvalue().encode("utf-8", "backslashreplace")
+def _columns_of_file(
+    table: Table, known: Mapping[str, Any], values: Mapping[str, Any], n_before: int
+) -> dict[str, list[Any]]:
+    """Return the columns of the file of predictions for the rows of a table."""
+    predictions = values["predictions"]
+    numbers = range(n_before + 1, n_before + len(predictions) + 1)
+    columns: dict[str, list[Any]] = {"sample": table.sample_names or [*numbers]}
+    several: dict[str, Any] = {}
+    if known["responses"]:
+        several = dict(zip(known["responses"], predictions.T, strict=True))
+    else:
+        columns["risk" if known["loss"] == "cox" else "prediction"] = predictions.tolist()
+    if "probabilities" in values:
+        names = [f"p({label})" for label in known["classes"]]
+        several |= dict(zip(names, values["probabilities"].T, strict=True))
+    if "survival" in values:
+        names = [f"survival({time:g})" for time in known["times"]]
+        several |= dict(zip(names, values["survival"].T, strict=True))
+    return columns | {name: column.tolist() for name, column in several.items()}

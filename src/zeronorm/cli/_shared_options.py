@@ -8,9 +8,9 @@ from typer.models import ArgumentInfo, OptionInfo
 SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "data": typer.Argument(
         metavar="DATA",
-        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, Parquet; "
-        "also .gz .bz2 .xz .zip; single cells (.h5ad, 10x .h5); genotypes (.bed, several as "
-        "'chr*.bed'); a store of zeronorm convert.",
+        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, JSON lines, .xlsx, "
+        "Parquet (parts as 'part-*.parquet'); also .gz .bz2 .xz .zip; single cells (.h5ad, 10x "
+        ".h5); genotypes (.bed, 'chr*.bed'); a store of zeronorm convert; -: standard input.",
     ),
     "target": typer.Option(
         "--target",
@@ -19,15 +19,18 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         help="What to predict: a column (name or index), an array, or a file of its own. Several "
         "responses: columns of numbers with commas between them, or such an array.",
     ),
-    "id": typer.Option(
-        "--id", metavar="NAME", help="The column that names the samples; no feature."
-    ),
+    "id": typer.Option("--id", metavar="NAME", help="The column that names the samples."),
     "samples": typer.Option(
         metavar="FILE",
         help="A table joined by the names of the samples (of genotypes IID, or FID and IID), whose "
         "columns --target, --covariates and others name; may be repeated.",
     ),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
+    "where": typer.Option(
+        metavar="TEXT",
+        help="Keep rows by columns, as \"batch == 'B1' and age >= 18\"; a column compared with "
+        "text is no feature.",
+    ),
     "missing": typer.Option(
         metavar="WAY",
         help="Fill empty cells with the mean of the training rows, of the fold in a fold; or "
@@ -37,15 +40,15 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "--layer",
         "--dataset",
         metavar="NAME",
-        help="Of HDF5: which matrix; of cells the layer, raw, or the genome. Default: X.",
+        help="Of HDF5: which matrix; of cells the layer, raw, or the genome; of .xlsx the sheet.",
     ),
     "time": typer.Option(
         metavar="COLUMN", help="Of survival: the time until the event, or to the end."
     ),
     "event": typer.Option(
         metavar="COLUMN[=VALUE]",
-        help="Of survival: 1 where the event was observed, 0 where the row is censored; or the "
-        "value that stands for the event.",
+        help="Of survival: 1 where the event was observed, 0 where censored; or the value of "
+        "an event.",
     ),
     "start": typer.Option(
         metavar="COLUMN", help="Of survival: when a row comes under observation."

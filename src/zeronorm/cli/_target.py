@@ -123,7 +123,8 @@ def read_response(
     table = read(
         options.data, options.target, options.id, like, not survival, columns, options.drop or (),
         options.samples or (), getattr(options, "covariates", None),
-        getattr(options, "threads", None), options.layer, getattr(options, "missing", None),
+        getattr(options, "threads", None), options.layer, options.where,
+        getattr(options, "missing", None),
     )  # fmt: skip
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")

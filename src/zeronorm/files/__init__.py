@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +21,11 @@ from ._codings import WAYS, Coding
 from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
 from ._groups import read_groups
 from ._npy import is_text, read_npy
-from ._source import PathLike, Source, Stream, check_path, format_of
+from ._parts import joined, parts_of, tables_of_parts
+from ._source import PathLike, Source, check_path, format_of
+from ._spill import standard_input
 from ._table import ROLES, Layout, Request, Table, strict_float
+from ._where import Where
 
 if TYPE_CHECKING:
     from ._frames import read_frame
@@ -36,10 +41,13 @@ __all__ = [
     "Rows",
     "SampleNamesError",
     "Table",
+    "Where",
     "check_path",
     "did_you_mean",
     "is_text",
+    "joined",
     "quote",
+    "read_blocks",
     "read_frame",
     "read_groups",
     "read_npy",
@@ -52,11 +60,15 @@ __all__ = [
 _READERS = {
     "svmlight": ("_svmlight", "read_svmlight"),
     "delimited": ("_delimited", "read_delimited"),
+    "json_lines": ("_json_lines", "read_json_lines"),
+    "excel": ("_excel", "read_excel"),
     "parquet": ("_parquet", "read_parquet"),
     "npy": ("_arrays", "read_npy_table"),
     "npz": ("_arrays", "read_npz"),
     "hdf5": ("_hdf5", "read_hdf5"),
 }
+_WITH_COLUMNS = ("delimited", "json_lines", "excel", "parquet")
+_BY_BLOCKS = ("json_lines", "excel")
 _ON_USE = {"Rows": "_svmlight", "svmlight_blocks": "_svmlight", "read_frame": "_frames"}
 
 
@@ -76,6 +88,7 @@ def read_table(
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     layer: str | None = None,
+    where: str | None = None,
     missing: str | None = None,
 ) -> Table:
     """Read samples from a file.
@@ -89,6 +102,9 @@ def read_table(
     .npy                                 X memory-mapped (in memory if the file is compressed)
     CSV, TSV (any of , ; tab |)          X float64, y the column `target`; a first column without
                                          a name holds names of samples
+    JSON lines (.jsonl, .ndjson)         an object on each line, its keys are columns; as CSV
+    Excel (.xlsx)                        the first sheet or `layer`, its first row has names; as
+                                         CSV; needs openpyxl (extra `excel`)
     Parquet                              X float32 or float64, y the column `target`; needs
                                          polars or pyarrow (extra `files`)
     .h5ad, .h5 of 10x Genomics           X a design that reads by blocks, y a column of obs; needs
@@ -97,7 +113,9 @@ def read_table(
                                          obs, or the only one
     ==================================== =======================================================
 
-    Each file of them plain or compressed (.gz, .bz2, .xz, .zst, .zip with one file inside).
+    Each file of them plain or compressed (.gz, .bz2, .xz, .zst, .zip with one file inside). A
+    directory of Parquet files, and a pattern as "part-*.csv", are their rows one after the other;
+    "-" is standard input, which lies on the disk meanwhile.
 
     Parameters
     ----------
@@ -122,12 +140,16 @@ def read_table(
         Columns of CSV or Parquet that are no features, by name or index: they are not read.
     layer : str or None
         Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
-        as "study/expression". None: X, or the only one.
+        as "study/expression"; of a workbook the sheet. None: X, or the only one, or the first.
+    where : str or None
+        Of CSV, JSON lines, Excel and Parquet: the rows that are kept, as "batch == 'B1' and age >=
+        18", with ==, !=, <, <=, > and >=; names with blanks stand in backticks. A row without a
+        value there is left out. A column that is compared with text is no feature.
     missing : "mean", "indicator" or None
-        What becomes of empty cells in features of CSV and Parquet: the mean of their column, with
-        "indicator" beside a column of 0 and 1 that says where; in text a level of its own. Then X
-        is a design, whose rows of training in a fold are filled by their own means. None: they
-        are refused.
+        What becomes of empty cells in features of CSV, JSON lines, Excel and Parquet: the mean of
+        their column, with "indicator" beside a column of 0 and 1 that says where; in text a level
+        of its own. Then X is a design, whose rows of training in a fold are filled by their own
+        means. None: they are refused.
 
     Returns
     -------
@@ -143,44 +165,87 @@ def read_table(
     """
     if missing not in (None, *WAYS):
         raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
-    request = Request(target, like, id, need_labels, columns or {}, tuple(drop), layer, missing)
-    return read_request(path, request)
+    rows = None if where is None else Where(where)
+    request = Request(
+        target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing
+    )
+    table = read_request(path, request)
+    return table if rows is None else replace(table, notes=(*table.notes, rows.note))
+
+
+def read_blocks(path: PathLike, request: Request, size: int | None = None) -> Iterator[Table]:
+    """Yield the samples of a file as tables, one after the other; see `read_table`.
+
+    JSON lines and sheets come in tables of about `size` cells (None: in one), files of several
+    parts in a table for each of them where a model says what the features are, and all else in one.
+    """
+    if os.path.isfile(os.path.join(path, "zarr.json")):
+        from ._stored import read_stored
+
+        for what in ("id", "drop", "layer", "where", "missing"):
+            if getattr(request, what):
+                raise FileError(
+                    f"{path}: a store has one matrix and its columns; leave out {what}."
+                )
+        yield read_stored(Path(path), request)
+        return
+    parts = parts_of(path)
+    if parts is not None:
+        yield from tables_of_parts(path, parts, request, read_blocks)
+        return
+    with ExitStack() as stack:
+        if str(path) == "-":
+            source = Source(stack.enter_context(standard_input()), "standard input")
+        else:
+            source = Source(check_path(path))
+        stream = stack.enter_context(source.open())
+        form = format_of(source, stream)
+        if form == "hdf5" and source.name != str(source.path):
+            raise FileError(f"{source}: HDF5 is read where it lies; name the file.")
+        _check_request(source, form, request)
+        module, name = _READERS[form]
+        read: Callable[..., Any] = getattr(importlib.import_module(f".{module}", __name__), name)
+        if form in _BY_BLOCKS:
+            tables = read(source, stream, request, size)
+        else:
+            tables = [read(source, stream, request)]
+        for table in tables:
+            if not table.X.shape[0]:
+                if request.where is not None:
+                    continue
+                raise FileError(f"{source}: no samples in it.")
+            if not table.X.shape[1]:
+                raise FileError(f"{source}: no features in it.")
+            yield replace(table, form=form)
 
 
 def read_request(path: PathLike, request: Request) -> Table:
     """Read samples from a file; see `read_table`."""
-    id, drop, layer = request.id, request.drop, request.layer
-    if os.path.isfile(os.path.join(path, "zarr.json")):
-        from ._stored import read_stored
+    tables = list(read_blocks(path, request))
+    if not tables and request.where is not None:
+        raise request.where.nothing_kept(path)
+    return joined(tables)
 
-        others = ("id", id), ("drop", drop), ("layer", layer), ("missing", request.missing)
-        for what, given in others:
-            if given:
-                raise FileError(
-                    f"{path}: a store has one matrix and its columns; leave out {what}."
-                )
-        return read_stored(Path(path), request)
-    source = Source(check_path(path))
-    with source.open() as stream:
-        form = format_of(source, stream)
-        if id is not None and form not in ("delimited", "parquet"):
-            raise FileError(f"{source}: only a column of CSV or Parquet can be the id; got {id!r}.")
-        if drop and form not in ("delimited", "parquet"):
+
+def _check_request(source: Source, form: str, request: Request) -> None:
+    """Refuse what a format has not."""
+    if form not in _WITH_COLUMNS:
+        tables = "CSV, JSON lines, Excel or Parquet"
+        if request.id is not None:
             raise FileError(
-                f"{source}: only columns of CSV or Parquet can be dropped; got {drop[0]!r}."
+                f"{source}: only a column of {tables} can be the id; got {request.id!r}."
             )
-        if request.missing is not None and form not in ("delimited", "parquet"):
+        if request.where is not None:
+            raise FileError(f"{source}: only rows of {tables} can be chosen; leave out --where.")
+        if request.drop:
             raise FileError(
-                f"{source}: only empty cells of CSV or Parquet can be filled; leave out missing."
+                f"{source}: only columns of {tables} can be dropped; got {request.drop[0]!r}."
             )
-        if layer is not None and form != "hdf5":
-            raise FileError(f"{source}: only HDF5 files have layers; got {quote(layer)}.")
-        module, name = _READERS[form]
-        read: Callable[[Source, Stream, Request], Table]
-        read = getattr(importlib.import_module(f".{module}", __name__), name)
-        table = read(source, stream, request)
-    if not table.X.shape[0]:
-        raise FileError(f"{source}: no samples in it.")
-    if not table.X.shape[1]:
-        raise FileError(f"{source}: no features in it.")
-    return table
+        if request.missing is not None:
+            raise FileError(
+                f"{source}: only empty cells of {tables} can be filled; leave out missing."
+            )
+    if request.layer is not None and form not in ("hdf5", "excel"):
+        raise FileError(
+            f"{source}: only HDF5 files and workbooks have layers; got {quote(request.layer)}."
+        )

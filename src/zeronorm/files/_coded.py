@@ -6,7 +6,7 @@ nothing can become.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,6 +52,7 @@ class Coded:
     notes: tuple[str, ...]
     codings: dict[str, Coding]  # of every feature that is not just a number
     filled: dict[str, int]  # empty cells by column
+    unseen: dict[str, tuple[int, str]]  # values that a model does not know by column, an example
 
 
 def as_table(
@@ -67,23 +68,43 @@ def as_table(
     others : what else the table has.
     """
     like = request.like
-    if cells is None:
+    later = request.is_part and columns.names is not None  # coded beside the other parts
+    if cells is None or later or not len(X):
         names, notes = columns.feature_names(like)
-        table = Table(X, feature_names=names, notes=notes, **others)
+        table = Table(X, feature_names=names, notes=notes, cells=cells, **others)
     else:
-        found = coded(source, columns, cells, request)
-        table = Table(
-            found.X,
-            feature_names=found.names,
-            notes=found.notes,
-            codings=found.codings,
-            filled=found.filled,
-            **others,
-        )
-    if like is not None and like.exact:
+        table = with_features(Table(X, **others), coded(source, columns, cells, request), like)
+    if like is not None and like.exact and table.cells is None:
         named = bool(columns.targets or columns.others or columns.samples)
         check_count(source, table.X.shape[1], like, named)
     return table
+
+
+def with_features(table: Table, found: Coded, like: Layout | None) -> Table:
+    """Return a table with features that are coded."""
+    by_model = like is not None and like.names is not None
+    return replace(
+        table,
+        X=found.X,
+        feature_names=found.names,
+        notes=(*table.notes, *found.notes, *notes_of(found.filled, found.unseen, by_model)),
+        codings=found.codings,
+        filled=found.filled,
+        unseen=found.unseen,
+        cells=None,
+    )
+
+
+def notes_of(
+    filled: Mapping[str, int], unseen: Mapping[str, tuple[int, str]], by_model: bool
+) -> list[str]:
+    """Return notes about cells that are filled, and about values that a model does not know."""
+    notes = [
+        f"{count:,} {'row has' if count == 1 else 'rows have'} a value of {quote(column)} that the "
+        f"model never saw, as {quote(example)}: its features are 0 there"
+        for column, (count, example) in unseen.items()
+    ]
+    return [*notes, _said_of_filled(filled, by_model)] if filled else notes
 
 
 def coded(source: Source | str, columns: Columns, cells: Cells, request: Request) -> Coded:
@@ -127,16 +148,15 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
     if not features:
         raise FileError(f"{source}: no features in it, but columns of one value.")
     filled = _filled_cells(cells, found)
-    told = _said_of_kinds(found, cells) if wanted is None else list(_said_of_unseen(found, cells))
+    told = _said_of_kinds(found, cells) if wanted is None else []
+    unseen = {} if wanted is None else _unseen(found, cells)
     Y: Any = _assembled(cells, found, features)
     if wanted is not None:
         fills = np.array([_fill_of(codings, name) for name in features])
         Y = np.where(np.isnan(Y), fills, Y)
     elif not sp.issparse(Y) and np.isnan(Y).any():
         Y, codings = _mean_filled(Y, features, codings, like is None)
-    if filled:
-        told.append(_said_of_filled(filled, wanted is not None))
-    return Coded(Y, features, (*notes, *told), codings, filled)
+    return Coded(Y, features, (*notes, *told), codings, filled, unseen)
 
 
 def _fill_of(codings: Mapping[str, Coding], name: str) -> float:
@@ -272,16 +292,10 @@ def _is_constant(coding: Coding, content: Content) -> bool:
     return not known.size or bool((known == known[0]).all())
 
 
-def _said_of_unseen(found: Mapping[int, Coding], cells: Cells) -> Iterator[str]:
-    """Yield a note for each category with values that the model does not know."""
-    for order, coding in found.items():
-        unseen = coding.unseen(cells.content(order))
-        if unseen:
-            have = "row has" if len(unseen) == 1 else "rows have"
-            yield (
-                f"{len(unseen):,} {have} a value of {quote(coding.column)} that the model never "
-                f"saw, as {quote(unseen[0])}: its features are 0 there"
-            )
+def _unseen(found: Mapping[int, Coding], cells: Cells) -> dict[str, tuple[int, str]]:
+    """Return how many values of a category a model does not know, and the first of them."""
+    values = {one.column: one.unseen(cells.content(order)) for order, one in found.items()}
+    return {column: (len(some), some[0]) for column, some in values.items() if some}
 
 
 def _refusal(
@@ -316,6 +330,12 @@ def _may_name_samples(cells: Cells, problem: Problem) -> bool:
     if problem.remedy != LEAVE or not 1 < len(texts) == len(set(texts)):
         return False
     return 2 * sum(strict_float(text) is None for text in texts) > len(texts)
+
+
+def text_columns(like: Layout | None) -> set[str]:
+    """Return the columns that a model takes as text: categories and dates."""
+    codings = {} if like is None else like.codings
+    return {one.column for one in codings.values() if one.kind != "number"}
 
 
 def needs_coding(like: Layout | None) -> bool:

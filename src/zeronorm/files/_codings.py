@@ -102,7 +102,10 @@ class Coding:
         """Yield the values of every feature, NaN where a number is missing."""
         if isinstance(content, list):
             empty = np.array([not text for text in content])
-            yield from self._dates(content) if self.kind == "date" else self._levels(content)
+            if self.kind == "number":  # all are empty
+                yield np.full(len(content), np.nan)
+            else:
+                yield from self._dates(content) if self.kind == "date" else self._levels(content)
         else:
             empty = np.isnan(content)
             yield content
@@ -118,9 +121,13 @@ class Coding:
 
     def problem(self, content: Content) -> Problem | None:
         """Return why other rows cannot be coded so."""
-        if self.kind != "category" and isinstance(content, list):
+        if not isinstance(content, list):
+            return _infinite(content) or self.gaps_problem(content)
+        if self.kind != "category":
             holds = _moment if self.kind == "date" else strict_float
             row = next((i for i, t in enumerate(content) if t and holds(t) is None), None)
+            if row is None and self.kind == "number":  # numbers as text
+                row = next((i for i, t in enumerate(content) if t), None)
             if row is not None:
                 kind = "an ISO date" if self.kind == "date" else "a number"
                 return Problem(f"the model was trained on {kind} there", MEND, row, only=False)
@@ -170,20 +177,25 @@ def fitted(column: str, content: Content, way: str | None) -> Coding | Problem:
 
     way : one of `WAYS`, None where empty cells are refused.
     """
-    if not isinstance(content, list):
-        infinite = np.flatnonzero(np.isinf(content))
-        if infinite.size:
-            row = int(infinite[0])
-            return Problem(f"a value is not finite ({content[row]})", MEND, row)
-        coding: Coding | Problem = Coding(column, "number")
-    else:
+    coding: Coding | Problem
+    if isinstance(content, list):
         coding = _of_text(column, content)
+    else:
+        coding = _infinite(content) or Coding(column, "number")
     if isinstance(coding, Problem):
         return coding
     empty = gaps_of(content).size > 0
     if way is None or not empty:
         return coding.gaps_problem(content) or replace(coding, gaps=None)
     return replace(coding, gaps="indicator" if coding.kind == "category" else way)
+
+
+def _infinite(values: FloatArray) -> Problem | None:
+    """Return the problem of a number that is not finite."""
+    rows = np.flatnonzero(np.isinf(values))
+    if not rows.size:
+        return None
+    return Problem(f"a value is not finite ({values[rows[0]]})", MEND, int(rows[0]))
 
 
 def _of_text(column: str, texts: list[str]) -> Coding | Problem:
@@ -202,6 +214,8 @@ def _of_text(column: str, texts: list[str]) -> Coding | Problem:
         what = "has a decimal comma; numbers have a point"
         return Problem(what, MEND, example(_COMMA.fullmatch), only=False)
     if most(lambda text: strict_float(text) is not None):
+        if all(strict_float(text) is not None for text in counts):
+            return Problem("is a number that is written as text", MEND, example(bool), only=False)
         row = example(lambda text: strict_float(text) is None)
         return Problem("is no number, as most of the column are", MEND, row, only=False)
     if most(_DATE.fullmatch):

@@ -10,14 +10,14 @@ import csv
 import io
 import itertools
 import math
-import operator
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ._coded import Cells, as_table, needs_coding
+from ._cells import picker
+from ._coded import Cells, as_table, needs_coding, text_columns
 from ._errors import FileError, quote
 from ._fast_delimited import Body, read_body
 from ._labels import labels_from_text, read_kept
@@ -32,6 +32,7 @@ from ._table import (
     labels_needed,
     strict_float,
 )
+from ._where import Where
 
 # Below this many bytes the careful reader takes no time that anybody notices.
 _FAST_SIZE = 1 << 16
@@ -116,32 +117,51 @@ def _parse_text(
         n_header, _ = pending.pop(0)
         if not pending:
             raise FileError(f"{source}: a header line and no samples under it.")
-    texts = _texts_of(columns, pending[0][1], request)
-    if source.size >= _FAST_SIZE and delimiter != " " and not texts:
+    held = _held(source, columns, request.where, itertools.chain(pending, rows))
+    first = next(held, None)
+    texts: set[int] = set() if first is None else _texts_of(columns, first[1], request)
+    large = source.size >= _FAST_SIZE and delimiter != " " and not texts
+    if large and request.where is None:  # rows that it leaves out may have anything in them
         fast = read_body(source, delimiter, columns, n_header, pending[0][1], request.spill)
         if fast is not None:
             return columns, fast
-    rows.underscore = any("_" in field for _, row in pending for field in row)
     careful = _Careful(source, columns, texts)
-    careful.read(rows, pending)
+    if first is not None:
+        rows.underscore = any("_" in field for _, row in [*pending, first] for field in row)
+        careful.read(itertools.chain([first], held), rows)
     if careful.late:  # text below numbers: whether they are numbers with a slip is seen by all
+        known = {*careful.lines}
         careful = _Careful(source, columns, {*texts, *careful.late})
         with source.open() as stream:
             again = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
             rows = _Rows(source, again, delimiter)
-            careful.read(rows, itertools.islice(rows, int(columns.names is not None), None))
+            careful.read(((number, row) for number, row in rows if number in known), rows)
             again.detach()
     return columns, careful.body(request)
 
 
+def _held(
+    source: Source, columns: Columns, where: Where | None, rows: Iterable[tuple[int, list[str]]]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows that are kept; refuse one of another length."""
+    pick = picker(columns.compared)
+    for number, row in rows:
+        if len(row) != columns.n_columns:
+            raise FileError(
+                f"{source}: line {number} has {len(row)} fields; the lines before have "
+                f"{columns.n_columns}."
+            )
+        if where is None or where.keeps(pick(row), f"{source}: line {number}"):
+            yield number, row
+
+
 def _texts_of(columns: Columns, row: Sequence[str], request: Request) -> set[int]:
     """Return the features, by place, that hold text: in the first row, or for a model."""
-    known = {} if request.like is None else request.like.codings
-    text = {one.column for one in known.values() if one.kind != "number"}
+    text = text_columns(request.like)
     return {
         order
         for order, j in enumerate(columns.features)
-        if (j < len(row) and _is_text(row[j])) or columns.plain_name(j) in text
+        if _is_text(row[j]) or columns.plain_name(j) in text
     }
 
 
@@ -157,19 +177,14 @@ class _Careful:
         self.kept: dict[int, list[str]] = {position: [] for position in columns.kept}
         self.samples: list[str] = []
 
-    def read(self, rows: _Rows, first: Iterable[tuple[int, list[str]]]) -> None:
-        """Read some rows, then the others."""
+    def read(self, held: Iterable[tuple[int, list[str]]], rows: _Rows) -> None:
+        """Read the rows that are kept of some rows."""
         columns, values = self.columns, self.values
         kept = columns.kept
-        pick = _picker([columns.features[order] for order in self.numeric])
+        pick = picker([columns.features[order] for order in self.numeric])
         words = [(columns.features[order], found) for order, found in self.texts.items()]
         known: dict[str, str] = {}
-        for number, row in itertools.chain(first, rows):
-            if len(row) != columns.n_columns:
-                raise FileError(
-                    f"{self.source}: line {number} has {len(row)} fields; the lines before have "
-                    f"{columns.n_columns}."
-                )
+        for number, row in held:
             for position, what in kept.items():
                 label = row[position].strip()
                 if label.lower() in MISSING:
@@ -226,16 +241,6 @@ class _Careful:
             places = [f"line {number}" for number in self.lines]
             X, cells = numbers, Cells(numbers, self.texts, places)
         return Body(X, stored, self.samples, is_fast=False, cells=cells)
-
-
-def _picker(positions: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
-    """Return the function that picks the fields at these positions."""
-    if not positions:
-        return lambda row: ()
-    if len(positions) > 1:
-        return operator.itemgetter(*positions)
-    (only,) = positions
-    return lambda row: (row[only],)
 
 
 def _arrange(

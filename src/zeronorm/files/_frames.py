@@ -58,5 +58,6 @@ def coded_frame(frame: Any, like: Layout) -> Any:
     request = Request(like=like)
     columns: Columns = assign(_FRAME, list(frame.columns), len(frame.columns), None, request)
     series = [frame[frame.columns[position]] for position in columns.features]
-    cells: Cells = cells_of(series, columns, request)
+    places = [f"row {row}" for row in range(1, len(frame) + 1)]
+    cells: Cells = cells_of(series, columns, request, places)
     return coded(_FRAME, columns, cells, request).X

@@ -58,7 +58,10 @@ def read_kept(
     found = {
         what: (columns.plain_name(place), stored[place]) for what, place in columns.others.items()
     }
-    return {"y": y, "target_name": name, **read_others(source, request, n_samples, found)}
+    kept = {"y": y, "target_name": name, **read_others(source, request, n_samples, found)}
+    if columns.samples is not None and (own := columns.plain_name(columns.samples)):
+        kept["column_names"]["id"] = own
+    return kept
 
 
 def _target_in(

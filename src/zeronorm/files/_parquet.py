@@ -7,13 +7,14 @@ row and column.
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._coded import Cells, as_table, needs_coding
+from ._coded import Cells, as_table, needs_coding, text_columns
 from ._codings import DROP, Problem
 from ._errors import FileError, engine_errors
 from ._labels import as_labels, read_kept
@@ -57,20 +58,29 @@ def table_from(source: Source | str, frame: Any, request: Request) -> Table:
     if request.lacks_labels(columns):
         text = [j for j in columns.features if not _is_number(frame[names[j]].dtype)]
         raise labels_needed(source, columns, text)
+    places = [f"row {row}" for row in range(1, len(frame) + 1)]  # of the file, for messages
+    if request.where is not None:
+        compared = [frame[names[position]].to_list() for position in columns.compared]
+        held = [
+            request.where.keeps(row, f"{source}: {place}")
+            for row, place in zip(zip(*compared, strict=True), places, strict=True)
+        ]
+        places = [*itertools.compress(places, held)]
+        frame = frame.filter(held)
     series = [frame[names[position]] for position in columns.features]
     cells = None
     if needs_coding(request.like) or not all(map(_is_full_number, series)):
-        cells = cells_of(series, columns, request)
+        cells = cells_of(series, columns, request, places)
         X = cells.numbers
     else:
-        X = _matrix_of(source, series, columns)
+        X = _matrix_of(source, series, columns, places)
     stored: dict[int, NDArray[Any]] = {}
     for position, what in columns.kept.items():
         series = frame[names[position]]
         row = _first_null(series)
         if row is not None:
             raise FileError(
-                f"{source}: row {row + 1}, {columns.name(position)}: {what} is missing; drop the "
+                f"{source}: {places[row]}, {columns.name(position)}: {what} is missing; drop the "
                 "row."
             )
         values = np.asarray(series.to_list())
@@ -82,7 +92,9 @@ def table_from(source: Source | str, frame: Any, request: Request) -> Table:
     return as_table(source, columns, X, cells, request, {**kept, "sample_names": sample_names})
 
 
-def _matrix_of(source: Source | str, columns: Sequence[Any], known: Columns) -> NDArray[Any]:
+def _matrix_of(
+    source: Source | str, columns: Sequence[Any], known: Columns, places: Sequence[str]
+) -> NDArray[Any]:
     """Return columns of numbers as a matrix, of a small type where all have it."""
     import narwhals as nw
 
@@ -94,7 +106,7 @@ def _matrix_of(source: Source | str, columns: Sequence[Any], known: Columns) -> 
         row = first_nonfinite(values)
         if row is not None and not np.isnan(values[row]):
             raise FileError(
-                f"{source}: row {row + 1}, {known.name(position)}: a value is not finite "
+                f"{source}: {places[row]}, {known.name(position)}: a value is not finite "
                 f"({values[row]}); fill it in or drop the row or column."
             )
         matrix.append(values)
@@ -107,12 +119,13 @@ def _matrix_of(source: Source | str, columns: Sequence[Any], known: Columns) -> 
     return X
 
 
-def cells_of(columns: Sequence[Any], known: Columns, request: Request) -> Cells:
-    """Return what stands in columns of any type."""
+def cells_of(
+    columns: Sequence[Any], known: Columns, request: Request, places: Sequence[str]
+) -> Cells:
+    """Return what stands in columns of any type. places : of every row, as "row 3"."""
     import narwhals as nw
 
-    like = {} if request.like is None else request.like.codings
-    text = {one.column for one in like.values() if one.kind != "number"}
+    text = text_columns(request.like)
     n = len(columns[0])
     numbers = np.full((n, len(columns)), np.nan, order="F")
     texts: dict[int, list[str]] = {}
@@ -127,7 +140,7 @@ def cells_of(columns: Sequence[Any], known: Columns, request: Request) -> Cells:
         else:
             what = f"is of the type {dtype}; features are numbers, text or dates"
             problems[order] = Problem(what, DROP)
-    return Cells(numbers, texts, [f"row {row}" for row in range(1, n + 1)], problems)
+    return Cells(numbers, texts, places, problems)
 
 
 def _text_of(value: Any) -> str:

@@ -37,6 +37,7 @@ _COMPRESSIONS = {
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 _SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")  # what text does not have
+_JSON_LINES = {".jsonl", ".ndjson"}
 
 # A file that expands to more bytes than this, and by more than the ratio, is not data: text
 # compresses 3 to 50 times, a bomb 1000 times.
@@ -47,8 +48,9 @@ _BOMB_RATIO = 200
 class Source:
     """A regular file and how it is compressed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str | None = None) -> None:
         self.path = path
+        self.name = str(path) if name is None else name  # as messages have it
         self.size = path.stat().st_size
         with os_errors(path), path.open("rb") as file:
             magic = file.read(8)
@@ -60,23 +62,26 @@ class Source:
         outer = path.suffix.lower()
         self.suffix = outer
         expected = _SUFFIXES.get(outer)
-        if magic.startswith(b"PK\x03\x04") and not self._is_npz():
-            self.compression = "zip"
+        self.is_workbook = False
+        if magic.startswith(b"PK\x03\x04"):
+            names = self._members()
+            self.is_workbook = "xl/workbook.xml" in names
+            if not self.is_workbook and not (names and all(n.endswith(".npy") for n in names)):
+                self.compression = "zip"
         if expected is not None:
             if self.compression != expected:
                 raise FileError(f"{self}: named {outer} but it holds no {expected} data.")
             self.suffix = Path(path.stem).suffix.lower()
 
     def __str__(self) -> str:
-        return str(self.path)
+        return self.name
 
-    def _is_npz(self) -> bool:
+    def _members(self) -> list[str]:
         try:
             with zipfile.ZipFile(self.path) as archive:
-                names = archive.namelist()
+                return archive.namelist()
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise FileError(f"{self}: the zip archive is truncated or damaged ({error}).") from None
-        return bool(names) and all(name.endswith(".npy") for name in names)
 
     @contextmanager
     def open(self) -> Iterator[Stream]:
@@ -167,7 +172,7 @@ def refuse_bomb(source: Source, size: int, stored: int) -> None:
 
 
 def format_of(source: Source, stream: Stream) -> str:
-    """Return svmlight, delimited, parquet, hdf5, npy or npz, by the first bytes of a source."""
+    """Return the name of the format of a source, by its first bytes and its own name."""
     head = stream.peek(1 << 16)
     if not head:
         raise FileError(f"{source}: the file is empty.")
@@ -178,7 +183,9 @@ def format_of(source: Source, stream: Stream) -> str:
     if head.startswith(b"\x89HDF\r\n\x1a\n"):
         return "hdf5"
     if head.startswith(b"PK\x03\x04"):
-        return "npz"
+        return "excel" if source.is_workbook else "npz"
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise FileError(f"{source}: a workbook of Excel before 2007; save it as .xlsx or CSV.")
     if any(head.startswith(magic) for magic in _COMPRESSIONS):
         raise FileError(f"{source}: compressed twice; decompress it once.")
     if head[:1] == b"\x80" and head[1:2] <= b"\x05":
@@ -188,7 +195,7 @@ def format_of(source: Source, stream: Stream) -> str:
             f"{source}: genotypes of PLINK 2, BGEN and VCF become a store first: zeronorm convert "
             f"{source.path.name} STORE.zarr."
         )
-    if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5"}:
+    if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5", ".xlsx"}:
         raise FileError(f"{source}: named {source.suffix} but its content is something else.")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(f"{source}: UTF-16 text; save it as UTF-8.")
@@ -203,6 +210,13 @@ def format_of(source: Source, stream: Stream) -> str:
         return "svmlight"
     if source.suffix in DELIMITERS:
         return "delimited"
+    if source.suffix in _JSON_LINES or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+        return "json_lines"
+    if source.suffix == ".json":
+        raise FileError(
+            f"{source}: JSON must be lines with an object each, without brackets or commas around "
+            "them; for example jq -c '.[]' writes such lines of a list."
+        )
     return "svmlight" if _looks_like_svmlight(head) else "delimited"
 
 
@@ -215,7 +229,7 @@ def check_path(path: PathLike) -> Path:
     """Return the path of a regular file."""
     path = Path(path)
     if str(path) == "-":
-        raise FileError("-: standard input is not supported; write the data to a file.")
+        raise FileError("-: standard input is for the data alone; name a file.")
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -1,9 +1,12 @@
-"""Numbers that lie on the disk for a while instead of in memory."""
+"""What lies on the disk for a while instead of in memory: numbers, and standard input."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +39,23 @@ def on_disk(parts: Iterable[NDArray[Any]], folder: Path) -> NDArray[np.uint8]:
                 ) from None
             size += part.nbytes
         return np.memmap(file, np.uint8, "r", 0, (size,)) if size else np.empty(0, np.uint8)
+
+
+@contextmanager
+def standard_input() -> Iterator[Path]:
+    """Yield a file with all bytes of standard input; it is gone afterwards."""
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or sys.stdin.isatty():
+        raise FileError(
+            "-: standard input has no data; give it some, as in: zeronorm ... - < rows.csv."
+        )
+    with tempfile.NamedTemporaryFile(prefix="zeronorm-") as file:
+        try:
+            shutil.copyfileobj(stream, file, 1 << 20)
+            file.flush()
+        except OSError as error:
+            raise FileError(
+                f"-: standard input cannot be kept in {tempfile.gettempdir()} ({error}). Make room "
+                "there, or name another directory in the environment variable TMPDIR."
+            ) from None
+        yield Path(file.name)

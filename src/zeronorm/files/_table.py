@@ -20,13 +20,15 @@ from numpy.typing import NDArray
 from .._typing import Design
 from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
+from ._where import MISSING as MISSING
+from ._where import Where
 
 if TYPE_CHECKING:
+    from ._coded import Cells
     from ._codings import Coding
 
 # What columns can be that are neither features nor the target.
 ROLES = ("time", "event", "start", "strata", "offset", "exposure")
-MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,14 @@ class Table:
     # Of files that have them: the names of all columns of the samples, and of other matrices.
     known: Sequence[str] = ()
     layers: Sequence[str] = ()
+    form: str = ""  # of the file, as "delimited" or "json_lines"
     variants: NDArray[np.void] | None = None  # of genotypes: where the first columns lie
     # How columns became features, by feature, of CSV and Parquet with other columns than numbers.
     codings: Mapping[str, Coding] = field(default_factory=dict)
     filled: Mapping[str, int] = field(default_factory=dict)  # empty cells by column
+    # By column: in how many rows a model does not know the value, and one of them.
+    unseen: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    cells: Cells | None = None  # of a part: what is still to be coded
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,9 @@ class Request:
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
     drop: Sequence[str] = ()  # columns that are nothing
     layer: str | None = None  # which of several matrices
+    where: Where | None = None  # which rows are kept
     missing: str | None = None  # what becomes of empty cells in features
+    is_part: bool = False  # whether columns are coded beside those of other files
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
 
     def lacks_labels(self, columns: Columns) -> bool:
@@ -106,6 +114,7 @@ class Columns:
     targets: tuple[int, ...]  # positions; of several responses one for each
     samples: int | None  # position of the names of samples
     others: Mapping[str, int] = field(default_factory=dict)  # by what they are
+    compared: tuple[int, ...] = ()  # positions, for each comparison that rows must pass
 
     @property
     def kept(self) -> dict[int, str]:
@@ -160,6 +169,10 @@ def assign(
                 roles[what] = names.index(known)
     if request.id is not None:
         roles["id"] = samples = _find_column(source, request.id, names, n_columns, "id")
+    elif like is not None and names is not None:
+        own = like.columns.get("id")
+        if own is not None and names.count(own) == 1:
+            roles["id"] = samples = names.index(own)
     there = {what: place for what, place in roles.items() if place is not None}
     _check_distinct(source, targets, there)
     dropped = [_find_column(source, name, names, n_columns, "dropped") for name in request.drop]
@@ -168,6 +181,13 @@ def assign(
             raise FileError(
                 f"{source}: column {quote(name)} is asked for, so it cannot be dropped."
             )
+    compared: tuple[int, ...] = ()
+    if request.where is not None:
+        wanted = [one.name for one in request.where.comparisons]
+        found = [_find_column(source, name, names, n_columns, "compared") for name in wanted]
+        compared = tuple(place for place in found if place is not None)
+        dropped += [_find_column(source, name, names, n_columns, "compared")
+                    for name in request.where.of_text]  # fmt: skip
     taken = {*targets, *there.values(), *dropped, samples}
     sources = None if like is None else like.sources
     if sources is not None and names is not None:
@@ -179,7 +199,7 @@ def assign(
     if not features:
         raise FileError(f"{source}: no features in it (one column, which is the target).")
     others = {what: place for what, place in there.items() if what != "id"}
-    return Columns(names, n_columns, features, targets, samples, others)
+    return Columns(names, n_columns, features, targets, samples, others, compared)
 
 
 def check_count(source: Source | str, n_features: int, like: Layout, named: bool) -> None:
@@ -257,7 +277,7 @@ def _find_column(
                 f"got {position}."
             )
         return position % n_columns
-    if what not in ("id", "dropped") and is_label_file(target):
+    if what not in ("id", "dropped", "compared") and is_label_file(target):
         return None
     if names is None:
         raise FileError(

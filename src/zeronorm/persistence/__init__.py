@@ -61,7 +61,7 @@ sign and there were no covariates.
 
 from __future__ import annotations
 
-from ._archive import CertificateFileError, ModelFileError, is_archive, write_file
+from ._archive import CertificateFileError, ModelFileError, is_archive, write_file, writing
 from ._certificates import load_certificate, save_certificate
 from ._journal import CheckpointError
 from ._linear_model import (
@@ -96,4 +96,5 @@ __all__ = [
     "summarize",
     "tabulate",
     "write_file",
+    "writing",
 ]

@@ -12,10 +12,10 @@ import os
 import re
 import secrets
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,6 +156,14 @@ def read_file(kind: FileKind, path: PathLike) -> tuple[str, bytes]:
 
 def write_file(path: PathLike, data: bytes) -> Path:
     """Write a file so that it is there complete or not at all; an old one stays until then."""
+    with writing(path) as file:
+        file.write(data)
+    return Path(path)
+
+
+@contextlib.contextmanager
+def writing(path: PathLike) -> Iterator[BinaryIO]:
+    """Yield a file to write to that is there complete at the end, or not at all."""
     path = Path(path)
     final = Path(os.path.realpath(path))  # the file behind a link is replaced
     if not final.parent.is_dir():
@@ -168,14 +176,14 @@ def write_file(path: PathLike, data: bytes) -> Path:
     try:
         # Created with the permissions that the user's mask gives to any new file.
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, final)
     except BaseException as error:  # Ctrl-C too must leave nothing behind
         with contextlib.suppress(OSError):
             temporary.unlink()
-        if isinstance(error, OSError):  # about the file that the user named
+        if isinstance(error, OSError) and error.strerror:  # about the file that the user named
             raise type(error)(error.errno, error.strerror, str(path)) from None
         raise
     with contextlib.suppress(OSError, AttributeError):  # not on Windows
@@ -184,4 +192,3 @@ def write_file(path: PathLike, data: bytes) -> Path:
             os.fsync(folder)
         finally:
             os.close(folder)
-    return path

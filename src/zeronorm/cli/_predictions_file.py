@@ -1,0 +1,125 @@
+"""The file of predictions, written block by block: CSV, JSON lines or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+from ._input import check_folder
+from ._output import csv_cell
+
+# What a row of predictions has, by name: a value for each sample.
+Columns: TypeAlias = Mapping[str, Sequence[Any]]
+Write: TypeAlias = Callable[[Columns], None]
+
+STDOUT = "-"
+_FORMATS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "json_lines", ".ndjson": "json_lines"}
+
+
+def check_output(output: Path) -> None:
+    """Refuse what is no file of predictions, or cannot become one."""
+    if str(output) == STDOUT:
+        return
+    check_folder(output)
+    if output.suffix.lower() not in _FORMATS:
+        raise ValueError(
+            f"--output must end in .csv, .parquet, .jsonl or .ndjson, or be - for stdout; got "
+            f"{output}."
+        )
+
+
+@contextmanager
+def predictions_file(output: Path | None, form: str) -> Iterator[Write]:
+    """Yield a function that writes the columns of some rows; the file is there at the end.
+
+    output : None: nothing is written. form : that of the data, which stdout has where it can.
+    """
+    from ..persistence import writing
+
+    if output is None:
+        yield lambda columns: None
+        return
+    with ExitStack() as stack:
+        if str(output) == STDOUT:
+            kind = "json_lines" if form == "json_lines" else "csv"
+            sys.stdout.flush()
+            file: BinaryIO = sys.stdout.buffer
+        else:
+            kind = _FORMATS[output.suffix.lower()]
+            file = stack.enter_context(writing(output))
+        yield stack.enter_context(_WRITERS[kind](file))
+        file.flush()
+
+
+@contextmanager
+def _csv(file: BinaryIO) -> Iterator[Write]:
+    is_first = True
+
+    def write(columns: Columns) -> None:
+        nonlocal is_first
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if is_first:
+            writer.writerow(map(csv_cell, columns))
+            is_first = False
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in row])
+        file.write(text.getvalue().encode("utf-8", "backslashreplace"))
+
+    yield write
+
+
+@contextmanager
+def _json_lines(file: BinaryIO) -> Iterator[Write]:
+    def write(columns: Columns) -> None:
+        for row in zip(*columns.values(), strict=True):
+            line = json.dumps(dict(zip(columns, row, strict=True)), allow_nan=False)
+            file.write(f"{line}\n".encode())
+
+    yield write
+
+
+@contextmanager
+def _parquet(file: BinaryIO) -> Iterator[Write]:
+    """Write by pyarrow, block by block, or by polars, which has all of them in memory."""
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+    except ImportError:
+        with _parquet_by_polars(file) as write:
+            yield write
+        return
+    with ExitStack() as stack:
+        writer: Any = None
+
+        def write_block(columns: Columns) -> None:
+            nonlocal writer
+            table = pa.table({name: list(values) for name, values in columns.items()})
+            if writer is None:
+                writer = stack.enter_context(ParquetWriter(file, table.schema))
+            writer.write_table(table)
+
+        yield write_block
+
+
+@contextmanager
+def _parquet_by_polars(file: BinaryIO) -> Iterator[Write]:
+    try:
+        import polars as pl
+    except ImportError:
+        raise ValueError(
+            "--output: Parquet needs pyarrow or polars; install one with "
+            "pip install 'zeronorm[files]', or write .csv or .jsonl."
+        ) from None
+    frames: list[Any] = []
+    yield lambda columns: frames.append(pl.DataFrame({**columns}))
+    pl.concat(frames).write_parquet(file)
+
+
+_WRITERS = {"csv": _csv, "json_lines": _json_lines, "parquet": _parquet}

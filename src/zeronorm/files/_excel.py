@@ -1,0 +1,96 @@
+"""Reads Excel workbooks (.xlsx) by openpyxl: a sheet whose first row names the columns."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ._cells import Row, tables_of_cells
+from ._errors import FileError, did_you_mean, engine_errors, quote
+from ._source import Source, Stream, refuse_bomb
+from ._table import Request, Table
+
+
+def read_excel(
+    source: Source, stream: Stream, request: Request, size: int | None = None
+) -> Iterator[Table]:
+    """Yield the rows of a sheet as tables of about `size` cells each; None: as one table."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise FileError(
+            f"{source}: Excel workbooks need the package openpyxl; install it with "
+            "pip install 'zeronorm[excel]', or save the sheet as CSV."
+        ) from None
+    with engine_errors(f"{source}: not a readable workbook"):
+        with zipfile.ZipFile(stream) as archive:
+            refuse_bomb(source, sum(info.file_size for info in archive.infolist()), source.size)
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+        names = [sheet.title for sheet in book.worksheets]
+        name = _chosen(source, names, request)
+        for table in _tables(source, book[name], request, size):
+            named = {} if name == names[0] else {"layer": name}  # which a model keeps
+            yield replace(table, layers=names, column_names={**table.column_names, **named})
+
+
+def _chosen(source: Source, names: Sequence[str], request: Request) -> str:
+    """Return the name of the sheet: the one asked for, that of the model, or the first."""
+    if request.layer is not None:
+        if request.layer not in names:
+            raise FileError(
+                f"{source}: no sheet {quote(request.layer)}.{did_you_mean(request.layer, names)}"
+            )
+        return request.layer
+    known = request.like.columns.get("layer", "") if request.like is not None else ""
+    return known if known in names else names[0]
+
+
+def _tables(source: Source, sheet: Any, request: Request, size: int | None) -> Iterator[Table]:
+    sheet.reset_dimensions()  # what the file says of its size need not be so
+    rows = _filled(sheet)
+    number, header = next(rows, (0, []))
+    if not header:
+        raise FileError(f"{source}: no samples in the sheet {quote(sheet.title)}, which is empty.")
+    names = ["" if cell is None else str(cell).strip() for cell in header]
+    if not any(isinstance(cell, str) for cell in header):
+        raise FileError(
+            f"{source}: row {number} must name the columns; got numbers, as {quote(names[-1])}. "
+            "Write names above them."
+        )
+    first = next(rows, None)
+    if first is None:
+        raise FileError(f"{source}: a row of names and no samples under it.")
+
+    def padded() -> Iterator[Row]:
+        for number, cells in itertools.chain([first], rows):
+            if len(cells) > len(names):
+                raise FileError(
+                    f"{source}: row {number} has a cell {quote(str(cells[-1]))} beyond the columns "
+                    "that the first row names; name its column, or clear it."
+                )
+            yield number, [*cells, *[None] * (len(names) - len(cells))]
+
+    yield from tables_of_cells(source, names, padded(), request, size, "row")
+
+
+def _filled(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the number and the cells of each row that has any, up to its last filled cell."""
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        cells = [*map(_cell, row)]
+        while cells and cells[-1] is None:
+            cells.pop()
+        if cells:
+            yield number, cells
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell as number, text or None; dates are text, as 2024-05-31."""
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        value = value.date()
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return None if isinstance(value, str) and not value.strip() else value

@@ -1,0 +1,150 @@
+"""Rows that are kept: comparisons of columns with values, all of which must hold."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._errors import FileError, quote
+
+MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_COMPARISON = re.compile(
+    r"""\s*(?:`([^`]+)`|([^\s`'"<>=!]+))\s*(==|!=|<=|>=|<|>)"""
+    r"""\s*(?:'([^']*)'|"([^"]*)"|([^\s'"<>=!]+))\s*"""
+)
+_AND = re.compile(r"and\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A column, an operator and what the column is compared with."""
+
+    name: str
+    operator: str
+    value: float | str
+
+    def holds(self, cell: Any, place: str) -> bool | None:
+        """Return whether a cell compares so; None where it is missing.
+
+        cell : a number, text, or None. Text that is compared with a number is read as one.
+        """
+        if cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING):
+            return None
+        number: Any = cell
+        if isinstance(self.value, str):
+            if not isinstance(cell, str):
+                raise FileError(
+                    f"{place}: --where compares the column {quote(self.name)} with text; got the "
+                    f"number {cell}. Write the number without quotes."
+                )
+            return bool(_OPERATORS[self.operator](cell.strip(), self.value))
+        if isinstance(cell, str):
+            try:
+                number = math.nan if "_" in cell else float(cell)
+            except ValueError:
+                number = None
+        if not isinstance(number, int | float):
+            raise FileError(
+                f"{place}: --where compares the column {quote(self.name)} with the number "
+                f"{self.value:g}; got {quote(str(cell))}. Write text in quotes."
+            )
+        if math.isnan(number):
+            return None
+        return bool(_OPERATORS[self.operator](number, self.value))
+
+
+class Where:
+    """Comparisons that rows must pass, joined by `and`; counts the rows that do.
+
+    A column that is missing in a row passes no comparison. Columns that are compared with text are
+    no features; those that are compared with numbers are what they would be without it.
+
+    Parameters
+    ----------
+    text : str
+        As "batch == 'B1' and age >= 18": a name, bare or in backticks, one of == != < <= > >=, and
+        a number or text in quotes. Text is compared as in a dictionary of code points.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = " ".join(text.split())
+        self.comparisons = _parsed(text)
+        self.n_rows = self.n_kept = self.n_missing = 0
+
+    @property
+    def of_text(self) -> list[str]:
+        """The names of columns that are compared with text."""
+        return [one.name for one in self.comparisons if isinstance(one.value, str)]
+
+    def keeps(self, cells: Sequence[Any], place: str) -> bool:
+        """Return whether a row is kept. cells : one for each comparison."""
+        self.n_rows += 1
+        for one, cell in zip(self.comparisons, cells, strict=True):
+            held = one.holds(cell, place)
+            if not held:
+                self.n_missing += held is None
+                return False
+        self.n_kept += 1
+        return True
+
+    @property
+    def note(self) -> str:
+        """What became of the rows."""
+        missing = f"; {self.n_missing:,} have no value there" if self.n_missing else ""
+        return f"kept {self.n_kept:,} of {self.n_rows:,} rows ({self.text}){missing}"
+
+    def nothing_kept(self, source: object) -> FileError:
+        """Return the error of data of which no row is kept."""
+        return FileError(
+            f"{source}: no samples are left: {self.note}. Look at the values of "
+            f"{quote(self.comparisons[0].name)}."
+        )
+
+
+def _parsed(text: str) -> tuple[Comparison, ...]:
+    """Return the comparisons that a text says."""
+    found, place = list[Comparison](), 0
+    while True:
+        match = _COMPARISON.match(text, place)
+        if match is None:
+            raise _refused(text, text[place:])
+        quoted_name, name, sign, single, double, bare = match.groups()
+        value: float | str | None = single if single is not None else double
+        if value is None:
+            try:
+                value = math.nan if "_" in bare else float(bare)
+            except ValueError:
+                value = math.nan
+            if math.isnan(value):
+                raise _refused(text, bare, f"; write text in quotes: {sign} {bare!r}")
+        found.append(Comparison(quoted_name or name, sign, value))
+        place = match.end()
+        if place == len(text):
+            return tuple(found)
+        joint = _AND.match(text, place)
+        if joint is None:
+            raise _refused(text, text[place:], "; comparisons are joined by and")
+        place = joint.end()
+
+
+def _refused(text: str, rest: str, hint: str = "") -> ValueError:
+    if not hint and re.search(r"[^=!<>]=[^=]", rest):
+        hint = "; equality is =="
+    return ValueError(
+        f"--where must be NAME OP VALUE with ==, !=, <, <=, > or >=, as \"batch == 'B1' and age >= "
+        f'18" (names with blanks in backticks); got {quote(text)}, which is not understood at '
+        f"{quote(rest.strip())}{hint}."
+    )

@@ -1,0 +1,561 @@
+"""Files as people have them: standard input, JSON lines, parts, chosen rows; and predictions."""
+
+import csv
+import gzip
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+import typer.testing
+
+from zeronorm import cli
+from zeronorm.files import FileError, MissingFileError, Where, read_table
+
+N, P = 60, 5
+
+
+def made(seed=0):
+    """Rows of a table: an id, a batch, features, a label, a number that features explain."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, P)).round(3)
+    return [
+        {
+            "id": f"s{i}",
+            "batch": "B1" if i % 2 else "B 2",
+            **{f"x{j}": value for j, value in enumerate(x.tolist())},
+            "y": "case" if x[1] - x[3] > 0 else "control",
+        }
+        for i, x in enumerate(X)
+    ]
+
+
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def write_table(path, rows, delimiter=","):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def write_parquet(path, rows):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({key: [row[key] for row in rows] for key in rows[0]}), path)
+    return path
+
+
+WRITERS = {"csv": write_table, "jsonl": write_lines, "parquet": write_parquet}
+
+
+def same(one, other):
+    """Whether two tables hold the same."""
+    return (
+        np.array_equal(one.X, other.X)
+        and np.array_equal(one.y, other.y)
+        and one.feature_names == other.feature_names
+        and one.sample_names == other.sample_names
+    )
+
+
+@pytest.fixture
+def piped(run):
+    """Run the command with bytes on standard input; return its result."""
+
+    def piped(content, *arguments, code=0):
+        result = typer.testing.CliRunner().invoke(cli.app, [*map(str, arguments)], input=content)
+        assert result.exit_code == code, result.output
+        return result
+
+    return piped
+
+
+@pytest.fixture
+def model(run, tmp_path):
+    """A model of the rows, of features alone."""
+    data = write_table(tmp_path / "train.csv", made())
+    chosen = ("--id", "id", "--drop", "batch", "--target", "y", "--no-cv", "-o", "m.npz")
+    run("select", data, "-k", 2, *chosen, "--certificate", "c.npz", "--quiet")
+    return tmp_path / "m.npz"
+
+
+# --- JSON lines ----------------------------------------------------------------------------
+
+
+def test_json_lines_are_a_table(tmp_path):
+    """Keys in another order, another first line or blank lines would change the table."""
+    rows = made()
+    expected = read_table(write_table(tmp_path / "a.csv", rows), "y", id="id", drop=["batch"])
+    turned = [rows[0], *(dict(reversed(row.items())) for row in rows[1:])]
+    for name in ("a.jsonl", "a.ndjson", "a"):
+        path = write_lines(tmp_path / name, turned)
+        assert same(read_table(path, "y", id="id", drop=["batch"]), expected)
+    content = path.read_bytes().replace(b"\n", b"\r\n\r\n")
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + content))
+    assert same(read_table(tmp_path / "b.jsonl.gz", "y", id="id", drop=["batch"]), expected)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('{"a":1,"y":1}\n{"y":0}\n', r"column 'a', line 2: a value is missing \(1 of 2\)"),
+        ('{"a":1,"y":1}\n\n{"a":null,"y":0}\n', "column 'a', line 3: a value is missing"),
+        ('{"a":1,"y":1}\n{"a":"","y":0}\n', "column 'a', line 2: a value is missing"),
+        ('{"a":1,"y":1}\n{"a":"q","y":0}\n', "column 'a', line 2: is the text 'q' where other"),
+        ('{"a":1,"y":1}\n{"a":[1],"y":0}\n', "column 'a', line 2: features are numbers or te"),
+        ('{"a":1,"y":1}\n{"a":NaN,"y":0}\n', "column 'a', line 2: a value is missing"),
+        ('{"a":1,"y":1}\n{"a":1e999,"y":0}\n', r"column 'a', line 2: a value is not finite \(inf"),
+        (f'{{"a":1,"y":1}}\n{{"a":1{"0" * 400},"y":0}}\n', "column 'a', line 2: features are"),
+        (
+            '{"a":"p","y":1}\n{"a":7,"y":0}\n',
+            "column 'a', line 2: is '7' where other rows have text",
+        ),
+        ('{"a":"1","y":1}\n{"a":"7","y":0}\n', "column 'a', line 1: '1' is a number that is writ"),
+        ('{"a":1,"y":1}\n{"a":1,"y":null}\n', r"line 2, column 'y': the target is missing"),
+        ('{"a":1,"y":1}\n{"a":1,"y":"b"}\n', r"line 2, column 'y': the target must be numbers al"),
+        ('{"a":1,"y":1}\n{"a":1,"y":0,"c":2}\n', r"line 2: the key 'c' is not on the first line"),
+        ('{"a":1,"y":1}\n{"a":1,"a":2,"y":0}\n', r"line 2: not JSON \(the key 'a' occurs twice\)"),
+        ('{"a":1,"y":1}\n{"a":1,\n', r"line 2: not JSON"),
+        ('{"a":1,"y":1}\n[1, 2]\n', r"line 2: must be an object"),
+        ('{"a":1,"y":1}\n' + "[" * 100_000, r"line 2: not JSON"),
+        ("{}\n", r"line 1: the object has no keys"),
+    ],
+)
+def test_lines_that_are_refused(tmp_path, lines, message):
+    """A wrong value would be read as another one, or end in a traceback."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(lines)
+    with pytest.raises(FileError, match=message):
+        read_table(path, "y")
+
+
+def test_a_list_of_json_is_refused(tmp_path):
+    """It would be taken for a table of text."""
+    path = tmp_path / "a.json"
+    path.write_text('[\n{"a": 1}\n]\n')
+    with pytest.raises(FileError, match=r"JSON must be lines with an object each.*jq"):
+        read_table(path, "y")
+
+
+# --- standard input ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_standard_input_is_data(piped, model, tmp_path, kind):
+    """What predicts from a file would predict something else from a pipe."""
+    path = WRITERS[kind](tmp_path / f"new.{kind}", made(1))
+    given = ("--id", "id")
+    file = json.loads(piped(b"", "predict", model, path, *given, "--json").stdout)
+    pipe = json.loads(piped(path.read_bytes(), "predict", model, "-", *given, "--json").stdout)
+    assert pipe.pop("data") | {"source": 0} == file.pop("data") | {"source": 0}
+    assert pipe == file
+    assert file["accuracy"] > 0.8
+
+
+def test_predictions_go_to_a_pipe(piped, model, tmp_path):
+    """Anything beside the predictions would break what reads them."""
+    rows = made(1)
+    lines, table = write_lines(tmp_path / "a.jsonl", rows), write_table(tmp_path / "a.csv", rows)
+    out = piped(lines.read_bytes(), "predict", model, "-", "--id", "id", "-o", "-").stdout
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [row["sample"] for row in found] == [row["id"] for row in rows]
+    out = piped(table.read_bytes(), "predict", model, "-", "--id", "id", "-o", "-").stdout
+    assert [*csv.DictReader(io.StringIO(out))] == found
+    said = piped(b"", "predict", model, table, "-o", "-", "--json", code=2).stderr
+    assert "--json and --output - both go to stdout" in said
+
+
+def test_select_and_convert_from_standard_input(piped, model, tmp_path):
+    """A pipe would have no name that a model could be written by."""
+    content = (tmp_path / "train.csv").read_bytes()
+    given = ("--id", "id", "--drop", "batch", "--target", "y")
+    piped(content, "select", "-", "-k", 2, *given, "--no-cv")
+    assert (tmp_path / "input-k2.model.npz").exists()
+    assert piped(content, "verify", "-", "c.npz", "--drop", "batch").exit_code == 0
+    assert "no samples" in piped(b"\n\n", "predict", model, "-", code=2).stderr
+    assert "is empty" in piped(b"", "predict", model, "-", code=2).stderr
+
+
+# --- parts ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_parts_are_one_table(tmp_path, kind):
+    """Rows would be lost, doubled or in an order that nobody expects."""
+    rows = made()
+    given = {"id": "id", "drop": ["batch"]}
+    expected = read_table(WRITERS[kind](tmp_path / f"all.{kind}", rows), "y", **given)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number, start in ((2, 0), (10, 20), (11, 40)):
+        part = rows[start : start + 20]
+        if number == 10:  # another order of the columns
+            part = [dict(reversed(row.items())) for row in part]
+        WRITERS[kind](folder / f"part-{number}.{kind}", part)
+    assert same(read_table(folder / f"part-*.{kind}", "y", **given), expected)
+    if kind == "parquet":
+        assert same(read_table(folder, "y", **given), expected)
+
+
+def test_parts_must_be_alike(tmp_path):
+    """A column that one part lacks would be filled with anything, or shift the others."""
+    write_table(tmp_path / "p1.csv", [{"a": 1, "b": 2, "y": 0}, {"a": 2, "b": 2, "y": 1}])
+    for rows, message in (
+        ([{"a": 1, "y": 0}], r"p2\.csv: no column 'b', which p1\.csv has"),
+        ([{"a": 1, "b": 1, "c": 2, "y": 0}], r"p2\.csv: the column 'c' is not in p1\.csv"),
+        ([{"a": 1, "b": 1, "y": "no"}], r"p2\.csv: the target is text here"),
+        (
+            [{"a": 1, "b": "no", "y": 1}],
+            r"p2\.csv: the column 'b' is text here, and numbers in p1\.csv",
+        ),
+    ):
+        write_table(tmp_path / "p2.csv", rows)
+        with pytest.raises(FileError, match=message):
+            read_table(tmp_path / "p*.csv", "y")
+    with pytest.raises(MissingFileError, match="no such files"):
+        read_table(tmp_path / "q*.csv", "y")
+    with pytest.raises(FileError, match="a directory; name a file in it"):
+        read_table(tmp_path, "y")
+
+
+def test_commands_take_parts(run, model, tmp_path):
+    """select, verify, path and predict would each know another set of files."""
+    rows = made()
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number in range(3):
+        write_parquet(folder / f"part-{number}.parquet", rows[20 * number : 20 * number + 20])
+    given = ("--id", "id", "--drop", "batch", "--target", "y")
+    for data in (folder, f"{folder}/part-*.parquet"):
+        run("verify", data, "c.npz", "--drop", "batch")
+        assert "60 samples" in run("path", data, *given, "--points", 5).stdout
+        found = json.loads(run("predict", model, data, "--json").stdout)
+        assert len(found["predictions"]) == found["data"]["n_samples"] == N
+        assert found["accuracy"] > 0.8
+        run("select", data, "-k", 2, *given, "--no-cv")
+    assert (tmp_path / "part-k2.model.npz").exists()
+
+
+# --- rows that are kept --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_rows_are_kept(tmp_path, kind):
+    """Other rows would be selected from, or values that are left out would be refused."""
+    rows = made()
+    for row in rows:
+        if row["batch"] != "B1":
+            row["x2"] = None
+    path = WRITERS[kind](tmp_path / f"a.{kind}", rows)
+    table = read_table(path, "y", id="id", where="batch == 'B1' and x0 > -0.5")
+    kept = [row for row in rows if row["batch"] == "B1" and row["x0"] > -0.5]
+    assert table.sample_names == [row["id"] for row in kept]
+    assert table.X.tolist() == [[row[f"x{j}"] for j in range(P)] for row in kept]
+    assert table.y.tolist() == [row["y"] for row in kept]
+    assert table.notes == (f"kept {len(kept)} of {N} rows (batch == 'B1' and x0 > -0.5)",)
+    rest = read_table(path, "y", id="id", drop=["x2"], where="`batch` != \"B1\" and y<='case'")
+    wanted = {row["id"] for row in rows if row["batch"] != "B1" and row["y"] == "case"}
+    assert {*rest.sample_names} == wanted
+    none = read_table(path, "y", id="id", drop=["batch", "x2"], where="x1 >= -99 and x2 < 99")
+    assert none.X.shape == (N // 2, P - 1)
+    assert none.notes == ("kept 30 of 60 rows (x1 >= -99 and x2 < 99); 30 have no value there",)
+    with pytest.raises(FileError, match=r"no samples are left: kept 0 of 60 rows \(batch == 'q'\)"):
+        read_table(path, "y", id="id", where="batch == 'q'")
+    with pytest.raises(
+        FileError, match=r"(line|row) \d+: --where compares the column 'batch' with"
+    ):
+        read_table(path, "y", id="id", where="batch == 1")
+    with pytest.raises(FileError, match=r"no column 'bach'\. Did you mean 'batch'"):
+        read_table(path, "y", id="id", where="bach == 'B1'")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not understood at ''"),
+        ("a = 1", "equality is =="),
+        ("a == b", "write text in quotes: == 'b'"),
+        ("a == nan", "write text in quotes"),
+        ("a == 1_0", "write text in quotes"),
+        ("a == 1 or b == 2", "comparisons are joined by and"),
+        ("a == 1 and", "not understood at ''"),
+        ("a == 'x", "not understood"),
+        ("1 < a < 2", "write text in quotes: < 'a'"),
+        ("__import__('os').getcwd() == 'x'", "not understood"),
+    ],
+)
+def test_comparisons_that_are_refused(text, message):
+    """A mistyped comparison would keep other rows, or run as code."""
+    with pytest.raises(ValueError, match="--where must be NAME OP VALUE") as error:
+        Where(text)
+    assert message in str(error.value)
+
+
+def test_comparisons_are_read():
+    """Names, operators and values would be cut at another place."""
+    found = Where("`a b`=='x and y' AND c>=-1e3 and HLA-A!=\"it's\"").comparisons
+    assert [(one.name, one.operator, one.value) for one in found] == [
+        ("a b", "==", "x and y"), ("c", ">=", -1000.0), ("HLA-A", "!=", "it's")
+    ]  # fmt: skip
+
+
+def test_commands_keep_rows(run, fails, tmp_path):
+    """A model of some rows would be verified or measured with others."""
+    data = write_table(tmp_path / "a.csv", made())
+    given = ("--where", "batch == 'B1'", "--target", "y", "--id", "id")
+    files = ("--no-cv", "-o", "m.npz", "--certificate", "c.npz")
+    result = run("select", data, "-k", 2, *given, *files)
+    assert "kept 30 of 60 rows (batch == 'B1')" in result.stderr
+    assert "30 samples" in result.stdout
+    assert "kept 30 of 60" in run("verify", data, "c.npz", "--where", "batch == 'B1'").stderr
+    assert "kept 30 of 60" in run("path", data, *given, "--points", 4).stderr
+    for path in (data, write_lines(tmp_path / "a.jsonl", made())):
+        result = run("predict", "m.npz", path, "--where", "batch != 'B1'", "-o", "p.csv")
+        assert "kept 30 of 60 rows (batch != 'B1')" in result.stderr
+        with open("p.csv", newline="") as file:
+            assert [row["sample"] for row in csv.DictReader(file)] == [
+                f"s{i}" for i in range(0, N, 2)
+            ]
+        assert "no samples are left" in fails("predict", "m.npz", path, "--where", "batch == 'q'")
+    assert "golub has no columns" in fails("select", "golub", "-k", 2, "--where", "a == 1")
+
+
+# --- text and empty cells ------------------------------------------------------------------
+
+
+def with_text(seed=0):
+    """Rows with a category, a date, a number with gaps, and a target of the category and it."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i, row in enumerate(made(seed)):
+        city = str(rng.choice(["Oslo", "Rome", "Lima"]))
+        age = None if i % 7 == 3 else round(float(rng.normal(40, 9)), 1)
+        label = "yes" if (city == "Oslo") + ((age or 40) - 40) / 15 > 0.4 else "no"
+        day = f"2020-{1 + i % 12:02}-{1 + i % 27:02}"
+        rows.append({**row, "city": city, "age": age, "day": day, "y": label})
+    return rows
+
+
+def equal(one, other):
+    """Whether two tables with coded columns hold the same."""
+    X, Y = (t.X.gather(slice(None)) if hasattr(t.X, "gather") else t.X for t in (one, other))
+    return (
+        np.array_equal(X, Y)
+        and one.feature_names == other.feature_names
+        and one.y.tolist() == other.y.tolist()
+        and one.codings == other.codings
+        and one.filled == other.filled
+    )
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_rows_are_kept_before_cells_are_coded(tmp_path, kind):
+    """Levels, means and counts would be of rows that are left out."""
+    rows = with_text()
+    for row in rows[::2]:
+        row |= {"city": "Nowhere", "age": None, "x1": "odd" if kind == "csv" else None}
+    path = WRITERS[kind](tmp_path / f"a.{kind}", rows)
+    kept = [row for row in rows if row["batch"] == "B1"]
+    for row in kept:
+        del row["batch"]
+    given = {"id": "id", "missing": "indicator"}
+    expected = read_table(write_table(tmp_path / "b.csv", kept), "y", **given)
+    table = read_table(path, "y", where="batch == 'B1'", **given)
+    assert equal(table, expected)
+    assert table.filled == {"age": sum(row["age"] is None for row in kept)}
+    assert table.codings["city=Oslo"].levels == ("Lima", "Oslo", "Rome")
+    assert table.notes[-1] == "kept 30 of 60 rows (batch == 'B1')"
+    with pytest.raises(FileError, match=r"column 'age', (line|row) \d+: a value is missing"):
+        read_table(path, "y", id="id", where="batch == 'B1'")
+
+
+def test_text_below_numbers_is_read_once_for_where(tmp_path):
+    """A second pass over the text would count rows twice, or keep others."""
+    rows = [{"code": i if i < 4 else f"c{i % 3}", "x": i, "y": i % 2} for i in range(40)]
+    path = write_table(tmp_path / "a.csv", rows)
+    table = read_table(path, "y", where="x >= 3")
+    assert table.notes[-1] == "kept 37 of 40 rows (x >= 3)"
+    assert table.feature_names == ["code=3", "code=c0", "code=c1", "code=c2", "x"]
+    assert table.X[:, -1].tolist() == [*range(3, 40)]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_parts_are_coded_together(tmp_path, kind):
+    """A level that one part lacks would shift its columns, or a mean be that of one part."""
+    rows = with_text()
+    rows.sort(key=lambda row: row["city"])  # no part has all levels
+    given = {"id": "id", "drop": ["batch"], "missing": "mean"}
+    expected = read_table(write_table(tmp_path / "all.csv", rows), "y", **given)
+    for number in range(3):
+        part = rows[20 * number : 20 * number + 20]
+        if number == 1:
+            part = [dict(reversed(row.items())) for row in part]
+        WRITERS[kind](tmp_path / f"part-{number}.{kind}", part)
+    table = read_table(tmp_path / f"part-*.{kind}", "y", **given)
+    assert equal(table, expected)
+    assert table.notes == expected.notes
+    with pytest.raises(FileError, match=rf"column 'age', part-\d\.{kind}: .*a value is missing"):
+        read_table(tmp_path / f"part-*.{kind}", "y", id="id", drop=["batch"])
+    one = read_table(tmp_path / f"part-*.{kind}", "y", where="city == 'Oslo'", **given)
+    assert one.X.shape[0] == sum(row["city"] == "Oslo" for row in rows)  # parts without rows
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_blocks_are_coded_by_the_model(run, tmp_path, monkeypatch, kind):
+    """A block would be coded by its own levels and means, and notes count those of one."""
+    train = write_table(tmp_path / "train.csv", with_text())
+    given = ("--id", "id", "--drop", "batch", "--target", "y", "--missing", "indicator")
+    found = run(
+        "select", train, "-k", 4, *given, "--no-cv", "-o", "m.npz", "--certificate", "c.npz",
+        "--json",
+    )  # fmt: skip
+    chosen = {one["name"] for one in json.loads(found.stdout)["models"][0]["features"]}
+    assert {"city=Oslo", "age"} <= chosen
+    rows = with_text(1)
+    for row in rows[5:40:5]:
+        row["city"] = "Bergen"
+    expected = run("predict", "m.npz", write_table(tmp_path / "new.csv", rows), "--json").stdout
+    expected = json.loads(expected)
+    notes = " ".join(expected["notes"])
+    assert "7 rows have a value of 'city' that the model never saw, as 'Bergen'" in notes
+    assert "9 empty cells in 1 column filled (age 9) as the model was trained" in notes
+    monkeypatch.setattr("zeronorm.cli._input._BLOCK", 64)
+    paths = [WRITERS[kind](tmp_path / f"a.{kind}", rows)]
+    for number in range(3):
+        part = rows[20 * number : 20 * number + 20]
+        WRITERS[kind](tmp_path / f"part-{number}.{kind}", part)
+    for path in (*paths, tmp_path / f"part-*.{kind}"):
+        document = json.loads(run("predict", "m.npz", path, "-o", "p.csv", "--json").stdout)
+        for what in ("predictions", "accuracy", "notes"):
+            assert document[what] == expected[what]
+        assert document["data"]["filled"] == expected["data"]["filled"]
+    for path in (WRITERS[kind](tmp_path / f"t.{kind}", with_text()),):
+        document = run("verify", path, "c.npz", "--drop", "batch", "--json").stdout
+        assert json.loads(document)["verified"]
+
+
+# --- what predict writes -------------------------------------------------------------------
+
+
+def test_predictions_in_every_format(run, fails, model, tmp_path, monkeypatch):
+    """A name would say one format and the file have another."""
+    monkeypatch.setattr("zeronorm.cli._input._BLOCK", 64)  # eight rows
+    data = write_lines(tmp_path / "a.jsonl", made(1))
+    for name in ("p.csv", "p.jsonl", "p.parquet"):
+        run("predict", model, data, "--proba", "-o", name)
+    with open("p.csv", newline="") as file:
+        table = [*csv.DictReader(file)]
+    with open("p.jsonl") as file:
+        lines = [json.loads(line) for line in file]
+    parquet = pytest.importorskip("pyarrow.parquet").read_table("p.parquet").to_pylist()
+    assert lines == parquet
+    assert [{key: str(value) for key, value in row.items()} for row in lines] == table
+    assert [row["sample"] for row in lines] == [f"s{i}" for i in range(N)]  # as at training
+    whole = json.loads(run("predict", model, data, "--proba", "--json").stdout)
+    assert whole["predictions"] == [row["prediction"] for row in lines]
+    assert whole["probabilities"] == [[row["p(case)"], row["p(control)"]] for row in lines]
+    for name in ("p.txt", "p", "p.xlsx"):
+        assert "--output must end in .csv, .parquet" in fails("predict", model, data, "-o", name)
+
+
+def test_blocks_say_what_the_whole_says(run, model, tmp_path, monkeypatch):
+    """The accuracy would be that of one block, rows be numbered anew, errors leave half a file."""
+    rows = [{key: value for key, value in row.items() if key != "id"} for row in made(1)]
+    data = write_lines(tmp_path / "a.jsonl", rows)
+    whole = json.loads(run("predict", model, data, "--json").stdout)
+    text = run("predict", model, data, "-o", "p.jsonl").stdout
+    monkeypatch.setattr("zeronorm.cli._input._BLOCK", 64)
+    assert json.loads(run("predict", model, data, "--json").stdout) == whole
+    assert run("predict", model, data, "-o", "q.jsonl").stdout == text.replace("p.jsonl", "q.jsonl")
+    assert (tmp_path / "p.jsonl").read_text() == (tmp_path / "q.jsonl").read_text()
+    with open("q.jsonl") as file:
+        assert [json.loads(line)["sample"] for line in file] == [*range(1, N + 1)]
+    write_lines(data, [*rows, {**rows[0], "x1": None, "x3": None}])
+    assert "line 61" in run("predict", model, data, "-o", "r.jsonl", code=2).stderr
+    assert not (tmp_path / "r.jsonl").exists()
+    assert not [*tmp_path.glob(".zeronorm*")]
+
+
+def test_a_model_knows_the_id(run, model, tmp_path):
+    """Names of samples would be asked for again, or be predicted from."""
+    columns = json.loads(run("info", model, "--json").stdout)["columns"]
+    assert columns == {"id": "id"}
+    run("predict", model, write_table(tmp_path / "new.csv", made(1)), "-o", "p.csv")
+    with open("p.csv", newline="") as file:
+        assert next(csv.DictReader(file))["sample"] == "s0"
+    rows = [{key: value for key, value in row.items() if key != "id"} for row in made(1)]
+    run("predict", model, write_table(tmp_path / "new.csv", rows), "-o", "p.csv")
+    with open("p.csv", newline="") as file:
+        assert next(csv.DictReader(file))["sample"] == "1"
+
+
+# --- Excel ---------------------------------------------------------------------------------
+
+
+def write_sheets(path, **sheets):
+    """Write a workbook of sheets, each of rows of cells."""
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_sheets_are_tables(run, tmp_path):
+    """A sheet would be read as another table than its CSV, or another sheet be read."""
+    rows = made()
+    cells = [[*rows[0]], *([*row.values()] for row in rows)]
+    cells.insert(3, [None] * 4)  # a row without anything
+    path = write_sheets(tmp_path / "a.xlsx", notes=[["by", "whom"], ["us", 1]], data=cells)
+    given = {"id": "id", "drop": ["batch"]}
+    expected = read_table(write_table(tmp_path / "a.csv", rows), "y", **given)
+    table = read_table(path, "y", layer="data", **given)
+    assert same(table, expected)
+    assert table.layers == ["notes", "data"]
+    kept = read_table(path, "y", layer="data", where="batch == 'B1'", id="id")
+    assert kept.X.shape == (N // 2, P)
+    chosen = ("--id", "id", "--drop", "batch", "--target", "y", "--layer", "data", "-o", "m.npz")
+    run("select", path, "-k", 2, "--no-cv", *chosen)
+    run("predict", "m.npz", path, "-o", "p.jsonl")  # the model knows the sheet
+    lines = (tmp_path / "p.jsonl").read_text().splitlines()
+    assert [json.loads(line)["sample"] for line in lines] == expected.sample_names
+    with pytest.raises(FileError, match=r"no sheet 'dat'\. Did you mean 'data'"):
+        read_table(path, "y", layer="dat")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a", "y"], [1, 0], [None, 1]], r"column 'a', row 3: a value is missing"),
+        ([["a", "y"], [1, 0], ["#N/A", 1]], r"column 'a', row 3: a value is missing"),
+        ([["a", "y"], [1, 0], ["#DIV/0!", 1]], r"column 'a', row 3: is the text '#DIV/0!'"),
+        ([["a", "y"], [1, 0], [2, 1, 3]], r"row 3 has a cell '3' beyond the columns"),
+        ([[1, 2], [3, 4]], r"row 1 must name the columns; got numbers, as '2'"),
+        ([["a", "y"]], "a row of names and no samples"),
+        ([], "which is empty"),
+    ],
+)
+def test_sheets_that_are_refused(tmp_path, rows, message):
+    """An error of a formula would be read as a number, or end in a traceback."""
+    path = write_sheets(tmp_path / "a.xlsx", data=rows)
+    with pytest.raises(FileError, match=message):
+        read_table(path, "y")
+
+
+def test_workbooks_need_a_reader(tmp_path, monkeypatch):
+    """A user would not know what to install."""
+    path = write_sheets(tmp_path / "a.xlsx", data=[["a", "y"], [1, 0]])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(FileError, match=r"need the package openpyxl.*zeronorm\[excel\]"):
+        read_table(path, "y")
+    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    with pytest.raises(FileError, match="Excel before 2007"):
+        read_table(path, "y")
