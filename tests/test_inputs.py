@@ -197,6 +197,20 @@ def test_parts_are_one_table(tmp_path, kind):
         assert same(read_table(folder, "y", **given), expected)
 
 
+def test_rows_of_parts_are_kept(run, model, tmp_path):
+    """A part without any of the rows would end the reading, or count for nothing."""
+    rows = made()
+    write_table(tmp_path / "p1.csv", [row for row in rows if row["batch"] == "B1"])
+    write_table(tmp_path / "p2.csv", [row for row in rows if row["batch"] != "B1"])
+    table = read_table(tmp_path / "p*.csv", "y", id="id", where="batch == 'B 2'")
+    assert table.X.shape == (N // 2, P)
+    assert table.notes == ("kept 30 of 60 rows (batch == 'B 2')",)
+    given = ("--where", "batch == 'B 2'", "-o", "out.csv")
+    assert "kept 30 of 60 rows" in run("predict", model, tmp_path / "p*.csv", *given).stderr
+    with pytest.raises(FileError, match="no samples are left: kept 0 of 60 rows"):
+        read_table(tmp_path / "p*.csv", "y", id="id", where="batch == 'B3'")
+
+
 def test_parts_must_be_alike(tmp_path):
     """A column that one part lacks would be filled with anything, or shift the others."""
     write_table(tmp_path / "p1.csv", [{"a": 1, "b": 2, "y": 0}, {"a": 2, "b": 2, "y": 1}])

@@ -177,7 +177,7 @@ def read_blocks(path: PathLike, request: Request, size: int | None = None) -> It
         return
     parts = parts_of(path)
     if parts is not None:
-        yield from tables_of_parts(parts, request, lambda part: read_request(part, request))
+        yield from tables_of_parts(parts, request, lambda part: [*read_blocks(part, request)])
         return
     with ExitStack() as stack:
         if str(path) == "-":

@@ -30,7 +30,7 @@ def parts_of(path: PathLike) -> list[Path] | None:
             return None
     except FileError:
         raise FileError(
-            f"{path}: a directory; name a file in it, or one of Parquet files."
+            f"{path}: a directory; name a file in it. Parquet files alone may be a directory."
         ) from None
     except (OSError, ValueError):
         return None
@@ -38,12 +38,18 @@ def parts_of(path: PathLike) -> list[Path] | None:
 
 
 def tables_of_parts(
-    parts: Sequence[Path], request: Request, read: Callable[[Path], Table]
+    parts: Sequence[Path], request: Request, read: Callable[[Path], list[Table]]
 ) -> Iterator[Table]:
-    """Yield the table of each part; all must have the columns of the first, in any order."""
+    """Yield the table of each part; all must have the columns of the first, in any order.
+
+    read : returns the tables of a part, none where no row is kept.
+    """
     first: Table | None = None
     for path in parts:
-        table = read(path)
+        tables = read(path)
+        if not tables:
+            continue
+        table = joined(tables)
         if first is None:
             first = replace(table, X=table.X[:0]) if isinstance(table.X, np.ndarray) else None
             if first is None:
