@@ -247,6 +247,25 @@ def test_commands_take_parts(run, model, tmp_path):
     assert (tmp_path / "part-k2.model.npz").exists()
 
 
+@pytest.mark.parametrize("kind", WRITERS)
+def test_convert_takes_pipes_and_parts(piped, tmp_path, monkeypatch, kind):
+    """A store would have other rows than the files, or go on from those of other files."""
+    monkeypatch.chdir(tmp_path)
+    rows = made()
+    whole = WRITERS[kind](tmp_path / f"all.{kind}", rows)
+    given = ("--id", "id", "--drop", "batch", "--target", "y")
+    piped(whole.read_bytes(), "convert", "-", "pipe.zarr", *given)
+    for number, start in enumerate((0, 30)):
+        WRITERS[kind](tmp_path / f"part-{number}.{kind}", rows[start : start + 30])
+    piped(b"", "convert", f"part-*.{kind}", "parts.zarr", *given)
+    expected = read_table(whole, "y", id="id", drop=["batch"])
+    for name in ("pipe.zarr", "parts.zarr"):
+        table = read_table(name, "y")
+        assert np.array_equal(table.X.gather(np.arange(P)), expected.X)
+        assert table.y.tolist() == expected.y.tolist()
+        assert table.sample_names == expected.sample_names
+
+
 # --- rows that are kept --------------------------------------------------------------------
 
 
