@@ -82,8 +82,8 @@ def convert(
         svmlight (plain or compressed), .npy, .npz, CSV, JSON lines, .xlsx, Parquet (a file, or a
         directory or pattern of files with the same columns), .mtx or a directory of 10x Genomics,
         .h5ad, 10x .h5, a directory of Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or
-        .vcf.bgz, also several such files with the same samples, by a list of paths or a pattern, as chr*.pgen (chr2 before chr10); or
-        what estimators take as X.
+        .vcf.bgz, also several such files with the same samples, by a list of paths or a pattern,
+        as chr*.pgen (chr2 before chr10); or what estimators take as X.
         svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time. The
         arrays of .npz and the entries of .mtx (16 bytes each; symmetric ones and patterns are
         loaded) lie in a file without a name beside the store until the conversion ends. CSV is gone
