@@ -148,8 +148,8 @@ def assign(
                 roles[what] = names.index(known)
     if request.id is not None:
         roles["id"] = samples = _find_column(source, request.id, names, n_columns, "id")
-    elif like is not None and names is not None and names.count(like.columns.get("id", "")) == 1:
-        roles["id"] = samples = names.index(like.columns["id"])
+    elif like is not None and "id" in like.columns and (names or []).count(like.columns["id"]) == 1:
+        roles["id"] = samples = (names or []).index(like.columns["id"])
     there = {what: place for what, place in roles.items() if place is not None}
     _check_distinct(source, targets, there)
     dropped = [_find_column(source, name, names, n_columns, "dropped") for name in request.drop]
