@@ -1636,7 +1636,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "none.csv", "-k", "3"], "none.csv: no such file."),
         (["select", ".", "-k", "3"], ".: a directory; name a file in it."),
         (["select", "-", "-k", "3"], "standard input: the file is empty"),
-        (["select", "*.csv", "-k", "3"], "*.csv: no such file."),
+        (["select", "*.csv", "-k", "3"], "*.csv: no such files."),
         (["predict", "none.npz", "golub"], "none.npz: no such file."),
         (["info", "none.npz"], "none.npz: no such file."),
     ],

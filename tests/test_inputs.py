@@ -202,6 +202,20 @@ def test_parts_are_one_table(tmp_path, kind):
         assert same(read_table(folder, "y", **given), expected)
 
 
+def test_rows_of_parts_are_kept(run, model, tmp_path):
+    """A part without any of the rows would end the reading, or count for nothing."""
+    rows = made()
+    write_table(tmp_path / "p1.csv", [row for row in rows if row["batch"] == "B1"])
+    write_table(tmp_path / "p2.csv", [row for row in rows if row["batch"] != "B1"])
+    table = read_table(tmp_path / "p*.csv", "y", id="id", where="batch == 'B 2'")
+    assert table.X.shape == (N // 2, P)
+    assert table.notes == ("kept 30 of 60 rows (batch == 'B 2')",)
+    given = ("--where", "batch == 'B 2'", "-o", "out.csv")
+    assert "kept 30 of 60 rows" in run("predict", model, tmp_path / "p*.csv", *given).stderr
+    with pytest.raises(FileError, match="no samples are left: kept 0 of 60 rows"):
+        read_table(tmp_path / "p*.csv", "y", id="id", where="batch == 'B3'")
+
+
 def test_parts_must_be_alike(tmp_path):
     """A column that one part lacks would be filled with anything, or shift the others."""
     write_table(tmp_path / "p1.csv", [{"a": 1, "b": 2, "y": 0}, {"a": 2, "b": 2, "y": 1}])
@@ -239,6 +253,25 @@ def test_commands_take_parts(run, model, tmp_path):
         assert found["accuracy"] > 0.8
         run("select", data, "-k", 2, *given, "--no-cv")
     assert (tmp_path / "part-k2.model.npz").exists()
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_convert_takes_pipes_and_parts(piped, tmp_path, monkeypatch, kind):
+    """A store would have other rows than the files, or go on from those of other files."""
+    monkeypatch.chdir(tmp_path)
+    rows = made()
+    whole = WRITERS[kind](tmp_path / f"all.{kind}", rows)
+    given = ("--id", "id", "--drop", "batch", "--target", "y")
+    piped(whole.read_bytes(), "convert", "-", "pipe.zarr", *given)
+    for number, start in enumerate((0, 30)):
+        WRITERS[kind](tmp_path / f"part-{number}.{kind}", rows[start : start + 30])
+    piped(b"", "convert", f"part-*.{kind}", "parts.zarr", *given)
+    expected = read_table(whole, "y", id="id", drop=["batch"])
+    for name in ("pipe.zarr", "parts.zarr"):
+        table = read_table(name, "y")
+        assert np.array_equal(table.X.gather(np.arange(P)), expected.X)
+        assert table.y.tolist() == expected.y.tolist()
+        assert table.sample_names == expected.sample_names
 
 
 # --- rows that are kept --------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def convert(options: ConvertOptions) -> None:
         )
     with watched(options.quiet) as work:
         work.progress.phase("Starting")
+        from ..files import standard_input
         from ..store import convert as written
         from .reports._store import print_store
 
@@ -31,12 +33,14 @@ def convert(options: ConvertOptions) -> None:
         def progress(done: int, n_features: int) -> None:
             work.progress.phase(f"Writing {done:,} of {n_features:,} features")
 
-        made = written(
-            Path(options.data), options.store, target=options.target, id=options.id,
-            keep=options.keep.split(",") if options.keep else (), drop=options.drop or (),
-            layer=options.layer, dtype=options.dtype, memory=int(options.memory * 2**20),
-            overwrite=options.overwrite, progress=progress,
-        )  # fmt: skip
+        piped = standard_input() if options.data == "-" else nullcontext(Path(options.data))
+        with piped as data:
+            made = written(
+                data, options.store, target=options.target, id=options.id,
+                keep=options.keep.split(",") if options.keep else (), drop=options.drop or (),
+                layer=options.layer, dtype=options.dtype, memory=int(options.memory * 2**20),
+                overwrite=options.overwrite, progress=progress,
+            )  # fmt: skip
     document = {**asdict(made), "path": str(options.store), "shape": list(made.shape)}
     if options.as_json:
         print_json(document)

@@ -295,7 +295,8 @@ class ConvertOptions:
     """What `zeronorm convert` is asked for."""
 
     data: str = argument(
-        "svmlight, .npy, .npz, CSV, TSV, Parquet or .mtx; single cells (.h5ad, 10x .h5); "
+        "svmlight, .npy, .npz, CSV, TSV, JSON lines, .xlsx, Parquet or .mtx; -: standard input; "
+        "single cells (.h5ad, 10x .h5); "
         "genotypes (.pgen, .bgen, .vcf, .vcf.gz), several files by a pattern in quotes, as "
         "'chr*.pgen'; or a directory: of Parquet files, of 10x (matrix.mtx), of Zarr.",
         metavar="DATA",

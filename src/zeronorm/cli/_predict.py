@@ -36,8 +36,8 @@ def predict(options: PredictOptions) -> None:
         loaded = persistence.load(options.model)
         times = _times(options, loaded)
         if output is not None:
-            check_output(output)
             refuse_overwriting([output], data, options.target, options.model)
+            check_output(output)
         if to_stdout and options.as_json:
             raise ValueError("--json and --output - both go to stdout; leave out one of them.")
         work.progress.phase(f"Reading {data}")

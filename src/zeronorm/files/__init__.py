@@ -52,6 +52,7 @@ __all__ = [
     "read_groups",
     "read_npy",
     "read_table",
+    "standard_input",
     "strict_float",
     "svmlight_blocks",
 ]

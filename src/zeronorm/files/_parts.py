@@ -34,7 +34,7 @@ def parts_of(path: PathLike) -> list[Path] | None:
             return None
     except FileError:
         raise FileError(
-            f"{path}: a directory; name a file in it, or one of Parquet files."
+            f"{path}: a directory; name a file in it. Parquet files alone may be a directory."
         ) from None
     except (OSError, ValueError):
         return None

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..designs._store import INDEX, LATEST, OWN
 from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
 from ..files import FileError, quote
+from ..files._parts import parts_of
 from ._entries import KINDS
 from ._genotypes import beside
 from ._several import several
@@ -78,11 +79,11 @@ def convert(
     Parameters
     ----------
     data : path or matrix
-        svmlight (plain or compressed), .npy, .npz, CSV, Parquet (a file, or a directory of files
-        with the same columns), .mtx or a directory of 10x Genomics, .h5ad, 10x .h5, a directory of
-        Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or .vcf.bgz, also several such files with
-        the same samples, by a list of paths or a pattern, as chr*.pgen (chr2 before chr10); or
-        what estimators take as X.
+        svmlight (plain or compressed), .npy, .npz, CSV, JSON lines, .xlsx, Parquet (a file, or a
+        directory or pattern of files with the same columns), .mtx or a directory of 10x Genomics,
+        .h5ad, 10x .h5, a directory of Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or
+        .vcf.bgz, also several such files with the same samples, by a list of paths or a pattern,
+        as chr*.pgen (chr2 before chr10); or what estimators take as X.
         svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time. The
         arrays of .npz and the entries of .mtx (16 bytes each; symmetric ones and patterns are
         loaded) lie in a file without a name beside the store until the conversion ends. CSV is gone
@@ -203,9 +204,12 @@ def _opened(
         return contents, {"source": [*map(str, paths)], "written": each, "asked": asked}
     if isinstance(data, str | os.PathLike):
         source = Path(data).absolute()
-        written = _written(source)
+        parts = None if source.is_dir() else parts_of(source)
+        each = [_written(path) for path in parts or [source]]
         contents = open_source(source, target, id, keep, drop, layer, spill)
-        return contents, {"source": str(source), "written": written, "asked": asked}
+        if parts is not None:
+            return contents, {"source": [*map(str, parts)], "written": each, "asked": asked}
+        return contents, {"source": str(source), "written": each[0], "asked": asked}
     if any(asked):
         raise ValueError(
             "target, id, keep, drop and layer name what a file has; convert an array of the "

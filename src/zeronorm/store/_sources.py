@@ -16,6 +16,7 @@ from ..designs import as_design
 from ..files import FileError, did_you_mean, quote, read_request
 from ..files._annotated import Annotated
 from ..files._hdf5 import Cells, open_annotated
+from ..files._parts import parts_of
 from ..files._plink import names_of_variants
 from ..files._table import Request, unique_names
 from ._entries import KINDS, OfCompressedColumns, OfCompressedRows, OfText, end_of, kind_of
@@ -182,12 +183,13 @@ def open_source(
     if path.is_dir():
         return _of_directory(path, target, id, keep, drop, layer, spill)
     if suffixes[-1:] == [".parquet"]:
-        return _of_parquet([path], target, id, keep, drop)
+        return _of_parquet(parts_of(path) or [path], target, id, keep, drop)
     if ".mtx" in suffixes:
         return Contents(open_market(path, spill))
     request = Request(
-        target, id=id, columns={name: name for name in keep}, drop=tuple(drop), spill=spill
-    )
+        target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
+        spill=spill,
+    )  # fmt: skip
     table = read_request(path, request)
     columns = dict(table.columns)
     if table.y is not None:
