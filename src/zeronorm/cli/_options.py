@@ -33,8 +33,7 @@ class SelectOptions:
 
     data: str
     features: str = option(
-        "How many features, exactly (with --groups, at most): 5, or 1:20 or 5,10 of which --rule "
-        "takes one.",
+        "How many, exactly (with --groups, at most): 5; or 1:20 or 5,10, for --rule.",
         "--features",
         "-k",
         metavar="K[,K2,...]",
@@ -106,9 +105,8 @@ class SelectOptions:
         "Of the proof of each size; classes share it. Default: 60.", metavar="SECONDS"
     )
     rule: str | None = option(
-        "What takes one of several sizes: 1se (the smallest within a standard error of the best "
-        "in cross-validation) or best; aic, bic, ebic or gic (--features K stands for 1:K); all: "
-        "a model of each. Default: 1se.",
+        "Takes one of several sizes: 1se (default), the smallest within a standard error of the "
+        "best by --cv, or best; aic, bic, ebic, gic (K stands for 1:K); all: a model of each.",
         metavar="RULE",
     )
     C: float | None = option(
@@ -140,15 +138,13 @@ class SelectOptions:
     )
     measure: str | None = option(
         "Train for f1 (f2, ...), precision@K, recall@K (K rows, or 2p: twice the "
-        "positives), prbep, auc, ap or hamming, and report it beside a selection for accuracy.",
+        "positives), prbep, auc, ap or hamming.",
         metavar="NAME",
     )
     positive: str | None = option(
         "Of --measure: the positive of two classes. Default: the second.", metavar="LABEL"
     )
-    view: Path | None = option(
-        "Of genotypes: a picture of the chosen variants.", metavar="FILE.svg"
-    )
+    view: Path | None = option("Of genotypes: a picture.", metavar="FILE.svg")
     checkpoint: Path | None = option(
         "Kept until the end: after a kill the same command goes on from it.",
         metavar="FILE",

@@ -33,8 +33,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "missing": typer.Option(
         metavar="WAY",
-        help="Fill empty cells with the mean of the training rows, of the fold in a fold; or "
-        "indicator: and say where in a column.",
+        help="Fill empty cells: mean, that of the training rows; indicator: and say where.",
     ),
     "layer": typer.Option(
         "--layer",
