@@ -120,6 +120,25 @@ def test_rules():
         CrossValidation((1, 2), once, "accuracy", np.zeros(1), once, np.ones(2)).choose()
 
 
+def test_accuracy_that_cannot_choose():
+    """With few positives all sizes are as accurate as the largest class: then AUC chooses."""
+    rng = np.random.default_rng(1)
+    data = rng.standard_normal((800, 30))
+    z = data[:, 0] + data[:, 1] + data[:, 2] - 3.4
+    y = rng.random(800) < 1 / (1 + np.exp(-z))
+    found = cross_validate(BudgetClassifier([1, 2, 3, 6], calibrate=False), data, y)
+    assert found.mean.max() - found.baseline.mean() < 0.01
+    assert found.chosen_by == "auc"
+    auc = found.auc.mean(axis=1)
+    assert found.choose("best") == found.sizes[int(auc.argmax())]
+    assert found.choose() > 1
+    assert auc[2] > auc[0] + 0.05
+    plain = cross_validate(BudgetClassifier([1, 2], calibrate=False), X, LABELS)
+    assert plain.chosen_by == "accuracy"
+    asked = cross_validate(BudgetClassifier([1, 2]), data, y, scoring="balanced_accuracy")
+    assert asked.chosen_by == "balanced_accuracy"
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

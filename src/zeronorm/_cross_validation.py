@@ -43,8 +43,7 @@ class CrossValidation:
     @property
     def standard_error(self) -> FloatArray:
         """Standard deviation over the folds divided by the root of their number, (n_sizes,)."""
-        n_folds = self.scores.shape[1]
-        return np.asarray(self.scores.std(axis=1, ddof=1) / np.sqrt(n_folds))
+        return _standard_error(self.scores)
 
     @property
     def better_than_chance(self) -> np.ndarray:
@@ -63,8 +62,21 @@ class CrossValidation:
         """
         return np.asarray(self.advantage.mean(axis=1) > self.advantage_error)
 
+    @property
+    def chosen_by(self) -> str:
+        """The score by which `choose` compares sizes: `measure`, or "auc" in place of accuracy.
+
+        The latter where no size is more accurate than the largest class alone by more than two
+        standard errors: with few positives all sizes are as accurate, however well they rank.
+        """
+        if self.measure != "accuracy" or self.auc is None or np.isnan(self.auc).any():
+            return self.measure
+        gain = self.scores - self.baseline
+        better = gain.mean(axis=1) > 2.0 * _standard_error(gain)
+        return "accuracy" if better.any() else "auc"
+
     def choose(self, rule: str = "1se") -> Any:
-        """Return the size that a rule takes.
+        """Return the size that a rule takes, by the score `chosen_by`.
 
         rule : "1se", the smallest size whose mean is within one standard error of the best mean; or
             "best", the size of the best mean, the smallest of equal ones.
@@ -74,8 +86,13 @@ class CrossValidation:
             raise ValueError(
                 f"cv must give at least two folds to choose a size; got {self.scores.shape[1]}."
             )
-        slack = EQUAL * max(
-            1.0, float(np.abs(self.mean).max(where=np.isfinite(self.mean), initial=0))
-        )
-        best, near = best_and_near(self.mean, self.standard_error, slack)
+        scores = self.scores if self.auc is None or self.chosen_by != "auc" else self.auc
+        mean = scores.mean(axis=1)
+        slack = EQUAL * max(1.0, float(np.abs(mean).max(where=np.isfinite(mean), initial=0)))
+        best, near = best_and_near(mean, _standard_error(scores), slack)
         return self.sizes[near if rule == "1se" else best]
+
+
+def _standard_error(scores: FloatArray) -> FloatArray:
+    """Return the standard deviation over the folds divided by the root of their number."""
+    return np.asarray(scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1]))

@@ -125,6 +125,9 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
         "rule": plan.rule,
         "chosen": feature_budget(estimator.size_),
+        "chosen_by": None
+        if validation is None or plan.rule not in OF_FOLDS
+        else validation.chosen_by,
         "n_scans": int(estimator.n_scans_),
         "features_file": None if options.features_out is None else str(options.features_out),
         "seconds": work.seconds,

@@ -102,6 +102,9 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     grid.add_column("training", justify="right")
     if validated:
         grid.add_column("cross-validated", justify="right")
+    by_auc = _chosen_by_auc(document)
+    if by_auc:
+        grid.add_column("AUC", justify="right")
     certified = not grouped and document["parameters"]["measure"] is None
     if certified:
         grid.add_column("certified gap", justify="right")
@@ -117,6 +120,8 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
         cells.append(f"{_on_training(model):.3f}")
         if validated:
             cells.append(mean_error(model["cross_validation"]))
+        if by_auc:
+            cells.append(f"{model['cross_validation']['auc']:.3f}")
         if certified:
             cells.append(largest_gap(model["certificates"]))
         chosen = rule != "all" and model["n_features"] == document["chosen"]
@@ -209,6 +214,11 @@ def _facts(
     return facts
 
 
+def _chosen_by_auc(document: Mapping[str, Any]) -> bool:
+    """Return whether AUC chose the size in place of accuracy, and not as the measure."""
+    return document["chosen_by"] == "auc" and document["models"][0]["measure"] is None
+
+
 def _choice(document: Mapping[str, Any]) -> Text:
     """Return how the size was chosen, or which other one the folds would choose."""
     models, rule, chosen = document["models"], document["rule"], document["chosen"]
@@ -220,14 +230,18 @@ def _choice(document: Mapping[str, Any]) -> Text:
     if chosen == sizes[-1]:
         last = "; it is the largest of them, so that more may be better"
     reason = f"the smallest {rule.upper()}"
-    if models[0]["cross_validation"] and rule in ("1se", "best"):
-        best = max(models, key=lambda model: model["cross_validation"]["mean"])
-        reason = "the best cross-validated score"
+    if document["chosen_by"] is not None:
+        by_auc = _chosen_by_auc(document)
+        score = "AUC" if by_auc else "cross-validated score"
+        best = max(models, key=lambda model: model["cross_validation"]["auc" if by_auc else "mean"])
+        reason = f"the best {score}"
         if rule == "1se":
             reason = (
-                "the smallest size within one standard error of the best cross-validated score "
-                f"(at {best['n_features']})"
+                f"the smallest size within one standard error of the best {score} (at "
+                f"{best['n_features']})"
             )
+        if by_auc:
+            last += "; no size is more accurate than the largest class for all"
     return styled((counted(chosen), "bold"), f": {reason} {among}{last}")
 
 
