@@ -1367,8 +1367,8 @@ def test_info_and_version(run):
             "--class-weight must be 'balanced'; got 'none'.",
         ),
         (
-            ["select", "golub", "-k", "3", "--criterion", "cp"],
-            "--criterion must be one of 'aic', 'bic', 'ebic', 'gic'; got 'cp'.",
+            ["select", "golub", "-k", "3", "--rule", "cp"],
+            "--rule must be one of 1se, best, aic, bic, ebic, gic, all; got 'cp'.",
         ),
         (
             ["select", "golub", "-k", "1", "--force", "X95735_at", "--force", "M27891_at"],

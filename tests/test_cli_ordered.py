@@ -64,7 +64,7 @@ def test_text_has_the_order_that_is_said(run, data):
     assert "verified" in words(run("verify", "text.csv", "m.certificate.npz"))
     assert "classes none < mild < severe" in words(run("info", "m.npz"))
     text = words(run("predict", "m.npz", "text.csv", "--proba", "-o", "p.csv"))
-    assert f"accuracy {model.score(X, STAGE):.4f}" in text
+    assert f"accuracy {model.score(X, STAGE):.3f}" in text
     with open("p.csv", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["sample", "prediction", "p(none)", "p(mild)", "p(severe)"]

@@ -229,7 +229,7 @@ def test_responses(run, write):
     np.testing.assert_array_equal(np.array(rows, float)[:, 1:], fitted.predict(X))
     shown = words(run("predict", "m-k3.npz", data))
     assert "sample fat water protein" in shown
-    assert f"R² {fitted.score(X, TRAITS):.4f}" in shown
+    assert f"R² {fitted.score(X, TRAITS):.3f}" in shown
     predicted = json.loads(run("predict", "m-k3.npz", data, "--json").stdout)
     assert predicted["responses"] == NAMES
     assert np.shape(predicted["predictions"]) == (90, 3)

@@ -400,6 +400,7 @@ def test_a_scorecard_without_data_says_so(made):
     ],
 )
 def test_what_no_scorecard_can_say(made, kind, options, message):
+    """A card would have points that mean nothing."""
     with pytest.raises(ValueError, match=message):
         to_scorecard(made(kind)[0], **options)
 
@@ -503,6 +504,7 @@ def test_a_graph_of_one_row_and_of_few_digits(made):
 
 
 def test_without_onnx_it_says_what_to_install(made, monkeypatch):
+    """A user would see the name of a module, and not what to install."""
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r'pip install "zeronorm\[onnx\]"'):
         to_onnx(made("two classes")[0])
@@ -580,6 +582,7 @@ def test_the_command_writes_what_the_functions_return(path, tmp_path):
 
 
 def test_the_command_writes_onnx(path, tmp_path):
+    """The file would be of another model, or a text."""
     onnx = pytest.importorskip("onnx")
     out = tmp_path / "model.onnx"
     assert run(path, "--format", "onnx", "-o", out).exit_code == 0

@@ -24,6 +24,7 @@ from zeronorm import (
     BagClassifier,
     BilevelCV,
     BudgetClassifier,
+    BudgetCV,
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     L1Classifier,
@@ -111,6 +112,7 @@ SETTINGS = {
     "bilevel-regressor": BilevelRegressor(4, 2, groups=GROUPS, **TIGHT),
     "bilevel-ista": BilevelRegressor(3, solver="ista", C=2.0, **TIGHT),
     "bilevel-cv": BilevelCV(BilevelRegressor(groups=GROUPS), [2, 4], [1, 2], cv=FOLDS),
+    "budget-cv": BudgetCV(BudgetRegressor(**TIGHT), [2, 4], cv=FOLDS),
     "l1": L1Classifier(0.3, **TIGHT),
     "l1-net": L1LogisticRegression(
         0.4, loss="squared_hinge", l1_ratio=0.7, standardize=True, solver="newglmnet", **TIGHT
@@ -220,7 +222,9 @@ def target(name, score):
     if name in ("poisson", "poisson-l1", "gamma"):
         y = np.exp(0.08 * score)
         return y if name == "gamma" else np.floor(y)
-    regressor = isinstance(SETTINGS[name], BilevelCV) or not is_classifier(SETTINGS[name])
+    regressor = isinstance(SETTINGS[name], (BilevelCV, BudgetCV)) or not is_classifier(
+        SETTINGS[name]
+    )
     return score if regressor else np.where(score > 2, "yes", "no")
 
 

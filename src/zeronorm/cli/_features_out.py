@@ -69,7 +69,7 @@ def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, l
     "coefficient(LABEL)". The statistics are those of all rows of the data, as they were read.
     """
     models = document["models"]
-    if document["parameters"]["criterion"] is not None:
+    if document["rule"] != "all":
         models = [model for model in models if model["n_features"] == document["chosen"]]
     rows = [(model["n_features"], row) for model in models for row in model["features"]]
     found: dict[str, list[Any]] = {

@@ -122,7 +122,7 @@ class Coding:
     def problem(self, content: Content) -> Problem | None:
         """Return why other rows cannot be coded so."""
         if not isinstance(content, list):
-            return _infinite(content) or self.gaps_problem(content)
+            return _infinite(content) or self.gaps_problem(content, UNKNOWN)
         if self.kind != "category":
             holds = _moment if self.kind == "date" else strict_float
             row = next((i for i, t in enumerate(content) if t and holds(t) is None), None)
