@@ -24,7 +24,7 @@ COMMANDS = {
     "choose.",
     "predict": "Predict with a model; with its target in DATA, say how well.",
     "convert": "Write data as a store: blocks of columns on disk, which may be larger than memory.",
-    "info": "Show what a model file or data hold, or versions of this installation; export a model.",
+    "info": "Show what a model file or data hold, or versions here; export a model.",
 }
 
 

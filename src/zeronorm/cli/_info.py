@@ -22,7 +22,7 @@ from ._takes import takes
 
 @takes(InfoOptions)
 def info(options: InfoOptions) -> None:
-    """Show what a model file or data hold, or versions of this installation; export a model."""
+    """Show what a model file or data hold, or versions here; export a model."""
     check_export(options)
     if options.format is not None:
         export(options)
