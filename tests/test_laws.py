@@ -112,7 +112,7 @@ SETTINGS = {
     "bilevel-regressor": BilevelRegressor(4, 2, groups=GROUPS, **TIGHT),
     "bilevel-ista": BilevelRegressor(3, solver="ista", C=2.0, **TIGHT),
     "bilevel-cv": BilevelCV(BilevelRegressor(groups=GROUPS), [2, 4], [1, 2], cv=FOLDS),
-    "budget-cv": BudgetCV(BudgetRegressor(**TIGHT), [2, 4], cv=FOLDS),
+    "size-cv": BudgetCV(BudgetRegressor(**TIGHT), [2, 4], cv=FOLDS),
     "l1": L1Classifier(0.3, **TIGHT),
     "l1-net": L1LogisticRegression(
         0.4, loss="squared_hinge", l1_ratio=0.7, standardize=True, solver="newglmnet", **TIGHT
@@ -499,7 +499,13 @@ def test_a_warm_start_gives_the_same_kind_of_model(name):
 # ------------------------------------------------------------------------------------- budgets
 
 # These choose their size below a limit.
-AT_MOST = ("bilevel-cv", "budget-criterion", "constrained-dc", "constrained-dc-regressor")
+AT_MOST = (
+    "bilevel-cv",
+    "size-cv",
+    "budget-criterion",
+    "constrained-dc",
+    "constrained-dc-regressor",
+)
 
 
 @each(n for n in SETTINGS if "n_features" in given(n) and n not in AT_MOST)
