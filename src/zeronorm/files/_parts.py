@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -15,8 +16,7 @@ from numpy.typing import NDArray
 
 from ._coded import Cells, coded, notes_of, with_features
 from ._codings import Problem
-from ._errors import FileError, quote
-from ._plink import matching
+from ._errors import FileError, MissingFileError, quote
 from ._source import PathLike
 from ._table import Columns, Request, Table, check_count
 
@@ -39,6 +39,19 @@ def parts_of(path: PathLike) -> list[Path] | None:
     except (OSError, ValueError):
         return None
     return [Path(name) for name in matching(text)]
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the files that a pattern names, chr2 before chr10; MissingFileError without any."""
+    found = sorted(glob.glob(pattern), key=_by_numbers)
+    if not found:
+        raise MissingFileError(f"{pattern}: no such files.")
+    return found
+
+
+def _by_numbers(name: str) -> list[tuple[int, str]]:
+    """Return a key by which chr2 comes before chr10."""
+    return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", name)]
 
 
 def tables_of_parts(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..designs._genotypes import HEADER, PER_BYTE
 from ._errors import FileError, MissingFileError, quote
+from ._parts import matching
 
 SAMPLE = np.dtype(
     [(name, "O") for name in ("family", "name", "father", "mother", "sex", "phenotype")]
@@ -54,19 +55,6 @@ def stems_of(path: Any) -> list[Path]:
             raise ValueError(f"path must name every file once; got {name} twice.")
         stems.append(stem)
     return stems
-
-
-def matching(pattern: str) -> list[str]:
-    """Return the files that a pattern names, chr2 before chr10; MissingFileError without any."""
-    found = sorted(glob.glob(pattern), key=_by_numbers)
-    if not found:
-        raise MissingFileError(f"{pattern}: no such files.")
-    return found
-
-
-def _by_numbers(name: str) -> list[tuple[int, str]]:
-    """Return a key by which chr2 comes before chr10."""
-    return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", name)]
 
 
 def _columns_of(path: Path, widths: tuple[int, ...], what: str) -> list[tuple[str, ...]]:

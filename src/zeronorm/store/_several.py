@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import FileError, quote
-from ..files._plink import matching
+from ..files._parts import matching
 from ._genotypes import Dosages, OfVcf, genotypes_suffix, open_genotypes
 
 
