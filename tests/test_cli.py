@@ -1305,7 +1305,7 @@ def test_path_of_several_classes(run, fails, multiclass):
     assert {"intercept (red)", "intercept (blue)"} <= set(rows_of("p.csv")[0])
     assert "A path without --cv is for two classes; got 3. Say --cv 5" in fails("path", "m.npz")
     assert "--ratio and --max-features are for two classes; got 3" in fails(*command, "--ratio", 9)
-    assert "scoring='auc' needs two classes" in fails(*command, "--scoring", "auc")
+    assert "--scoring auc needs two classes" in fails(*command, "--scoring", "auc")
     np.savez("rare.npz", X=X, y=[*labels[:-1], "white"])
     assert "got 4 classes, the smallest with one" in fails("path", "rare.npz", "--cv", 3)
 
