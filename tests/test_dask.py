@@ -452,6 +452,7 @@ def test_blocks_that_travelled_are_read_where_they_lie(processes, sparse):
     x = sp.random_array((500, 40), density=0.5, rng=0, dtype=np.float32, format="csc")
     x = x if sparse else x.toarray("F")
     parts = [x[:, start : start + 10] for start in (0, 10, 20, 30)]
+    processes.wait_for_workers(2, timeout=60)  # one that was killed comes back
     first = next(iter(processes.nthreads()))
     futures = [processes.submit(copy.copy, part, workers=[first], pure=False) for part in parts]
     processes.gather([processes.submit(np.shape, one) for one in futures])
