@@ -14,6 +14,7 @@ from zeronorm import (
     BudgetCV,
     BudgetRegressor,
     BudgetSurvivalAnalysis,
+    Checkpoint,
     MeasureClassifier,
     cross_validate,
     persistence,
@@ -105,6 +106,19 @@ def test_automatic_sizes():
     beside = BudgetRegressor(covariates=[0], forced_features=[1, 2])
     assert automatic_sizes(beside, few, y) == (2, 3, 4)
     BudgetCV(beside).fit(few, y)
+
+
+def test_a_checkpoint_has_the_folds_and_the_fit(tmp_path):
+    """The fit would refuse the file of its folds, or begin anew after a kill."""
+    estimator = BudgetRegressor(checkpoint=tmp_path / "c")
+    plain = BudgetCV(BudgetRegressor(), [1, 2, 3]).fit(X, SIGNAL)
+    for _ in range(2):
+        search = BudgetCV(estimator, [1, 2, 3]).fit(X, SIGNAL)
+        assert np.array_equal(search.coef_, plain.coef_)
+        assert search.best_estimator_.checkpoint == tmp_path / "c"
+    with Checkpoint(tmp_path / "c") as known:
+        BudgetCV(BudgetRegressor(), [1, 2, 3]).fit(X, SIGNAL)
+    assert known.n_known > search.best_estimator_.n_scans_
 
 
 def test_rules():

@@ -180,6 +180,19 @@ def test_the_folds_choose_among_the_sizes(run, tmp_path, rule):
     assert (document["rule"], document["chosen"]) == (rule, k)
 
 
+def test_folds_that_cannot_be_had_choose_nothing(run, fails, tmp_path):
+    """The largest size would be told as the one that the folds chose."""
+    rows = [f"{i},{i * i % 7},{'rare' if i == 5 else 'usual'}" for i in range(12)]
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    command = ("select", "d.csv", "--target", "y")
+    message = "--rule 1se chooses by cross-validation, which these data do not allow"
+    assert message in fails(*command)
+    assert "the class rare has one sample" in fails(*command, "-k", "1:2")
+    assert os.listdir() == ["d.csv"]
+    assert "no cross-validation" in run(*command, "-k", 1).stderr
+    assert json.loads(run(*command, "--rule", "bic", "--json").stdout)["rule"] == "bic"
+
+
 def test_sizes_by_themselves(run):
     """Without --features the folds must compare sizes that the rows can bear."""
     document = json.loads(run("select", "golub", "--json", "--force", "X95735_at").stdout)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from . import validate
 from ._folds import RULES
 from ._threads import one_blas_thread
+from .checkpoints import recorded
 from .estimators._chosen import ChosenModel
 from .estimators._selecting import Selector
 from .measures import Measure
@@ -110,18 +111,22 @@ class BudgetCV(ChosenModel):
                 f"{self.n_features!r}. For one size fit the estimator itself."
             )
         given = {} if offset is None else {"offset": offset}
-        model: Any = clone(self.estimator)
+        file = self.estimator.checkpoint
+        # One file has the folds and the fit.
+        model: Any = clone(self.estimator).set_params(checkpoint=None)
         sizes: Any = self.n_features
         if automatic:
             sizes = automatic_sizes(model, X, y, sample_weight, **given)
         model.set_params(n_features=list(sizes))
-        self.validation_ = cross_validate(
-            model, X, y, cv=self.cv, sample_weight=sample_weight, measure=self.measure,
-            scoring=self.scoring, random_state=self.random_state, **given,
-        )  # fmt: skip
-        size = self.validation_.choose(self.rule)
-        model.fit(X, y, sample_weight, **given)
+        with recorded(file):
+            self.validation_ = cross_validate(
+                model, X, y, cv=self.cv, sample_weight=sample_weight, measure=self.measure,
+                scoring=self.scoring, random_state=self.random_state, **given,
+            )  # fmt: skip
+            size = self.validation_.choose(self.rule)
+            model.fit(X, y, sample_weight, **given)
         model._keep_size(size)
+        model.set_params(checkpoint=file)
         self.best_estimator_ = model
         self.n_features_ = int(size[0] if isinstance(size, tuple) else size)
         self._keep_names()

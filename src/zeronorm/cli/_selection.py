@@ -75,6 +75,11 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         plan = replace(plan, n_features=list(automatic_sizes(estimator, X, y, **offset)))
         estimator.set_params(n_features=plan.n_features)
     folds = None if plan.folds is None else usable_folds(plan.folds, response, work.notes)
+    if folds is None and plan.rule in OF_FOLDS:
+        raise ValueError(
+            f"--rule {plan.rule} chooses by cross-validation, which these data do not allow "
+            f"({work.notes[-1]}). Say one size (--features K), --rule ebic, or --rule all."
+        )
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")
