@@ -37,6 +37,7 @@ from zeronorm.export import (
     to_sklearn,
     to_sql,
 )
+from zeronorm.files import read_table
 from zeronorm.losses import LeastSquares
 
 NAMES = ["age", "s e x", 'b"mi', "bp", "s1", "s2", "s3;--", "s4", "s5", "s6"]
@@ -549,6 +550,83 @@ def test_what_cannot_be_exported():
         to_scorecard(constant)
     rows, _ = answers(to_sql(constant), ["a"], [[1.0]])
     assert rows[0][0] == pytest.approx(float(constant.intercept_[0]))
+
+
+# --------------------------------------------------------------------------- coded columns
+
+
+def coded_model(tmp_path, dates=False, way="indicator"):
+    """A model of text, numbers with gaps and dates, its table of raw cells and the path of that."""
+    rng = np.random.default_rng(5)
+    n = 300
+    ward = rng.choice(["heart", "lungs", "o'neill", ""], n, p=[0.4, 0.3, 0.2, 0.1])
+    sex = rng.choice(["f", "m"], n)
+    age = np.where(rng.random(n) < 0.2, np.nan, rng.integers(20, 80, n))
+    day = rng.integers(1, 28, n)
+    z = (ward == "o'neill") + 0.04 * np.nan_to_num(age, nan=50.0) + (sex == "m") + np.isnan(age)
+    y = np.where(z + 0.3 * rng.standard_normal(n) > np.median(z), "yes", "no")
+    rows = [
+        [w, s, None if np.isnan(a) else int(a), f"2024-01-{d:02}", label]
+        for w, s, a, d, label in zip(ward, sex, age, day, y, strict=True)
+    ]
+    lines = [",".join("" if cell is None else str(cell) for cell in row) for row in rows]
+    path = tmp_path / "d.csv"
+    path.write_text("\n".join(["ward,sex,age,day,y", *lines]) + "\n")
+    drop = () if dates else ("day",)
+    table = read_table(path, "y", missing=way, drop=drop)
+    n_features = table.X.shape[1]
+    model = BudgetClassifier(n_features, calibrate=False).fit(table.X, table.y)
+    file = persistence.save(
+        model, tmp_path / "m.npz", feature_names=table.feature_names, codings=table.codings
+    )
+    return persistence.load(file), [[None if c == "" else c for c in row] for row in rows], path
+
+
+@pytest.mark.parametrize("way", ["mean", "indicator"])
+def test_a_database_has_the_raw_columns(tmp_path, way):
+    """A query would ask for columns that are in no table, or take gaps and levels for others."""
+    model, rows, path = coded_model(tmp_path, way=way)
+    expected = model.predict_proba(read_table(path, "y", like=model.layout))[:, 1]
+    query = to_sql(model, key="row")
+    assert "\"ward\" = 'o''neill'" in query
+    found, columns = answers(query, ["ward", "sex", "age", "day", "y"], rows)
+    probability = [row[columns.index("probability")] for row in found]
+    np.testing.assert_allclose(probability, expected, rtol=1e-12)
+    # A level that nobody saw is none; of text without gaps in training NULL is not known.
+    new = [["kidney", "f", 40, None, None], ["heart", None, 40, None, None]]
+    found, _ = answers(query, ["ward", "sex", "age", "day", "y"], new)
+    assert found[0][1] is not None
+    assert found[1][1] is None
+
+
+def test_json_says_what_features_are_made_of(tmp_path):
+    """Nobody could predict by hand from raw rows."""
+    model, rows, path = coded_model(tmp_path)
+    document = json.loads(to_json(model))
+    score = np.full(len(rows), document["intercepts"][0])
+    places = {"ward": 0, "sex": 1, "age": 2}
+    for feature in document["features"]:
+        origin = feature["origin"]
+        cells = [row[places[origin["column"]]] for row in rows]
+        value = {
+            "level": lambda cell, one: float(cell == one["value"]),
+            "missing": lambda cell, _: float(cell is None),
+            "filled": lambda cell, one: one["fill"] if cell is None else cell,
+        }[origin["kind"]]
+        score += feature["coef"][0] * np.array([value(cell, origin) for cell in cells])
+    table = read_table(path, "y", like=model.layout)
+    np.testing.assert_allclose(score, model.decision_function(table), rtol=1e-12)
+
+
+def test_dates_are_no_standard_sql(tmp_path):
+    """The query would fail on the server."""
+    model, _, _ = coded_model(tmp_path, dates=True)
+    with pytest.raises(ValueError, match=r"SQL has no functions of dates .* Drop the column 'day'"):
+        to_sql(model)
+    kinds = {
+        (one["origin"] or {"kind": None})["kind"] for one in json.loads(to_json(model))["features"]
+    }
+    assert kinds == {"date", "level", "missing", "filled"}
 
 
 # --------------------------------------------------------------------------- the command

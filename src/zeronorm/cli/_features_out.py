@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._input import check_folder, refuse_overwriting
+from ._columns_file import check_columns_file, columns_file
+from ._input import refuse_overwriting
 from ._options import SelectOptions
 
 if TYPE_CHECKING:
@@ -37,15 +35,7 @@ def check_features_out(options: SelectOptions, others: Sequence[Path]) -> None:
     path = options.features_out
     if path is None:
         return
-    suffix = path.suffix.lower()
-    if suffix not in (".csv", ".parquet"):
-        raise ValueError(f"--features-out must end in .csv or .parquet; got {path}.")
-    if suffix == ".parquet" and not (find_spec("pyarrow") or find_spec("polars")):
-        raise ValueError(
-            f"--features-out {path}: Parquet files need polars or pyarrow; install one with "
-            "pip install 'zeronorm[files]', or name a .csv file."
-        )
-    check_folder(path, "--features-out")
+    check_columns_file(path, "--features-out", (".csv", ".parquet"))
     for source in (options.target, *(options.samples or ())):
         refuse_overwriting([path], options.data, source, options.group_file, "--features-out")
     for other in (*others, options.view, options.checkpoint):
@@ -55,11 +45,8 @@ def check_features_out(options: SelectOptions, others: Sequence[Path]) -> None:
 
 def write_features(path: Path, document: Mapping[str, Any], samples: Samples) -> None:
     """Write the features of all models that are kept, those of a size by falling effect."""
-    from ..persistence import write_file
-
-    columns = features_table(document, samples)
-    data = _parquet(columns) if path.suffix.lower() == ".parquet" else _csv(columns)
-    write_file(path, data)
+    with columns_file(path) as write:
+        write(features_table(document, samples))
 
 
 def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, list[Any]]:
@@ -156,30 +143,3 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
     a, b = x - x.mean(), y - y.mean()
     norm = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / norm if norm else float("nan")
-
-
-def _csv(columns: Mapping[str, list[Any]]) -> bytes:
-    """Return a CSV file, numbers in as many digits as they have."""
-    from ._output import csv_cell
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(csv_cell, columns))
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in row])
-    return text.getvalue().encode("utf-8", "backslashreplace")
-
-
-def _parquet(columns: Mapping[str, list[Any]]) -> bytes:
-    """Return a Parquet file, written by pyarrow or polars, whichever is installed."""
-    data = io.BytesIO()
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.table(dict(columns)), data)
-    except ImportError:
-        import polars as pl
-
-        pl.DataFrame(dict(columns)).write_parquet(data)
-    return data.getvalue()

@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
 from ._input import comparable, listed, read_blocks, refuse_overwriting
 from ._messages import say_notes, show
 from ._options import PredictOptions
 from ._output import show_document
-from ._predictions_file import STDOUT, Write, check_output, predictions_file
 from ._progress import Work, watched
 from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
@@ -37,7 +37,8 @@ def predict(options: PredictOptions) -> None:
         times = _times(options, loaded)
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
-            check_output(output)
+            if not to_stdout:
+                check_columns_file(output, "--output", [*FORMATS])
         if to_stdout and options.as_json:
             raise ValueError("--json and --output - both go to stdout; leave out one of them.")
         work.progress.phase(f"Reading {data}")
@@ -95,7 +96,7 @@ def _predicted(
             work.progress.phase(f"Predicting, {n_rows:,} rows so far" if seen else "Predicting")
             known, values = _predictions(options, loaded, table, times, work.notes)
             if write is None:
-                write = stack.enter_context(predictions_file(options.output, table.form))
+                write = stack.enter_context(columns_file(options.output, table.form))
             write(_columns_of_file(table, known, values, n_rows))
             n_rows += table.X.shape[0]
             shown = options.output is None or options.as_json

@@ -7,12 +7,12 @@ from dataclasses import replace
 from ._cluster import connected
 from ._options import SelectOptions
 from ._output import show_document
-from ._permutations import check_permutations
 from ._plan import plan_selection
 from ._progress import watched
 from ._takes import takes
 from ._target import read_response
 from ._task import settle_task
+from ._validation import check_permutations
 
 
 @takes(SelectOptions)

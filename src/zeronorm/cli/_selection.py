@@ -31,10 +31,10 @@ from ._input import listed
 from ._messages import show
 from ._options import SelectOptions
 from ._order import Ordered
-from ._permutations import permuted
 from ._plan import OF_CRITERIA, OF_FOLDS, Plan
 from ._progress import Work
-from ._target import Response, columns_of, usable_folds
+from ._target import Response, columns_of
+from ._validation import folds_of, validated
 from .documents._data import describe_data
 from .documents._selection import (
     classes_of,
@@ -74,19 +74,14 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     if plan.n_features is None:
         plan = replace(plan, n_features=list(automatic_sizes(estimator, X, y, **offset)))
         estimator.set_params(n_features=plan.n_features)
-    folds = None if plan.folds is None else usable_folds(plan.folds, response, work.notes)
-    if folds is None and plan.rule in OF_FOLDS:
-        raise ValueError(
-            f"--rule {plan.rule} chooses by cross-validation, which these data do not allow "
-            f"({work.notes[-1]}). Say one size (--features K), --rule ebic, or --rule all."
-        )
+    folds = folds_of(plan, response, work)
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")
     work.fit(estimator, X, y, **offset)
     validation, for_accuracy, permutations = None, None, None
     if folds is not None:
-        validation, permutations = _validated(options, estimator, samples, folds, work)
+        validation, permutations = validated(options, estimator, samples, folds, work)
         if isinstance(estimator, MeasureClassifier):
             rival = _for_accuracy(options, plan, samples)
             scoring: dict[str, Any] = {"measure": options.measure, "pos_label": estimator.pos_label}
@@ -142,28 +137,6 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         with work.timed("write"):
             write_features(options.features_out, document, samples)
     return document
-
-
-def _validated(
-    options: SelectOptions, estimator: _Estimator, samples: Samples, folds: int, work: Work
-) -> tuple[model_selection.CrossValidation, Any]:
-    """Return the cross-validation of a selection, and its permutation test where one is wanted."""
-    X, y, offset = samples.table.X, samples.y, samples.response.offset
-    work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
-    if options.permutations is not None:
-        with work.timed("permutations"):
-            found = permuted(options.permutations, estimator, X, y, folds, offset, work)
-        return found.validation, found
-    with work.timed("cross-validation"):
-        validation = model_selection.cross_validate(
-            estimator,
-            X,
-            y,
-            cv=folds,
-            offset=offset,
-            callback=lambda state: work.progress.advance(state.n_scans),
-        )
-    return validation, None
 
 
 def _draw(path: Path, estimator: _Estimator, samples: Samples, offset: Any) -> None:

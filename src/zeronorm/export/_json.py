@@ -6,7 +6,17 @@ import json
 from typing import Any
 
 from ..persistence import LoadedRegressor, LoadedSurvivalModel
-from ._model import LINKS, as_model, feature_names, in_order, labels, link_of, outputs, thresholds
+from ._model import (
+    LINKS,
+    as_model,
+    feature_names,
+    in_order,
+    labels,
+    link_of,
+    origins,
+    outputs,
+    thresholds,
+)
 
 SCHEMA = 1
 
@@ -27,10 +37,11 @@ def to_json(model: Any) -> str:
         An object of: schema (1), zeronorm (version), estimator; classes (labels, in their order
         where there is one; of numbers none), responses (names, where they are several), target;
         loss (name, parameters; of labels a name alone), link, prediction; features, a list of
-        {name, column (from 0), coef (a number per score), covariate, group}; intercepts (a number
-        per score), thresholds (of ordered classes, growing); offset ({column, log}: what is added
-        to the score, or its logarithm), calibration ({scale, cv_log_loss}, or null: coefficients
-        have been multiplied by scale already) and n_features_in.
+        {name, column (from 0), coef (a number per score), covariate, group, origin (null, or what
+        it is of a column of text, dates or gaps)}; intercepts (a number per score), thresholds (of
+        ordered classes, growing); offset ({column, log}: what is added to the score, or its
+        logarithm), calibration ({scale, cv_log_loss}, or null: coefficients have been multiplied by
+        scale already) and n_features_in.
 
     Raises
     ------
@@ -70,10 +81,10 @@ def _document(given: Any) -> dict[str, Any]:
         "n_features_in": model.n_features_in_,
         "features": [
             {"name": name, "column": column, "coef": coef, "covariate": column in covariates,
-             "group": group}
-            for name, column, coef, group in zip(
+             "group": group, "origin": origin}
+            for name, column, coef, group, origin in zip(
                 feature_names(model), model.columns.tolist(), model.coef.T.tolist(), groups,
-                strict=True,
+                origins(model), strict=True,
             )
         ],
         "intercepts": [0.0] if ordered else model.intercept_.tolist(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..persistence import (
     as_loaded,
 )
 from ..persistence._linear_model import is_ordinal, shares_features
+
+if TYPE_CHECKING:
+    from ..files._codings import Coding
 
 Label: TypeAlias = "str | int | float | bool"
 
@@ -88,6 +91,31 @@ def feature_names(model: LoadedModel) -> list[str]:
         return list(model.feature_names)
     first = model.metadata["first_index"]
     return [f"x{column + first}" for column in model.columns.tolist()]
+
+
+def origins(model: LoadedModel) -> list[dict[str, Any] | None]:
+    """Return what each feature is of its column of a table; None where it is the column itself.
+
+    An object of "column", "kind" and what that has: "level" (1 where the column is "value", else
+    0), "missing" (1 where it is empty), "filled" (the column, "fill" where it is empty), "date" (a
+    part of a date, as the name of the feature says, and "fill" for days where it is empty). "empty"
+    is what a level is where the cell is empty; None: such rows are refused.
+    """
+    return [_origin(name, model.codings.get(name)) for name in feature_names(model)]
+
+
+def _origin(name: str, coding: Coding | None) -> dict[str, Any] | None:
+    if coding is None:
+        return None
+    of = {"column": coding.column}
+    if coding.gaps == "indicator" and name == coding.absent:
+        return {**of, "kind": "missing"}
+    if coding.kind == "date":
+        return {**of, "kind": "date", "origin": coding.origin, "fill": coding.fill}
+    if coding.kind == "number":
+        return {**of, "kind": "filled", "fill": coding.fill}
+    value = name.removeprefix(f"{coding.column}=")
+    return {**of, "kind": "level", "value": value, "empty": None if coding.gaps is None else 0.0}
 
 
 def labels(model: LoadedModel) -> list[Label]:

@@ -7,7 +7,17 @@ from typing import Any
 
 from ..persistence import LoadedModel
 from ._json import offset_of
-from ._model import Label, as_model, feature_names, in_order, labels, link_of, outputs, thresholds
+from ._model import (
+    Label,
+    as_model,
+    feature_names,
+    in_order,
+    labels,
+    link_of,
+    origins,
+    outputs,
+    thresholds,
+)
 
 FAR = 700  # exp(-FAR) is 0 beside 1, and no server calls it an underflow
 Columns = dict[str, str]  # expressions by the names that they get
@@ -28,8 +38,9 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
     Parameters
     ----------
     model : fitted estimator, or what `load` returns
-        Columns go by the names of its features, without names by x and their number. The column of
-        the offset or the exposure of `zeronorm select` is added as in the fit.
+        Columns go by the names of its features, without names by x and their number; where features
+        were made of columns of text or with gaps, by those of these columns. The column of the
+        offset or the exposure of `zeronorm select` is added as in the fit.
     table : str, or several: schema and name
     key : str or None
         A column of the table to keep beside the predictions.
@@ -37,8 +48,8 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
     Raises
     ------
     ValueError
-        If a name is empty or has a NUL, key is the name of a prediction, or a score has no
-        expression: as `to_json`.
+        If a name is empty or has a NUL, key is the name of a prediction, a feature is part of a
+        date, or a score has no expression: as `to_json`.
     """
     loaded = as_model(model)
     stages, kept = _stages(loaded, scores(loaded))
@@ -64,7 +75,10 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
 
 def scores(model: LoadedModel) -> list[str]:
     """Return the expression of every score; of ordered classes that without thresholds."""
-    names = [identifier(name, "feature") for name in feature_names(model)]
+    names = [
+        identifier(name, "feature") if origin is None else coded(name, origin)
+        for name, origin in zip(feature_names(model), origins(model), strict=True)
+    ]
     ordered = link_of(model) == "ordered logit"
     intercepts = [0.0] if ordered else model.intercept_.tolist()
     offset = offset_of(model)
@@ -77,6 +91,22 @@ def scores(model: LoadedModel) -> list[str]:
             terms.append(f"LN({column})" if offset["log"] else column)
         found.append("\n    + ".join(terms))
     return found
+
+
+def coded(name: str, origin: dict[str, Any]) -> str:
+    """Return the expression of a feature that is made of a column of text or with gaps."""
+    column = identifier(origin["column"], "column")
+    if origin["kind"] == "date":
+        raise ValueError(
+            f"SQL has no functions of dates that all servers share; got the feature {name!r}. Drop "
+            f"the column {origin['column']!r} and select again, or export json."
+        )
+    if origin["kind"] == "filled":
+        return f"COALESCE({column}, {number(origin['fill'])})"
+    if origin["kind"] == "missing":
+        return f"CASE WHEN {column} IS NULL THEN 1E0 ELSE 0E0 END"
+    empty = "" if origin["empty"] == 0.0 else f"WHEN {column} IS NULL THEN NULL "
+    return f"CASE {empty}WHEN {column} = {literal(origin['value'])} THEN 1E0 ELSE 0E0 END"
 
 
 def _stages(model: LoadedModel, expressions: list[str]) -> tuple[list[Columns], list[str]]:

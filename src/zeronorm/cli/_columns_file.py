@@ -1,4 +1,4 @@
-"""The file of predictions, written block by block: CSV, JSON lines or Parquet."""
+"""A file of columns, written block by block: CSV, JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -8,51 +8,58 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from ._input import check_folder
 from ._output import csv_cell
 
-# What a row of predictions has, by name: a value for each sample.
+# What a row of the file has, by name: a value for each row.
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 Write: TypeAlias = Callable[[Columns], None]
 
 STDOUT = "-"
-_FORMATS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "json_lines", ".ndjson": "json_lines"}
+FORMATS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "json_lines", ".ndjson": "json_lines"}
 
 
-def check_output(output: Path) -> None:
-    """Refuse what is no file of predictions, or cannot become one."""
-    if str(output) == STDOUT:
-        return
-    check_folder(output)
-    if output.suffix.lower() not in _FORMATS:
+def check_columns_file(path: Path, option: str, formats: Sequence[str]) -> None:
+    """Refuse what is no such file by its name, or cannot become one.
+
+    formats : the suffixes that the option allows.
+    """
+    check_folder(path, option)
+    suffix = path.suffix.lower()
+    if suffix not in formats:
+        known = f"{', '.join(formats[:-1])} or {formats[-1]}"
+        raise ValueError(f"{option} must end in {known}; got {path}.")
+    if suffix == ".parquet" and not (find_spec("pyarrow") or find_spec("polars")):
         raise ValueError(
-            f"--output must end in .csv, .parquet, .jsonl or .ndjson, or be - for stdout; got "
-            f"{output}."
+            f"{option} {path}: Parquet files need polars or pyarrow; install one with "
+            "pip install 'zeronorm[files]', or name a .csv file."
         )
 
 
 @contextmanager
-def predictions_file(output: Path | None, form: str) -> Iterator[Write]:
+def columns_file(path: Path | None, form: str = "delimited") -> Iterator[Write]:
     """Yield a function that writes the columns of some rows; the file is there at the end.
 
-    output : None: nothing is written. form : that of the data, which stdout has where it can.
+    path : None: nothing is written; - is stdout. form : that of the data, which stdout has where it
+        can.
     """
     from ..persistence import writing
 
-    if output is None:
+    if path is None:
         yield lambda columns: None
         return
     with ExitStack() as stack:
-        if str(output) == STDOUT:
+        if str(path) == STDOUT:
             kind = "json_lines" if form == "json_lines" else "csv"
             sys.stdout.flush()
             file: BinaryIO = sys.stdout.buffer
         else:
-            kind = _FORMATS[output.suffix.lower()]
-            file = stack.enter_context(writing(output))
+            kind = FORMATS[path.suffix.lower()]
+            file = stack.enter_context(writing(path))
         yield stack.enter_context(_WRITERS[kind](file))
         file.flush()
 
@@ -110,13 +117,8 @@ def _parquet(file: BinaryIO) -> Iterator[Write]:
 
 @contextmanager
 def _parquet_by_polars(file: BinaryIO) -> Iterator[Write]:
-    try:
-        import polars as pl
-    except ImportError:
-        raise ValueError(
-            "--output: Parquet needs pyarrow or polars; install one with "
-            "pip install 'zeronorm[files]', or write .csv or .jsonl."
-        ) from None
+    import polars as pl
+
     frames: list[Any] = []
     yield lambda columns: frames.append(pl.DataFrame({**columns}))
     pl.concat(frames).write_parquet(file)
