@@ -55,20 +55,24 @@ def validated(
     from ..model_selection import cross_validate
     from ..permutations import permutation_test
 
-    data: Any = (estimator, samples.table.X, samples.y)
+    X, y = samples.table.X, samples.y
     given: Any = {"cv": folds, "offset": samples.response.offset}
     n, phase = options.permutations, work.progress.phase
     phase("Cross-validating", total=int(estimator.n_scans_))
     if n is not None:
         with work.timed("permutations"):
             found = permutation_test(
-                *data,
+                estimator,
+                X,
+                y,
+                n,
                 **given,
-                n_permutations=n,
                 callback=lambda done: phase(f"Permuting the labels, {done} of {n} done"),
             )
         return found.validation, found
     with work.timed("cross-validation"):
         advance = work.progress.advance
-        validation = cross_validate(*data, **given, callback=lambda at: advance(at.n_scans))
+        validation = cross_validate(
+            estimator, X, y, **given, callback=lambda at: advance(at.n_scans)
+        )
     return validation, None
