@@ -87,6 +87,12 @@ class CrossValidation:
                 f"cv must give at least two folds to choose a size; got {self.scores.shape[1]}."
             )
         scores = self.scores if self.auc is None or self.chosen_by != "auc" else self.auc
+        if np.isnan(scores).any():
+            fold = int(np.isnan(scores).any(axis=0).argmax())
+            raise ValueError(
+                f"scores must be numbers to choose a size; {self.measure!r} is NaN for the rows held "
+                f"out of fold {fold}. Use fewer folds, or another score."
+            )
         mean = scores.mean(axis=1)
         slack = EQUAL * max(1.0, float(np.abs(mean).max(where=np.isfinite(mean), initial=0)))
         best, near = best_and_near(mean, _standard_error(scores), slack)
