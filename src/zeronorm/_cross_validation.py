@@ -90,8 +90,8 @@ class CrossValidation:
         if np.isnan(scores).any():
             fold = int(np.isnan(scores).any(axis=0).argmax())
             raise ValueError(
-                f"scores must be numbers to choose a size; {self.measure!r} is NaN for the rows held "
-                f"out of fold {fold}. Use fewer folds, or another score."
+                f"scores must be numbers to choose a size; {self.measure!r} is NaN for the rows "
+                f"held out of fold {fold}. Use fewer folds, or another score."
             )
         mean = scores.mean(axis=1)
         slack = EQUAL * max(1.0, float(np.abs(mean).max(where=np.isfinite(mean), initial=0)))

@@ -23,16 +23,16 @@ STDOUT = "-"
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "json_lines", ".ndjson": "json_lines"}
 
 
-def check_columns_file(path: Path, option: str, formats: Sequence[str]) -> None:
+def check_columns_file(path: Path, option: str, formats: Sequence[str], also: str = "") -> None:
     """Refuse what is no such file by its name, or cannot become one.
 
-    formats : the suffixes that the option allows.
+    formats : the suffixes that the option allows. also : what else it may be, for the message.
     """
     check_folder(path, option)
     suffix = path.suffix.lower()
     if suffix not in formats:
         known = f"{', '.join(formats[:-1])} or {formats[-1]}"
-        raise ValueError(f"{option} must end in {known}; got {path}.")
+        raise ValueError(f"{option} must end in {known}{also}; got {path}.")
     if suffix == ".parquet" and not (find_spec("pyarrow") or find_spec("polars")):
         raise ValueError(
             f"{option} {path}: Parquet files need polars or pyarrow; install one with "

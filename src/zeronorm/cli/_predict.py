@@ -38,7 +38,7 @@ def predict(options: PredictOptions) -> None:
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
             if not to_stdout:
-                check_columns_file(output, "--output", [*FORMATS])
+                check_columns_file(output, "--output", [*FORMATS], ", or be - for stdout")
         if to_stdout and options.as_json:
             raise ValueError("--json and --output - both go to stdout; leave out one of them.")
         work.progress.phase(f"Reading {data}")
