@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from zeronorm import BudgetClassifier
+
 N, P = 40, 12
 KINDS = ("ALL", "AML")
 
@@ -89,6 +91,37 @@ def test_survival_from_a_table(run, tables, tmp_path):
     assert found[0][0] == "g5"
 
 
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_covariates_of_text_are_their_values(run, tables, tmp_path, data):
+    """A batch could not be in the model, or other people's batches be taken for other ones."""
+    X, kind, _ = tables
+    batch = np.array(["B1", "B2", "B3"])[np.arange(N) % 3]
+    lines = [f"S{i:02d}\t{KINDS[kind[i]]}\t{batch[i]}" for i in reversed(range(N))]
+    (tmp_path / "batch.tsv").write_text("\n".join(["id\tkind\tbatch", *lines]) + "\n")
+    given = ("--samples", "batch.tsv", "--target", "kind")
+    options = ("--covariates", "batch", "-k", "2", "--no-cv", "--no-calibrate", "--json")
+    files = ("-o", "m.npz", "--certificate", "c.npz")
+    (model,) = json.loads(run("select", data, *given, *options, *files).stdout)["models"]
+    beside = np.column_stack([X, batch == "B2", batch == "B3"]).astype(float)
+    wanted = BudgetClassifier(2, covariates=[P, P + 1], calibrate=False).fit(beside, kind)
+    assert sorted(one["index"] for one in model["features"]) == wanted.support_.tolist()
+    found = {one["name"]: one["coefficient"] for one in model["covariates"]}
+    assert list(found) == ["batch=B2", "batch=B3"]
+    np.testing.assert_allclose([*found.values()], wanted.coef_[0, [P, P + 1]], rtol=1e-6)
+    assert "verified" in run("verify", data, "c.npz", "--samples", "batch.tsv").stdout
+    # New samples: a table of B3 alone, and of a batch that the model never saw.
+    for label, column in (("B3", [0.0, 1.0]), ("B9", [0.0, 0.0])):
+        lines = [f"S{i:02d}\t{label}" for i in range(N)]
+        (tmp_path / "new.tsv").write_text("\n".join(["id\tbatch", *lines]) + "\n")
+        files = ("--samples", "new.tsv", "--proba", "--json")
+        result = run("predict", "m.npz", data, *files)
+        new = np.column_stack([X, np.tile(column, (N, 1))])
+        shown = json.loads(result.stdout)
+        np.testing.assert_allclose(shown["probabilities"], wanted.predict_proba(new), atol=1e-6)
+        unseen = any("that the model never saw, as 'B9'" in note for note in shown["notes"])
+        assert unseen == (label == "B9")
+
+
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
@@ -99,8 +132,8 @@ def test_survival_from_a_table(run, tables, tmp_path):
         ("id\tother\nS01\t1\nS02\t2\n", (), "kind"),
         ("id\tkind\tg1\nS01\tALL\t1\nS02\tAML\t2\nS03\tALL\t1\nS04\tAML\t2\n",
          ("--covariates", "g1"), "is a column of the data and of --samples"),
-        ("id\tkind\tsex\nS01\tALL\tm\nS02\tAML\tw\nS03\tALL\tm\nS04\tAML\tw\n",
-         ("--covariates", "sex"), "must be numbers; got 'm'"),
+        ("id\tkind\tsex\nS01\tALL\ta\nS02\tAML\tb\nS03\tALL\tc\nS04\tAML\td\n",
+         ("--covariates", "sex"), "must be numbers, or text of few values; got"),
     ],
 )  # fmt: skip
 def test_tables_that_do_not_fit(fails, tables, tmp_path, table, options, message):

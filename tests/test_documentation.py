@@ -1,6 +1,7 @@
 """The checker of the documentation, on pages that need data which are not in the repository."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -37,3 +38,31 @@ def test_pages_run_on_data_that_are_there_and_are_skipped_elsewhere(check, tmp_p
     assert check.main(["--write", str(page)]) == 1
     assert check.main([str(page)]) == 0
     assert page.read_text().startswith("<!-- data: meat -->\n")
+
+
+def test_links_lead_somewhere():
+    """A reader would be sent to a page, or to a section of one, that is not there."""
+    pages = [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "benchmarks").glob("*.md"),
+    ]
+    broken = []
+    for page in pages:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append(f"{page.relative_to(ROOT)}: {link}")
+    assert not broken
+
+
+def anchors(page):
+    """Return the names by which the sections of a page are linked."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    heads = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", head.lower()).strip() for head in heads]
+    return {head.replace(" ", "-") for head in plain}

@@ -53,9 +53,10 @@ class CrossValidation:
 
             mean(d) > s sqrt(1/F + r),  r the weight of held-out rows over that of training rows
 
-        (1 / (F - 1) of F equal folds), as folds share most of their training rows: of 200 sets of
-        noise the mean spreads 1.3 to 1.6 times as far as s / sqrt(F) says. Of one fold s is 0. One
-        set of noise in six passes: what passes by little is for `permutation_test`.
+        (1 / (F - 1) of F equal folds), as folds share most of their training rows: over sets of
+        noise the mean spreads 1.2 to 1.6 times as far as s / sqrt(F) says. Of one fold s is 0. One
+        set of noise in five to seven passes, in benchmarks/results/chance.md: what passes by less
+        than twice this is for `permutation_test`.
 
         Source: Nadeau and Bengio, Inference for the generalization error, Machine Learning 52
         (2003).

@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ._beside import picked, with_columns
+
 if TYPE_CHECKING:
     from ..files import Layout, Table
 
@@ -237,17 +239,19 @@ def read_joined(
 
     from ..files import ROLES, quote
 
-    if like is not None and like.codings:
-        column = next(iter(like.codings.values())).column
-        raise ValueError(
-            f"{data}: the model codes the column {quote(column)} as in its training, which is not "
-            "done beside --samples; join the tables into one file."
-        )
     names = [name for path in tables for name in header_of(path)]
+    codings = {} if like is None else {one.column: one for one in like.codings.values()}
+    for column in codings.keys() - set(names):
+        raise ValueError(
+            f"{data}: the model codes the column {quote(column)} as in its training, which beside "
+            "--samples is done of columns of these alone; join the tables into one file."
+        )
     roles = {role: name for role, name in columns.items() if name in names}
     beside = covariates.split(",") if covariates and like is None else []
     if like is not None:
-        beside = [*like.covariates]
+        # A level of a text column stands for the column.
+        found = (one if one in names else one.partition("=")[0] for one in like.covariates)
+        beside = [*dict.fromkeys(found)]
         if target is None and like.exact and isinstance(like.target_name, str):
             target = like.target_name
     beside = [name for name in beside if name in names]
@@ -280,9 +284,9 @@ def read_joined(
     X, features = table.X, table.feature_names
     if kept.size < len(own):
         X = X[kept]
-    X, features = _with_columns(X, features, known, beside)
+    X, features, made = with_columns(X, features, known, beside, codings)
     if like is not None and like.names is not None and features is not None:
-        X, features = _picked(X, features, like.names, data)
+        X, features = picked(X, features, like.names, data)
     elif like is not None and X.shape[1] != like.n_features:
         raise ValueError(
             f"{data}: {X.shape[1]} features; the model was trained on {like.n_features}."
@@ -292,6 +296,7 @@ def read_joined(
         table,
         X=X,
         feature_names=features,
+        codings={**table.codings, **made},
         y=y if joined or y is None else y[kept],
         target_name=target if joined else table.target_name,
         sample_names=[own[row] for row in kept],
@@ -344,55 +349,3 @@ def _upright(table: Table, data: str, rows: Sequence[list[list[str]]]) -> Table:
         descriptions=None,
         notes=(*table.notes, note),
     )
-
-
-def _with_columns(
-    X: Any, features: list[str] | None, known: Known, names: Sequence[str]
-) -> tuple[Any, list[str] | None]:
-    """Return X with columns of tables behind its own."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    from ..files import quote
-
-    if not names:
-        return X, features
-    if features is None or not (isinstance(X, np.ndarray) or sp.issparse(X)):
-        raise ValueError(
-            f"{known.data}: covariates of --samples go beside columns with names in memory; write "
-            f"{quote(names[0])} into the data."
-        )
-    values = []
-    for name in names:
-        column = known.values(name)
-        if column.dtype.kind == "U":
-            raise ValueError(
-                f"{known.data}: the covariate {quote(name)} must be numbers; got "
-                f"{quote(str(column[0]))}. Write a column of 0 and 1 for each of its values but "
-                "one."
-            )
-        if name in features:
-            raise ValueError(
-                f"{known.data}: the covariate {quote(name)} is a column of the data and of "
-                "--samples; rename one of them."
-            )
-        values.append(column.astype(np.float64))
-    beside: Any = np.column_stack(values)
-    if isinstance(X, np.ndarray):
-        return np.asfortranarray(np.hstack([X, beside])), [*features, *names]
-    parts: Any = [X, sp.csr_array(beside)]
-    return sp.csr_array(sp.hstack(parts)), [*features, *names]
-
-
-def _picked(X: Any, features: list[str], wanted: Sequence[str], data: str) -> tuple[Any, list[str]]:
-    """Return the columns that a model needs, in its order."""
-    from ..files import did_you_mean, quote
-
-    place = {name: j for j, name in enumerate(features)}
-    lacking = [name for name in wanted if name not in place]
-    if lacking:
-        raise ValueError(
-            f"{data}: {len(lacking)} of the {len(wanted)} features of the model are not in it, as "
-            f"{quote(lacking[0])}.{did_you_mean(lacking[0], features)}"
-        )
-    return X[:, [place[name] for name in wanted]], [*wanted]

@@ -1,0 +1,91 @@
+"""Columns of tables of samples beside the features of the data: covariates, numbers or text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..files._codings import Coding
+    from ._joined import Known
+
+
+def with_columns(
+    X: Any,
+    features: list[str] | None,
+    known: Known,
+    names: Sequence[str],
+    codings: Mapping[str, Coding],
+) -> tuple[Any, list[str] | None, dict[str, Coding]]:
+    """Return X with columns of tables behind its own, their names, and how text became features.
+
+    codings : of a model, by column.
+    """
+    import numpy as np
+    import scipy.sparse as sp
+
+    from ..files import quote
+
+    made: dict[str, Coding] = {}
+    if not names:
+        return X, features, made
+    if features is None or not (isinstance(X, np.ndarray) or sp.issparse(X)):
+        raise ValueError(
+            f"{known.data}: covariates of --samples go beside columns with names in memory; write "
+            f"{quote(names[0])} into the data."
+        )
+    values: dict[str, Any] = {}
+    for name in names:
+        column = known.values(name)
+        if column.dtype.kind == "U":
+            coding, found = _coded(known, name, column.tolist(), codings.get(name))
+            made |= dict.fromkeys(found, coding)
+            values |= found
+        else:
+            values[name] = column.astype(np.float64)
+    for name in values.keys() & set(features):
+        raise ValueError(
+            f"{known.data}: the covariate {quote(name)} is a column of the data and of "
+            "--samples; rename one of them."
+        )
+    beside: Any = np.column_stack([*values.values()])
+    names = [*features, *values]
+    if isinstance(X, np.ndarray):
+        return np.asfortranarray(np.hstack([X, beside])), names, made
+    parts: Any = [X, sp.csr_array(beside)]
+    return sp.csr_array(sp.hstack(parts)), names, made
+
+
+def _coded(
+    known: Known, name: str, texts: list[str], coding: Coding | None
+) -> tuple[Coding, dict[str, Any]]:
+    """Return how a column of text is coded, as by a model where there is one, and its features."""
+    from ..files import quote
+    from ..files._coded import notes_of
+    from ..files._codings import Problem, fitted
+
+    result = coding or fitted(name, texts, None)
+    if isinstance(result, Problem) or result.kind != "category":
+        what = result.what if isinstance(result, Problem) else "is a date"
+        raise ValueError(
+            f"{known.data}: the covariate {quote(name)} must be numbers, or text of few values; "
+            f"got {quote(texts[0])}, which {what}."
+        )
+    unseen = result.unseen(texts)
+    if unseen:
+        known.notes.extend(notes_of({}, {name: (len(unseen), unseen[0])}, by_model=True))
+    return result, dict(zip(result.names(), result.features(texts), strict=True))
+
+
+def picked(X: Any, features: list[str], wanted: Sequence[str], data: str) -> tuple[Any, list[str]]:
+    """Return the columns that a model needs, in its order."""
+    from ..files import did_you_mean, quote
+
+    place = {name: j for j, name in enumerate(features)}
+    lacking = [name for name in wanted if name not in place]
+    if lacking:
+        raise ValueError(
+            f"{data}: {len(lacking)} of the {len(wanted)} features of the model are not in it, as "
+            f"{quote(lacking[0])}.{did_you_mean(lacking[0], features)}"
+        )
+    return X[:, [place[name] for name in wanted]], [*wanted]
