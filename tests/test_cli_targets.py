@@ -548,4 +548,4 @@ def test_predictions_without_their_exposure_say_so(run, write):
     run("select", write("claims", "years"), *command)
     assert run("predict", "m.npz", write("claims", "years")).stderr.count("exposure") == 0
     said = run("predict", "m.npz", write("claims")).stderr
-    assert "Note: predicted for an exposure of 1: no column 'years'" in said
+    assert said.count("no column years (exposure) in the data: predictions are for one unit") == 1

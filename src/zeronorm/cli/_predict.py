@@ -44,7 +44,6 @@ def predict(options: PredictOptions) -> None:
         work.progress.phase(f"Reading {data}")
         columns = columns_of(options)
         table, found = _predicted(options, loaded, columns, times, work)
-        work.notes.extend(_lacking(loaded.metadata["columns"], table))
         response = None
         try:
             response = _response(loaded, table, data, {**loaded.metadata["columns"], **columns})
@@ -114,14 +113,6 @@ def _predicted(
     return whole, known | {
         name: np.concatenate(arrays).tolist() if arrays else None for name, arrays in parts.items()
     }
-
-
-def _lacking(known: Mapping[str, str], table: Table) -> list[str]:
-    """Return a note where a model was trained with an offset or exposure that a table lacks."""
-    given = {"exposure": "predicted for an exposure of 1", "offset": "predicted without an offset"}
-    if given.keys() & table.columns.keys():
-        return []
-    return [f"{said}: no column {known[role]!r}" for role, said in given.items() if role in known]
 
 
 def _times(options: PredictOptions, loaded: LoadedModel) -> list[float]:
