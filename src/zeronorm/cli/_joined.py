@@ -243,8 +243,8 @@ def read_joined(
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
     for column in codings.keys() - set(names):
         raise ValueError(
-            f"{data}: the model codes the column {quote(column)} as in its training, which beside "
-            "--samples is done of columns of these alone; join the tables into one file."
+            f"{data}: the model codes the column {quote(column)} as in its training, which is not "
+            "done beside --samples, but for columns of these; join the tables into one file."
         )
     roles = {role: name for role, name in columns.items() if name in names}
     beside = covariates.split(",") if covariates and like is None else []
