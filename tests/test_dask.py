@@ -459,16 +459,18 @@ def test_blocks_that_travelled_are_read_where_they_lie(processes, sparse):
     blocks = Workers(processes, futures)
     jobs = [(number, (0, 10)) for number in range(4)]
     v = np.random.default_rng(0).standard_normal((500, 1))
-    for _ in range(2):
+    for _ in range(10):  # a busy scheduler may place a block elsewhere once more
         found = blocks.each(_dask._correlate, jobs, v)
         assert np.array_equal(np.concatenate(found), scan(as_design(x), v))
-    owners = blocks._owners
-    aligned = [
-        processes.submit(_workers._is_aligned, block, workers=[owner], pure=False)
-        for block, owner in zip(blocks._blocks, owners, strict=True)
-    ]
-    assert len(set(owners)) == 2
-    assert all(processes.gather(aligned))
+        owners = blocks._owners
+        aligned = [
+            processes.submit(_workers._is_aligned, block, workers=[owner], pure=False)
+            for block, owner in zip(blocks._blocks, owners, strict=True)
+        ]
+        settled = len(set(owners)) == 2 and all(processes.gather(aligned))
+        if settled:
+            break
+    assert settled
 
 
 @pytest.mark.slow
