@@ -221,6 +221,16 @@ def column_scaling(design: Design, features: IndexArray) -> tuple[FloatArray, Fl
     return mean, scale
 
 
+def deviations(columns: Stored) -> FloatArray:
+    """Return the standard deviation of every gathered column, (k,)."""
+    if isinstance(columns, np.ndarray):
+        return np.asarray(columns.std(axis=0))
+    n_samples = columns.shape[0]
+    mean = np.asarray(columns.sum(axis=0)).ravel() / n_samples
+    square = np.asarray(columns.power(2).sum(axis=0)).ravel() / n_samples
+    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+
 def on_scaling_of_x(
     design: Design, support: IndexArray, coef: FloatArray, intercept: Any
 ) -> tuple[FloatArray, Any]:

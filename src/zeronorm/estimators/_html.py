@@ -22,7 +22,8 @@ def features_html(model: Any) -> str:
     for j, coef in list(zip(model.support_.tolist(), model._support_coef.T, strict=True))[
         :_MAX_ROWS
     ]:
-        lines.append(_row("td", [_name(model, j), str(j), *(f"{value:+.5g}" for value in coef)]))
+        figures = [f"{value:+.5g}" for value in coef]
+        lines.append(_row("td", [feature_name(model, j), str(j), *figures]))
     more = model.support_.size - _MAX_ROWS
     if more > 0:
         lines.append(_row("td", [f"and {more:,} more", "", *("" for _ in heads[2:])]))
@@ -44,7 +45,8 @@ def _outputs(model: Any) -> list[str]:
     return [f"coefficient ({label})" for label in labels]
 
 
-def _name(model: Any, index: int) -> str:
+def feature_name(model: Any, index: int) -> str:
+    """Return the name of a feature of a fitted model, or x and its number."""
     if model._encoding is not None:
         return str(model._encoding.names[index])
     names = getattr(model, "feature_names_in_", None)

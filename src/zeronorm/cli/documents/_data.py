@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._typing import Design, FloatArray, IndexArray
+from ...designs._operations import deviations
 from ...files import Table
 from ...groups import Groups
 from ...ordering import numbered
@@ -98,7 +99,7 @@ def describe_features(
         the order is that of their root mean square.
     step : what `entered` counts, at which each feature entered.
     """
-    effect = coef * _deviations(design.gather(support))
+    effect = coef * deviations(design.gather(support))
     # Ties, as of features without effect, go by position.
     order = np.lexsort((support, -np.sqrt((np.atleast_2d(effect) ** 2).sum(axis=0))))
     return [
@@ -118,7 +119,7 @@ def describe_covariates(
     label: Any, model: Selection, table: Table, design: Design
 ) -> list[dict[str, Any]]:
     """Return the covariates of a model for a class, in order, as `describe_features`."""
-    effect = model.effects * _deviations(design.gather(model.covariates))
+    effect = model.effects * deviations(design.gather(model.covariates))
     return [
         {
             "class": label,
@@ -158,13 +159,3 @@ def by_class(classes: Any, paths: Sequence[_T]) -> Iterator[tuple[Any, _T]]:
     """Return each path with the class that its scores speak for."""
     labels = [None] if classes is None else classes.tolist()  # of numbers there are none
     return zip(labels[1:] if len(labels) == 2 else labels, paths, strict=True)
-
-
-def _deviations(columns: Any) -> FloatArray:
-    """Return the standard deviation of every column, (k,)."""
-    if isinstance(columns, np.ndarray):
-        return np.asarray(columns.std(axis=0))
-    n_samples = columns.shape[0]
-    mean = np.asarray(columns.sum(axis=0)).ravel() / n_samples
-    square = np.asarray(columns.power(2).sum(axis=0)).ravel() / n_samples
-    return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))

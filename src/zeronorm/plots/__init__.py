@@ -1,0 +1,22 @@
+"""Pictures of selections with matplotlib, as scikit-learn draws: displays with `from_estimator`.
+
+Every display keeps what it draws as attributes, draws it by `plot`, and then has `figure_` and
+`ax_` (or `axes_`). Colours are those of Okabe and Ito, which the colour-blind tell apart, and no
+picture speaks by colour alone. matplotlib comes with pip install "zeronorm[plots]".
+"""
+
+from ._coefficients import CoefficientsDisplay
+from ._held_out import HeldOutDisplay
+from ._proof import ProofDisplay
+from ._sizes import SizesDisplay
+from ._supports import SupportsDisplay
+from ._survival import KaplanMeierDisplay
+
+__all__ = [
+    "CoefficientsDisplay",
+    "HeldOutDisplay",
+    "KaplanMeierDisplay",
+    "ProofDisplay",
+    "SizesDisplay",
+    "SupportsDisplay",
+]

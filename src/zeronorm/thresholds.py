@@ -1,0 +1,240 @@
+"""From which probability on a row counts as positive: for costs, for a rate, and whether it pays.
+
+All of it is for probabilities of rows that were held out of the fit, features and all, as
+`held_out_probabilities` returns them; those of training rows are far too good. ROC curves,
+precision-recall curves and the reliability of the same probabilities are drawn by
+`zeronorm.plots.HeldOutDisplay`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import cross_val_predict
+
+from . import validate
+from ._folds import splits
+from ._typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A threshold, and what it does to the rows that chose it: positive is p_i >= threshold."""
+
+    threshold: float  # above 1 where no row is to be positive
+    sensitivity: float  # the share of the positives that are found, TP / (TP + FN)
+    specificity: float  # the share of the negatives that are left alone, TN / (TN + FP)
+    precision: float  # the share of positives among the rows found, TP / (TP + FP); NaN of none
+    share: float  # the share of all rows found, (TP + FP) / n
+    cost: float  # mean cost of a row; NaN where no costs were given
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionCurve:
+    """The net benefit of acting on the rows above a threshold, for each threshold t.
+
+        net(t) = TP(t) / n - FP(t) / n * t / (1 - t),
+
+    in true positives a row: who acts from probability t on takes a false positive for t / (1 - t)
+    of a true one. A model is of use at t where it does better than both treating all and none.
+    """
+
+    thresholds: FloatArray  # (m,)
+    net_benefit: FloatArray  # (m,) of the model
+    treat_all: FloatArray  # (m,) of acting on every row; of acting on none it is 0
+
+
+def held_out_probabilities(
+    estimator: Any, X: Any, y: Any, *, cv: Any = 5, pos_label: Any = None, random_state: int = 0
+) -> FloatArray:
+    """Return the probability of the positive class of every row, by models of the other folds.
+
+    Parameters
+    ----------
+    estimator : a classifier with `predict_proba`; it is cloned and fitted for every fold, with the
+        selection of features, the choice of their number and calibration, as far as it has them.
+    X, y : as for its `fit`.
+    cv : number of stratified folds, shuffled, or a splitter of scikit-learn whose test rows are all
+        rows once.
+    pos_label : the positive class; None: the second of two, sorted.
+    random_state : of the shuffle.
+
+    Returns
+    -------
+    (n_samples,)
+    """
+    if not is_classifier(estimator):
+        raise TypeError(f"estimator must be a classifier; got {type(estimator).__name__}.")
+    y = np.asarray(y)
+    classes, positive = _positives(y, pos_label)
+    folds = splits(y, np.ones(y.size), cv, random_state)
+    found = cross_val_predict(clone(estimator), X, y, cv=folds, method="predict_proba")
+    column = int(np.flatnonzero(classes == y[positive][0])[0])
+    return np.asarray(found[:, column])
+
+
+def choose_threshold(
+    y: Any,
+    probability: Any,
+    *,
+    cost: tuple[float, float] | None = None,
+    sensitivity: float | None = None,
+    specificity: float | None = None,
+    precision: float | None = None,
+    pos_label: Any = None,
+) -> Threshold:
+    """Return the threshold that costs the least, or that keeps a rate at the least price.
+
+    One of the four is given. With costs it is the t that minimises
+
+        (c_fp FP(t) + c_fn FN(t)) / n,
+
+    of equal ones the largest; with a rate, the largest t whose sensitivity is at least that, or
+    the smallest t whose specificity or precision is. The threshold suits the rows that choose it a
+    little better than new ones, the more so the fewer the positives.
+
+    Parameters
+    ----------
+    y : (n_samples,) labels of two classes
+    probability : (n_samples,) of the positive class, or any score; held out of the fit
+    cost : (c_fp, c_fn), of a false positive and of a false negative
+    sensitivity, specificity, precision : above 0, at most 1
+    pos_label : the positive class; None: the second of two, sorted
+
+    Raises
+    ------
+    ValueError
+        Where none or several of the four are given, where no threshold has the precision, and where
+        y has one class.
+    """
+    given = {"sensitivity": sensitivity, "specificity": specificity, "precision": precision}
+    asked = {name: value for name, value in given.items() if value is not None}
+    if len(asked) + (cost is not None) != 1:
+        raise ValueError(
+            "one of cost, sensitivity, specificity and precision must be given; got "
+            f"{len(asked) + (cost is not None)}."
+        )
+    positive, score = _checked(y, probability, pos_label)
+    # From none to all rows: thresholds at the scores, and one above them all.
+    levels, first = np.unique(-score, return_inverse=True)
+    n_levels = levels.size
+    tp = np.concatenate([[0], np.cumsum(np.bincount(first, positive, n_levels))])
+    fp = np.concatenate([[0], np.cumsum(np.bincount(first, ~positive, n_levels))])
+    n_positive, n_negative, n = tp[-1], fp[-1], score.size
+    thresholds = np.concatenate([[np.nextafter(-levels[0], np.inf)], -levels])
+    costs = np.full(n_levels + 1, np.nan)
+    if cost is not None:
+        c_fp, c_fn = _costs(cost)
+        costs = (c_fp * fp + c_fn * (n_positive - tp)) / n
+        place = int(np.argmin(costs))
+    else:
+        ((name, value),) = asked.items()
+        least = validate.check_share(name, value)
+        with np.errstate(invalid="ignore"):
+            reached = {
+                "sensitivity": tp / n_positive,
+                "specificity": 1.0 - fp / n_negative,
+                "precision": tp / (tp + fp),
+            }[name] >= least
+        if not reached.any():
+            most = np.nanmax(tp[1:] / (tp + fp)[1:])
+            raise ValueError(
+                f"precision must be one that some threshold has; got {value:g}, and the highest is "
+                f"{most:.3g}."
+            )
+        places = np.flatnonzero(reached)
+        place = int(places[0] if name == "sensitivity" else places[-1])
+    found = tp[place] + fp[place]
+    return Threshold(
+        threshold=float(thresholds[place]),
+        sensitivity=float(tp[place] / n_positive),
+        specificity=float(1.0 - fp[place] / n_negative),
+        precision=float(tp[place] / found) if found else float("nan"),
+        share=float(found / n),
+        cost=float(costs[place]),
+    )
+
+
+def decision_curve(
+    y: Any, probability: Any, thresholds: Any = None, *, pos_label: Any = None
+) -> DecisionCurve:
+    """Return whether acting on the predictions is better than acting on all rows, or on none.
+
+    Parameters
+    ----------
+    y : (n_samples,) labels of two classes
+    probability : (n_samples,) from 0 to 1, of the positive class; held out of the fit
+    thresholds : (m,) above 0 and below 1, growing; None: 0.01 to 0.99
+    pos_label : the positive class; None: the second of two, sorted
+
+    Source
+    ------
+    Vickers and Elkin, Decision curve analysis, Medical Decision Making 26 (2006).
+    """
+    positive, p = _checked(y, probability, pos_label)
+    if p.min() < 0 or p.max() > 1:
+        raise ValueError(
+            "probability must be from 0 to 1 for a decision curve; got "
+            f"{p.min():.3g} to {p.max():.3g}. Use predict_proba, not decision_function."
+        )
+    t = np.linspace(0.01, 0.99, 99) if thresholds is None else np.asarray(thresholds, float)
+    if t.ndim != 1 or t.size == 0 or not ((t > 0) & (t < 1)).all() or (np.diff(t) <= 0).any():
+        raise ValueError("thresholds must be above 0 and below 1, and grow; got others.")
+    odds = t / (1.0 - t)
+    of_positives, of_negatives = np.sort(p[positive]), np.sort(p[~positive])
+    tp = of_positives.size - np.searchsorted(of_positives, t, side="left")
+    fp = of_negatives.size - np.searchsorted(of_negatives, t, side="left")
+    prevalence = of_positives.size / p.size
+    return DecisionCurve(t, (tp - fp * odds) / p.size, prevalence - (1.0 - prevalence) * odds)
+
+
+def _positives(y: np.ndarray, pos_label: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, sorted, and which rows are positive."""
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(f"y must have two classes; got {len(classes)}.")
+    if pos_label is None:
+        if len(classes) > 2:
+            raise ValueError(
+                f"pos_label must say which of the {len(classes)} classes is positive; got none."
+            )
+        pos_label = classes[1]
+    positive = y == pos_label
+    if not np.any(positive):
+        known = ", ".join(str(one) for one in classes[:5])
+        raise ValueError(f"pos_label must be one of {known}; got {pos_label!r:.50}.")
+    return classes, np.asarray(positive)
+
+
+def _checked(y: Any, probability: Any, pos_label: Any) -> tuple[np.ndarray, FloatArray]:
+    """Return which rows are positive, and their scores."""
+    _, positive = _positives(np.asarray(y), pos_label)
+    score = np.asarray(probability, float)
+    if score.shape != positive.shape or not np.isfinite(score).all():
+        raise ValueError(
+            f"probability must be finite, one for each of the {positive.size} rows of y; got shape "
+            f"{score.shape}. Of predict_proba take the column of the positive class."
+        )
+    return positive, score
+
+
+def _costs(cost: Any) -> tuple[float, float]:
+    found = np.asarray(cost, float)
+    if found.shape != (2,) or not np.isfinite(found).all() or (found < 0).any() or not found.any():
+        raise ValueError(
+            "cost must be two numbers, not negative and not both 0, of a false positive and of a "
+            f"false negative; got {cost!r:.60}."
+        )
+    return float(found[0]), float(found[1])
+
+
+__all__ = [
+    "DecisionCurve",
+    "Threshold",
+    "choose_threshold",
+    "decision_curve",
+    "held_out_probabilities",
+]

@@ -1,0 +1,319 @@
+"""Pictures: what is drawn is what was found, and labels are text."""
+
+import sys
+
+import numpy as np
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+from zeronorm import (  # noqa: E402
+    BudgetClassifier,
+    BudgetCV,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    L1Classifier,
+    MeasureClassifier,
+    cross_validate,
+    plots,
+    prove,
+)
+from zeronorm.datasets import load_golub  # noqa: E402
+from zeronorm.persistence import load, save  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def golub():
+    return load_golub(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def search(golub):
+    X, y = golub
+    return BudgetCV(BudgetClassifier(calibrate=False), n_features=[1, 2, 3, 5, 8]).fit(X, y)
+
+
+def lines(ax):
+    return {line.get_label(): line for line in ax.get_lines()}
+
+
+def test_sizes_show_scores_and_what_is_certified(search):
+    """Means, band, baseline and chosen size above; objectives and bounds of every size below."""
+    display = plots.SizesDisplay.from_estimator(search)
+    upper, lower = display.axes_
+    known, validation = lines(upper), search.validation_
+    assert np.array_equal(known["mean ± 1 SE"].get_ydata(), validation.mean)
+    assert np.array_equal(known["mean ± 1 SE"].get_xdata(), validation.sizes)
+    assert known[f"chosen: {search.n_features_}"].get_xdata()[0] == search.n_features_
+    assert known["no features"].get_ydata()[0] == pytest.approx(validation.baseline.mean())
+    best = validation.mean.argmax()
+    level = validation.mean[best] - validation.standard_error[best]
+    assert known["best less 1 SE"].get_ydata()[0] == pytest.approx(level)
+    certificates = [search.best_estimator_.path_[k].certificate for k in validation.sizes]
+    beneath = lines(lower)
+    assert beneath["objective"].get_ydata() == pytest.approx(
+        [one.objective for one in certificates]
+    )
+    assert beneath["certified bound"].get_ydata() == pytest.approx(
+        [one.bound for one in certificates]
+    )
+    assert upper.get_ylabel() == "accuracy, held out"
+
+
+def test_sizes_of_several_classes_add_up():
+    """The objectives of models of one class against the others are one curve, their sum."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((60, 20)), np.arange(60) % 3
+    one = BudgetClassifier(multi_class="ovr", calibrate=False)
+    found = BudgetCV(one, n_features=[1, 3], cv=3).fit(X, y)
+    display = plots.SizesDisplay.from_estimator(found)
+    total = sum(path[3].certificate.objective for path in found.best_estimator_.path_)
+    assert display.objective[1] == pytest.approx(total)
+    assert np.all(display.bound <= display.objective)
+
+
+def test_sizes_of_a_measure_have_its_bound(golub):
+    """The problem of a measure has no certificate, but a value and a bound."""
+    X, y = golub
+    found = BudgetCV(MeasureClassifier("f1"), n_features=[1, 3], cv=3).fit(X[:, :200], y)
+    display = plots.SizesDisplay.from_estimator(found)
+    model = found.best_estimator_.path_[3]
+    assert display.objective[1] == model.objective
+    assert display.bound[1] == model.bound
+
+
+def test_sizes_of_folds_alone_have_one_panel(golub):
+    """Without models of all rows nothing is known of certificates."""
+    X, y = golub
+    found = cross_validate(BudgetClassifier(n_features=[1, 2]), X[:, :100], y, cv=3)
+    display = plots.SizesDisplay.from_validation(found)
+    assert len(display.axes_) == 1
+    assert display.chosen == found.choose()
+    fig, axes = plt.subplots(2)
+    with pytest.raises(ValueError, match="axes must be 1 here; got 2"):
+        display.plot(axes=axes)
+    assert display.plot(axes=axes[0]).figure_ is fig
+
+
+def test_supports_are_drawn_as_they_are(search):
+    """A ribbon is where a model has a feature, and says the sign of its coefficient."""
+    display = plots.SupportsDisplay.from_estimator(search)
+    path = search.best_estimator_.path_
+    drawn = np.zeros((len(display.sizes), 3051))
+    for name, signs in zip(display.names, display.signs, strict=True):
+        drawn[:, int(name[1:])] = signs
+    for row, k in zip(drawn, display.sizes, strict=True):
+        assert np.array_equal(np.flatnonzero(row), path[k].support)
+        assert np.array_equal(row[path[k].support], np.sign(path[k].coef))
+    spans = [
+        path.get_extents().width
+        for ribbons in display.ax_.collections
+        for path in ribbons.get_paths()
+    ]
+    assert sum(spans) == pytest.approx(sum(display.sizes))  # a unit for each feature of each model
+
+
+def test_supports_of_many_features_say_what_is_left_out():
+    """A picture of hundreds of ribbons would not be read."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((120, 80))
+    model = BudgetRegressor(n_features=[5, 60]).fit(X, X[:, :60].sum(axis=1))
+    display = plots.SupportsDisplay.from_estimator(model)
+    assert len(display.names) == 40
+    left = np.union1d(model.path_[5].support, model.path_[60].support).size - 40
+    assert display.ax_.get_title(loc="right") == f"and {left} more, in the fewest models"
+
+
+def test_a_proof_closes(golub):
+    """The curves are its course, and the title says what it shows."""
+    X, y = golub
+    model = BudgetClassifier(n_features=3, calibrate=False).fit(X, y)
+    proof = prove(model, X, y, gap=0)
+    display = plots.ProofDisplay.from_proof(proof)
+    known = lines(display.ax_)
+    assert known["bound"].get_ydata()[-1] == proof.certificate.bound
+    assert known["best found"].get_ydata()[-1] == proof.certificate.objective
+    assert display.ax_.get_title(loc="left") == "no better 3 features exist"
+    open_end = prove(model, X, y, gap=0.5)
+    assert "are better by more than" in plots.ProofDisplay.from_proof(open_end).ax_.get_title(
+        "left"
+    )
+    with pytest.raises(ValueError, match="must have been fitted with a proof"):
+        plots.ProofDisplay.from_estimator(model)
+
+
+def test_coefficients_of_each_class():
+    """Each class has its marks, on the scale of one standard deviation where X is given."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((90, 6)) * [1, 10, 100, 1, 1, 1]
+    y = np.array(["a", "b", "c"])[(X[:, 1] > 0).astype(int) + (X[:, 2] > 0)]
+    model = BudgetClassifier(n_features=3, calibrate=False).fit(X, y)
+    display = plots.CoefficientsDisplay.from_estimator(model, X)
+    expected = model.coef_ * X.std(axis=0)
+    for name, output in zip("abc", display.coef, strict=True):
+        assert name in lines(display.ax_)
+        for feature, value in zip(display.names, output, strict=True):
+            row = list(model.classes_).index(name)
+            assert value == pytest.approx(expected[row, int(feature[1:])])
+    largest = np.abs(display.coef).max(axis=0)
+    assert np.all(np.diff(largest) <= 0)
+    with pytest.raises(ValueError, match="X must have the columns of the fit"):
+        plots.CoefficientsDisplay.from_estimator(model, X[:, :1])
+
+
+def test_coefficients_of_a_file(tmp_path, golub):
+    """A loaded model draws as the fitted one, names and all; sparse X too."""
+    import scipy.sparse as sp
+
+    X, y = golub
+    model = L1Classifier(n_features=4).fit(X, y)
+    path = tmp_path / "model.npz"
+    save(model, path, feature_names=[f"g{j}" for j in range(X.shape[1])])
+    one = plots.CoefficientsDisplay.from_estimator(load(path), sp.csc_array(X))
+    two = plots.CoefficientsDisplay.from_estimator(model, X)
+    assert one.coef == pytest.approx(two.coef)
+    assert [name[1:] for name in one.names] == [name[1:] for name in two.names]
+
+
+def test_names_are_text():
+    """A name with dollars is no formula, and one of a megabyte or of two lines breaks nothing."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(4)
+    names = ["$\\frac{1$", "x" * 10**6, "two\nlines\x1b[31m", "<b>bold</b>"]
+    X = pandas.DataFrame(rng.standard_normal((40, 4)), columns=names)
+    model = BudgetRegressor(n_features=[2, 4]).fit(X, X.sum(axis=1))
+    for display in (
+        plots.CoefficientsDisplay.from_estimator(model),
+        plots.SupportsDisplay.from_estimator(model),
+    ):
+        display.figure_.canvas.draw()
+        assert all(len(name) <= 31 and name.isprintable() for name in display.names)
+        assert "\\$" in next(name for name in display.names if "frac" in name)
+
+
+def survival(n, rng):
+    X = rng.standard_normal((n, 20))
+    time, censored = rng.exponential(np.exp(-2 * X[:, 0])), rng.exponential(2, n)
+    y = np.array(
+        list(zip(time <= censored, np.minimum(time, censored), strict=True)),
+        dtype=[("event", bool), ("time", float)],
+    )
+    return X, y
+
+
+def test_kaplan_meier_by_hand():
+    """Of events at 1, 3, 4 and a row censored at 2: 3/4, then 3/4 * 1/2, then 0."""
+    y = np.array(
+        [(True, 1.0), (False, 2.0), (True, 3.0), (True, 4.0)] * 2,
+        dtype=[("event", bool), ("time", float)],
+    )
+    risk = np.repeat([0.0, 1.0], 4)
+    display = plots.KaplanMeierDisplay.from_predictions(y, risk, n_groups=2)
+    for times, alive, censored in display.curves:
+        assert times.tolist() == [0, 1, 2, 3, 4]
+        assert alive == pytest.approx([1, 0.75, 0.75, 0.375, 0])
+        assert censored.tolist() == [2]
+    assert display.names == ["low risk: 3 events in 4", "high risk: 3 events in 4"]
+
+
+def test_risks_are_held_out():
+    """On noise the groups of held-out risk do not part; with a signal the high risk dies first."""
+    rng = np.random.default_rng(5)
+    X, y = survival(150, rng)
+    model = BudgetSurvivalAnalysis(n_features=2)
+    display = plots.KaplanMeierDisplay.from_estimator(model, X, y)
+    halves = [times[alive <= 0.5][0] for times, alive, _ in display.curves]
+    assert halves[0] > 2 * halves[2]
+    noise = rng.standard_normal((150, 400))
+    apart = plots.KaplanMeierDisplay.from_estimator(BudgetSurvivalAnalysis(n_features=10), noise, y)
+    halves = [times[alive <= 0.5][0] for times, alive, _ in apart.curves]
+    assert halves[0] < 4 * halves[2]  # on training risks it is 20 times and more
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plots.SizesDisplay.from_estimator(BudgetClassifier()), "a fitted BudgetCV"),
+        (lambda: plots.SupportsDisplay.from_estimator(BudgetClassifier()), "must be fitted"),
+        (lambda: plots.CoefficientsDisplay.from_estimator(BudgetClassifier()), "must be fitted"),
+        (lambda: plots.ProofDisplay.from_proof([]), "what zeronorm.prove returned"),
+        (
+            lambda: plots.KaplanMeierDisplay.from_estimator(BudgetClassifier(), [[1.0]], [1]),
+            "of survival times; got BudgetClassifier",
+        ),
+        (
+            lambda: plots.KaplanMeierDisplay.from_predictions(
+                survival(9, np.random.default_rng(0))[1], np.zeros(9), n_groups=4
+            ),
+            "n_groups must be 2 or 3; got 4",
+        ),
+        (
+            lambda: plots.KaplanMeierDisplay.from_predictions(
+                survival(9, np.random.default_rng(0))[1], np.full(9, np.nan)
+            ),
+            "risk must be finite numbers",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(call, message):
+    """A picture of nothing, or an error of matplotlib, would leave the user to guess."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+    assert not plt.get_fignums()
+
+
+def test_pairs_of_budgets_have_no_line(golub):
+    """Features in groups have two sizes."""
+    X, y = golub
+    groups = np.arange(100) // 5
+    model = BudgetClassifier(n_features=4, n_groups=2, groups=groups).fit(X[:, :100], y)
+    with pytest.raises(ValueError, match="got pairs of both"):
+        plots.SupportsDisplay.from_estimator(model)
+
+
+def test_without_matplotlib_it_says_what_to_install(search, monkeypatch):
+    """matplotlib is optional."""
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'pip install "zeronorm\[plots\]"'):
+        plots.SupportsDisplay.from_estimator(search)
+
+
+def test_held_out_views_are_of_the_same_probabilities(golub):
+    """Areas are scikit-learn's, bins have as many rows each, the decision curve its own."""
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    from zeronorm.thresholds import decision_curve, held_out_probabilities
+
+    X, y = golub
+    model = BudgetClassifier(n_features=3, calibrate=False)
+    p = held_out_probabilities(model, X[:, :500], y, cv=3)
+    display = plots.HeldOutDisplay.from_estimator(model, X[:, :500], y, cv=3)
+    positive = y == np.unique(y)[1]
+    assert f"held out, AUC {roc_auc_score(positive, p):.3f}" in lines(display.axes_["roc"])
+    area = average_precision_score(positive, p)
+    assert f"held out, AP {area:.3f}" in lines(display.axes_["precision_recall"])
+    bins = display.axes_["reliability"].containers[0].lines[0]
+    assert np.dot(bins.get_ydata(), [8, 8, 8, 7, 7]) == pytest.approx(positive.sum())
+    known = lines(display.axes_["decision"])
+    assert np.array_equal(known["model"].get_ydata(), decision_curve(y, p).net_benefit)
+
+
+def test_held_out_panels_are_chosen():
+    """A page may want one of the views; unknown ones would be an error of Python's."""
+    positive, p = np.arange(20) % 2, np.linspace(0.1, 0.9, 20)
+    display = plots.HeldOutDisplay.from_predictions(positive, p, panels=["roc", "decision"])
+    assert list(display.axes_) == ["roc", "decision"]
+    with pytest.raises(ValueError, match="panels must be of roc"):
+        display.plot(panels=["pie"])
+    with pytest.raises(ValueError, match="axes must be 4"):
+        display.plot(axes=list(display.axes_.values()))
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        plots.HeldOutDisplay.from_predictions(positive, 5 * p)
