@@ -24,7 +24,8 @@ def read_genotypes(
     target: str | None,
     tables: Sequence[str],
     columns: Mapping[str, str],
-    covariates: str | None,
+    covariates: Sequence[str],
+    force: Sequence[str],
     like: Layout | None,
     threads: int | None,
 ) -> Table:
@@ -34,16 +35,14 @@ def read_genotypes(
 
     tables : text files with a line for each sample.
     columns : what they hold beside the target, by role, as {"time": "days"}.
-    covariates : names with commas between them; with a model (`like`) they are its own.
+    covariates, force : columns of the tables that are features beside the variants, and names that
+        may be of such ones; with a model (`like`) they are its own.
     """
     from ..files import Table, quote
     from ..genotypes import phenotypes, read_plink, read_samples
 
-    beside = covariates.split(",") if covariates and like is None else []
-    if like is not None:
-        beside = [*like.covariates]
-        if target is None and like.exact and isinstance(like.target_name, str):
-            target = like.target_name
+    if like is not None and target is None and like.exact and isinstance(like.target_name, str):
+        target = like.target_name
     roles = {role: name for role, name in columns.items() if role != "event_value"}
     people = read_samples(data)
     known = Known(data, people, [SampleTable.read(path) for path in tables])
@@ -54,6 +53,9 @@ def read_genotypes(
         y = known.numbers("phenotype", phenotypes(people))
     elif target is not None:
         known.take(target, f"target {quote(target)}", missing=_MISSING_TARGET)
+    if like is not None:
+        covariates, force = like.covariates, like.sources or ()
+    beside = dict.fromkeys([*covariates, *(name for name in force if known.has(name))])
     for name in beside:
         known.take(name, f"covariate {quote(name)}")
     for role, name in roles.items():

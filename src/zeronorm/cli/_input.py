@@ -35,7 +35,8 @@ def read(
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     samples: Sequence[str] = (),
-    covariates: str | None = None,
+    covariates: Sequence[str] = (),
+    force: Sequence[str] = (),
     threads: int | None = None,
     layer: str | None = None,
     where: str | None = None,
@@ -43,7 +44,8 @@ def read(
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
-    samples, covariates : tables of the samples, and columns of these.
+    samples : tables of the samples.
+    covariates, force : features that may be columns of these.
     """
     if missing not in (None, "mean", "indicator"):
         raise ValueError(f"--missing must be mean or indicator; got {missing!r}.")
@@ -54,8 +56,10 @@ def read(
         for option, given in unused.items():
             if given:
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
-        return read_genotypes(data, target, samples, columns or {}, covariates, like, threads)
-    from ..files import ROLES, SampleNamesError, Table, read_table
+        return read_genotypes(
+            data, target, samples, columns or {}, covariates, force, like, threads
+        )
+    from ..files import ROLES, Table, read_table
 
     if _is_golub(data):
         from ..datasets import load_golub
@@ -87,13 +91,10 @@ def read(
             )
         options: dict[str, Any] = {"drop": drop, "layer": layer, "where": where}
 
-        def read_own(target: str | None, columns: Mapping[str, str]) -> Table:
-            try:
-                return read_table(data, target, id=id, columns=columns, **options)
-            except SampleNamesError as error:  # the tables have the names that this column has
-                return read_table(data, target, id=error.column, columns=columns, **options)
+        def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
+            return read_table(data, target, id=id or of_id, columns=columns, **options)
 
-        return read_joined(data, target, samples, columns or {}, covariates, like, read_own)
+        return read_joined(data, target, samples, columns or {}, covariates, force, like, read_own)
     with _options_named():
         return read_table(
             data,

@@ -7,12 +7,16 @@ import io
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._beside import picked, with_columns
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
+
+    # Reads data with a target, other columns by role, and the column that names the rows.
+    Read = Callable[[str | None, Mapping[str, str], str | None], Table]
 
 OWN = "phenotype"  # what the .fam file has
 _MISSING = {"", "na", "nan", "n/a", ".", "null"}
@@ -57,6 +61,10 @@ class Known:
                 f"file, or a column of --samples: {names}."
             )
         return OWN
+
+    def has(self, name: str) -> bool:
+        """Return whether a table has a column."""
+        return self.table_of(name) is not None
 
     def table_of(self, name: str) -> int | None:
         """Return the number of the first table with a column, None where none has it."""
@@ -222,9 +230,10 @@ def read_joined(
     target: str | None,
     tables: Sequence[str],
     columns: Mapping[str, str],
-    covariates: str | None,
+    covariates: Sequence[str],
+    force: Sequence[str],
     like: Layout | None,
-    read: Callable[[str | None, Mapping[str, str]], Table],
+    read: Read,
 ) -> Table:
     """Return data with what tables say of their samples, joined by the samples' names.
 
@@ -232,8 +241,9 @@ def read_joined(
     data are samples of the tables, and not the rows, features are in the rows. A sample that lacks
     one of the columns is left out, and a note says how many do.
 
-    columns, covariates, like : as of `read_genotypes`.
-    read : reads the data, all of their columns, with a target and other columns of their own.
+    columns, covariates, force, like : as of `read_genotypes`; covariates may be of the data.
+    read : reads the data, all of their columns, with a target and other columns of their own, and
+        with the column that names the rows, where no option says which.
     """
     import numpy as np
 
@@ -247,25 +257,25 @@ def read_joined(
             "done beside --samples, but for columns of these; join the tables into one file."
         )
     roles = {role: name for role, name in columns.items() if name in names}
-    beside = covariates.split(",") if covariates and like is None else []
     if like is not None:
         # A level of a text column stands for the column.
-        found = (one if one in names else one.partition("=")[0] for one in like.covariates)
-        beside = [*dict.fromkeys(found)]
+        covariates = [one if one in names else one.partition("=")[0] for one in like.covariates]
+        force = like.sources or ()
         if target is None and like.exact and isinstance(like.target_name, str):
             target = like.target_name
-    beside = [name for name in beside if name in names]
     if target is None and like is None and not columns:
         listed = ", ".join(map(quote, names))
         raise ValueError(
             f"{data}: say what to predict with --target, a column of --samples: {listed}."
         )
     joined = target is not None and target in names
-    table = read(
-        None if joined else target,
-        {role: name for role, name in columns.items() if role in ROLES and role not in roles},
-    )
-    table = _upright(table, data, [_rows_of(path)[1] for path in tables])
+    others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
+    there = {value for path in tables for row in _rows_of(path)[1] for value in row}
+    named = _read_named(partial(read, None if joined else target, others), there)
+    table = _upright(named, data, there)
+    here = set(table.feature_names or ()) if like is not None else set()
+    asked = dict.fromkeys([*covariates, *(name for name in force if name not in here)])
+    beside = [name for name in asked if name in names]
     own = table.sample_names or []
     twice, count = Counter(own).most_common(1)[0]
     if count > 1:
@@ -309,43 +319,71 @@ def read_joined(
     )
 
 
-def _upright(table: Table, data: str, rows: Sequence[list[list[str]]]) -> Table:
-    """Return data with samples in rows; where they are in columns, the other way round."""
-    import numpy as np
+def _read_named(read: Callable[[str | None], Table], there: Collection[str]) -> Table:
+    """Return data whose rows have names: of samples, or of features where samples are in columns.
 
-    there = {value for one in rows for row in one for value in row}
-    by_row = sum(name in there for name in table.sample_names or ())
-    by_column = sum(name in there for name in table.feature_names or ())
-    if by_row or not by_column:
+    read : takes the column of the names; None: what the data say by themselves.
+    there : what stands in the tables of the samples.
+    """
+    from ..files import FileError, SampleNamesError
+
+    try:
+        table = read(None)
+    except FileError as error:
+        if error.column is None:
+            raise
+        table = read(error.column)
+        if not isinstance(error, SampleNamesError) and not _lies(table, there):
+            raise
+        return table
+    names = table.feature_names
+    if table.sample_names is None and names and names[0] not in there and _lies(table, there):
+        return read(names[0])  # numbers of features
+    return table
+
+
+def _lies(table: Table, there: Collection[str]) -> bool:
+    """Return whether the samples are in the columns, and not in the rows."""
+    by_row = any(name in there for name in table.sample_names or ())
+    return not by_row and any(name in there for name in table.feature_names or ())
+
+
+def _upright(table: Table, data: str, there: Collection[str]) -> Table:
+    """Return data with samples in rows; where they are in columns, the other way round."""
+    if not _lies(table, there):
         if table.sample_names is None:
             raise ValueError(
                 f"{data}: its samples have no names by which --samples could be joined; say which "
                 "column names them with --id."
             )
         return table
-    if not isinstance(table.X, np.ndarray) or table.feature_names is None:
-        raise ValueError(
-            f"{data}: its columns are samples of --samples, and its rows features, which is read "
-            "of CSV, TSV and Parquet alone; write it with a row for each sample."
-        )
-    features = table.sample_names
-    if features is not None and len(set(features)) < len(features):
-        from ..files import quote
-
-        name, count = Counter(features).most_common(1)[0]
-        raise ValueError(
-            f"{data}: its features, in rows, must have distinct names; got {quote(name)} {count} "
-            "times."
-        )
+    by_column = sum(name in there for name in table.feature_names or ())
     note = (
         f"features are in the rows of {data}, since {by_column:,} of its columns are samples of "
         "--samples: taken the other way round"
     )
+    return turned(table, data, note)
+
+
+def turned(table: Table, data: str, note: str) -> Table:
+    """Return a table whose rows are features and whose columns are samples, the other way round."""
+    import numpy as np
+
+    from ..files._table import unique_names
+
+    if not isinstance(table.X, np.ndarray) or table.feature_names is None:
+        raise ValueError(
+            f"{data}: its columns are samples, and its rows features, which is read of CSV, TSV "
+            "and Parquet alone; write it with a row for each sample."
+        )
+    features, notes = table.sample_names, tuple[str, ...]()
+    if features is not None:
+        features, notes = unique_names(features, range(len(features)))
     return replace(
         table,
         X=np.asfortranarray(table.X.T),
         feature_names=features,
         sample_names=table.feature_names,
         descriptions=None,
-        notes=(*table.notes, note),
+        notes=(*table.notes, note, *notes),
     )

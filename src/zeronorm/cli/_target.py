@@ -122,7 +122,8 @@ def read_response(
     columns = columns_of(options)
     table = read(
         options.data, options.target, options.id, like, not survival, columns, options.drop or (),
-        options.samples or (), getattr(options, "covariates", None),
+        options.samples or (), _covariates_of(options),
+        getattr(options, "force", None) or (),
         getattr(options, "threads", None), options.layer, options.where,
         getattr(options, "missing", None),
     )  # fmt: skip
@@ -146,6 +147,12 @@ def read_response(
                 )
             _check_range(response.task, column, getattr(options, "loss", None), options.data)
     return replace(table, notes=(*table.notes, *alike_labels(response))), response
+
+
+def _covariates_of(options: Any) -> list[str]:
+    """Return the names of --covariates, of commands that have them."""
+    text = getattr(options, "covariates", None)
+    return [] if text is None else [name.strip() for name in text.split(",")]
 
 
 def targets_of(table: Table, y: Any) -> list[tuple[str, Any]]:

@@ -319,9 +319,11 @@ def _refusal(
     remedies = dict.fromkeys(problem.remedy for problem in problems.values())
     remedies = dict.fromkeys(sorted(remedies, key=lambda remedy: remedy == DROP))
     message = f"{source}: {head}{'; '.join(listed)}{more}. {'. '.join(remedies)}"
-    if names_samples:
-        return SampleNamesError(message, columns.argument(columns.features[0]))
-    return FileError(f"{message}.")
+    first = columns.argument(columns.features[0])
+    error = SampleNamesError(message, first) if names_samples else FileError(f"{message}.")
+    if 0 in problems and 0 in cells.texts:
+        error.column = first
+    return error
 
 
 def _may_name_samples(cells: Cells, problem: Problem) -> bool:

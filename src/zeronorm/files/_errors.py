@@ -16,6 +16,8 @@ from pathlib import Path
 class FileError(ValueError):
     """A file cannot be read as a table; the message says where, why and what to do."""
 
+    column: str | None = None  # the first one of the features, where it is text and in the way
+
 
 class MissingFileError(FileError, FileNotFoundError):
     """There is no such file."""
@@ -23,6 +25,8 @@ class MissingFileError(FileError, FileNotFoundError):
 
 class SampleNamesError(FileError):
     """A column of features holds text, and it may be the names of the samples."""
+
+    column: str
 
     def __init__(self, message: str, column: str) -> None:
         self.column = column
