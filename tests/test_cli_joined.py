@@ -165,3 +165,68 @@ def test_a_table_is_no_file_of_labels(fails, tables):
     assert "labels must be one column" in said
     assert "every line has 3 fields" in said
     assert "--samples FILE --target COLUMN" in said
+
+
+def test_features_in_rows_may_have_names_twice_or_numbers(run, tables, tmp_path):
+    """The names of rows, as probes of one gene, or numbers, would be taken for a feature."""
+    lines = (tmp_path / "genes.csv").read_text().splitlines()
+    twice = [line.replace("g5,", "g3,") for line in lines]
+    (tmp_path / "twice.csv").write_text("\n".join(twice) + "\n")
+    numbers = [
+        lines[0],
+        *(f"{7000 + j},{line.partition(',')[2]}" for j, line in enumerate(lines[1:])),
+    ]
+    (tmp_path / "numbers.csv").write_text("\n".join(numbers) + "\n")
+    _, wanted = chosen(run, "genes.csv", *GIVEN)
+    names = {"twice.csv": {"g3": "g3#3", "g5": "g3#5"}, "numbers.csv": {}}
+    names["numbers.csv"] = {f"g{j}": str(7000 + j) for j in range(P)}
+    for data, known in names.items():
+        document, found = chosen(run, data, *GIVEN)
+        assert [name for name, _ in found] == [known.get(name, name) for name, _ in wanted]
+        assert document["data"]["n_samples"] == N
+        assert ("share a name" in " ".join(document["notes"])) == (data == "twice.csv")
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_columns_of_tables_can_be_forced(run, tables, tmp_path, data):
+    """A batch that is to be in k and penalised could be named of DATA alone."""
+    given = (*GIVEN, "--force", "age", "-k", "3", "--no-cv", "--no-calibrate", "--json")
+    (model,) = json.loads(run("select", data, *given, "-o", "m.npz").stdout)["models"]
+    X, kind, age = tables
+    beside = np.column_stack([X, age])
+    wanted = BudgetClassifier(3, forced_features=[P], calibrate=False).fit(beside, kind)
+    assert sorted(one["index"] for one in model["features"]) == wanted.support_.tolist()
+    run("predict", "m.npz", data, "--samples", "pheno.tsv", "-o", "p.csv")
+    rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
+    assert {name: label for name, label, *_ in rows} == {
+        f"S{i:02d}": KINDS[label] for i, label in enumerate(wanted.predict(beside))
+    }
+
+
+def test_predictions_of_features_in_rows_need_no_table(run, tables, tmp_path):
+    """New samples have no table, and come in the form of the old ones."""
+    run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    run("predict", "m.npz", "rows.csv", "--id", "sample", "-o", "one.csv")
+    said = run("predict", "m.npz", "genes.csv", "-o", "two.csv").stderr
+    assert "taken the other way round" in said.replace("\n", " ")
+    assert (tmp_path / "one.csv").read_text() == (tmp_path / "two.csv").read_text()
+
+
+def test_neither_samples_nor_features_are_refused(run, fails, tables, tmp_path):
+    """Rows of something else would be predicted."""
+    run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    text = (tmp_path / "genes.csv").read_text().replace("\ng", "\nh")
+    (tmp_path / "others.csv").write_text(text)
+    assert "the model needs the features" in fails("predict", "m.npz", "others.csv")
+
+
+def test_a_batch_that_determines_a_class_is_named(fails, tables, tmp_path):
+    """A reader would have to find out which of the batches, and what to do in words of Python."""
+    _, kind, _ = tables
+    batch = np.where((np.arange(N) % 2 > 0) | (kind > 0), "B1", "B2")
+    lines = [f"S{i:02d}\t{KINDS[kind[i]]}\t{batch[i]}" for i in range(N)]
+    (tmp_path / "batch.tsv").write_text("\n".join(["id\tkind\tbatch", *lines]) + "\n")
+    given = ("--samples", "batch.tsv", "--target", "kind", "--covariates", "batch")
+    said = fails("select", "genes.csv", *given, "-k", "2")
+    assert "rows with 1 in column 'batch=B2' none has 'AML'" in said
+    assert "pass it as one of --force, which have a penalty" in said

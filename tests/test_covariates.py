@@ -546,7 +546,8 @@ def test_a_single_covariate_that_determines_targets_is_refused(loss):
         y[inside] = 0
     always = loss.startswith("cox") or loss == "ordinal"
     for options in ({},) if always else ({}, {"fit_intercept": False}):
-        with pytest.raises(ValueError, match="covariates must not determine the target"):
+        where = f"of the {int(inside.sum())} rows with 1 in column 6 none has"
+        with pytest.raises(ValueError, match=f"covariates must not determine the target.*{where}"):
             estimator(loss, 2, covariates=[6], **options).fit(X, y)
 
 

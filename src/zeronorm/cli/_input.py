@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ._genotypes import is_genotypes, read_genotypes
 from ._joined import read_joined
 from ._messages import show, some
+from ._upright import features_in_rows
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
@@ -117,7 +118,7 @@ def read_blocks(
 
     notes : what became of the rows is added to it at the end.
     """
-    from ..files import ROLES, Where, read_blocks
+    from ..files import ROLES, MissingFeaturesError, Where, read_blocks
     from ..files._source import is_label_file
     from ..files._table import Request
 
@@ -137,7 +138,13 @@ def read_blocks(
         is_label_file(name) for name in (target or "", *others.values())
     )
     with _options_named():
-        yield from read_blocks(data, request, None if whole else _BLOCK)
+        try:
+            yield from read_blocks(data, request, None if whole else _BLOCK)
+        except MissingFeaturesError:
+            across = None if target or others else features_in_rows(data, like)
+            if across is None:
+                raise
+            yield across
     if where is not None:
         if not where.n_kept:
             raise where.nothing_kept(data)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._beside import picked, with_columns
+from ._upright import read_named, upright
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
@@ -271,8 +272,8 @@ def read_joined(
     joined = target is not None and target in names
     others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
     there = {value for path in tables for row in _rows_of(path)[1] for value in row}
-    named = _read_named(partial(read, None if joined else target, others), there)
-    table = _upright(named, data, there)
+    named = read_named(partial(read, None if joined else target, others), there)
+    table = upright(named, data, there)
     here = set(table.feature_names or ()) if like is not None else set()
     asked = dict.fromkeys([*covariates, *(name for name in force if name not in here)])
     beside = [name for name in asked if name in names]
@@ -316,74 +317,4 @@ def read_joined(
             **{role: known.values(name) for role, name in roles.items()},
         },
         column_names={**table.column_names, **roles},
-    )
-
-
-def _read_named(read: Callable[[str | None], Table], there: Collection[str]) -> Table:
-    """Return data whose rows have names: of samples, or of features where samples are in columns.
-
-    read : takes the column of the names; None: what the data say by themselves.
-    there : what stands in the tables of the samples.
-    """
-    from ..files import FileError, SampleNamesError
-
-    try:
-        table = read(None)
-    except FileError as error:
-        if error.column is None:
-            raise
-        table = read(error.column)
-        if not isinstance(error, SampleNamesError) and not _lies(table, there):
-            raise
-        return table
-    names = table.feature_names
-    if table.sample_names is None and names and names[0] not in there and _lies(table, there):
-        return read(names[0])  # numbers of features
-    return table
-
-
-def _lies(table: Table, there: Collection[str]) -> bool:
-    """Return whether the samples are in the columns, and not in the rows."""
-    by_row = any(name in there for name in table.sample_names or ())
-    return not by_row and any(name in there for name in table.feature_names or ())
-
-
-def _upright(table: Table, data: str, there: Collection[str]) -> Table:
-    """Return data with samples in rows; where they are in columns, the other way round."""
-    if not _lies(table, there):
-        if table.sample_names is None:
-            raise ValueError(
-                f"{data}: its samples have no names by which --samples could be joined; say which "
-                "column names them with --id."
-            )
-        return table
-    by_column = sum(name in there for name in table.feature_names or ())
-    note = (
-        f"features are in the rows of {data}, since {by_column:,} of its columns are samples of "
-        "--samples: taken the other way round"
-    )
-    return turned(table, data, note)
-
-
-def turned(table: Table, data: str, note: str) -> Table:
-    """Return a table whose rows are features and whose columns are samples, the other way round."""
-    import numpy as np
-
-    from ..files._table import unique_names
-
-    if not isinstance(table.X, np.ndarray) or table.feature_names is None:
-        raise ValueError(
-            f"{data}: its columns are samples, and its rows features, which is read of CSV, TSV "
-            "and Parquet alone; write it with a row for each sample."
-        )
-    features, notes = table.sample_names, tuple[str, ...]()
-    if features is not None:
-        features, notes = unique_names(features, range(len(features)))
-    return replace(
-        table,
-        X=np.asfortranarray(table.X.T),
-        feature_names=features,
-        sample_names=table.feature_names,
-        descriptions=None,
-        notes=(*table.notes, note, *notes),
     )

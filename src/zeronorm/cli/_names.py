@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 # What a message calls a parameter, and the option that sets it.
 OPTIONS = {
@@ -44,8 +46,9 @@ _SWITCHES = {"standardize", "fit_intercept", "calibrate"}
 # Short words stand for a parameter only at the beginning, others anywhere but in quotes and paths.
 _BEGINNING = re.compile(rf"({'|'.join(OPTIONS)})(?= )")
 _LONG = "|".join(name for name in OPTIONS if "_" in name)
-_WITHIN = re.compile(rf"(?<![\w'\"/.-])({_LONG})(?![\w'\"/.=])")
+_WITHIN = re.compile(rf"(?<![\w'\"/.-])({_LONG})(?![\w'\"/=]|\.\w)")
 _VALUE = re.compile(rf"(?<![\w'\"/.-])({'|'.join(OPTIONS)})='?([\w.+-]*\w)'?")
+_COLUMN = re.compile(r"\bcolumn (\d+)\b")
 _OF_DATA = re.compile(r"\b(of|in|to) X\b(?!['\"=])")
 
 
@@ -62,6 +65,25 @@ def in_options(message: str) -> str:
         message = OPTIONS[begins[1]] + message[begins.end() :]
     message = _WITHIN.sub(lambda found: OPTIONS[found[1]], message)
     return _OF_DATA.sub(r"\1 DATA", message)
+
+
+@contextmanager
+def columns_named(names: Sequence[str] | None) -> Iterator[None]:
+    """Give a column its name in an error that has its number alone."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+
+        def named(found: re.Match[str]) -> str:
+            place = int(found[1])
+            known = names is not None and place < len(names)
+            return f"column {names[place]!r:.80}" if names and known else found[0]
+
+        changed = _COLUMN.sub(named, message)
+        if changed == message:
+            raise
+        raise ValueError(changed) from error
 
 
 def _with_value(found: re.Match[str]) -> str:

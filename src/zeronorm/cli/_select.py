@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ._cluster import connected
+from ._names import columns_named
 from ._options import SelectOptions
 from ._output import show_document
 from ._plan import plan_selection
@@ -41,7 +42,8 @@ def select(options: SelectOptions) -> None:
                 from ..cluster import on_cluster
 
                 table = replace(table, X=on_cluster(table.X, client))
-            document = run(options, plan, Samples(table, response, groups), work)
+            with columns_named(table.feature_names):
+                document = run(options, plan, Samples(table, response, groups), work)
     show_document(document, options, print_selection)
     if options.checkpoint is not None:
         options.checkpoint.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from .. import validate
 from .._typing import FloatArray, IndexArray
 from ..designs._columns import gather
 from ..losses import as_adjusted
+from ..losses._adjusted import Adjusted
 from ..methods import Method, with_covariates
 from ..solvers import Task
 from ._sparse_linear import Rowwise
@@ -39,9 +41,39 @@ def taken(
     return found, gather(data.design, found).dense()
 
 
-def check_tasks(tasks: Iterable[Task]) -> None:
-    """Raise ValueError where covariates leave nothing to explain, or have no best coefficients."""
+def check_tasks(
+    tasks: Iterable[Task], beside: tuple[IndexArray, FloatArray] | None, data: Rowwise
+) -> None:
+    """Raise ValueError where covariates leave nothing to explain, or have no best coefficients.
+
+    beside : what `taken` returned.
+    """
     for task in tasks:
         adjusted = as_adjusted(task.loss)
-        if adjusted is not None:
-            validate.check_adjustable(adjusted, task.y, task.risk(1.0).weight)
+        if adjusted is not None and beside is not None:
+            at_fault = partial(_one_sided, adjusted, *beside, data)
+            validate.check_adjustable(adjusted, task.y, task.risk(1.0).weight, at_fault)
+
+
+def _one_sided(loss: Adjusted, found: IndexArray, columns: FloatArray, data: Rowwise) -> str:
+    """Return which rows of one value of a covariate lack an outcome, "" where none are known."""
+    outcome = data.labels
+    if loss.target == "survival":
+        outcome = np.where(outcome[:, 1] > 0, "an event", "no event")
+    elif not loss.of_labels:
+        outcome = np.where(outcome > 0, "a count above 0", "a count of 0")
+    if outcome.ndim > 1:
+        return ""
+    everything = np.unique(outcome)
+    for place, column in zip(found, columns.T, strict=True):
+        values = np.unique(column)
+        for value in values if values.size == 2 else ():
+            rows = column == value
+            lacking = np.setdiff1d(everything, outcome[rows])
+            if lacking.size:
+                name = place if data.names is None else repr(data.names[place])
+                return (
+                    f": of the {int(rows.sum())} rows with {value:g} in column {name!s:.80} "
+                    f"none has {str(lacking[0])!r:.40}"
+                )
+    return ""

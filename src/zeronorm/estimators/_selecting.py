@@ -263,7 +263,7 @@ class Plan:
             )
             for y in targets
         ]  # fmt: skip
-        _covariates.check_tasks(tasks)
+        _covariates.check_tasks(tasks, beside, data)
         return Problem(tasks, data.labels, classes, sizes, self.select, self.C)
 
     def _sizes(

@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._codings import WAYS, Coding
-from ._errors import FileError, MissingFileError, SampleNamesError, did_you_mean, quote
+from ._errors import (
+    FileError,
+    MissingFeaturesError,
+    MissingFileError,
+    SampleNamesError,
+    did_you_mean,
+    quote,
+)
 from ._groups import read_groups
 from ._npy import is_text, read_npy
 from ._parts import joined, parts_of, tables_of_parts
@@ -36,6 +43,7 @@ __all__ = [
     "Coding",
     "FileError",
     "Layout",
+    "MissingFeaturesError",
     "MissingFileError",
     "PathLike",
     "Rows",

@@ -23,6 +23,10 @@ class MissingFileError(FileError, FileNotFoundError):
     """There is no such file."""
 
 
+class MissingFeaturesError(FileError):
+    """Columns that a model needs are not there."""
+
+
 class SampleNamesError(FileError):
     """A column of features holds text, and it may be the names of the samples."""
 

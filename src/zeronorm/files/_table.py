@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design
-from ._errors import FileError, did_you_mean, quote
+from ._errors import FileError, MissingFeaturesError, did_you_mean, quote
 from ._source import Source, is_label_file
 from ._where import MISSING as MISSING
 from ._where import Where
@@ -307,7 +307,7 @@ def _find_features(source: Source | str, wanted: Sequence[str], names: list[str]
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         shown = ", ".join(quote(name) for name in missing[:3])
-        raise FileError(
+        raise MissingFeaturesError(
             f"{source}: the model needs the features {shown}{more}, which are not there."
             f"{did_you_mean(missing[0], names)}"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,8 +128,13 @@ def check_apart(covariates: IndexArray, forced: IndexArray) -> None:
         )
 
 
-def check_adjustable(loss: Adjusted, y: FloatArray, weight: FloatArray) -> None:
-    """Raise where covariates leave nothing to explain, or have no finite coefficients."""
+def check_adjustable(
+    loss: Adjusted, y: FloatArray, weight: FloatArray, where: Callable[[], str]
+) -> None:
+    """Raise where covariates leave nothing to explain, or have no finite coefficients.
+
+    where : says which rows are at fault, for the end of a sentence.
+    """
     n, r = loss.basis.shape
     if r == 0:
         raise ValueError(
@@ -145,8 +150,8 @@ def check_adjustable(loss: Adjusted, y: FloatArray, weight: FloatArray) -> None:
     if not loss.of_residuals and loss.final.separates(y, weight):
         raise ValueError(
             "covariates must not determine the target of some rows alone, as they have no finite "
-            "coefficients without a penalty then (a category in which all rows are of one class, "
-            "or have no event). Leave out that covariate, or pass it as one of forced_features."
+            f"coefficients without a penalty then{where()}. Leave out that covariate, or pass it "
+            "as one of forced_features, which have a penalty."
         )
 
 
