@@ -23,6 +23,8 @@ COMMANDS = {
     "path": "Follow the l1 regularisation path: which features enter as C grows, and which C to "
     "choose.",
     "predict": "Predict with a model; with its target in DATA, say how well.",
+    "evaluate": "Say how good a model is on rows whose target is known, and how sure that is.",
+    "explain": "Say what each feature adds to the prediction of a sample.",
     "convert": "Write data as a store: blocks of columns on disk, which may be larger than memory.",
     "info": "Show what a model file or data hold, or versions here; export a model.",
 }

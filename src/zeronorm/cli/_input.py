@@ -20,7 +20,7 @@ from ._upright import features_in_rows
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
-    from ._options import PredictOptions
+    from ._options import RowsOptions
 
 NO_VALIDATION = "no cross-validation"  # A note that says why begins so.
 FEWER_FOLDS = "folds in place of"
@@ -112,7 +112,10 @@ def read(
 
 
 def read_blocks(
-    options: PredictOptions, like: Layout, columns: Mapping[str, str], notes: list[str]
+    options: RowsOptions,
+    like: Layout,
+    columns: Mapping[str, str],
+    notes: list[str],
 ) -> Iterator[Table]:
     """Yield the data to predict, of JSON lines and of several parts block by block.
 

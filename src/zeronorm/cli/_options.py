@@ -254,8 +254,8 @@ class PathOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictOptions:
-    """What `zeronorm predict` is asked for."""
+class RowsOptions:
+    """A model, and the rows that it is for."""
 
     model: str = argument("A file that select wrote.", metavar="MODEL")
     data: str
@@ -270,6 +270,12 @@ class PredictOptions:
     strata: str | None = None
     offset: str | None = None
     exposure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictOptions(RowsOptions):
+    """What `zeronorm predict` is asked for."""
+
     output: Path | None = option(
         "Write every prediction: .csv, .parquet or .jsonl; -: to stdout, as CSV, or JSON lines "
         "where DATA are.",
@@ -280,6 +286,40 @@ class PredictOptions:
     proba: bool = option("Probabilities as well.", "--proba", default=False)
     times: str | None = option(
         "Of survival: the probability of no event up to these times as well.", metavar="T[,T2,...]"
+    )
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateOptions(RowsOptions):
+    """What `zeronorm evaluate` is asked for."""
+
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions(RowsOptions):
+    """What `zeronorm explain` is asked for."""
+
+    sample: list[str] | None = option(
+        "A sample, by its name or its number from 1; may be repeated. Default: all.",
+        "--sample",
+        metavar="NAME",
+    )
+    reference: str | None = option(
+        "Data like DATA, with whose means samples are compared. Default: the training data.",
+        metavar="DATA",
+    )
+    output: Path | None = option(
+        "Write what every feature adds: .csv, .parquet or .jsonl; -: to stdout, as CSV, or JSON "
+        "lines where DATA are.",
+        "--output",
+        "-o",
+        metavar="FILE",
     )
     as_json: bool = False
     quiet: bool = False

@@ -10,12 +10,24 @@ import typer
 
 from ._input import FEWER_FOLDS, NO_VALIDATION
 from ._messages import say_notes
-from ._options import PathOptions, PredictOptions, SelectOptions, VerifyOptions
+from ._options import (
+    EvaluateOptions,
+    ExplainOptions,
+    PathOptions,
+    PredictOptions,
+    SelectOptions,
+    VerifyOptions,
+)
 
 
 def show_document(
     document: Mapping[str, Any],
-    options: SelectOptions | VerifyOptions | PathOptions | PredictOptions,
+    options: SelectOptions
+    | VerifyOptions
+    | PathOptions
+    | PredictOptions
+    | EvaluateOptions
+    | ExplainOptions,
     report: Callable[[Mapping[str, Any], bool], None],
 ) -> None:
     """Print a document as JSON, or its notes and the report of it."""

@@ -46,7 +46,7 @@ def predict(options: PredictOptions) -> None:
         table, found = _predicted(options, loaded, columns, times, work)
         response = None
         try:
-            response = _response(loaded, table, data, {**loaded.metadata["columns"], **columns})
+            response = response_in(loaded, table, data, {**loaded.metadata["columns"], **columns})
         except ValueError as error:  # predictions need no target
             work.notes.append(f"no score: {str(error).rstrip('.')}")
         found |= _judged(loaded, response, found["predictions"], work.notes)
@@ -145,7 +145,7 @@ def _times(options: PredictOptions, loaded: LoadedModel) -> list[float]:
     return times
 
 
-def _response(
+def response_in(
     loaded: LoadedModel, table: Table, data: str, columns: Mapping[str, str]
 ) -> Response | None:
     """Return the target of a table, None where it has none."""
@@ -191,7 +191,7 @@ def _predictions(
             curves = loaded.baseline.survivals(predicted, False)
             values["survival"] = np.array([[float(curve(t)) for t in times] for curve in curves])
         return known, values
-    offset = _known_offset(loaded, table, options.data, notes)
+    offset = known_offset(loaded, table, options.data, notes)
     values["predictions"] = predicted = loaded.predict(table, offset)
     known["loss"] = loaded.loss.name
     if predicted.ndim == 2:
@@ -228,7 +228,7 @@ def _judged(
     return found
 
 
-def _known_offset(loaded: LoadedRegressor, table: Table, data: str, notes: list[str]) -> Any:
+def known_offset(loaded: LoadedRegressor, table: Table, data: str, notes: list[str]) -> Any:
     """Return the offset of the samples; where the model had one and they do not, say so."""
     offset = offset_of(table, data)
     for role in ("offset", "exposure"):
@@ -277,10 +277,10 @@ def _compare(
     if unknown:
         notes.append(f"{unknown} samples have classes that the model does not know")
     accuracy = float(np.mean(truth == predicted))
-    return accuracy, _confusion(truth, predicted, classes)
+    return accuracy, confusion_of(truth, predicted, classes)
 
 
-def _confusion(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
+def confusion_of(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
     """Return counts, a row per true class of the model and a column per predicted class."""
     return [
         [int(((truth == actual) & (predicted == guess)).sum()) for guess in classes]

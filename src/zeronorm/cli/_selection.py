@@ -257,7 +257,8 @@ def _write(
     }
     if plan.models:
         file = plan.models[k]
-        persistence.save(estimator, file, n_features=size, **names, codings=table.codings)
+        names_of_data = {**names, "codings": table.codings}
+        persistence.save(estimator, file, n_features=size, **names_of_data, X=table.X)
         model["file"] = str(plan.models[k])
     if plan.certificates:
         persistence.save_certificate(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._doubts import alike_labels
 from ._input import FEWER_FOLDS, NO_VALIDATION, read
 from ._messages import show
-from ._options import PathOptions, PredictOptions, SelectOptions, VerifyOptions
+from ._options import PathOptions, RowsOptions, SelectOptions, VerifyOptions
 from ._order import in_order
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Response:
 
 
 def columns_of(
-    options: SelectOptions | VerifyOptions | PredictOptions | PathOptions,
+    options: SelectOptions | VerifyOptions | RowsOptions | PathOptions,
 ) -> dict[str, str]:
     """Return the columns that the options name beside the target, by what they are."""
     from ..files import ROLES

@@ -85,6 +85,61 @@ class LinearModel:
             )
         return scores
 
+    def contributions(self, X: Any, reference: Any = None) -> tuple[FloatArray, FloatArray]:
+        """Return what each feature adds to the scores of rows, beside those of a mean row.
+
+        With m the means of the features over the training rows, or over those of a reference,
+
+            score_ic = base_c + sum_j part_icj,    base_c = intercept_[c] + sum_j coef[c, j] m_j,
+            part_icj = coef[c, j] (x_ij - m_j).
+
+        Of ordered classes base is without the thresholds. On the scale of a logarithm (counts,
+        hazards, log-odds) a part multiplies by exp(part).
+
+        Parameters
+        ----------
+        X : as for predictions, (n_samples, n_features_in_).
+        reference : rows of the same kind, or None: the training rows, whose means the file must
+            have (`save(..., X=X)`, as `zeronorm select` writes it).
+
+        Returns
+        -------
+        base : (n_scores,)
+        parts : (n_samples, n_scores, p), p the features of the model in the order of `columns`
+
+        Raises
+        ------
+        ValueError
+            As for predictions, and where the file has no means and there is no reference.
+        """
+        values = self._values(X)
+        if reference is not None:
+            means = self._values(reference).mean(axis=0)
+        elif self.metadata["means"] is None:
+            raise ValueError(
+                "the file of the model has no means of its training rows; pass reference, rows "
+                "whose means count."
+            )
+        else:
+            means = np.array(self.metadata["means"])
+        ordinal = self.intercept_.size != len(self.coef)
+        base = self.coef @ means + (0.0 if ordinal else self.intercept_)
+        return base, self.coef * (values - means)[:, None, :]
+
+    def _values(self, X: Any) -> FloatArray:
+        """Return the features of the model, (n_samples, p)."""
+        from ..designs import as_design
+
+        values, positions = self._columns(X)
+        found = as_design(values).gather(positions)
+        dense = np.asarray(found.toarray() if sp.issparse(found) else found, np.float64)
+        bad = np.flatnonzero(~np.isfinite(dense).all(axis=1))
+        if bad.size:
+            raise ValueError(
+                f"X must be finite in the features of the model; row {bad[0]} has NaN or infinity."
+            )
+        return dense
+
     def _columns(self, X: Any) -> tuple[Any, IndexArray]:
         """Return data and the positions of the support in it."""
         names: Sequence[Any] | None = None

@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
-# covariates, and those before 4 of columns that are features as they stand.
-MODEL = FileKind("model", version=4, max_size=1 << 30, error=ModelFileError)
+# covariates, those before 4 of columns that are features as they stand, and those before 5 without
+# the means of the features.
+MODEL = FileKind("model", version=5, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
 _SURVIVAL = ("stratum", "time", "hazard")  # of the baseline of a survival model
@@ -67,6 +68,7 @@ _ENTRIES = {
     "covariates": list,
     "loss": (dict, type(None)),
     "highest_score": (float, type(None)),
+    "means": (list, type(None)),
 }
 
 
@@ -214,6 +216,12 @@ def _linear(
         groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
         f"groups must be {k} labels",
     )
+    means = metadata["means"]
+    require(
+        means is None
+        or (len(means) == k and all(type(m) is float and math.isfinite(m) for m in means)),
+        f"means must be {k} finite numbers",
+    )
     return {
         "columns": support.astype(np.int64),
         "covariates_": np.array(covariates, np.int64),
@@ -271,6 +279,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("columns", {})
     metadata.setdefault("covariates", [])
     metadata.setdefault("codings", [])
+    metadata.setdefault("means", None)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return

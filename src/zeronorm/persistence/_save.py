@@ -41,6 +41,7 @@ def save(
     target_name: str | Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
     codings: Mapping[str, Coding] | None = None,
+    X: Any = None,
 ) -> Path:
     """Write a fitted model to a file; return its path.
 
@@ -72,6 +73,10 @@ def save(
         How the features came from columns of a table, `Table.codings`: `zeronorm predict` codes
         the columns of other tables so.
 
+    X : data of the fit, or None
+        Where they are given, the file keeps the means of the features of the model, which are what
+        `contributions` compares rows with.
+
     Raises
     ------
     ValueError
@@ -83,9 +88,8 @@ def save(
     OSError
         If the file cannot be written; then nothing is left behind.
     """
-    data, _ = _packed(
-        estimator, n_features, feature_names, first_index, target_name, columns, codings
-    )
+    names = feature_names, first_index, target_name, columns, codings
+    data, _ = _packed(estimator, n_features, *names, X)
     return write_file(path, data)
 
 
@@ -111,6 +115,7 @@ def _packed(
     target_name: str | Sequence[str] | None,
     columns: Mapping[str, str] | None = None,
     codings: Mapping[str, Coding] | None = None,
+    X: Any = None,
 ) -> tuple[bytes, LoadedModel]:
     """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.
@@ -169,6 +174,7 @@ def _packed(
         "covariates": getattr(estimator, "covariates_", np.empty(0, np.int64)).tolist(),
         "loss": None if fitted.loss is None else describe_loss(fitted.loss),
         "highest_score": None if fitted.baseline is None else fitted.baseline.highest,
+        "means": None if X is None else _means(X, support),
     }
     arrays = {
         "metadata": encode(metadata),
@@ -186,6 +192,14 @@ def _packed(
     data = pack(MODEL, arrays)
     # What cannot be read back is not written.
     return data, read_model("the model", data, [fitted.loss])
+
+
+def _means(X: Any, columns: IndexArray) -> list[float]:
+    """Return the means of some columns of data."""
+    from ..designs import as_design
+
+    found = np.asarray(as_design(X).gather(columns).mean(axis=0), np.float64).ravel()
+    return [float(mean) for mean in found]
 
 
 @dataclass(frozen=True, slots=True)

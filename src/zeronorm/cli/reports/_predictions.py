@@ -44,7 +44,7 @@ def print_predictions(
     if accuracy is not None:
         console.print(styled(("accuracy ", "bold cyan"), (f"{accuracy:.3f}", "bold")))
         if len(labels) <= _MAX_CONFUSION:
-            console.print(_confusion_grid(labels, document["confusion"]))
+            console.print(confusion_grid(labels, document["confusion"]))
         console.print()
     if document["file"] is not None:
         print_pairs(console, [("written", styled((show(document["file"]), "bold")))])
@@ -55,7 +55,8 @@ def print_predictions(
         console.print(styled((f"{more:,} more; --output FILE.csv writes them all.", "dim")))
 
 
-def _confusion_grid(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> Table:
+def confusion_grid(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> Table:
+    """Return how many of each class are predicted as each."""
     grid = empty_grid()
     grid.add_column("true \\ predicted", style="dim")
     for label in labels:

@@ -1,0 +1,192 @@
+"""The command `zeronorm explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
+from ._input import read_blocks, refuse_overwriting
+from ._messages import say_notes
+from ._options import ExplainOptions
+from ._output import show_document
+from ._predict import known_offset
+from ._progress import watched
+from ._takes import takes
+from ._target import columns_of
+
+if TYPE_CHECKING:
+    from ..files import Table
+    from ..persistence import LoadedModel
+
+
+@takes(ExplainOptions)
+def explain(options: ExplainOptions) -> None:
+    """Say what each feature adds to the prediction of a sample."""
+    with watched(options.quiet) as work:
+        work.progress.phase("Starting")
+        from .. import persistence
+        from ..export._model import feature_names, labels, link_of, outputs
+        from .reports._explanation import print_explanations
+
+        loaded = persistence.load(options.model)
+        to_stdout = options.output is not None and str(options.output) == STDOUT
+        if options.output is not None:
+            refuse_overwriting([options.output], options.data, options.target, options.model)
+            if not to_stdout:
+                check_columns_file(options.output, "--output", [*FORMATS], ", or be - for stdout")
+        if to_stdout and options.as_json:
+            raise ValueError("--json and --output - both go to stdout; leave out one of them.")
+        columns = columns_of(options)
+        reference, compared = _reference(options, loaded, columns, work.notes)
+        names, of = feature_names(loaded), outputs(loaded)
+        samples: list[dict[str, Any]] = []
+        base: Any = None
+        n_rows = 0
+        with ExitStack() as stack:
+            write: Write | None = None
+            for table in read_blocks(options, loaded.layout, columns, work.notes):
+                work.progress.phase(f"Explaining, {n_rows:,} rows so far")
+                block, base = _explained(
+                    options, loaded, table, reference, (of, names), n_rows, work.notes
+                )
+                if write is None:
+                    write = stack.enter_context(columns_file(options.output, table.form))
+                if block:
+                    write(_columns_of_file(block, base, of, names))
+                n_rows += table.X.shape[0]
+                keeps = options.output is None or options.as_json
+                samples += block if keeps else block[: max(0, 1 - len(samples))]
+        _check_found(options, samples)
+    if to_stdout:
+        say_notes([] if options.quiet else work.notes)
+        return
+    document = {
+        "model": options.model,
+        "source": options.data,
+        "link": link_of(loaded),
+        "compared_with": compared,
+        "features": names,
+        "outputs": of,
+        "classes": labels(loaded),
+        "base": dict(zip(of, base.tolist(), strict=True)),
+        "n_samples": n_rows,
+        "samples": samples,
+        "file": None if options.output is None else str(options.output),
+        "notes": work.notes,
+    }
+    show_document(document, options, print_explanations)
+
+
+def _reference(
+    options: ExplainOptions, loaded: LoadedModel, columns: Mapping[str, str], notes: list[str]
+) -> tuple[Any, str]:
+    """Return rows whose means count, None for those of the training, and what they are called."""
+    from ..files import joined
+
+    if options.reference is None and loaded.metadata["means"] is not None:
+        return None, "the training samples"
+    if options.reference is None:
+        notes.append(
+            "the model has no means of its training data: samples are compared with the mean of "
+            f"{options.data}; --reference names other data"
+        )
+    data = options.data if options.reference is None else options.reference
+    asked = replace(options, data=data)
+    table = joined(list(read_blocks(asked, loaded.layout, columns, [])))
+    return table, f"the samples of {data}"
+
+
+def _explained(
+    options: ExplainOptions,
+    loaded: LoadedModel,
+    table: Table,
+    reference: Any,
+    heads: tuple[list[str], list[str]],
+    n_before: int,
+    notes: list[str],
+) -> tuple[list[dict[str, Any]], Any]:
+    """Return what there is to say of the samples of a table that are asked for, and the base.
+
+    heads : names of the outputs and of the features.
+    """
+    import numpy as np
+
+    from ..persistence import LoadedClassifier, LoadedRegressor
+
+    n = table.X.shape[0]
+    own = table.sample_names or [str(n_before + row + 1) for row in range(n)]
+    rows = list(range(n))
+    if options.sample:
+        wanted = {*options.sample}
+        rows = [
+            row for row in rows if own[row] in wanted or str(n_before + row + 1) in wanted
+        ]  # fmt: skip
+    base, parts = loaded.contributions(table, reference)
+    values = loaded._values(table)
+    probabilities: Any = None
+    if isinstance(loaded, LoadedRegressor):
+        offset = known_offset(loaded, table, options.data, notes)
+        predictions = loaded.predict(table, offset)
+    else:
+        predictions = loaded.predict(table)
+    if isinstance(loaded, LoadedClassifier) and all(
+        solution["loss"] == "logistic" for solution in loaded.metadata["solutions"]
+    ):
+        probabilities = loaded.predict_proba(table)
+    outputs, _ = heads
+    found = []
+    for row in rows:
+        one = {
+            "sample": own[row],
+            "prediction": np.asarray(predictions[row]).tolist(),
+            "probability": _largest_of(loaded, probabilities, row),
+            "values": values[row].tolist(),
+            "scores": {
+                output: {
+                    "score": float(base[number] + parts[row, number].sum()),
+                    "parts": parts[row, number].tolist(),
+                }
+                for number, output in enumerate(outputs)
+            },
+        }
+        found.append(one)
+    return found, base
+
+
+def _largest_of(loaded: Any, probabilities: Any, row: int) -> float | None:
+    """Return the probability of the predicted class."""
+    return None if probabilities is None else float(probabilities[row].max())
+
+
+def _check_found(options: ExplainOptions, samples: list[dict[str, Any]]) -> None:
+    if options.sample and not samples:
+        raise ValueError(
+            f"--sample {options.sample[0]}: no sample of {options.data} has that name or number."
+        )
+
+
+def _columns_of_file(
+    samples: list[dict[str, Any]], base: Any, outputs: list[str], names: list[str]
+) -> dict[str, list[Any]]:
+    """Return the columns of the file: a row for each sample, or for each of its scores."""
+    columns: dict[str, list[Any]] = {"sample": [], "prediction": [], "score": [], "base": []}
+    if len(outputs) > 1:
+        columns["of"] = []
+    columns |= {f"from {name}": [] for name in names}
+    for one in samples:
+        for number, output in enumerate(outputs):
+            score = one["scores"][output]
+            prediction = one["prediction"]
+            several = isinstance(prediction, list)
+            columns["sample"].append(one["sample"])
+            columns["prediction"].append(prediction[number] if several else prediction)
+            columns["score"].append(score["score"])
+            columns["base"].append(float(base[number]))
+            if len(outputs) > 1:
+                columns["of"].append(output)
+            for name, part in zip(names, score["parts"], strict=True):
+                columns[f"from {name}"].append(part)
+    return columns

@@ -1,0 +1,188 @@
+"""`zeronorm evaluate`: scores are those of scikit-learn, errors those of other samples."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
+
+from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
+from zeronorm.cli.documents._evaluation import scores_of_classes, scores_of_numbers, wilson
+from zeronorm.persistence import load
+
+
+def written(path, X, columns):
+    """A CSV file of features and other columns."""
+    names = [*(f"g{j}" for j in range(X.shape[1])), *columns]
+    rows = zip(*(map(repr, one.tolist()) for one in X.T), *columns.values(), strict=True)
+    path.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def scores(run, *arguments):
+    document = json.loads(run("evaluate", *arguments, "--json").stdout)
+    return document, {one["name"]: one for one in document["scores"]}
+
+
+@pytest.fixture
+def classes(run, tmp_path):
+    """A model of three classes, and new rows with some of each."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 8))
+    y = np.array(["a", "b", "c"])[np.argmax(X[:, :3] + rng.standard_normal((150, 3)), axis=1)]
+    written(tmp_path / "old.csv", X[:90], {"kind": y[:90]})
+    written(tmp_path / "new.csv", X[90:], {"kind": y[90:]})
+    run("select", "old.csv", "--target", "kind", "-k", "3", "--no-cv", "-q", "-o", "m.npz")
+    return X[90:], y[90:]
+
+
+def test_scores_of_classes_are_scikit_learns(run, classes, tmp_path):
+    """A reader would compare them with those of other programs."""
+    X, y = classes
+    document, found = scores(run, "m.npz", "new.csv")
+    model = load(tmp_path / "m.npz")
+    proba = model.predict_proba(X)
+    predicted = model.predict(X)
+    assert found["accuracy"]["value"] == pytest.approx(accuracy_score(y, predicted))
+    expected = balanced_accuracy_score(y, predicted)
+    assert found["balanced_accuracy"]["value"] == pytest.approx(expected)
+    expected = roc_auc_score(y, proba, multi_class="ovr")
+    assert found["auc"]["value"] == pytest.approx(expected)
+    assert found["log_loss"]["value"] == pytest.approx(log_loss(y, proba))
+    largest = max(np.mean(y == one) for one in "abc")
+    assert found["accuracy"]["baseline"] == pytest.approx(largest)
+    shares = np.tile([np.mean(y == one) for one in "abc"], (len(y), 1))
+    assert found["log_loss"]["baseline"] == pytest.approx(log_loss(y, shares))
+    right = [np.mean(predicted[y == one] == one) for one in "abc"]
+    assert [one["recall"] for one in document["by_class"]] == pytest.approx(right)
+    said = [np.mean(y[predicted == one] == one) for one in "abc"]
+    assert [one["precision"] for one in document["by_class"]] == pytest.approx(said)
+    assert sum(map(sum, document["confusion"])) == len(y)
+
+
+def test_brier_score_of_two_classes():
+    """It is of one event: the sum over both classes would be twice as much."""
+    rng = np.random.default_rng(1)
+    p = rng.random(80)
+    y = np.where(rng.random(80) < p, "yes", "no")
+    proba, names = np.column_stack([1 - p, p]), np.array(["no", "yes"])
+    found = scores_of_classes(y, names[(p > 0.5).astype(int)], proba, names, p[:, None])
+    known = {one["name"]: one for one in found}
+    assert known["brier"]["value"] == pytest.approx(brier_score_loss(y == "yes", p))
+    assert known["auc"]["value"] == pytest.approx(roc_auc_score(y == "yes", p))
+
+
+def test_standard_errors_are_of_other_samples():
+    """Over many draws of as many rows the score spreads as the error of one of them says."""
+    rng = np.random.default_rng(2)
+    names, values, errors = np.array([0, 1]), [], []
+    for _ in range(60):
+        y = rng.integers(0, 2, 100)
+        z = y + rng.standard_normal(100)
+        found = scores_of_classes(y, (z > 0.5).astype(int), None, names, z[:, None])
+        values.append([one["value"] for one in found])
+        errors.append([one["standard_error"] for one in found])
+    ratio = np.mean(errors, axis=0) / np.std(values, axis=0, ddof=1)
+    assert np.all((ratio > 0.75) & (ratio < 1.35))  # accuracy, balanced accuracy, AUC
+
+
+def test_scores_of_numbers_are_scikit_learns(run, tmp_path):
+    """R^2, and errors in the unit of the target, against the mean for all."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((120, 6))
+    y = 10 + 3 * X[:, 1] + rng.standard_normal(120)
+    written(tmp_path / "old.csv", X[:80], {"fat": y[:80]})
+    written(tmp_path / "new.csv", X[80:], {"fat": y[80:]})
+    run("select", "old.csv", "--target", "fat", "-k", "2", "--no-cv", "-q", "-o", "m.npz")
+    _, found = scores(run, "m.npz", "new.csv")
+    new, p = y[80:], load(tmp_path / "m.npz").predict(X[80:])
+    assert found["r2"]["value"] == pytest.approx(r2_score(new, p))
+    assert found["rmse"]["value"] == pytest.approx(root_mean_squared_error(new, p))
+    assert found["mae"]["value"] == pytest.approx(mean_absolute_error(new, p))
+    assert found["rmse"]["baseline"] == pytest.approx(np.std(new))
+    text = run("evaluate", "m.npz", "new.csv").stdout
+    assert "root mean squared error" in text
+    assert "no better than" not in text
+
+
+def test_several_responses_are_averaged():
+    """R^2 is the mean of theirs, and errors are over all of them."""
+    rng = np.random.default_rng(4)
+    y = rng.standard_normal((50, 2))
+    p = y + 0.3 * rng.standard_normal((50, 2))
+    explained = BudgetRegressor()._explained
+    found = scores_of_numbers(y, p, lambda w: explained(y, p, w), "r2")
+    assert found[0]["value"] == pytest.approx(r2_score(y, p))
+    assert found[2]["value"] == pytest.approx(mean_absolute_error(y, p))
+
+
+def test_survival_times_have_harrells_c(run, tmp_path):
+    """It is that of `score`, beside one half."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((160, 5))
+    time, end = rng.exponential(np.exp(-1.5 * X[:, 2])), rng.exponential(2.0, 160)
+    seen = time <= end
+    days = np.minimum(time, end)
+    for name, rows in {"old.csv": slice(100), "new.csv": slice(100, None)}.items():
+        columns = {"days": days[rows], "died": seen[rows].astype(int)}
+        written(tmp_path / name, X[rows], columns)
+    given = ("--time", "days", "--event", "died")
+    run("select", "old.csv", *given, "-k", "1", "--no-cv", "-q", "-o", "m.npz")
+    document, found = scores(run, "m.npz", "new.csv")
+    y = np.rec.fromarrays([seen[:100], days[:100]], names="event,time")
+    new = np.rec.fromarrays([seen[100:], days[100:]], names="event,time")
+    model = BudgetSurvivalAnalysis(1).fit(X[:100], y)
+    assert found["c_index"]["value"] == pytest.approx(model.score(X[100:], new))
+    assert document["confusion"] is None
+
+
+def test_a_model_of_nothing_is_said_to_be_none(run, tmp_path):
+    """Pure noise, where always the larger class does better."""
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((200, 30)), np.where(rng.random(200) < 0.2, "yes", "no")
+    written(tmp_path / "old.csv", X[:60], {"ill": y[:60]})
+    written(tmp_path / "new.csv", X[60:], {"ill": y[60:]})
+    run("select", "old.csv", "--target", "ill", "-k", "5", "--no-cv", "-q", "-o", "m.npz")
+    text = run("evaluate", "m.npz", "new.csv").stdout
+    assert "no better than chance by AUC" in text
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (40, 50), (1, 1)])
+def test_shares_have_wilsons_interval(right, n):
+    """It is the set of shares p that a test by the normal distribution does not refuse."""
+    low, high = wilson(right, n)
+    for p in (low, high):
+        if 0 < p < 1:
+            assert abs(right / n - p) == pytest.approx(1.959964 * np.sqrt(p * (1 - p) / n))
+    assert 0 <= low < high <= 1
+
+
+def test_samples_of_one_class_tell_little(run, classes, tmp_path):
+    """There is no AUC, and the accuracy is that of always saying so."""
+    X, y = classes
+    written(tmp_path / "one.csv", X[y == "a"], {"kind": y[y == "a"]})
+    text = run("evaluate", "m.npz", "one.csv").stdout
+    assert "too much of one kind" in text
+
+
+def test_what_cannot_be_compared_is_refused(run, fails, classes, tmp_path):
+    """A score of other classes, or of none, would be one of nothing."""
+    X, y = classes
+    written(tmp_path / "bare.csv", X, {})
+    assert "nothing to compare predictions with" in fails("evaluate", "m.npz", "bare.csv")
+    written(tmp_path / "others.csv", X, {"kind": np.full(len(y), "d")})
+    assert "knows the classes a, b, c" in fails("evaluate", "m.npz", "others.csv")
+    mixed = np.where(np.arange(len(y)) < 4, "d", y)
+    written(tmp_path / "mixed.csv", X, {"kind": mixed})
+    document, found = scores(run, "m.npz", "mixed.csv")
+    assert "4 samples left out" in " ".join(document["notes"])
+    assert found["accuracy"]["value"] is not None
