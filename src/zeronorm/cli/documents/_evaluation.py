@@ -146,7 +146,8 @@ def _judged(scores: Mapping[str, tuple[_Score, _Score]], n: int, work: int) -> l
 
 def _or_nan(score: _Score, weight: FloatArray) -> float:
     try:
-        return score(weight)
+        with np.errstate(invalid="ignore"):  # a class of which no row was drawn
+            return score(weight)
     except ValueError:  # without a pair to compare, or numbers that differ
         return float("nan")
 
