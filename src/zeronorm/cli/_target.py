@@ -209,6 +209,7 @@ def response_of(
     if task == "auto" and y.ndim == 2:
         task = "numbers"
     if task == "auto":
+        _refuse_spoilt_numbers(y, targets_of(table, y)[0][0], data)
         task, guess = _guess(y)
         if offset is not None and task == "classes":
             task, guess = "numbers", None
@@ -219,6 +220,27 @@ def response_of(
         return Response(task, labels, guess=guess, order=known)
     numbers = [_numbers(column, name, data) for name, column in targets]
     return Response(task, numbers[0] if y.ndim == 1 else np.column_stack(numbers), offset, guess)
+
+
+def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
+    """Refuse text of many values most of which are numbers: a few slips make a class of each."""
+    import numpy as np
+
+    from ..files import quote, strict_float
+
+    if y.dtype.kind != "U":
+        return
+    values = np.unique(y).tolist()
+    odd = {text for text in values if strict_float(text) is None}
+    commas = {text for text in odd if strict_float(text.replace(",", ".", 1)) is not None}
+    if len(values) <= _MANY or 2 * len(odd - commas) >= len(values):
+        return
+    row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
+    remedy = "Write decimals with a point" if commas else "Mend such values"
+    raise ValueError(
+        f"{data}: the {name} must be numbers, as most of it are, or classes; got {quote(text)} in "
+        f"sample {row + 1}. {remedy}; names of classes that look like numbers need --task classes."
+    )
 
 
 def _guess(y: Any) -> tuple[str, str | None]:

@@ -13,11 +13,13 @@ import math
 import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ._cells import picker
 from ._coded import Cells, as_table, needs_coding, text_columns
+from ._decimal_commas import NOTE, decimal_commas
 from ._errors import FileError, quote
 from ._fast_delimited import Body, read_body
 from ._labels import labels_from_text, read_kept
@@ -46,9 +48,16 @@ def read_delimited(
 ) -> Table:
     """Read CSV, TSV or another delimited text."""
     # The bytes there are may end inside a character; only their first line is used.
-    head = stream.peek(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").splitlines()
-    first_line = head[0].decode("utf-8", "replace") if head else ""
+    head = stream.peek(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    lines = head.splitlines()
+    first_line = lines[0].decode("utf-8", "replace") if lines else ""
     delimiter = _delimiter(first_line, DELIMITERS.get(source.suffix, ",;\t|"))
+    if source.commas is None:
+        delimiter, source.commas = decimal_commas(head, delimiter)
+        if source.commas is not None:
+            with source.open() as points:
+                table = read_delimited(source, points, request)
+            return replace(table, notes=(NOTE, *table.notes))
     try:
         columns, body = _parse(source, stream, delimiter, request)
     except UnicodeDecodeError:

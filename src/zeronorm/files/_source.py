@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+from ._decimal_commas import DecimalCommas, WithPoints
 from ._errors import FileError, MissingFileError, did_you_mean, os_errors, quote
 from ._zstd import Frames
 
@@ -52,6 +53,7 @@ class Source:
         self.path = path
         self.name = str(path) if name is None else name  # as messages have it
         self.size = path.stat().st_size
+        self.commas: DecimalCommas | None = None  # where numbers have them
         with os_errors(path), path.open("rb") as file:
             magic = file.read(8)
         if not magic:
@@ -85,7 +87,15 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[Stream]:
-        """Yield the decompressed bytes."""
+        """Yield the decompressed bytes, with decimal points."""
+        with self._bytes() as stream:
+            if self.commas is None:
+                yield stream
+            else:
+                yield io.BufferedReader(WithPoints(str(self), stream, self.commas), 1 << 17)
+
+    @contextmanager
+    def _bytes(self) -> Iterator[Stream]:
         with ExitStack() as stack:
             with os_errors(self.path):
                 file = stack.enter_context(io.BufferedReader(io.FileIO(self.path), 1 << 17))

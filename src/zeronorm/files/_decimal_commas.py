@@ -1,0 +1,112 @@
+"""Text whose numbers have a comma for a point, as spreadsheets write them in many countries.
+
+Such files separate their columns by semicolons or tabs. A cell that is a number with one comma is
+read with a point; text is left as it is, and so is everything in quotes. A file that has both kinds
+of numbers is refused, as 1.234 might be a thousand in it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from typing import IO, Any
+
+from ._errors import FileError, quote
+
+_PART = 1 << 20
+NOTE = "numbers with a decimal comma are read as with a point"
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalCommas:
+    """How numbers with commas are found in a text."""
+
+    delimiter: bytes
+    comma: re.Pattern[bytes]
+    point: re.Pattern[bytes]
+
+    @classmethod
+    def of(cls, delimiter: str) -> DecimalCommas:
+        """Return the patterns for the cells between delimiters."""
+        ends = re.escape(delimiter.encode()) + rb"\r\n"
+        before, after = rb"(?<![^" + ends + rb"])", rb"(?![^" + ends + rb"])"
+        power = rb"(?:[eE][-+]?[0-9]+)?"
+        return cls(
+            delimiter.encode(),
+            re.compile(before + rb"([-+]?[0-9]*),([0-9]+" + power + rb")" + after),
+            re.compile(before + rb"[-+]?[0-9]*\.[0-9]+" + power + after),
+        )
+
+    def are_in(self, head: bytes) -> bool:
+        """Return whether the whole lines of the beginning of a text have such numbers alone."""
+        lines = head[: head.rfind(b"\n") + 1]
+        below = lines[lines.find(b"\n") + 1 :]  # names of columns may have points
+        if not all(self.delimiter in line for line in lines.splitlines() if line.strip()):
+            return False
+        return bool(self.comma.search(below)) and not self.point.search(below)
+
+    def replaced(self, text: bytes, quoted: bool) -> tuple[bytes, bool]:
+        """Return a text with points for commas, and whether it ends within quotes.
+
+        quoted : whether it begins there.
+        """
+        parts = text.split(b'"')
+        for number in range(int(quoted), len(parts), 2):
+            parts[number] = self.comma.sub(rb"\1.\2", parts[number])
+        return b'"'.join(parts), quoted ^ (len(parts) % 2 == 0)
+
+
+def decimal_commas(head: bytes, delimiter: str) -> tuple[str, DecimalCommas | None]:
+    """Return the delimiter, and how to read the numbers where they have commas.
+
+    head : the beginning of the text. delimiter : as it seems to be; numbers with commas between
+        semicolons have one comma more.
+    """
+    for one in (";", "\t") if delimiter == "," else (delimiter,):
+        found = DecimalCommas.of(one)
+        if one in (";", "\t") and found.are_in(head):
+            return one, found
+    return delimiter, None
+
+
+class WithPoints(io.RawIOBase):
+    """The bytes of a text with points for decimal commas."""
+
+    def __init__(self, name: str, inner: IO[bytes], commas: DecimalCommas) -> None:
+        self._name, self._inner, self._commas = name, inner, commas
+        self._ready = memoryview(b"")
+        self._quoted = False
+        self._n_lines = self._n_bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._ready:
+            text = self._inner.read(_PART)
+            text += self._inner.readline()
+            self._check(text)
+            changed, self._quoted = self._commas.replaced(text, self._quoted)
+            self._ready = memoryview(changed)
+        view = memoryview(buffer).cast("B")
+        n = min(len(view), len(self._ready))
+        view[:n], self._ready = self._ready[:n], self._ready[n:]
+        self._n_bytes += n
+        return n
+
+    def tell(self) -> int:
+        """Return how many bytes were read: as many as of the text with commas."""
+        return self._n_bytes
+
+    def _check(self, text: bytes) -> None:
+        """Refuse numbers with points below the first line."""
+        begin = text.find(b"\n") + 1 if self._n_lines == 0 else 0
+        found = self._commas.point.search(text, begin)
+        if found is not None:
+            line = self._n_lines + text.count(b"\n", 0, found.start()) + 1
+            raise FileError(
+                f"{self._name}: line {line}: {quote(found[0].decode())} has a decimal point, where "
+                "other numbers have a comma. Write all of them in one way."
+            )
+        self._n_lines += text.count(b"\n")

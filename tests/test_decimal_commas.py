@@ -1,0 +1,123 @@
+"""Numbers with a decimal comma: read as with a point, text left alone, mixtures refused."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from zeronorm.files import FileError, read_table
+from zeronorm.files._decimal_commas import DecimalCommas
+
+
+def drawn(n=30, p=4, seed=0):
+    return np.round(np.random.default_rng(seed).standard_normal((n, p)) * 100, 3)
+
+
+def text_of(X, y, delimiter=";", comma=",", header=True, more=()):
+    """A table as a spreadsheet writes it, with columns of text."""
+    lines = [
+        delimiter.join([f"g{j}" for j in range(X.shape[1])] + [name for name, _ in more] + ["t"])
+    ]
+    for i, row in enumerate(X.tolist()):
+        cells = [repr(value).replace(".", comma) for value in row]
+        cells += [values[i] for _, values in more] + [str(y[i])]
+        lines.append(delimiter.join(cells))
+    return "\n".join(lines if header else lines[1:]) + "\n"
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+@pytest.mark.parametrize("header", [True, False])
+def test_numbers_are_those_with_points(tmp_path, delimiter, header):
+    """Without a header a line has more commas than semicolons."""
+    X, y = drawn(), np.arange(30) % 2
+    (tmp_path / "a.csv").write_text(text_of(X, y, delimiter, header=header))
+    (tmp_path / "b.csv").write_text(text_of(X, y, delimiter, ".", header=header))
+    found = read_table(tmp_path / "a.csv", "t" if header else "-1")
+    wanted = read_table(tmp_path / "b.csv", "t" if header else "-1")
+    assert np.array_equal(found.X, wanted.X)
+    assert np.array_equal(found.y, wanted.y)
+    assert any("decimal comma" in note for note in found.notes)
+    assert not any("decimal comma" in note for note in wanted.notes)
+
+
+def test_large_and_packed_files_are_read_alike(tmp_path):
+    """The kernel reads the file by itself, in parts."""
+    X, y = drawn(4000, 60), np.arange(4000) % 2
+    text = text_of(X, y).encode()
+    assert len(text) > 1 << 20
+    (tmp_path / "a.csv").write_bytes(text)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text, 1))
+    for name in ("a.csv", "a.csv.gz"):
+        assert np.array_equal(read_table(tmp_path / name, "t").X, X)
+
+
+def test_text_is_left_alone(tmp_path):
+    """A category or a name would be changed without a word."""
+    X, y = drawn(), np.arange(30) % 2
+    kinds = np.array(["a, b 1,5", '"1,5;x"', "c"])[np.arange(30) % 3]
+    (tmp_path / "a.csv").write_text(text_of(X, y, more=[("kind", kinds)]))
+    table = read_table(tmp_path / "a.csv", "t")
+    assert table.feature_names[4:] == ["kind=1,5;x", "kind=a, b 1,5", "kind=c"]
+    assert np.array_equal(table.X[:, :4], X)
+
+
+def test_whole_numbers_and_names_with_points_may_stand_beside(tmp_path):
+    """Wavelengths in the header, counts in a column."""
+    text = "w850.5;w852.5;n;t\n1,5;2,5;3;0\n-,5;2e3;4;1\n1,5e-3;0;5;0\n"
+    (tmp_path / "a.csv").write_text(text)
+    table = read_table(tmp_path / "a.csv", "t")
+    assert table.feature_names == ["w850.5", "w852.5", "n"]
+    assert table.X.tolist() == [[1.5, 2.5, 3], [-0.5, 2e3, 4], [1.5e-3, 0, 5]]
+
+
+def test_both_kinds_in_one_file_are_refused(tmp_path):
+    """1.234 may be a thousand there; the place is said, however far down."""
+    X, y = drawn(3000, 8), np.arange(3000) % 2
+    lines = text_of(X, y).splitlines()
+    lines[2700] = lines[2700].replace(",", ".", 1)
+    (tmp_path / "late.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(FileError, match=r"line 2701: .* has a decimal point, where other numbers"):
+        read_table(tmp_path / "late.csv", "t")
+    (tmp_path / "soon.csv").write_text("a;b;t\n1,5;2.5;0\n2,5;3.5;1\n")
+    with pytest.raises(FileError, match="has a decimal comma; numbers have a point"):
+        read_table(tmp_path / "soon.csv", "t")
+
+
+def test_quotes_reach_over_parts():
+    """A cell in quotes may hold delimiters and ends of lines, wherever a part of the file ends."""
+    commas = DecimalCommas.of(";")
+    text = b'1,5;"2,5;\n3,5;x";4,5\n5,5;6,5\n'
+    whole, open_at_end = commas.replaced(text, False)
+    assert whole == b'1.5;"2,5;\n3,5;x";4.5\n5.5;6.5\n'
+    assert not open_at_end
+    first, quoted = commas.replaced(b'1,5;"2,5;\n', False)
+    second, open_at_end = commas.replaced(b'3,5;x";4,5\n5,5;6,5\n', quoted)
+    assert first + second == whole
+    assert not open_at_end
+
+
+def test_the_command_reads_them(run, tmp_path):
+    """Selection, its note, and predictions for a file of the same kind."""
+    X = drawn()
+    y = np.where(X[:, 2] > 0, "high", "low")
+    (tmp_path / "a.csv").write_text(text_of(X, y))
+    (tmp_path / "b.csv").write_text(text_of(X, y, ",", "."))
+    given = ("--target", "t", "-k", "1", "--no-cv", "--json")
+    one = json.loads(run("select", "a.csv", *given, "-o", "m.npz").stdout)
+    two = json.loads(run("select", "b.csv", *given, "--no-save").stdout)
+    assert one["models"][0]["features"] == two["models"][0]["features"]
+    assert any("decimal comma" in note for note in one["notes"])
+    assert run("predict", "m.npz", "a.csv").exit_code == 0
+
+
+@pytest.mark.parametrize("spoilt", ["1,5", "n/k"])
+def test_a_target_of_numbers_with_slips_is_no_hundred_classes(fails, tmp_path, spoilt):
+    """Each number would be a class of its own, for minutes."""
+    X = drawn(80)
+    y = [repr(value) for value in X[:, 0].tolist()]
+    y[7] = f'"{spoilt}"'
+    lines = ["a,b,t", *(f"{X[i, 1]},{X[i, 2]},{y[i]}" for i in range(80))]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    said = fails("select", "a.csv", "--target", "t", "-k", "1")
+    assert f"must be numbers, as most of it are, or classes; got '{spoilt}' in sample 8" in said
