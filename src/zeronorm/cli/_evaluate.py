@@ -8,10 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._input import comparable, listed, read_blocks
-from ._options import EvaluateOptions
 from ._output import show_document
 from ._predict import confusion_of, known_offset, response_in
 from ._progress import watched
+from ._rows_options import EvaluateOptions
 from ._takes import takes
 from ._target import Response, columns_of
 

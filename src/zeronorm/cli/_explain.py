@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
 from ._input import read_blocks, refuse_overwriting
 from ._messages import say_notes
-from ._options import ExplainOptions
 from ._output import show_document
 from ._predict import known_offset
 from ._progress import watched
+from ._rows_options import ExplainOptions
 from ._takes import takes
 from ._target import columns_of
 

@@ -20,7 +20,7 @@ from ._upright import features_in_rows
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
-    from ._options import RowsOptions
+    from ._rows_options import RowsOptions
 
 NO_VALIDATION = "no cross-validation"  # A note that says why begins so.
 FEWER_FOLDS = "folds in place of"

@@ -10,14 +10,8 @@ import typer
 
 from ._input import FEWER_FOLDS, NO_VALIDATION
 from ._messages import say_notes
-from ._options import (
-    EvaluateOptions,
-    ExplainOptions,
-    PathOptions,
-    PredictOptions,
-    SelectOptions,
-    VerifyOptions,
-)
+from ._options import PathOptions, SelectOptions, VerifyOptions
+from ._rows_options import EvaluateOptions, ExplainOptions, PredictOptions
 
 
 def show_document(

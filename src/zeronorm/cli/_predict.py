@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
 from ._input import comparable, listed, read_blocks, refuse_overwriting
 from ._messages import say_notes, show
-from ._options import PredictOptions
 from ._output import show_document
 from ._progress import Work, watched
+from ._rows_options import PredictOptions
 from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
 

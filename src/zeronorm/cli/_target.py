@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ._doubts import alike_labels
+from ._guess import guess_task
 from ._input import FEWER_FOLDS, NO_VALIDATION, read
 from ._messages import show
-from ._options import PathOptions, RowsOptions, SelectOptions, VerifyOptions
+from ._options import PathOptions, SelectOptions, VerifyOptions
 from ._order import in_order
+from ._rows_options import RowsOptions
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
 
 _EVENTS = {"1": True, "0": False, "true": True, "false": False}
-_MANY = 10  # More whole numbers than so many are no classes where one of them stands alone.
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +210,7 @@ def response_of(
     if task == "auto" and y.ndim == 2:
         task = "numbers"
     if task == "auto":
-        _refuse_spoilt_numbers(y, targets_of(table, y)[0][0], data)
-        task, guess = _guess(y)
+        task, guess = guess_task(y, targets_of(table, y)[0][0], data)
         if offset is not None and task == "classes":
             task, guess = "numbers", None
     targets = targets_of(table, y)
@@ -220,49 +220,6 @@ def response_of(
         return Response(task, labels, guess=guess, order=known)
     numbers = [_numbers(column, name, data) for name, column in targets]
     return Response(task, numbers[0] if y.ndim == 1 else np.column_stack(numbers), offset, guess)
-
-
-def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
-    """Refuse text of many values most of which are numbers: a few slips make a class of each."""
-    import numpy as np
-
-    from ..files import quote, strict_float
-
-    if y.dtype.kind != "U":
-        return
-    values = np.unique(y).tolist()
-    odd = {text for text in values if strict_float(text) is None}
-    commas = {text for text in odd if strict_float(text.replace(",", ".", 1)) is not None}
-    if len(values) <= _MANY or 2 * len(odd - commas) >= len(values):
-        return
-    row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
-    remedy = "Write decimals with a point" if commas else "Mend such values"
-    raise ValueError(
-        f"{data}: the {name} must be numbers, as most of it are, or classes; got {quote(text)} in "
-        f"sample {row + 1}. {remedy}; names of classes that look like numbers need --task classes."
-    )
-
-
-def _guess(y: Any) -> tuple[str, str | None]:
-    """Return what a target is, and why, where it could be something else."""
-    import numpy as np
-
-    from ..validate import MANY_CLASSES, ROWS_OF_CLASS
-
-    values, counts = np.unique(y, return_counts=True)
-    if y.dtype.kind not in "iuf":
-        return "classes", None
-    if y.dtype.kind == "f":  # not whole: no classes, however few
-        return "numbers", f"{values.size:,} distinct values in {y.size:,} rows"
-    if values.size <= 2:
-        return "classes", None
-    found = f"{values.size:,} distinct whole numbers in {y.size:,} rows"
-    counted = ", or --task counts if they count something" if values[0] >= 0 else ""
-    few = values.size <= max(MANY_CLASSES, y.size / ROWS_OF_CLASS)
-    if few and (values.size <= _MANY or counts.min() > 1):
-        return "classes", f"{found}; say --task numbers if they are measurements{counted}"
-    counted = counted.replace(", or", "; say", 1)
-    return "numbers", f"{found}{counted}"
 
 
 def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:

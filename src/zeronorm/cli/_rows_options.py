@@ -1,0 +1,81 @@
+"""What the commands that take a model and rows can be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ._takes import argument, option
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsOptions:
+    """A model, and the rows that it is for."""
+
+    model: str = argument("A file that select wrote.", metavar="MODEL")
+    data: str
+    target: str | None = None
+    id: str | None = None
+    samples: list[str] | None = None
+    where: str | None = None
+    layer: str | None = None
+    time: str | None = None
+    event: str | None = None
+    start: str | None = None
+    strata: str | None = None
+    offset: str | None = None
+    exposure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictOptions(RowsOptions):
+    """What `zeronorm predict` is asked for."""
+
+    output: Path | None = option(
+        "Write every prediction: .csv, .parquet or .jsonl; -: to stdout, as CSV, or JSON lines "
+        "where DATA are.",
+        "--output",
+        "-o",
+        metavar="FILE",
+    )
+    proba: bool = option("Probabilities as well.", "--proba", default=False)
+    times: str | None = option(
+        "Of survival: the probability of no event up to these times as well.", metavar="T[,T2,...]"
+    )
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateOptions(RowsOptions):
+    """What `zeronorm evaluate` is asked for."""
+
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions(RowsOptions):
+    """What `zeronorm explain` is asked for."""
+
+    sample: list[str] | None = option(
+        "A sample, by its name or its number from 1; may be repeated. Default: all.",
+        "--sample",
+        metavar="NAME",
+    )
+    reference: str | None = option(
+        "Data like DATA, with whose means samples are compared. Default: the training data.",
+        metavar="DATA",
+    )
+    output: Path | None = option(
+        "Write what every feature adds: .csv, .parquet or .jsonl; -: to stdout, as CSV, or JSON "
+        "lines where DATA are.",
+        "--output",
+        "-o",
+        metavar="FILE",
+    )
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
