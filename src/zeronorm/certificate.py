@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_regressor
-from sklearn.utils.validation import check_is_fitted
 
 from . import validate
+from ._given import has_budget, supports_of
 from ._threads import one_blas_thread
 from ._typing import FloatArray, IndexArray
 from .designs._operations import margins
 from .estimators import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
-from .estimators._selecting import Selector
 from .groups import Groups
 from .result import Certificate, Progressed, Proof, Tree
 from .solvers import Task, run_together
@@ -34,6 +33,7 @@ def certify(
     X: Any,
     y: Any,
     *,
+    problem: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
@@ -56,11 +56,14 @@ def certify(
     model : a fitted classifier of this package or of scikit-learn's kind (with `coef_`, or
         `get_support()`), or the support itself: indices of features, or a mask of all.
     X, y, sample_weight, offset : the data, as for `fit`; X may be anything that `fit` takes.
+    problem : an estimator with a budget, which need not be fitted, whose parameters say what the
+        support is certified for: its loss, C, class weights, covariates, forced features. None: as
+        in the model, if it is one of this package with a budget, else classes, or survival times.
     groups : of the columns, as for `BudgetClassifier`: the support is then certified as
         one of so many groups as it has features of. None: as in the model.
-    C, fit_intercept, standardize : the problem. None: as in the model, if it is one of this
-        package with a budget (then its class weights, forced features and loss count too), else
-        C = 0.1, with intercept, on standardised columns.
+    C, fit_intercept, standardize : the problem. None: as in `problem`, else as in the model, if it
+        is one of this package with a budget (then its class weights, forced features and loss count
+        too), else C = 0.1, with intercept, on standardised columns.
     n_threads : threads of the scans, None for all.
 
     Returns
@@ -82,7 +85,17 @@ def certify(
     True
     """
     posed = _pose(
-        model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads, groups
+        model,
+        problem,
+        X,
+        y,
+        sample_weight,
+        offset,
+        C,
+        fit_intercept,
+        standardize,
+        n_threads,
+        groups,
     )
     if posed[0].task.groups is None:
         proofs = _run(posed, n_threads, Goal(None, np.inf))
@@ -97,6 +110,7 @@ def prove(
     X: Any,
     y: Any,
     *,
+    problem: Any = None,
     groups: Any = None,
     gap: float = 0.01,
     time_limit: float = 60.0,
@@ -118,7 +132,7 @@ def prove(
 
     Parameters
     ----------
-    model, X, y, groups, sample_weight, offset, C, fit_intercept, standardize, n_threads
+    model, X, y, problem, groups, sample_weight, offset, C, fit_intercept, standardize, n_threads
         As in `certify`.
     gap : the wanted (objective - bound) / objective; 0 for a proof that no better support exists.
     time_limit : seconds, for each class.
@@ -150,7 +164,17 @@ def prove(
     validate.check_positive("time_limit", time_limit)
     validate.check_count("max_nodes", max_nodes)
     posed = _pose(
-        model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads, groups
+        model,
+        problem,
+        X,
+        y,
+        sample_weight,
+        offset,
+        C,
+        fit_intercept,
+        standardize,
+        n_threads,
+        groups,
     )
     trees: list[Tree | None] = [None] * len(posed)
     if resume is not None:
@@ -209,6 +233,7 @@ def _kind(model: Any, y: Any) -> Any:
 
 def _pose(
     model: Any,
+    problem: Any,
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -220,12 +245,18 @@ def _pose(
     groups: Any,
 ) -> list[_Posed]:
     """Return the binary problems of a model, on its selection scaling."""
-    supports = _supports(model)
+    supports = supports_of(model)
     options = {"C": C, "fit_intercept": fit_intercept, "standardize": standardize}
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     chosen["n_threads"] = n_threads
-    own = _selected(model)
-    poser = clone(model).set_params(**chosen) if own else _kind(model, y)(**chosen)
+    stated = model if problem is None else problem
+    own = has_budget(stated)
+    if problem is not None and not own:
+        raise TypeError(
+            "problem must be an estimator of this package with a budget, as BudgetRegressor(); got "
+            f"{problem!r:.80}."
+        )
+    poser = clone(stated).set_params(**chosen) if own else _kind(model, y)(**chosen)
     if not own and isinstance(poser, BudgetClassifier) and len(supports) > 1:
         poser.set_params(multi_class="ovr")  # a support for each class
     data = poser._read(X, y, sample_weight, offset)
@@ -236,13 +267,13 @@ def _pose(
                 f"the support of the model has feature {int(support[-1])}, but X has {m} columns. "
                 "Pass the X that the model was fitted on."
             )
-    problem = poser._pose(data, (supports[0].size,))  # the support is known, and so is its size
-    if not np.isfinite(problem.C):
+    posed_at = poser._pose(data, (supports[0].size,))  # the support is known, and so is its size
+    if not np.isfinite(posed_at.C):
         raise ValueError(
             "C must be finite for a certificate, whose bound is that of a problem with a ridge; "
-            f"got {problem.C}. Pass C."
+            f"got {posed_at.C}. Pass C."
         )
-    tasks = problem.tasks
+    tasks = posed_at.tasks
     for support in supports:
         unusable = support[~tasks[0].usable[tasks[0].columns(support)[:: tasks[0].loss.outputs]]]
         if unusable.size:
@@ -263,67 +294,16 @@ def _pose(
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
     posed = [
-        _Posed(task, task.columns(support), problem.C)
+        _Posed(task, task.columns(support), posed_at.C)
         for task, support in zip(tasks, supports, strict=True)
     ]
-    if not _selected(model):
+    if problem is not None or not has_budget(model):
         return posed
     known = [path[model.size_].certificate for path in model._paths]
     return [
         one if own is None or not _is_of(one, own) else replace(one, dual=own.dual.ravel())
         for one, own in zip(posed, known, strict=True)
     ]
-
-
-def _selected(model: Any) -> bool:
-    """Return whether a model is one of this package with a budget."""
-    return isinstance(model, Selector)
-
-
-def _supports(model: Any) -> list[IndexArray]:
-    """Return the sorted support of every binary problem of a model."""
-    if hasattr(model, "fit"):
-        check_is_fitted(model)
-    if _selected(model):
-        return [path[model.size_].support for path in model._paths]
-    if hasattr(model, "coef_"):
-        coef = np.atleast_2d(_dense(model.coef_))
-        found = [np.flatnonzero(row) for row in coef]
-    elif hasattr(model, "get_support"):
-        found = [np.flatnonzero(model.get_support())]
-    else:
-        found = [_indices(model)]
-    for support in found:
-        if not support.size:
-            raise ValueError(
-                "model has no feature with a coefficient: there is nothing to certify."
-            )
-    return [np.asarray(support, dtype=np.int64) for support in found]
-
-
-def _dense(coef: Any) -> np.ndarray:
-    return np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef)
-
-
-def _indices(model: Any) -> np.ndarray:
-    """Return the support that was passed in place of a model."""
-    rule = (
-        "model must be a fitted model with coef_ or get_support(), the indices of the "
-        "features, or a mask of all of them"
-    )
-    try:
-        given = np.asarray(model)
-    except (TypeError, ValueError):
-        given = np.empty(0, object)
-    if given.dtype == bool and given.ndim == 1:
-        return np.flatnonzero(given)
-    if given.shape == (0,) and given.dtype != object:
-        return np.empty(0, np.int64)
-    if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
-        raise ValueError(f"{rule}; got {model!r:.80}.")
-    if np.unique(given).size < given.size:
-        raise ValueError(f"{rule}; got an index twice.")
-    return np.sort(given)
 
 
 def _resumed(

@@ -20,6 +20,8 @@ from ._messages import Group
 COMMANDS = {
     "select": "Select exactly K features, fit the model, measure it, certify it and write it.",
     "verify": "Check a certificate with the data, in plain NumPy.",
+    "certify": "Say how far a list of features, from anywhere, can be from the best of its length.",
+    "prove": "Search for a better list of features of this length, or prove that there is none.",
     "path": "Follow the l1 regularisation path: which features enter as C grows, and which C to "
     "choose.",
     "predict": "Predict with a model; with its target in DATA, say how well.",

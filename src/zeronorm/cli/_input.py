@@ -62,7 +62,7 @@ def read(
         )
     from ..files import ROLES, Table, read_table
 
-    if _is_golub(data):
+    if is_golub(data):
         from ..datasets import load_golub
 
         if where is not None:
@@ -126,7 +126,7 @@ def read_blocks(
     from ..files._table import Request
 
     data, target = options.data, options.target
-    if is_genotypes(data) or _is_golub(data) or options.samples:
+    if is_genotypes(data) or is_golub(data) or options.samples:
         table = read(
             data, target, options.id, like, columns=columns, samples=options.samples or (),
             layer=options.layer, where=options.where,
@@ -154,7 +154,8 @@ def read_blocks(
         notes.append(where.note)
 
 
-def _is_golub(data: str) -> bool:
+def is_golub(data: str) -> bool:
+    """Return whether data are the built-in ones."""
     return data == "golub" and not Path(data).exists()
 
 

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import typer
 
 from ._input import FEWER_FOLDS, NO_VALIDATION
 from ._messages import say_notes
-from ._options import PathOptions, SelectOptions, VerifyOptions
-from ._rows_options import EvaluateOptions, ExplainOptions, PredictOptions
+
+
+class Shown(Protocol):
+    """Options that say how a document is shown."""
+
+    @property
+    def as_json(self) -> bool:
+        """Whether as JSON."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether without what can be left out."""
 
 
 def show_document(
     document: Mapping[str, Any],
-    options: SelectOptions
-    | VerifyOptions
-    | PathOptions
-    | PredictOptions
-    | EvaluateOptions
-    | ExplainOptions,
+    options: Shown,
     report: Callable[[Mapping[str, Any], bool], None],
 ) -> None:
     """Print a document as JSON, or its notes and the report of it."""

@@ -68,7 +68,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     """Fit, cross-validate and write the models; return what is known about them."""
     if options.view is not None and samples.table.variants is None:
         raise ValueError(f"--view {options.view} is of genotypes, a .bed file; leave it out.")
-    estimator = _estimator_of(options, plan, samples)
+    estimator = estimator_of(options, plan, samples)
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
     if plan.n_features is None:
@@ -146,7 +146,7 @@ def _draw(path: Path, estimator: _Estimator, samples: Samples, offset: Any) -> N
     persistence.write_file(path, drawn(variants, estimator, scores).encode())
 
 
-def _estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estimator:
+def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estimator:
     """Return the estimator that the options ask for."""
     common = _common_parameters(options, plan, samples.table)
     task = samples.response.task
@@ -223,7 +223,7 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
         "refit_C": plan.refit_C,
         "standardize": options.standardize,
         "fit_intercept": options.intercept,
-        "forced_features": _positions("--force", options.force, table) or None,
+        "forced_features": positions_of("--force", options.force, table) or None,
         "n_threads": options.threads,
         **_covariates(options, table),
     }
@@ -236,7 +236,7 @@ def _covariates(options: SelectOptions, table: Table) -> dict[str, Any]:
         return {}
     whole = table.feature_names is not None and text in table.feature_names
     names = [text] if whole else [name.strip() for name in text.split(",")]
-    return {"covariates": _positions("--covariates", names, table)}
+    return {"covariates": positions_of("--covariates", names, table)}
 
 
 def _write(
@@ -306,7 +306,7 @@ def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
             if options.nonnegative and options.nonpositive:
                 raise ValueError(f"{option} all leaves no features for the other sign.")
             return sign
-        for place in _positions(option, names, table):
+        for place in positions_of(option, names, table):
             if signs.setdefault(place, sign) != sign:
                 raise ValueError(
                     f"{option} must not have a feature of --nonnegative: its coefficient would be "
@@ -315,7 +315,7 @@ def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
     return signs or None
 
 
-def _positions(option: str, names: Sequence[str] | None, table: Table) -> list[int]:
+def positions_of(option: str, names: Sequence[str] | None, table: Table) -> list[int]:
     """Return the positions of the features that an option names; a category is all of its own."""
     positions: list[int] = []
     if not names:

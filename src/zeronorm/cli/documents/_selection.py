@@ -79,7 +79,7 @@ def describe_model(
         "for_accuracy": _describe_validation(for_accuracy, size),
         "permutations": _describe_permutations(permutations, size),
         "certificates": [summarize(path[size].certificate) for path in paths],
-        "proofs": [_describe_proof(path[size].proof, table) for path in paths],
+        "proofs": [describe_proof(path[size].proof, table) for path in paths],
         "bounds": [_describe_bound(path[size], estimator) for path in paths],
         "file": None,
         "certificate_file": None,
@@ -166,7 +166,7 @@ def _describe_calibration(estimator: Any, size: Any, table: Table) -> dict[str, 
     }
 
 
-def _describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
+def describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
     """Return how a branch and bound ended, and the duplicates that it met."""
     if proof is None:
         return None

@@ -185,7 +185,7 @@ def _facts(
     for number, (certificate, proof) in enumerate(zip(certificates, proofs, strict=True)):
         name = "certificate" if number == 0 else ""
         prefix = f"{show(str(labels[number]), 30)}: " if len(labels) > 1 else ""
-        text = _certificate_text(prefix, certificate, proof, total, model["n_features"])
+        text = certificate_text(prefix, certificate, proof, total, model["n_features"])
         if gap is not None and proof is None:
             text.append(", not searched: interrupted" if prefix else "\nnot searched: interrupted")
         facts.append((name, text))
@@ -245,7 +245,7 @@ def _choice(document: Mapping[str, Any]) -> Text:
     return styled((counted(chosen), "bold"), f": {reason} {among}{last}")
 
 
-def _certificate_text(
+def certificate_text(
     prefix: str,
     certificate: Mapping[str, Any] | None,
     proof: Mapping[str, Any] | None,

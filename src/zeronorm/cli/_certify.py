@@ -1,0 +1,206 @@
+"""The command `zeronorm certify`, and what `zeronorm prove` shares with it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._certify_options import CertifyOptions, ProblemOptions, ProveOptions
+from ._input import check_folder, is_golub, refuse_overwriting
+from ._names import columns_named
+from ._options import SelectOptions
+from ._output import show_document
+from ._plan import plan_selection
+from ._progress import watched
+from ._takes import takes
+from ._target import read_response
+from ._task import settle_task
+
+if TYPE_CHECKING:
+    from ..persistence import LoadedModel
+
+_HEADS = ("feature", "name")
+
+
+@takes(CertifyOptions)
+def certify(options: CertifyOptions) -> None:
+    """Say how far a list of features, from anywhere, can be from the best one of its length."""
+    certified(options)
+
+
+def certified(options: CertifyOptions | ProveOptions) -> None:
+    """Certify a list of features, or search until the wanted gap is proven."""
+    with watched(options.quiet) as work:
+        if options.certificate is not None:
+            check_folder(options.certificate, "--certificate")
+            refuse_overwriting([options.certificate], options.data, options.target,
+                               None, "--certificate")  # fmt: skip
+        with work.timed("imports"):
+            work.progress.phase("Starting")
+            from .. import persistence
+            from ..certificate import certify as certify_support
+            from ..certificate import prove as prove_support
+            from ._selection import Samples, estimator_of, positions_of
+            from .documents._certified import describe_certified
+            from .reports._certified import print_certified
+        names, of_model = _listed(options.features)
+        asked = _as_selection(options, len(names), of_model)
+        task = settle_task(asked)
+        plan = plan_selection(asked)
+        work.progress.phase(f"Reading {options.data}")
+        with work.timed("read"):
+            table, response = read_response(asked, task)
+        work.notes.extend(table.notes)
+        samples = Samples(table, response, None)
+        support = positions_of("FEATURES", names, table)
+        with columns_named(table.feature_names):
+            problem = estimator_of(asked, plan, samples)
+            given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
+            if response.offset is not None:
+                given["offset"] = response.offset
+            proof: Any = None
+            work.progress.phase("Certifying")
+            with work.timed("search"):
+                if isinstance(options, ProveOptions):
+                    given |= {"gap": options.gap, "time_limit": options.time_limit}
+                    report = work.progress.searched
+                    proof = prove_support(support, table.X, samples.y, callback=report, **given)
+                    certificate: Any = proof.certificate
+                else:
+                    certificate = certify_support(support, table.X, samples.y, **given)
+        if options.certificate is not None:
+            with work.timed("write"):
+                persistence.save_certificate(
+                    certificate,
+                    options.certificate,
+                    table.X,
+                    samples.y,
+                    class_weight=options.class_weight,
+                    feature_names=table.feature_names,
+                    first_index=table.first_index,
+                    target_name=table.target_name,
+                    columns=table.column_names,
+                )
+        file = None if options.certificate is None else str(options.certificate)
+        found = describe_certified(options.data, samples, support, certificate, proof)
+    document = {**found, "file": file, "seconds": work.seconds, "notes": work.notes}
+    show_document(document, options, print_certified)
+
+
+def _listed(text: str) -> tuple[list[str], LoadedModel | None]:
+    """Return the names of a list of features, and the model that it is of, if it is of one."""
+    from ..files import FileError
+    from ..persistence import is_archive, load
+
+    path = Path(text)
+    model = None
+    if path.is_file():
+        if is_archive(path):
+            model = load(path)
+            names = _names_of_model(model)
+        else:
+            try:
+                names = _names_in(path.read_text(encoding="utf-8-sig"))
+            except UnicodeDecodeError:
+                raise FileError(f"{text}: no text file, and no model.") from None
+    else:
+        names = [name.strip() for name in text.split(",")]
+    names = [name for name in names if name]
+    if not names:
+        raise ValueError(f"FEATURES must name one feature or more; {text!r:.60} has none.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"FEATURES must name each feature once; got {twice!r:.60} twice.")
+    return names, model
+
+
+def _names_in(text: str) -> list[str]:
+    """Return the names in a text: those of a column, or a line each."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return []
+    delimiter = next((mark for mark in ",;\t" if mark in lines[0]), None)
+    if delimiter is None:
+        names = [line.strip().strip('"') for line in lines]
+        return names[1:] if names[0].lower() in _HEADS else names
+    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    head = [cell.strip().lower() for cell in rows[0]]
+    place = next((head.index(name) for name in _HEADS if name in head), None)
+    if place is None:
+        raise ValueError(
+            "FEATURES must have a name on each line, or a column feature or name; got the columns "
+            f"{', '.join(rows[0])[:80]}."
+        )
+    found = [row[place].strip() for row in rows[1:] if len(row) > place]
+    return list(dict.fromkeys(found))  # of several sizes or classes in one file
+
+
+def _names_of_model(model: LoadedModel) -> list[str]:
+    """Return the selected features of a model, by their names or numbers."""
+    from ..export._model import feature_names
+    from ..persistence._linear_model import named_among
+
+    several = len(model.metadata["certificates"]) > 1
+    if several:
+        raise ValueError(
+            "FEATURES must be one list; the model has one for each class. Select with --shared, or "
+            "name the features of one class and a target of two."
+        )
+    if model.feature_names is None:
+        first = model.metadata["first_index"]
+        return [str(int(j) + first) for j in model.support_]
+    return list(named_among(model.support_, model.columns, feature_names(model)))
+
+
+def _as_selection(options: ProblemOptions, k: int, model: LoadedModel | None) -> SelectOptions:
+    """Return the selection that the list is an answer to."""
+    own = {one.name for one in fields(SelectOptions)}
+    given = {
+        one.name: getattr(options, one.name) for one in fields(ProblemOptions) if one.name in own
+    }
+    given |= {"features": str(k), "no_cv": True, "save": False}
+    if model is not None:
+        built_in = ("target", "id") if is_golub(options.data) else ()
+        for name, value in _of_model(model).items():
+            if given[name] in (None, "auto") and name not in built_in:
+                given[name] = value
+    return SelectOptions(**given)
+
+
+def _of_model(model: LoadedModel) -> dict[str, Any]:
+    """Return what a model says of its problem, as options."""
+    from ..persistence import LoadedClassifier, LoadedRegressor
+    from ..persistence._linear_model import named_among
+
+    metadata = model.metadata
+    found: dict[str, Any] = {}
+    (certificate,) = metadata["certificates"]
+    if certificate is not None:
+        found["C"] = certificate["C"]
+    if metadata["parameters"].get("class_weight") == "balanced":
+        found["class_weight"] = "balanced"
+    names = named_among(model.covariates_, model.columns, model.feature_names)
+    if names:
+        found["covariates"] = ",".join(names)
+    columns = metadata["columns"]
+    for role in ("time", "start", "strata", "offset", "exposure", "id", "missing"):
+        if role in columns:
+            found[role] = columns[role]
+    if "event" in columns:
+        value = columns.get("event_value")
+        found["event"] = columns["event"] if value is None else f"{columns['event']}={value}"
+    if isinstance(model, LoadedClassifier):
+        if model.ordered_classes_.size:
+            found["order"] = ",".join(map(str, model.ordered_classes_.tolist()))
+        elif "time" not in found:
+            found["task"] = "classes"
+    elif isinstance(model, LoadedRegressor):
+        found["task"] = "counts" if model.loss.name == "poisson" else "numbers"
+        found["loss"] = model.loss.name
+        found["level"] = model.loss.parameters.get("level")
+    if "time" not in found and isinstance(metadata["target_name"], str):
+        found["target"] = metadata["target_name"]
+    return found

@@ -1,0 +1,81 @@
+"""What `zeronorm certify` and `zeronorm prove` can be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ._takes import argument, option
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemOptions:
+    """A list of features, and the problem that it is an answer to."""
+
+    data: str
+    features: str = argument(
+        "The list: a model that select wrote; a file, a name on each line, or CSV with a column "
+        "feature or name; or names with commas between them.",
+        metavar="FEATURES",
+    )
+    target: str | None = None
+    id: str | None = None
+    samples: list[str] | None = None
+    drop: list[str] | None = None
+    where: str | None = None
+    missing: str | None = None
+    layer: str | None = None
+    task: str = option(
+        "The target: classes, ordered, numbers, counts or survival; auto: as it looks, or as the "
+        "model has it.",
+        metavar="TASK",
+        default="auto",
+    )
+    order: str | None = option("Of ordered text: its classes, lowest first.", metavar="LABELS")
+    time: str | None = None
+    event: str | None = None
+    start: str | None = None
+    strata: str | None = None
+    ties: str | None = None
+    offset: str | None = None
+    exposure: str | None = None
+    covariates: str | None = option(
+        "Columns in every model, uncounted and unpenalised: a,b.", metavar="NAMES"
+    )
+    loss: str | None = option(
+        "Of numbers least_squares, huber, quantile or gamma; of counts poisson.", metavar="LOSS"
+    )
+    level: float | None = option("Of --loss quantile: which quantile.", metavar="Q")
+    C: float | None = option(
+        "Weight of the loss. Default: that of the model, or 0.1.", "--C", "-C", metavar="C"
+    )
+    standardize: bool = True
+    intercept: bool = True
+    class_weight: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertifyOptions(ProblemOptions):
+    """What `zeronorm certify` is asked for."""
+
+    certificate: Path | None = option("Write it, for zeronorm verify.", metavar="FILE.npz")
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProveOptions(ProblemOptions):
+    """What `zeronorm prove` is asked for."""
+
+    gap: float = option(
+        "By how much, as a share of the objective, others may be better at the end; 0: not at all.",
+        metavar="GAP",
+        default=0.01,
+    )
+    time_limit: float = option("Seconds.", metavar="SECONDS", default=60.0)
+    certificate: Path | None = option("Write the proof, for zeronorm verify.", metavar="FILE.npz")
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False

@@ -1,0 +1,59 @@
+"""The report of `zeronorm certify` and `zeronorm prove`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from .._messages import show, some
+from ._claims import duplicate_facts, percent, scope
+from ._selection import certificate_text
+from ._tables import counted, open_console, print_header, print_pairs, styled
+
+_MAX_NAMES = 30  # A report names so many features.
+
+
+def print_certified(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print the list, what is certified of it, and the better one where there is one."""
+    console = open_console()
+    print_header(console, document["data"])
+    console.print()
+    certificate, proof = document["certificate"], document["proof"]
+    k = len(document["features"])
+    facts: list[tuple[str, str | Text]] = [
+        ("features", f"{counted(k)}: {_names(document['features'])}")
+    ]
+    total = document["data"]["n_features"] - (certificate["n_covariates"] or 0)
+    if document["added"]:
+        given, best = document["objective_given"], certificate["objective"]
+        gain = percent((given - best) / abs(given)) if given else "-"
+        facts.append(
+            (
+                "better",
+                styled(
+                    (f"another list of {counted(k)} lowers the objective by {gain}", "bold yellow"),
+                    f", from {given:.6g} to {best:.6g}\n"
+                    f"without  {_names(document['dropped'])}\n"
+                    f"with     {_names(document['added'])}",
+                ),
+            )
+        )
+    elif proof is not None:
+        facts.append(("better", "no better list of this length was found"))
+    name = "of the better" if document["added"] else "certificate"
+    facts.append((name, certificate_text("", certificate, proof, total, k)))
+    facts.append(("", styled((scope(certificate), "dim"))))
+    facts += duplicate_facts([None], [document["equivalents"]])
+    if document["file"] is not None:
+        facts.append(("written", styled((show(document["file"]), "bold"))))
+        if not quiet:
+            command = f"zeronorm verify DATA {show(shlex.quote(document['file']))}"
+            facts.append(("", styled(("check it: ", "dim"), command)))
+    print_pairs(console, facts, airy=True)
+
+
+def _names(features: list[Mapping[str, Any]]) -> str:
+    return some([show(row["name"], 40) for row in features], _MAX_NAMES)

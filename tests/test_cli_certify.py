@@ -1,0 +1,152 @@
+"""`zeronorm certify` and `prove`: lists of features from anywhere, for the problem of select."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove
+
+
+def written(path, X, columns):
+    names = [*(f"g{j}" for j in range(X.shape[1])), *columns]
+    rows = zip(*(map(repr, one.tolist()) for one in X.T), *columns.values(), strict=True)
+    path.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Numbers, counts, classes and times that three features say."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 10))
+    z = X[:, 1] - X[:, 4] + X[:, 7]
+    number = z + 0.5 * rng.standard_normal(80)
+    columns = {
+        "number": number,
+        "count": rng.poisson(np.exp(0.5 * z)),
+        "kind": np.array(["a", "b", "c"])[np.digitize(number, [-1, 1])],
+        "sick": np.where(number > 0, "yes", "no"),
+        "days": np.exp(-z) + 0.01,
+        "died": (rng.random(80) < 0.8).astype(int),
+    }
+    for name, values in columns.items():
+        written(tmp_path / f"{name}.csv", X, {name: values})
+    written(tmp_path / "times.csv", X, {name: columns[name] for name in ("days", "died")})
+    return X, columns
+
+
+def found(run, *arguments):
+    return json.loads(run(*arguments, "--json").stdout)
+
+
+TARGETS = {
+    "number": ("number.csv", "--target", "number"),
+    "count": ("count.csv", "--target", "count", "--task", "counts"),
+    "kind": ("kind.csv", "--target", "kind"),
+    "sick": ("sick.csv", "--target", "sick"),
+    "times": ("times.csv", "--time", "days", "--event", "died"),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_list_of_select_has_its_certificate(run, table, tmp_path, target):
+    """By its model, its table of features or their names: it is the same problem."""
+    data, *given = TARGETS[target]
+    files = ("-o", "m.npz", "--features-out", "list.csv")
+    options = ("-k", "3", "--no-cv", "--json", *files)
+    (model,) = json.loads(run("select", data, *given, *options).stdout)["models"]
+    names = [one["name"] for one in model["features"]]
+    (tmp_path / "list.txt").write_text("\n".join(names))
+    expected = model["certificates"][0]
+    for source in ("m.npz", "list.csv", "list.txt", ",".join(names)):
+        asked = () if source == "m.npz" else given
+        document = found(run, "certify", data, source, *asked)
+        assert sorted(one["name"] for one in document["features"]) == sorted(names)
+        certificate = document["certificate"]
+        assert certificate["objective"] == pytest.approx(expected["objective"], rel=1e-6)
+        assert certificate["bound"] >= expected["bound"] * (1 - 1e-9)
+        assert certificate["loss"] == expected["loss"]
+
+
+def test_the_bound_holds_for_all_lists(table):
+    """Of every list of three numbers the objective is above the bound of a bad one."""
+    X, columns = table
+    y = columns["number"]
+    problem = BudgetRegressor(C=0.5)
+    bad = certify([0, 2, 3], X, y, problem=problem)
+    best = min(
+        certify(list(three), X, y, problem=problem).objective
+        for three in combinations(range(10), 3)
+    )
+    assert bad.bound <= best <= bad.objective
+    proof = prove([0, 2, 3], X, y, problem=problem, gap=0)
+    assert proof.certificate.objective == pytest.approx(best)
+    assert bad.C == 0.5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_better_list_is_found_and_shown(run, table, target):
+    """A bad list ends as the best one, with what was exchanged; the proof can be verified."""
+    data, *given = TARGETS[target]
+    options = ("--gap", "0", "--certificate", "c.npz")
+    document = found(run, "prove", data, "g0,g4,g7", *given, *options)
+    assert [one["name"] for one in document["best"]] == ["g1", "g4", "g7"]
+    assert [one["name"] for one in document["dropped"]] == ["g0"]
+    assert [one["name"] for one in document["added"]] == ["g1"]
+    certificate = found(run, "certify", data, "g0,g4,g7", *given)["certificate"]
+    assert document["objective_given"] == pytest.approx(certificate["objective"])
+    assert document["certificate"]["objective"] < document["objective_given"]
+    assert document["certificate"]["proven"]
+    of_target = given[: given.index("--task")] if "--task" in given else given
+    assert "verified" in run("verify", data, "c.npz", *of_target).stdout
+    text = run("prove", data, "g0,g4,g7", *given).stdout
+    assert "lowers the objective by" in text
+    assert "no better list" in run("prove", data, "g1,g4,g7", *given).stdout
+
+
+def test_options_of_the_problem_count(run, table):
+    """C, scaling, weights and covariates are those that are asked for."""
+    X, columns = table
+    given = ("sick.csv", "g1,g4", "--target", "sick", "-C", "2", "--no-standardize")
+    one = found(run, "certify", *given, "--class-weight", "balanced")["certificate"]
+    problem = BudgetClassifier(C=2.0, standardize=False, class_weight="balanced")
+    expected = certify([1, 4], X, columns["sick"], problem=problem)
+    assert one["objective"] == pytest.approx(expected.objective)
+    beside = found(run, "certify", *given, "--covariates", "g7")["certificate"]
+    assert beside["n_covariates"] == 1
+    assert beside["objective"] < one["objective"]
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ("g1,g99", "no feature 'g99'. Did you mean"),
+        ("g1,g1", "each feature once; got 'g1' twice"),
+        (" , ", "must name one feature or more"),
+        ("empty.txt", "must name one feature or more"),
+        ("others.csv", "a column feature or name; got the columns a, b"),
+        ("bytes.txt", "no text file, and no model"),
+        ("each.npz", "the model has one for each class"),
+    ],
+)
+def test_bad_lists_are_refused(run, fails, table, tmp_path, features, message):
+    """Something else would be certified, or nothing."""
+    (tmp_path / "empty.txt").write_text("\n\n")
+    (tmp_path / "others.csv").write_text("a,b\ng1,g2\n")
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00g")
+    if features == "each.npz":
+        options = ("-k", "2", "--per-class", "--no-cv", "-q", "-o", "each.npz")
+        run("select", "kind.csv", "--target", "kind", *options)
+    assert message in fails("certify", "kind.csv", features, "--target", "kind")
+
+
+def test_bad_problems_are_refused(fails, table):
+    """In the words of options, and before any work."""
+    X, columns = table
+    given = ("sick.csv", "g1", "--target", "sick")
+    assert "--gap must be at least 0" in fails("prove", *given, "--gap", "-1")
+    assert "--time-limit must be a positive" in fails("prove", *given, "--time-limit", "0")
+    assert "is an input as well" in fails("certify", *given, "--certificate", "sick.csv")
+    with pytest.raises(TypeError, match="problem must be an estimator of this package"):
+        certify([1], X, columns["sick"], problem="ridge")
