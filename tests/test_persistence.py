@@ -589,7 +589,7 @@ def step(**changes):
         (meta(n_features_in=-40), "n_features_in must be positive"),
         (meta(n_features_in=10**30), "n_features_in must be positive"),
         (meta(first_index=7), "first_index must be 0 or 1"),
-        (meta(format=5), "metadata says format 5"),
+        (meta(format=6), "its end says format 5, its content another"),
         (meta(feature_names=["a"]), "feature_names must be 5 distinct strings"),
         (meta(feature_names=["a"] * 5), "feature_names must be 5 distinct strings"),
         (meta(feature_names=[1, 2, 3, 4, 5]), "feature_names must be 5 distinct strings"),
@@ -699,13 +699,13 @@ def sealed(path, change=None, names=None, compression=zipfile.ZIP_STORED):
     arrays = {f"{name}.npy": value for name, value in raw(path).items()}
     arrays.update(change or {})
     buffer = io.BytesIO()
-    trailer = b"zeronorm model 1 sha256 " + b"0" * 64
+    trailer = b"zeronorm model 5 sha256 " + b"0" * 64
     with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name in names or arrays:
             archive.writestr(name, arrays[name])
         archive.comment = trailer
     data = buffer.getvalue()[: -len(trailer)]
-    path.write_bytes(data + b"zeronorm model 1 sha256 " + hashlib.sha256(data).hexdigest().encode())
+    path.write_bytes(data + b"zeronorm model 5 sha256 " + hashlib.sha256(data).hexdigest().encode())
 
 
 def raw(path):
@@ -777,9 +777,9 @@ def test_newer_format(path):
     data = path.read_bytes()
     body = data[: data.rindex(b"zeronorm model")]
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(body + b"zeronorm model 5 sha256 " + digest)
+    path.write_bytes(body + b"zeronorm model 6 sha256 " + digest)
     with pytest.raises(
-        ModelFileError, match=r"newer zeronorm \(format 5, this one reads 4\); upgrade"
+        ModelFileError, match=r"newer zeronorm \(format 6, this one reads 5\); upgrade"
     ):
         load(path)
 
@@ -1002,7 +1002,7 @@ def claim(**changes):
         (lambda a: change(feature_0=a["feature_0"] + 40)(a), "feature must be below 40"),
         (lambda a: change(row_0=a["row_0"] + 10**6)(a), "row must be rows of tree.dual"),
         (lambda a: change(row_0=a["row_0"] * 0 - 1)(a), "row must be rows of tree.dual"),
-        (meta(format=5), "metadata says format 5"),
+        (meta(format=5), "its end says format 4, its content another"),
         (meta(n_samples="a"), "metadata has a wrong type of n_samples"),
         (meta(n_samples=119), "dual must be of one number of samples, at most 119"),
         (meta(certificates=[]), "there must be 1 certificates for 2 classes"),

@@ -24,6 +24,7 @@ from ..files import FileError, PathLike, check_path, quote, read_npy
 
 Require: TypeAlias = Callable[[bool, str], None]
 
+_FORMAT = re.compile(rb'"format": ([0-9]{1,9})[,}]')  # of the metadata
 _TRAILER = re.compile(rb"zeronorm (model|certificate) ([0-9]{1,9}) sha256 ([0-9a-f]{64})\Z")
 
 
@@ -138,6 +139,10 @@ def unpack(
         raise kind.error(str(refusal)) from None
     except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, ValueError) as failure:
         raise kind.error(f"{where}: damaged ({failure}).") from None
+    # The checksum is of what stands before the trailer, and so is not of its number.
+    said = _FORMAT.search(arrays["metadata"].tobytes())
+    agree = said is None or int(said[1]) == version
+    require(agree, f"damaged: its end says format {version}, its content another")
     return arrays
 
 
