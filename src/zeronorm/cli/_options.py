@@ -78,8 +78,7 @@ class SelectOptions:
     )
     save: bool = option("Write the model.", "--save/--no-save", default=True)
     certificate: Path | None = option(
-        "For zeronorm verify. Default: with --prove, beside the model.",
-        metavar="FILE.npz",
+        "For zeronorm verify. Default: with --prove, beside the model.", metavar="FILE"
     )
     features_out: Path | None = option("The features, a table (.csv, .parquet).", metavar="FILE")
     cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
@@ -144,7 +143,7 @@ class SelectOptions:
     positive: str | None = option(
         "Of --measure: the positive of two classes. Default: the second.", metavar="LABEL"
     )
-    view: Path | None = option("Of genotypes: a picture.", metavar="FILE.svg")
+    view: Path | None = option("Of genotypes: a picture (.svg).", metavar="FILE")
     checkpoint: Path | None = option(
         "Kept until the end: after a kill the same command goes on from it.",
         metavar="FILE",

@@ -24,6 +24,10 @@ PANELS = {
     "The model and its score": (
         "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "scoring",
     ),
+    "Files": (
+        "output", "save", "certificate", "features_out", "view", "checkpoint", "config",
+        "save_config",
+    ),
 }  # fmt: skip
 _PANEL_OF = {option: panel for panel, options in PANELS.items() for option in options}
 

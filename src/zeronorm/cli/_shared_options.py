@@ -45,9 +45,8 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         metavar="COLUMN", help="Of survival: the time until the event, or to the end."
     ),
     "event": typer.Option(
-        metavar="COLUMN[=VALUE]",
-        help="Of survival: 1 where the event was observed, 0 where censored; or the value of "
-        "an event.",
+        metavar="COLUMN",
+        help="Of survival: 1 where the event was observed, 0 where censored; or COLUMN=VALUE.",
     ),
     "start": typer.Option(
         metavar="COLUMN", help="Of survival: when a row comes under observation."
