@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,18 @@ def plan_selection(options: SelectOptions) -> Plan:
     check_features_out(options, [*models.values(), *certificates.values()])
     refit_C = _parse_refit_c(options.refit_c)
     return Plan(sizes, rule, method, search, refit_C, folds, models, certificates)
+
+
+def for_every_size(options: SelectOptions, plan: Plan) -> Plan:
+    """Return the plan that writes a model of every size, as nothing has chosen among them."""
+    sizes = plan.n_features or []
+    models = _output_files(options.data, sizes, options.output, False) if plan.models else {}
+    certificates: dict[int, Path] = {}
+    if plan.certificates:
+        certificates = _certificate_files(options, sizes, models, False)
+    _check_outputs(options, models, "--output")
+    _check_outputs(options, certificates, "--certificate")
+    return replace(plan, rule="all", models=models, certificates=certificates)
 
 
 def _rule(options: SelectOptions, sizes: Sequence[int] | None, folds: int | None) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import typer
+
 from ._cluster import connected
 from ._names import columns_named
 from ._options import SelectOptions
@@ -27,6 +29,7 @@ def select(options: SelectOptions) -> None:
             work.progress.phase("Starting")
             from ..checkpoints import resumable
             from ..files import check_path, read_groups
+            from ._interrupt import EXIT_CODE
             from ._selection import Samples, run
             from .reports._selection import print_selection
         data, group_file = options.data, options.group_file
@@ -45,5 +48,7 @@ def select(options: SelectOptions) -> None:
             with columns_named(table.feature_names):
                 document = run(options, plan, Samples(table, response, groups), work)
     show_document(document, options, print_selection)
+    if document["interrupted"] is not None:
+        raise typer.Exit(EXIT_CODE)
     if options.checkpoint is not None:
         options.checkpoint.unlink(missing_ok=True)

@@ -28,10 +28,11 @@ from ..measures import parse_measure
 from ._doubts import targets_in_disguise
 from ._features_out import write_features
 from ._input import listed
+from ._interrupt import Interrupt
 from ._messages import show
 from ._options import SelectOptions
 from ._order import Ordered
-from ._plan import OF_CRITERIA, OF_FOLDS, Plan
+from ._plan import OF_CRITERIA, OF_FOLDS, Plan, for_every_size
 from ._progress import Work
 from ._target import Response, columns_of
 from ._validation import folds_of, validated
@@ -78,18 +79,18 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")
-    work.fit(estimator, X, y, **offset)
+    interrupt = Interrupt()
+    interrupt.fit(options, estimator, X, y, work, **offset)
     validation, for_accuracy, permutations = None, None, None
-    if folds is not None:
-        validation, permutations = validated(options, estimator, samples, folds, work)
-        if isinstance(estimator, MeasureClassifier):
-            rival = _for_accuracy(options, plan, samples)
-            scoring: dict[str, Any] = {"measure": options.measure, "pos_label": estimator.pos_label}
-            work.progress.phase("Cross-validating a selection for accuracy")
-            with work.timed("cross-validation"):
-                for_accuracy = model_selection.cross_validate(rival, X, y, cv=folds, **scoring)
-        if plan.rule in OF_FOLDS:
-            estimator._keep_size(validation.choose(plan.rule))
+    if folds is not None and interrupt.during is None:
+        with interrupt.validating(options, work):
+            validation, permutations = validated(options, estimator, samples, folds, work)
+            for_accuracy = _for_accuracy(options, plan, samples, estimator, folds, work)
+    rule = plan.rule
+    if validation is not None and rule in OF_FOLDS:
+        estimator._keep_size(validation.choose(rule))
+    elif rule in OF_FOLDS:  # nothing has chosen
+        plan = for_every_size(options, plan)
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
     models = [
@@ -128,6 +129,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "chosen_by": None
         if validation is None or plan.rule not in OF_FOLDS
         else validation.chosen_by,
+        "interrupted": interrupt.describe(),
         "n_scans": int(estimator.n_scans_),
         "features_file": None if options.features_out is None else str(options.features_out),
         "seconds": work.seconds,
@@ -208,11 +210,25 @@ def _of_classes(options: SelectOptions) -> dict[str, Any]:
     }
 
 
-def _for_accuracy(options: SelectOptions, plan: Plan, samples: Samples) -> BudgetClassifier:
-    """Return what a model for a measure is compared with."""
+def _for_accuracy(
+    options: SelectOptions,
+    plan: Plan,
+    samples: Samples,
+    estimator: _Estimator,
+    folds: int,
+    work: Work,
+) -> model_selection.CrossValidation | None:
+    """Return the cross-validation of what a model for a measure is compared with."""
+    if not isinstance(estimator, MeasureClassifier):
+        return None
     common = _common_parameters(options, plan, samples.table)
     common.pop("C", None)  # that of a measure weighs another loss
-    return BudgetClassifier(**common, **_of_classes(options), multi_class="ovr")
+    rival = BudgetClassifier(**common, **_of_classes(options), multi_class="ovr")
+    scoring: dict[str, Any] = {"measure": options.measure, "pos_label": estimator.pos_label}
+    work.progress.phase("Cross-validating a selection for accuracy")
+    with work.timed("cross-validation"):
+        X, y = samples.table.X, samples.y
+        return model_selection.cross_validate(rival, X, y, cv=folds, **scoring)
 
 
 def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from ..losses._multinomial import classes_as_outputs
 from ..losses._ordinal import log_odds_of_classes
 from ..methods import of_outputs
 from ..ordering import numbered
-from ..result import Path
 from ..solvers.drive import Solver
 from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._budget_selection import BudgetSelection
@@ -280,17 +279,16 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         plan, tasks = self._plan(), problem.tasks
         few = self.calibrate is not False and tasks[0].n_rows < AUTO_ROWS
         if plan.counts == "both" or not (few or self.calibrate is True):
-            return problem.classes, solvers
+            return problem.classes, self._keeping(solvers, len(tasks))
         # A fold begins anew: what an earlier fit selected knows the rows that are held out.
         fold = plan.of_fold()
-        return problem.classes, [
-            calibrated(
-                solvers, tasks, problem.sizes,
-                tasks[0].y if self.loss == Ordinal.name else problem.labels,
-                lambda task, sizes: fold.select(task, tuple(sizes), certify=False),
-                plan.refit_C, seconds,
-            )
-        ]  # fmt: skip
+        scaled = calibrated(
+            solvers, tasks, problem.sizes,
+            tasks[0].y if self.loss == Ordinal.name else problem.labels,
+            lambda task, sizes: fold.select(task, tuple(sizes), certify=False),
+            plan.refit_C, seconds,
+        )  # fmt: skip
+        return problem.classes, self._keeping([scaled], len(tasks))
 
     @property
     def thresholds_(self) -> FloatArray:
@@ -331,11 +329,6 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
             found: FloatArray = softmax(scores, axis=1)
             return found
         return super()._probabilities(scores)
-
-    def _store(self, results: list[Any]) -> None:
-        # A calibration has run the selections of all classes, and has their paths in a list.
-        paths: list[Path] = results[0] if isinstance(results[0], list) else results
-        super()._store(paths)
 
     @property
     def _score_loss(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..methods import Method, named
 from ..solvers.drive import Solver
+from ..solvers.kept import Kept, keeping
 from ._parameters import with_parameters
 from ._selecting import Plan, Problem, begun, keep_paths, keep_size
 from ._sparse_linear import Rowwise, SparseLinearModel
@@ -38,6 +39,7 @@ class BudgetSelection(SparseLinearModel):
     warm_start: bool = False
     n_threads: int | None = None
     checkpoint: Any = None
+    _kept: ClassVar[Kept | None] = None  # set for a fit: told which sizes are finished
 
     def _plan(self) -> Plan:
         """Return the selection as the parameters state it."""
@@ -68,11 +70,16 @@ class BudgetSelection(SparseLinearModel):
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         """Return no classes, and the solver."""
-        return None, begun(self, data, seconds)[1]
+        return None, self._keeping(begun(self, data, seconds)[1], 1)
+
+    def _keeping(self, solvers: list[Solver[Any]], n_tasks: int) -> list[Solver[Any]]:
+        """Return the solvers, as one that keeps what is finished where that is asked for."""
+        return solvers if self._kept is None else [keeping(solvers, self._kept, n_tasks)]
 
     def _store(self, results: list[Any]) -> None:
         """Set the attributes that the results of the solvers give."""
-        keep_paths(self, results)
+        # A solver of all tasks, as of a calibration, has their paths in a list.
+        keep_paths(self, results[0] if isinstance(results[0], list) else results)
         self._plan().keep_groups(self)
 
     def _keep_size(self, size: Any) -> None:

@@ -106,6 +106,7 @@ class Plan:
     fit_intercept: bool
     standardize: bool
     report: Any = field(default=None)  # told where a proof stands
+    kept: Any = field(default=None)  # told which sizes are finished
 
     @classmethod
     def of(cls, model: Any) -> Plan:
@@ -144,7 +145,7 @@ class Plan:
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
             model.signs, model.forced_features, model.forced_groups, model.covariates,
             model.criterion,
-            bool(model.fit_intercept), bool(model.standardize), model._report,
+            bool(model.fit_intercept), bool(model.standardize), model._report, model._kept,
         )  # fmt: skip
         plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
         _signs.check_signs(plan.signs, plan.groups, plan.method)
@@ -302,7 +303,13 @@ class Plan:
         """Return the generator of scans that selects for one task."""
         start = [task.columns(features) for features in options.pop("start", ())]
         request = Request(
-            self.C, self.refit_C, self.tol, start=start, report=self.report, **options
+            self.C,
+            self.refit_C,
+            self.tol,
+            start=start,
+            report=self.report,
+            kept=self.kept,
+            **options,
         )
         return self.method.select(task, sizes, request)
 
@@ -325,7 +332,7 @@ class Plan:
 
     def of_fold(self) -> Plan:
         """Return the plan of a fold of the calibration, which chooses C of final fits itself."""
-        return replace(self, refit_C=LATER) if self.refit_C == "loo" else self
+        return replace(self, kept=None, refit_C=LATER if self.refit_C == "loo" else self.refit_C)
 
 
 def one_or_all(values: Sequence[Any]) -> Any:

@@ -66,11 +66,15 @@ def run(
             request = next(solver)
             while True:
                 begin = time.perf_counter()
-                answers = iter(_answer(_flatten(request), journal))
-                seconds += time.perf_counter() - begin
-                n_scans += 1
-                if callback is not None:
-                    callback(Progress(n_scans, seconds))
+                try:
+                    answers = iter(_answer(_flatten(request), journal))
+                    seconds += time.perf_counter() - begin
+                    n_scans += 1
+                    if callback is not None:
+                        callback(Progress(n_scans, seconds))
+                except KeyboardInterrupt as stop:
+                    request = solver.throw(stop)  # which ends it, unless it keeps what is finished
+                    continue
                 request = solver.send(_arrange(request, answers))
         except StopIteration as stop:
             return cast("T", stop.value)
@@ -97,9 +101,10 @@ def together(solvers: Sequence[Solver[T]]) -> Solver[list[T]]:
     results: dict[int, T] = {}
     waiting: dict[int, Request] = {}
 
-    def resume(index: int, answer: Any) -> None:
-        try:
-            waiting[index] = solvers[index].send(answer)  # sending None starts a generator
+    def resume(index: int, answer: Any, stop: KeyboardInterrupt | None = None) -> None:
+        solver = solvers[index]
+        try:  # sending None starts a generator
+            waiting[index] = solver.send(answer) if stop is None else solver.throw(stop)
         except StopIteration as stop:
             waiting.pop(index, None)
             results[index] = stop.value
@@ -108,7 +113,12 @@ def together(solvers: Sequence[Solver[T]]) -> Solver[list[T]]:
         for index in range(len(solvers)):
             resume(index, None)
         while waiting:
-            answers = yield list(waiting.values())
+            try:
+                answers = yield list(waiting.values())
+            except KeyboardInterrupt as stop:
+                for index in list(waiting):
+                    resume(index, None, stop)
+                continue
             for index, answer in zip(list(waiting), answers, strict=True):
                 resume(index, answer)
     finally:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .._typing import IndexArray
 from ..result import Progressed
+from .kept import Ending, Kept
 
 LATER = "later"  # refit_C of models of which only the supports are wanted
 
@@ -26,3 +27,9 @@ class Request:
     start: Sequence[IndexArray] = ()  # features of an earlier fit, in lists as they entered
     report: Callable[[Progressed], None] | None = None  # told where a proof stands
     seconds: dict[str, float] | None = None  # filled with the seconds of each phase
+    kept: Kept | None = None  # told which sizes are finished, for an interrupt
+
+    def keep(self, finished: Callable[[], Iterable[int]], ending: Ending) -> None:
+        """Say which sizes are finished, and how they become a path."""
+        if self.kept is not None:
+            self.kept.add(finished, ending)

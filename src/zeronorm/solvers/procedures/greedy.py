@@ -87,10 +87,11 @@ def greedy(
     fit = Ridge(np.empty(0), b, np.empty(0), dual, np.empty(0), zero_value, 0.0, 1.0)
     ends = [0]  # features after so many units
     history: list[Step] = []
+    n_done = 0  # units that are fitted
 
     def enter(chosen: IndexArray) -> None:
         """Add units and fit."""
-        nonlocal fit
+        nonlocal fit, n_done
         left[chosen] = False
         ends.extend(ends[-1] + np.cumsum(units.sizes(chosen)))
         entered = units.features(chosen)
@@ -106,7 +107,24 @@ def greedy(
                 fit.objective, fit.bound, pool.size, entered, seconds, {"gap": fit.gap}, status
             )
         )  # fmt: skip
+        n_done = len(ends) - 1
 
+    def ending(sizes: Sequence[int]) -> Solver[Path]:
+        order, fits = pool.features, {}
+        with clock.phase("refit"):
+            for size in sorted(set(sizes)):
+                position = np.argsort(order[: ends[size]])
+                support = order[position]
+                Z = pool.columns().take(position)
+                fits[size] = (support, refit_support(task, Z, support, request.refit_C))
+        result = Result(
+            np.sort(order), np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
+        )  # fmt: skip
+        answer = Found(result, {})
+        clock.add_history(answer.result.history)
+        return (yield from finish(task, request, fits, [answer], clock))
+
+    request.keep(lambda: [k for k in sizes if k <= n_done], ending)
     if task.forced.size:
         enter(units.of(task.forced))
     known = units.of(np.concatenate(start)) if len(start) else np.empty(0, np.int64)
@@ -119,20 +137,7 @@ def greedy(
         strength[~left] = -1.0
         best = np.array([strength.argmax()])
         enter(ranked(task.design, units, strength, scores, fit.dual, best)[:1])
-    order = pool.features
-    fits = {}
-    with clock.phase("refit"):
-        for size in sorted(set(sizes)):
-            position = np.argsort(order[: ends[size]])
-            support = order[position]
-            Z = pool.columns().take(position)
-            fits[size] = (support, refit_support(task, Z, support, request.refit_C))
-    result = Result(
-        np.sort(order), np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
-    )  # fmt: skip
-    answer = Found(result, {})
-    clock.add_history(answer.result.history)
-    return (yield from finish(task, request, fits, [answer], clock))
+    return (yield from ending(sizes))
 
 
 def _fit(risk: Risk, Z: Columns, before: Ridge, zero_value: float, tol: float) -> Ridge:

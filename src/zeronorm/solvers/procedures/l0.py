@@ -21,6 +21,7 @@ from ..drive import Solver
 from ..found import BestDual, Found
 from ..l0.hard_thresholding import VARIANTS, Objective, Thresholding, hard_threshold
 from ..l0.search import Search, explore
+from ..pool.refit import Refit
 from ..request import Request
 from ..task import Task
 from .finish import finish, refit_support
@@ -91,7 +92,23 @@ def conclude(
     task = search.task
     proofs: dict[int, Proof] = {}
     duals: dict[int, BestDual] = {}
+    fits: dict[int, tuple[IndexArray, Refit]] = {}
+
+    def fit(k: int) -> None:
+        support = task.columns(proofs[k].support) if k in proofs else search.support(k)
+        Z = search.pool.columns().take(search.pool.position(support))
+        with clock.phase("refit"):
+            fits[k] = (support, refit_support(task, Z, support, request.refit_C))
+
+    def ending(sizes: Sequence[int]) -> Solver[Path]:
+        models, proven = {k: fits[k] for k in sizes}, {k: proofs[k] for k in sizes if k in proofs}
+        return finish(task, request, models, [_answer(search, duals)], clock, proven)
+
+    request.keep(lambda: fits, ending)
     if goal is not None and request.certify:
+        if request.kept is not None:  # a proof may take hours
+            for k in search.sizes:
+                fit(k)
         for k in search.sizes:
             proving = prove_support(
                 task, search.support(k), goal, C=request.C, report=request.report
@@ -100,18 +117,16 @@ def conclude(
             units = task.units.of(task.columns(proofs[k].support))
             search.add(units)
             search.offer(search.place(units))
+            if request.kept is not None:
+                fit(k)
             if proofs[k].status is Status.INTERRUPTED:
                 break
     elif request.certify:
         with clock.phase("certify"):
             duals = search.relaxed(improve=improve)
-    fits = {}
-    with clock.phase("refit"):
-        for k in search.sizes:
-            support = task.columns(proofs[k].support) if k in proofs else search.support(k)
-            Z = search.pool.columns().take(search.pool.position(support))
-            fits[k] = (support, refit_support(task, Z, support, request.refit_C))
-    return (yield from finish(task, request, fits, [_answer(search, duals)], clock, proofs))
+    for k in search.sizes:
+        fit(k)
+    return (yield from ending(search.sizes))
 
 
 def _threshold(search: Search, k: int) -> Solver[None]:

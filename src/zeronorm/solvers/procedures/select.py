@@ -63,6 +63,11 @@ def select(
     fits: dict[int, tuple[IndexArray, Refit]] = {}
     pools: list[Found] = []
     left = sorted(set(sizes), reverse=True)
+
+    def ending(sizes: Sequence[int]) -> Solver[Path]:
+        return finish(task, request, {k: fits[k] for k in sizes}, pools, clock)
+
+    request.keep(lambda: fits, ending)
     while left:
         group = [k for k in left if SHARED_POOL * k >= left[0]]
         left = [k for k in left if k not in group]
