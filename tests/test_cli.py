@@ -928,13 +928,55 @@ def test_what_the_progress_line_says(monkeypatch):
     """The line would show wrong numbers, or those of a phase that is over."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with Progress(quiet=False) as progress:
+        progress.phase("Cross-validating", total=3)
         progress.phase("Selecting")
-        progress.searched(Progressed(12.3, 4567, 89, 2.0, 1.98))
         (task,) = progress._bar.tasks
+        assert task.total is None
+        progress.searched(Progressed(12.3, 4567, 89, 2.0, 1.98))
         assert task.description == "Proving"
         assert task.fields["count"] == "4,567 nodes, 12 s, gap 1.00%"
+        progress.proving(0.01, 60.0)
+        progress.searched(Progressed(0.0, 0, 1, 2.0, 1.90))
+        assert task.completed == 0.0
+        progress.searched(Progressed(6.0, 10, 9, 2.0, 1.96))  # from 5% to 2% on the way to 1%
+        assert task.percentage == pytest.approx(75.0)
+        assert task.fields["count"] == "10 nodes, 6 s, gap 2.00%, at most 0:54 left"
+        progress.searched(Progressed(54.0, 10, 9, 2.0, 1.96))
+        assert task.percentage == pytest.approx(90.0)
         progress.phase("Writing")
+        (task,) = progress._bar.tasks
         assert task.fields["count"] == ""
+
+
+def test_progress_has_a_share_and_the_time_left(monkeypatch):
+    """Nobody could tell whether to wait or to go to bed."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    now = iter([100.0, 110.0, 130.0, 140.0])
+    with Progress(quiet=False) as progress:
+        monkeypatch.setattr(zeronorm.cli._progress.time, "monotonic", lambda: next(now))
+        shown = []
+        progress.phase("Cross-validating", total=1200, unit="pass passes")
+        for done in (1, 2, 1202):
+            progress.advance(done)
+            (task,) = progress._bar.tasks
+            shown.append(task.fields["count"])
+        monkeypatch.undo()
+        assert shown == [
+            "1 of 1,200 passes, 0%",
+            "2 of 1,200 passes, 0%, 3:19:40 left",
+            "1,202 passes",  # more than was thought
+        ]
+
+
+@pytest.mark.parametrize("option", ["--no-save", "--quiet", "--json"])
+def test_progress_is_of_terminals_and_people(run, monkeypatch, option):
+    """A log file would be full of bars, or what calls the command for its JSON."""
+    asked = []
+    own = Progress.__init__
+    monkeypatch.setattr(Progress, "__init__", lambda self, quiet: own(self, asked.append(quiet)))
+    run("select", "golub", "-k", 2, "--no-cv", option)
+    assert asked == [option != "--no-save"]
+    assert not Progress(quiet=False)._wanted  # stderr is no terminal here
 
 
 def test_certificate_of_any_method(run):

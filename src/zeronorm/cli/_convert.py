@@ -22,7 +22,7 @@ def convert(options: ConvertOptions) -> None:
             f"--memory must be a number of megabytes from 1 to {MOST_MEGABYTES:g}; got "
             f"{options.memory:g}. For example: --memory 1024."
         )
-    with watched(options.quiet) as work:
+    with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from ..files import standard_input
         from ..store import convert as written
@@ -30,8 +30,14 @@ def convert(options: ConvertOptions) -> None:
 
         work.progress.phase(f"Reading {options.data}")
 
+        began = False
+
         def progress(done: int, n_features: int) -> None:
-            work.progress.phase(f"Writing {done:,} of {n_features:,} features")
+            nonlocal began
+            if not began:
+                work.progress.phase(f"Writing {options.store}", n_features, "feature features")
+                began = True
+            work.progress.advance(done)
 
         piped = standard_input() if options.data == "-" else nullcontext(Path(options.data))
         with piped as data:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @takes(PathOptions)
 def path(options: PathOptions) -> None:
     """Follow the l1 regularisation path: which features enter as C grows, and which C to choose."""
-    with watched(options.quiet) as work:
+    with watched(options.quiet or options.as_json) as work:
         with work.timed("imports"):
             options = _settled(options)
             _check_options(options)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @takes(PredictOptions)
 def predict(options: PredictOptions) -> None:
     """Predict with a model; with its target in DATA, say how well."""
-    with watched(options.quiet) as work:
+    with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from .. import persistence
         from .documents._data import describe_data

@@ -25,6 +25,10 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
         self._timer: threading.Timer | None = None
+        self._total: int | None = None
+        self._unit = ["pass", "passes"]
+        self._first: tuple[float, int] | None = None  # when how many units were told at first
+        self._goal, self._gap = (0.0, float("inf")), 0.0
 
     def __enter__(self) -> Progress:
         if self._wanted:
@@ -58,23 +62,65 @@ class Progress:
             self._timer.join()
             self._bar.stop()
 
-    def phase(self, description: str, total: int | None = None) -> None:
-        """Begin a phase of work; `total` passes over the data if known."""
-        if self._bar is not None:
-            self._bar.reset(self._task, description=show(description, 60), total=total, count="")
+    def phase(self, description: str, total: int | None = None, unit: str = "pass passes") -> None:
+        """Begin a phase of work.
 
-    def advance(self, passes: int) -> None:
-        """Report the number of passes done in this phase."""
+        total : how many units there are to do, if that is known. unit : one and several of them.
+        """
+        self._total, self._unit, self._first = total, unit.split(), None
         if self._bar is not None:
-            what = "pass" if passes == 1 else "passes"
-            self._bar.update(self._task, completed=passes, count=f"{passes} {what}")
+            self._bar.remove_task(self._task)  # rich forgets no total
+            self._task = self._bar.add_task(show(description, 60), total=total, count="")
+
+    def advance(self, done: int) -> None:
+        """Report how many units are done in this phase: how many that is of all, the time left."""
+        total = self._total if self._total is not None and done <= self._total else None
+        of, unit = "" if total is None else f" of {total:,}", self._unit[(total or done) != 1]
+        self._show(done, total, f"{done:,}{of} {unit}{self._left(done, total)}")
+
+    def proving(self, gap: float, limit: float) -> None:
+        """Say where a branch and bound ends: at a gap, or after so many seconds."""
+        self._goal = gap, limit
 
     def searched(self, state: Progressed) -> None:
-        """Report where a branch and bound stands."""
+        """Report where a branch and bound stands: as far as the gap has closed, or the time gone.
+
+        A gap closes ever more slowly, so that the time left is that of the limit.
+        """
+        if state.n_nodes == 0:
+            self._gap = state.gap
+        gap, limit = self._goal
+        what = "node" if state.n_nodes == 1 else "nodes"
+        wide = max(self._gap, state.gap) - gap
+        share = max((wide + gap - state.gap) / wide if wide > 0 else 1.0, state.seconds / limit)
+        count = f"{state.n_nodes:,} {what}, {state.seconds:.0f} s, gap {100 * state.gap:.2f}%"
+        if limit < float("inf"):
+            count += f", at most {_clock(limit - state.seconds)} left"
+        self._show(min(share, 1.0), 1, count, description="Proving")
+
+    def _show(self, done: float, total: int | None, count: str, **more: Any) -> None:
         if self._bar is not None:
-            what = "node" if state.n_nodes == 1 else "nodes"
-            count = f"{state.n_nodes:,} {what}, {state.seconds:.0f} s, gap {100 * state.gap:.2f}%"
-            self._bar.update(self._task, description="Proving", count=count)
+            self._bar.update(self._task, completed=done, total=total, count=count, **more)
+
+    def _left(self, done: int, total: int | None) -> str:
+        """Return the share that is done, and the time left at the pace since the first report."""
+        now = time.monotonic()
+        if self._first is None:  # what an earlier run has done comes at once
+            self._first = now, done
+        if not total:
+            return ""
+        begin, before = self._first
+        text = f", {100 * done // total}%"
+        if done > before:
+            text += f", {_clock((now - begin) * (total - done) / (done - before))} left"
+        return text
+
+
+def _clock(seconds: float) -> str:
+    """Return a time as 1:02:03, or 2:03."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _fit(estimator: Any, progress: Progress, X: Any, y: Any, **more: Any) -> None:

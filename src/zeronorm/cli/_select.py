@@ -21,7 +21,7 @@ from ._validation import check_permutations
 @takes(SelectOptions)
 def select(options: SelectOptions) -> None:
     """Select exactly K features, fit the model, measure it, certify it and write it."""
-    with watched(options.quiet) as work, connected(options.scheduler) as client:
+    with watched(options.quiet or options.as_json) as work, connected(options.scheduler) as client:
         with work.timed("imports"):
             task = settle_task(options)
             check_permutations(options)

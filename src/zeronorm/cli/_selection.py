@@ -79,6 +79,8 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")
+    if options.prove:
+        work.progress.proving(plan.search["gap"], plan.search["time_limit"])
     interrupt = Interrupt()
     interrupt.fit(options, estimator, X, y, work, **offset)
     validation, for_accuracy, permutations = None, None, None

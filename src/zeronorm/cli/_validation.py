@@ -59,7 +59,9 @@ def validated(
     given: Any = {"cv": folds, "offset": samples.response.offset}
     n, phase = options.permutations, work.progress.phase
     phase("Cross-validating", total=int(estimator.n_scans_))
+    advance = work.progress.advance
     if n is not None:
+        phase("Permuting the labels", n, "permutation permutations")
         with work.timed("permutations"):
             found = permutation_test(
                 estimator,
@@ -67,11 +69,10 @@ def validated(
                 y,
                 n,
                 **given,
-                callback=lambda done: phase(f"Permuting the labels, {done} of {n} done"),
+                callback=advance,
             )
         return found.validation, found
     with work.timed("cross-validation"):
-        advance = work.progress.advance
         validation = cross_validate(
             estimator, X, y, **given, callback=lambda at: advance(at.n_scans)
         )

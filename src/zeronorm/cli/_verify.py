@@ -35,7 +35,7 @@ def verify(options: VerifyOptions) -> None:
 
     The exit code is 1 where it claims too much, and 3 where rounding leaves that open.
     """
-    with watched(options.quiet) as work:
+    with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from .. import persistence
         from ..verification import CertificateError, UndecidedError
