@@ -23,6 +23,8 @@ class Shown(Protocol):
     def quiet(self) -> bool:
         """Whether without what can be left out."""
 
+SCHEMA = 1  # The version of documents/schema.json: another one where a key goes or means otherwise.
+
 
 def show_document(
     document: Mapping[str, Any],
@@ -44,8 +46,8 @@ def show_document(
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    """Print a document as JSON."""
-    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+    """Print a document as JSON, with the version of its schema."""
+    typer.echo(json.dumps({"schema": SCHEMA, **document}, indent=2, allow_nan=False))
 
 
 def csv_cell(text: str) -> str:

@@ -1,0 +1,195 @@
+"""What --json prints is what its schema says: every command, on data of every kind."""
+
+import json
+import signal
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import typer.testing
+
+from conftest import COMMAND, write_csv
+from zeronorm import cli, model_selection
+from zeronorm.cli._output import SCHEMA
+
+jsonschema = pytest.importorskip("jsonschema")
+
+TARGETS = "two,three,number,count,years,days,dead,level,other"
+SCORED = ("--cv", 3, "--no-save")
+PLAIN = ("--no-cv", "--no-save")
+SURVIVAL = ("--time", "days", "--event", "dead")
+# By what they show: the arguments, in their order, as some need the files of others.
+CASES = {
+    "classes": ("select", "golub", "-k", "2,3", "--cv", 3, "--permutations", 2, "--no-save"),
+    "criterion": ("select", "golub", "-k", 3, "--rule", "bic", *PLAIN),
+    "proof": ("select", "golub", "-k", 2, "--prove", "--no-cv", "-o", "m.npz"),
+    "verify": ("verify", "golub", "m.certificate.npz"),
+    "predict": ("predict", "m.npz", "golub", "--proba"),
+    "no score": ("predict", "m.npz", "bare.csv"),
+    "model": ("info", "m.npz"),
+    "data": ("info", "golub"),
+    "installation": ("info",),
+    "classes each": ("three", "select", "--per-class", *SCORED, "--certificate", "c.npz"),
+    "verify each": ("three", "verify", "c.npz"),
+    "classes that share": ("three", "select", "--cv", 3, "-o", "three.npz"),
+    "predict several": ("three", "predict", "three.npz", "--proba"),
+    "ordered": ("level", "select", "--task", "ordered", "--cv", 3, "-o", "level.npz"),
+    "predict ordered": ("level", "predict", "level.npz", "--proba"),
+    "numbers": ("number", "select", "--cv", 3, "-o", "number.npz", "--certificate", "n.npz"),
+    "verify numbers": ("number", "verify", "n.npz"),
+    "predict numbers": ("number", "predict", "number.npz"),
+    "text": ("number", "select", "--keep-text", *PLAIN),
+    "quantile": ("number", "select", "--loss", "quantile", "--level", 0.9, *PLAIN),
+    "responses": ("number,other", "select", *SCORED),
+    "counts": ("count", "select", "--exposure", "years", "--cv", 3, "-o", "count.npz"),
+    "predict counts": ("count", "predict", "count.npz", "--exposure", "years"),
+    "survival": (None, "select", *SURVIVAL, "--cv", 3, "-o", "s.npz"),
+    "predict survival": (None, "predict", "s.npz", *SURVIVAL, "--times", "1,2"),
+    "survival model": ("info", "s.npz"),
+    "groups": ("two", "select", "--groups", 2, "--group-file", "groups.tsv", *SCORED),
+    "measure": ("two", "select", "--measure", "f1", *SCORED),
+    "covariates": ("two", "select", "--covariates", "x4,x5", "--force", "x0", *SCORED),
+    "signs": ("two", "select", "--method", "l0", "--nonnegative", "all", *PLAIN),
+    "greedy": ("two", "select", "--method", "greedy", *PLAIN),
+    "path": ("path", "golub", "--points", 5),
+    "path with folds": ("two", "path", "--points", 5, "--cv", 3, "-o", "p.csv"),
+    "path of classes": ("three", "path", "--points", 4, "--cv", 3),
+    "path of survival": (None, "path", *SURVIVAL, "--points", 4, "--cv", 3),
+    "path of counts": ("count", "path", "--loss", "poisson", "--points", 4),
+    "store": ("convert", "two.csv", "two.zarr", "--target", "two"),
+    "check": ("info", "two.zarr", "--check"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    """What every case prints, by its name."""
+    rng = np.random.default_rng(0)
+    n = 60
+    X = np.round(rng.standard_normal((n, 8)), 3)
+    z = X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(n)
+    columns = {f"x{j}": X[:, j] for j in range(8)}
+    years = rng.uniform(1, 3, n).round(2)
+    columns |= {
+        "two": np.where(z > 0, "yes", "no"),
+        "three": np.array(["a", "b", "c"])[np.digitize(z, [-0.6, 0.6])],
+        "level": np.digitize(z, [-0.6, 0.6]),
+        "number": z,
+        "other": X[:, 2] + z,
+        "count": rng.poisson(years * np.exp(0.3 * z)),
+        "years": years,
+        "days": np.exp(-z) + 0.01,
+        "dead": (rng.random(n) < 0.8).astype(int),
+        "city": np.array(["Oslo", "Rome", "Lima"])[rng.integers(0, 3, n)],
+    }
+    folder = tmp_path_factory.mktemp("schema")
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(typer.testing, "_get_command", lambda app: COMMAND)
+        write_csv("all.csv", columns)
+        write_csv("two.csv", {k: columns[k] for k in [*list(columns)[:8], "two"]})
+        (folder / "groups.tsv").write_text("".join(f"x{j}\tg{j // 2}\n" for j in range(8)))
+        golub = cli_golub()
+        write_csv("bare.csv", {name: golub.X[:3, j] for j, name in enumerate(golub.feature_names)})
+        for name, case in CASES.items():
+            found[name] = document_of(called(case, columns))
+    return found
+
+
+def cli_golub():
+    from zeronorm.datasets import load_golub
+
+    return load_golub()
+
+
+def called(case, columns):
+    """Return the arguments of a case; one that begins with a target is on the table of all."""
+    if case[0] in COMMAND.commands:
+        return case
+    target, command, *rest = case
+    named = () if target is None else ("--target", target)
+    data = ["all.csv", *named]
+    taken = {*(target or "").split(","), *rest}
+    others = [*TARGETS.split(","), "city"]
+    dropped = [name for name in others if name not in taken]
+    if "--keep-text" in rest:
+        rest.remove("--keep-text")
+        dropped.remove("city")
+    if command in ("verify", "predict"):
+        data = [rest.pop(0), *data] if command == "predict" else ["all.csv", rest.pop(0), *named]
+    if command == "select":
+        rest += ["-k", 2] if "--groups" not in rest else ["-k", 3]
+        rest += [] if {"--measure", "--groups"} & {*rest} else ["--no-calibrate"]
+    if command != "predict":
+        rest += [part for name in dropped for part in ("--drop", name)]
+    return (command, *data, *rest)
+
+
+def document_of(arguments, code=0):
+    command = [str(one) for one in arguments]
+    if command[0] == "select" and "golub" not in command and "--target" in command:
+        named = command[command.index("--target") + 1]
+        if named not in ("two", "three", "level"):
+            command = [one for one in command if one != "--no-calibrate"]
+    result = typer.testing.CliRunner().invoke(cli.app, [*command, "--json"])
+    assert result.exit_code == code, (command, result.output)
+    return command[0], json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return json.loads((files("zeronorm.cli.documents") / "schema.json").read_text())
+
+
+def validator_of(schema, command):
+    own = {"$ref": f"#/$defs/{command}", "$defs": schema["$defs"]}
+    return jsonschema.Draft202012Validator(own)
+
+
+def test_the_schema_is_one(schema):
+    """A program could not read it."""
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$defs"]["version"] == {"const": SCHEMA}
+    commands = {ref["$ref"].removeprefix("#/$defs/") for ref in schema["anyOf"]}
+    assert commands == {"select", "verify", "path", "predict", "convert", "info"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_documents_are_as_the_schema_says(documents, schema, case):
+    """A key would be missing, or be there that nobody has described."""
+    command, document = documents[case]
+    errors = list(validator_of(schema, command).iter_errors(document))
+    assert not errors, errors[0]
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert next(iter(document)) == "schema"
+
+
+def test_an_interrupt_is_in_the_schema(schema, tmp_path, monkeypatch):
+    """What Ctrl-C leaves would be read as something else."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(
+            model_selection, "run_together", lambda *_: signal.raise_signal(signal.SIGINT)
+        )
+        _, document = document_of(("select", "golub", "-k", "2,3"), code=130)
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    validator_of(schema, "select").validate(document)
+    assert document["interrupted"]["during"] == "cross-validation"
+
+
+@pytest.mark.parametrize("part", [("models", 0), ("data",), ("models", 0, "features", 0)])
+def test_what_is_not_described_is_refused(documents, schema, part):
+    """The test of the documents would pass whatever they hold."""
+    _, document = documents["classes"]
+    changed = json.loads(json.dumps(document))
+    place = changed
+    for key in part:
+        place = place[key]
+    place["unheard_of"] = 1
+    assert not validator_of(schema, "select").is_valid(changed)
+    lacking = json.loads(json.dumps(document))
+    del lacking["models"][0]["certificates"]
+    assert not validator_of(schema, "select").is_valid(lacking)
