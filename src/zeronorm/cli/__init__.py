@@ -29,6 +29,7 @@ COMMANDS = {
     "explain": "Say what each feature adds to the prediction of a sample.",
     "convert": "Write data as a store: blocks of columns on disk, which may be larger than memory.",
     "info": "Show what a model file or data hold, or versions here; export a model.",
+    "completion": "Print the script by which bash, zsh or fish complete commands and options.",
 }
 
 

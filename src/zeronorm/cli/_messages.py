@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperGroup
 
+from ._completion import NAME, prepare
 from ._names import in_options
 
 
@@ -36,9 +37,11 @@ class Group(TyperGroup):
             if hasattr(stream, "reconfigure"):  # names that the terminal cannot show
                 stream.reconfigure(errors="backslashreplace")
         code: Any = 0
+        prepare()
+        extra |= {"standalone_mode": False, "prog_name": NAME}
         try:
             with readers_may_leave():
-                code = super().main(*args, **{**extra, "standalone_mode": False})
+                code = super().main(*args, **extra)
         except (KeyboardInterrupt, typer.Abort):
             code = 130
         except Exception as error:
