@@ -7,7 +7,8 @@ answer comes from what --help is made of, so that no heavy module is imported fo
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -22,14 +23,16 @@ def completion(
     """Print the script by which bash, zsh or fish complete commands and options."""
     if shell not in SHELLS:
         raise ValueError(f"SHELL must be one of {', '.join(SHELLS)}; got {shell!r}.")
-    from typer.completion import get_completion_script
-
-    typer.echo(get_completion_script(prog_name=NAME, complete_var=VARIABLE, shell=shell))
+    script = _typers().get_completion_script
+    typer.echo(script(prog_name=NAME, complete_var=VARIABLE, shell=shell))
 
 
 def prepare() -> None:
     """Make ready to answer a shell, where one asks."""
     if VARIABLE in os.environ:
-        from typer.completion import completion_init
+        _typers().completion_init()
 
-        completion_init()
+
+def _typers() -> Any:
+    """Return typer's module of completion, which is imported only for it."""
+    return import_module("typer.completion")

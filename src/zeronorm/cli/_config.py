@@ -184,7 +184,7 @@ def config_text(command: str, options: Mapping[str, _Option], record: Any) -> st
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            "--save-config needs options in UTF-8, as TOML is; rename what has other bytes."
+            "--save-config and --log need options in UTF-8; rename what has other bytes."
         ) from None
     return text
 
@@ -201,10 +201,12 @@ def _toml(value: Any) -> str:
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def check_saved(path: Path) -> None:
+def check_saved(path: Path | None) -> None:
     """Refuse what cannot become a file of options, or would be taken for something else."""
     from ._input import check_folder
 
+    if path is None:
+        return
     check_folder(path, "--save-config")
     if path.suffix.lower() != ".toml":
         raise ValueError(f"--save-config must end in .toml; got {path}.")

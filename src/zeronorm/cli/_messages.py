@@ -1,7 +1,8 @@
 """What goes to stderr: notes and errors, one line each, and the exit codes.
 
 The codes are 0, 2 for bad input or usage (one line, no traceback unless --debug), 130 for Ctrl-C,
-1 for anything unexpected.
+1 for anything unexpected, and those that commands have for their answers. The table of all is in
+docs/guide/command-line.md.
 """
 
 from __future__ import annotations

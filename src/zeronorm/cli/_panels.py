@@ -26,7 +26,7 @@ PANELS = {
     ),
     "Files": (
         "output", "save", "certificate", "features_out", "view", "checkpoint", "config",
-        "save_config",
+        "save_config", "log",
     ),
 }  # fmt: skip
 _PANEL_OF = {option: panel for panel, options in PANELS.items() for option in options}

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ._log import LOG
 from ._messages import one_line, show
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Progress:
 
         total : how many units there are to do, if that is known. unit : one and several of them.
         """
+        LOG.info("phase: %s", show(description, 200))
         self._total, self._unit, self._first = total, unit.split(), None
         if self._bar is not None:
             self._bar.remove_task(self._task)  # rich forgets no total

@@ -1,6 +1,7 @@
 """A command as a function of a record of its options, whose fields are its arguments.
 
-Beside them every command has the options of its run: files of options (`_config`).
+Beside them every command has the options of its run: files of options (`_config`),
+and a log (`_log`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from ._config import Config, check_saved, config_text, options_of, read_config, say_config
+from ._log import logged
 from ._panels import in_panel
 from ._shared_options import SHARED_OPTIONS
 
@@ -60,6 +62,7 @@ def takes(
             metavar="FILE", is_eager=True, callback=read,
             help="Options as --save-config wrote them; those of the line win.",
         ),
+        "log": typer.Option(metavar="FILE", help="Write what is done, and when (.log)."),
         "save_config": typer.Option(metavar="FILE", help="Write all options (.toml), to rerun."),
     }  # fmt: skip
     annotations["context"] = typer.Context
@@ -71,23 +74,29 @@ def takes(
     def decorate(command: Callable[[_Options], None]) -> Callable[..., None]:
         @functools.wraps(command)
         def called(
-            *, context: typer.Context, config: Path | None, save_config: Path | None, **values: Any
+            *,
+            context: typer.Context,
+            config: Path | None,
+            save_config: Path | None,
+            log: Path | None,
+            **values: Any,
         ) -> None:
             options = record(**values)
             said: Config | None = context.meta.get(_CONFIG)
             if said is not None:
                 say_config(said, context, bool(values.get("quiet")))
-            if save_config is None:
+            if save_config is log is None:
                 command(options)
                 return
             check_saved(save_config)
             text = config_text(str(context.info_name), options_of(context, types), options)
-            try:
-                command(options)
-            except typer.Exit:
+            with logged(log, text):
+                try:
+                    command(options)
+                except typer.Exit:
+                    _write(save_config, text)
+                    raise
                 _write(save_config, text)
-                raise
-            _write(save_config, text)
 
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = annotations
@@ -100,7 +109,8 @@ def _keyword(name: str, annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
 
 
-def _write(path: Path, text: str) -> None:
-    from ..persistence import write_file
+def _write(path: Path | None, text: str) -> None:
+    if path is not None:
+        from ..persistence import write_file
 
-    write_file(path, text.encode())
+        write_file(path, text.encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Any, ClassVar
@@ -14,6 +15,8 @@ from ..solvers.kept import Kept, keeping
 from ._parameters import with_parameters
 from ._selecting import Plan, Problem, begun, keep_paths, keep_size
 from ._sparse_linear import Rowwise, SparseLinearModel
+
+_LOG = logging.getLogger(__name__)
 
 
 @with_parameters
@@ -81,6 +84,10 @@ class BudgetSelection(SparseLinearModel):
         # A solver of all tasks, as of a calibration, has their paths in a list.
         keep_paths(self, results[0] if isinstance(results[0], list) else results)
         self._plan().keep_groups(self)
+        _LOG.info(
+            "%s on %d features: size %s, %d passes over the data, %.2f s",
+            type(self).__name__, self._n_columns, self.size_, self.n_scans_, self.seconds_["total"],
+        )  # fmt: skip
 
     def _keep_size(self, size: Any) -> None:
         """Make one of the sizes of the fit the model that predicts."""

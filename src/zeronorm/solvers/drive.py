@@ -7,6 +7,7 @@ lockstep, their pending scans of one data set merged into a single pass over it.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from .._typing import Design, FloatArray, Wrapper
 from .journal import Identity, Journal, current
 
 T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def run(
                     answers = iter(_answer(_flatten(request), journal))
                     seconds += time.perf_counter() - begin
                     n_scans += 1
+                    _LOG.debug("pass %d over the data, %.3f s in all", n_scans, seconds)
                     if callback is not None:
                         callback(Progress(n_scans, seconds))
                 except KeyboardInterrupt as stop:
