@@ -46,6 +46,17 @@ CASES = {
     "survival": (None, "select", *SURVIVAL, "--cv", 3, "-o", "s.npz"),
     "predict survival": (None, "predict", "s.npz", *SURVIVAL, "--times", "1,2"),
     "survival model": ("info", "s.npz"),
+    "evaluate": ("evaluate", "m.npz", "golub"),
+    "evaluate several": ("three", "evaluate", "three.npz"),
+    "evaluate ordered": ("level", "evaluate", "level.npz"),
+    "evaluate numbers": ("number", "evaluate", "number.npz"),
+    "evaluate counts": ("count", "evaluate", "count.npz", "--exposure", "years"),
+    "evaluate survival": (None, "evaluate", "s.npz", *SURVIVAL),
+    "explain": ("explain", "m.npz", "golub"),
+    "explain one": ("explain", "m.npz", "golub", "--sample", 2),
+    "explain several": ("three", "explain", "three.npz"),
+    "explain counts": ("count", "explain", "count.npz", "--exposure", "years"),
+    "explain survival": ("explain", "s.npz", "all.csv"),
     "groups": ("two", "select", "--groups", 2, "--group-file", "groups.tsv", *SCORED),
     "measure": ("two", "select", "--measure", "f1", *SCORED),
     "covariates": ("two", "select", "--covariates", "x4,x5", "--force", "x0", *SCORED),
@@ -116,12 +127,15 @@ def called(case, columns):
     if "--keep-text" in rest:
         rest.remove("--keep-text")
         dropped.remove("city")
-    if command in ("verify", "predict"):
-        data = [rest.pop(0), *data] if command == "predict" else ["all.csv", rest.pop(0), *named]
+    of_model = ("predict", "evaluate", "explain")
+    if command in of_model:
+        data.insert(0, rest.pop(0))
+    elif command == "verify":
+        data.insert(1, rest.pop(0))
     if command == "select":
         rest += ["-k", 2] if "--groups" not in rest else ["-k", 3]
         rest += [] if {"--measure", "--groups"} & {*rest} else ["--no-calibrate"]
-    if command != "predict":
+    if command not in of_model:
         rest += [part for name in dropped for part in ("--drop", name)]
     return (command, *data, *rest)
 
@@ -152,7 +166,7 @@ def test_the_schema_is_one(schema):
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$defs"]["version"] == {"const": SCHEMA}
     commands = {ref["$ref"].removeprefix("#/$defs/") for ref in schema["anyOf"]}
-    assert commands == {"select", "verify", "path", "predict", "convert", "info"}
+    assert commands == {*cli.COMMANDS} - {"completion"}
 
 
 @pytest.mark.parametrize("case", CASES)

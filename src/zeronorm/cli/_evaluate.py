@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @takes(EvaluateOptions)
 def evaluate(options: EvaluateOptions) -> None:
     """Say how good a model is on rows whose target is known, and how sure that is."""
-    with watched(options.quiet) as work:
+    with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from .. import persistence
         from .documents._data import describe_data

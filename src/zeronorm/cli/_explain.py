@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @takes(ExplainOptions)
 def explain(options: ExplainOptions) -> None:
     """Say what each feature adds to the prediction of a sample."""
-    with watched(options.quiet) as work:
+    with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from .. import persistence
         from ..export._model import feature_names, labels, link_of, outputs
