@@ -57,6 +57,9 @@ CASES = {
     "explain several": ("three", "explain", "three.npz"),
     "explain counts": ("count", "explain", "count.npz", "--exposure", "years"),
     "explain survival": ("explain", "s.npz", "all.csv"),
+    "certify": ("certify", "golub", "X95735_at,M27891_at", "--certificate", "l.npz"),
+    "prove": ("prove", "golub", "X95735_at,M23197_at"),
+    "certify numbers": ("number", "certify", "x0,x1"),
     "groups": ("two", "select", "--groups", 2, "--group-file", "groups.tsv", *SCORED),
     "measure": ("two", "select", "--measure", "f1", *SCORED),
     "covariates": ("two", "select", "--covariates", "x4,x5", "--force", "x0", *SCORED),
@@ -130,7 +133,7 @@ def called(case, columns):
     of_model = ("predict", "evaluate", "explain")
     if command in of_model:
         data.insert(0, rest.pop(0))
-    elif command == "verify":
+    elif command in ("verify", "certify"):
         data.insert(1, rest.pop(0))
     if command == "select":
         rest += ["-k", 2] if "--groups" not in rest else ["-k", 3]

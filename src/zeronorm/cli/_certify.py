@@ -33,7 +33,7 @@ def certify(options: CertifyOptions) -> None:
 
 def certified(options: CertifyOptions | ProveOptions) -> None:
     """Certify a list of features, or search until the wanted gap is proven."""
-    with watched(options.quiet) as work:
+    with watched(options.quiet or options.as_json) as work:
         if options.certificate is not None:
             check_folder(options.certificate, "--certificate")
             refuse_overwriting([options.certificate], options.data, options.target,
@@ -67,6 +67,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
                 if isinstance(options, ProveOptions):
                     given |= {"gap": options.gap, "time_limit": options.time_limit}
                     report = work.progress.searched
+                    work.progress.proving(options.gap, options.time_limit)
                     proof = prove_support(support, table.X, samples.y, callback=report, **given)
                     certificate: Any = proof.certificate
                 else:

@@ -24,6 +24,7 @@ class Shown(Protocol):
     def quiet(self) -> bool:
         """Whether without what can be left out."""
 
+
 SCHEMA = 1  # The version of documents/schema.json: another one where a key goes or means otherwise.
 
 
