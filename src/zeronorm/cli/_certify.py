@@ -27,7 +27,7 @@ _HEADS = ("feature", "name")
 
 @takes(CertifyOptions)
 def certify(options: CertifyOptions) -> None:
-    """Say how far a list of features, from anywhere, can be from the best one of its length."""
+    """Say how far a list of features, from anywhere, can be from the best of its length."""
     certified(options)
 
 
