@@ -34,6 +34,7 @@ class CrossValidation:
     # against the others; NaN where the held-out rows are of one class).
     balanced_accuracy: FloatArray | None = None
     auc: FloatArray | None = None
+    repeats: float = 1.0  # how often a row is held out: r of folds that are drawn r times
 
     @property
     def mean(self) -> FloatArray:
@@ -42,8 +43,21 @@ class CrossValidation:
 
     @property
     def standard_error(self) -> FloatArray:
-        """Standard deviation over the folds divided by the root of their number, (n_sizes,)."""
-        return _standard_error(self.scores)
+        """The standard error of `mean`, (n_sizes,).
+
+        With s the standard deviation over the F folds, and R how often a row is held out,
+
+            s / sqrt(F / R):
+
+        F / R folds hold out other rows, and count as independent. Repeats of them hold out the
+        same rows: they take the chance of the division out of `mean`, and add no rows to it, so
+        that more of them make it no smaller. Neither does the variance s^2 (1/F + r) of Nadeau and
+        Bengio (2003) go to 0 as F grows, r the held-out rows over those of training, for these are
+        other divisions of the same rows.
+
+        Source: Breiman et al., Classification and regression trees, 1984, section 3.4.3, for R = 1.
+        """
+        return standard_error(self.scores, self.repeats)
 
     @property
     def better_than_chance(self) -> np.ndarray:
@@ -73,7 +87,7 @@ class CrossValidation:
         if self.measure != "accuracy" or self.auc is None or np.isnan(self.auc).any():
             return self.measure
         gain = self.scores - self.baseline
-        better = gain.mean(axis=1) > 2.0 * _standard_error(gain)
+        better = gain.mean(axis=1) > 2.0 * standard_error(gain, self.repeats)
         return "accuracy" if better.any() else "auc"
 
     def choose(self, rule: str = "1se") -> Any:
@@ -96,10 +110,14 @@ class CrossValidation:
             )
         mean = scores.mean(axis=1)
         slack = EQUAL * max(1.0, float(np.abs(mean).max(where=np.isfinite(mean), initial=0)))
-        best, near = best_and_near(mean, _standard_error(scores), slack)
+        best, near = best_and_near(mean, standard_error(scores, self.repeats), slack)
         return self.sizes[near if rule == "1se" else best]
 
 
-def _standard_error(scores: FloatArray) -> FloatArray:
-    """Return the standard deviation over the folds divided by the root of their number."""
-    return np.asarray(scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1]))
+def standard_error(scores: FloatArray, repeats: float = 1.0) -> FloatArray:
+    """Return the standard error of means over folds, (n_sizes,), as of `CrossValidation`.
+
+    scores : (n_sizes, n_folds). repeats : how often a row is held out.
+    """
+    with np.errstate(invalid="ignore"):  # scores may have overflowed
+        return np.asarray(scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1] / repeats))

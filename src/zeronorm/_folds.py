@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,12 @@ def check_fold(
             f"scoring='auc' needs held-out rows of both classes; those of fold {number} are "
             "all of one. Use fewer folds, or scoring='log_loss'."
         )
+
+
+def repeats_of(tests: Sequence[IndexArray]) -> float:
+    """Return how often a row that is held out at all is held out, in the mean."""
+    rows = np.concatenate(tests)
+    return rows.size / np.unique(rows).size
 
 
 def best_and_near(mean: FloatArray, error: FloatArray, slack: float = EQUAL) -> tuple[int, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from . import validate
@@ -14,11 +13,9 @@ from ._threads import one_blas_thread
 from .checkpoints import recorded
 from .estimators._chosen import ChosenModel
 from .estimators._selecting import Selector
+from .estimators._sizes import AUTOMATIC, is_automatic
 from .measures import Measure
 from .model_selection import cross_validate
-from .solvers.scaling import selection_scaling
-
-AUTOMATIC = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 
 
 class BudgetCV(ChosenModel):
@@ -98,32 +95,18 @@ class BudgetCV(ChosenModel):
 
         X, y, sample_weight, offset : as for `fit` of the estimator.
         """
-        validate.check_option("rule", self.rule, RULES)
-        if not isinstance(self.estimator, Selector):
-            raise TypeError(
-                "estimator must be one of zeronorm with a budget of features; got "
-                f"{type(self.estimator).__name__}."
-            )
-        automatic = isinstance(self.n_features, str) and self.n_features == "auto"
-        if not automatic and validate.dimensions(self.n_features) == 0:
-            raise ValueError(
-                "n_features must be 'auto' or a list or range of sizes to compare; got "
-                f"{self.n_features!r}. For one size fit the estimator itself."
-            )
+        model = self._model()
         given = {} if offset is None else {"offset": offset}
         file = self.estimator.checkpoint
         # One file has the folds and the fit.
-        model: Any = clone(self.estimator).set_params(checkpoint=None)
-        sizes: Any = self.n_features
-        if automatic:
-            sizes = automatic_sizes(model, X, y, sample_weight, **given)
-        model.set_params(n_features=list(sizes))
+        model.set_params(checkpoint=None)
         with recorded(file):
             self.validation_ = cross_validate(
                 model, X, y, cv=self.cv, sample_weight=sample_weight, measure=self.measure,
                 scoring=self.scoring, random_state=self.random_state, **given,
             )  # fmt: skip
             size = self.validation_.choose(self.rule)
+            model.set_params(n_features=numbers_of_features(self.validation_.sizes))
             model.fit(X, y, sample_weight, **given)
         model._keep_size(size)
         model.set_params(checkpoint=file)
@@ -131,6 +114,24 @@ class BudgetCV(ChosenModel):
         self.n_features_ = int(size[0] if isinstance(size, tuple) else size)
         self._keep_names()
         return self
+
+    def _model(self) -> Any:
+        """Return the estimator with the sizes to compare, not fitted; check all but the data."""
+        validate.check_option("rule", self.rule, RULES)
+        if not isinstance(self.estimator, Selector):
+            raise TypeError(
+                "estimator must be one of zeronorm with a budget of features; got "
+                f"{type(self.estimator).__name__}."
+            )
+        wanted: Any = self.n_features
+        if not is_automatic(wanted):
+            if validate.dimensions(wanted) == 0:
+                raise ValueError(
+                    "n_features must be 'auto' or a list or range of sizes to compare; got "
+                    f"{wanted!r}. For one size fit the estimator itself."
+                )
+            wanted = list(wanted)
+        return clone(self.estimator).set_params(n_features=wanted)
 
 
 def automatic_sizes(
@@ -140,19 +141,17 @@ def automatic_sizes(
 
     estimator : with a budget of features; it is not changed.
     """
-    data = estimator._read(X, y, sample_weight, offset)
-    n_samples, n_features = data.design.shape
-    least = max(1, len(estimator.forced_features or ()))
-    most = min(AUTOMATIC[-1], n_samples // 2)
-    if n_features <= 2 * AUTOMATIC[-1]:  # constant columns may matter
-        center, standardize = (
-            bool(getattr(estimator, name, True)) for name in ("fit_intercept", "standardize")
-        )
-        _, _, usable = selection_scaling(
-            data.design, data.sample_weight, center=center, standardize=standardize
-        )
-        most = min(most, int(np.count_nonzero(usable)) - len(estimator.covariates or ()))
-    return tuple(k for k in AUTOMATIC if least <= k <= most) or (least,)
+    model = clone(estimator).set_params(n_features="auto")
+    data = model._read(X, y, sample_weight, offset)
+    sizes = None
+    if data.design.shape[1] > 2 * AUTOMATIC[-1]:  # else constant columns may matter
+        sizes = model._sizes_of_folds(data)
+    return tuple(numbers_of_features(model._pose(data).sizes if sizes is None else sizes))
+
+
+def numbers_of_features(sizes: Sequence[Any]) -> list[int]:
+    """Return the numbers of features among sizes, which may be pairs of them and of groups."""
+    return sorted({int(size[0] if isinstance(size, tuple) else size) for size in sizes})
 
 
 __all__ = ["AUTOMATIC", "BudgetCV", "automatic_sizes"]

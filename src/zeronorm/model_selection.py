@@ -14,20 +14,20 @@ from sklearn.model_selection import BaseCrossValidator
 from . import validate
 from ._chance import Fold, margins_without_features, scores_of_shares
 from ._cross_validation import CrossValidation as CrossValidation
-from ._folds import splits
+from ._folds import repeats_of, splits
 from ._held_out import HeldOut
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .checkpoints import recorded
 from .designs import Rows, filled_over
+from .estimators._folded import Folded
 from .estimators._selecting import Problem, Selector
 from .estimators._sparse_linear import Rowwise, margins_of
 from .files import PathLike
 from .measures import Measure, macro_average, parse_measure
 from .ordering import numbered, predicted
 from .result import Path
-from .solvers import Progress, run_together
-from .solvers.drive import Solver
+from .solvers import Progress
 
 
 @one_blas_thread
@@ -120,62 +120,71 @@ def validated(
     callback: Callable[[Progress], None] | None = None,
 ) -> CrossValidation:
     """Return the cross-validation of what is prepared."""
-    validate.check_seed(random_state)
-    estimator, weight = judge.estimator, data.sample_weight
-    of_classes = is_classifier(estimator)
-    strata = estimator._strata(data.labels, cv)
-    folds = splits(strata, weight, cv, random_state)
-    # Of budgets of features and groups at most a fold with fewer usable ones has those it has.
-    known = estimator._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
-    problems = [estimator._pose(data.rows(train), known) for train, _ in folds]
-    if estimator.n_features is None:  # the default size follows the usable columns of a fold
-        smallest = min(problem.sizes for problem in problems)
-        problems = [replace(problem, sizes=smallest) for problem in problems]
-    classes = [np.asarray(problem.classes) for problem in problems]
-    ordered = [(own, False) for own in classes]
-    if of_classes:
-        ordered = [validate.check_pos_label(own, pos_label) for own in classes]
-    elif pos_label is not None:
-        raise ValueError(f"pos_label is of classes; got {pos_label!r} for numbers.")
-    if judge.measure is not None:  # before anything is fitted
-        classes_of_folds = [names for names, _ in ordered]
-        check_folds(judge.measure, data.labels, data.sample_weight, folds, classes_of_folds)
-    solvers: list[Solver[Path]] = []
-    owners: list[int] = []
-    for number, problem in enumerate(problems):
-        solvers += problem.solvers(certify=False)
-        owners += [number] * len(problem.tasks)
-    paths: list[list[Path]] = [[] for _ in folds]
-    rows = {f"fold {i}": np.concatenate(fold) for i, fold in enumerate(folds)}
-    identity = estimator._identity(data, **rows)
-    results = run_together(solvers, callback, estimator.n_threads, identity)
-    for owner, path in zip(owners, results, strict=True):
-        paths[owner].append(path)
-    sizes, labels = problems[0].sizes, data.labels
-    if data.order is not None and min(map(len, classes)) > 2:
-        # Scorers that measure distances of classes want their numbers, and sort the names.
-        labels = numbered(labels, data.order)
-        classes = [numbered(own, data.order) for own in classes]
+    posed = Validation.pose(judge, data, cv, pos_label, random_state)
+    return posed.scored(posed.folded.run(callback))
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """A cross-validation before it is run: the problems of its folds, and what scores them."""
+
+    judge: Judge
+    folded: Folded
+    classes: list[np.ndarray]  # of each fold, in the order of its scores
+    ordered: list[tuple[np.ndarray, bool]]  # as of `check_pos_label`
+    labels: np.ndarray  # as scorers take them
+
+    @classmethod
+    def pose(
+        cls, judge: Judge, data: Rowwise, cv: Any, pos_label: Any, random_state: int | None
+    ) -> Validation:
+        """Draw the folds and pose their problems; nothing is fitted."""
+        validate.check_seed(random_state)
+        estimator, labels = judge.estimator, data.labels
+        folds = splits(estimator._strata(labels, cv), data.sample_weight, cv, random_state)
+        folded = Folded.pose(estimator, data, folds)
+        classes = [np.asarray(problem.classes) for problem in folded.problems]
         ordered = [(own, False) for own in classes]
-    held_out = [
-        Fold(
-            paths[number],
+        if is_classifier(estimator):
+            ordered = [validate.check_pos_label(own, pos_label) for own in classes]
+        elif pos_label is not None:
+            raise ValueError(f"pos_label is of classes; got {pos_label!r} for numbers.")
+        if judge.measure is not None:
+            names = [one for one, _ in ordered]
+            check_folds(judge.measure, labels, data.sample_weight, folds, names)
+        if data.order is not None and min(map(len, classes)) > 2:
+            # Scorers that measure distances of classes want their numbers, and sort the names.
+            labels = numbered(labels, data.order)
+            classes = [numbered(own, data.order) for own in classes]
+            ordered = [(own, False) for own in classes]
+        return cls(judge, folded, classes, ordered, labels)
+
+    def held_out(self, number: int, paths: list[Path]) -> Fold:
+        """Return what a fold holds out, and its models."""
+        data, (train, test) = self.folded.data, self.folded.folds[number]
+        return Fold(
+            paths,
             Rows(filled_over(data.design, train), test),
-            judge.without_features(problems[number], data, train, test),
+            self.judge.without_features(self.folded.problems[number], data, train, test),
             float(data.sample_weight[train].sum()),
-            labels[test],
+            self.labels[test],
             data.sample_weight[test],
             None if data.offset is None else data.offset[test],
-            classes[number],
-            *ordered[number],
-            judge.normalised,
+            self.classes[number],
+            *self.ordered[number],
+            self.judge.normalised,
         )
-        for number, (train, test) in enumerate(folds)
-    ]
-    return _scored(judge, sizes, held_out)
+
+    def scored(self, paths: Sequence[list[Path]]) -> CrossValidation:
+        """Return the scores of the models of every fold."""
+        folds = [self.held_out(number, own) for number, own in enumerate(paths)]
+        tests = [test for _, test in self.folded.folds]
+        return _scored(self.judge, self.folded.sizes, folds, repeats_of(tests))
 
 
-def _scored(judge: Judge, sizes: tuple[Any, ...], folds: list[Fold]) -> CrossValidation:
+def _scored(
+    judge: Judge, sizes: tuple[Any, ...], folds: list[Fold], repeats: float
+) -> CrossValidation:
     """Score the models of all folds, and beside them those without features."""
     shape = len(sizes), len(folds)
     of_classes = is_classifier(judge.estimator)
@@ -183,7 +192,7 @@ def _scored(judge: Judge, sizes: tuple[Any, ...], folds: list[Fold]) -> CrossVal
     scores, separation = np.empty(shape), np.empty((2, *shape))
     for column, fold in enumerate(folds):
         for row, k in enumerate(sizes):
-            z = judge.class_scores(model_scores(fold.paths, k, fold.design))
+            z = judge.scores_of(fold, k)
             scores[row, column] = judge.score(z, fold)
             if of_classes:
                 separation[:, row, column] = fold.separation(z)
@@ -197,7 +206,9 @@ def _scored(judge: Judge, sizes: tuple[Any, ...], folds: list[Fold]) -> CrossVal
     spread = advantage.std(axis=1, ddof=1) if len(folds) > 1 else np.zeros(len(sizes))
     shared = np.mean([fold.weight.sum() / fold.training_weight for fold in folds])
     error = spread * np.sqrt(1.0 / len(folds) + shared)
-    return CrossValidation(sizes, scores, judge.name, baseline, advantage, error, **beside)
+    return CrossValidation(
+        sizes, scores, judge.name, baseline, advantage, error, **beside, repeats=repeats
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +250,10 @@ class Judge:
             return z
         scores: FloatArray = self.estimator._class_scores(z)
         return scores
+
+    def scores_of(self, fold: Fold, size: Any) -> FloatArray:
+        """Return the scores of held-out rows by the models of a size, as `class_scores`."""
+        return self.class_scores(model_scores(fold.paths, size, fold.design))
 
     def without_features(
         self, problem: Problem, data: Rowwise, train: IndexArray, test: IndexArray

@@ -10,15 +10,15 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
 from .. import validate
-from .._folds import EQUAL, RULES, best_and_near, check_fold, splits
+from .._cross_validation import standard_error
+from .._folds import EQUAL, RULES, best_and_near, check_fold, repeats_of, splits
 from .._threads import one_blas_thread
-from ..solvers import run_together
-from ..solvers.drive import Solver
 from ..solvers.l1.held_out import LOWER
 from ._bilevel_scores import Judge, scoring_of
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
 from ._chosen import ChosenModel
+from ._folded import Folded
 from ._survival import BudgetSurvivalAnalysis
 
 
@@ -61,7 +61,7 @@ class BilevelCV(ChosenModel):
     sizes_ : list of the pairs (n_features, n_groups), fewest groups first.
     scores_ : (n_sizes, n_folds).
     mean_score_, standard_error_ : (n_sizes,); the error is the standard deviation over the folds,
-        divided by the root of their number.
+        divided by the root of their number, repeats not counted, as of `CrossValidation`.
 
     Raises
     ------
@@ -119,33 +119,21 @@ class BilevelCV(ChosenModel):
             stratify=not is_regressor(model),
         )  # fmt: skip
         judge = Judge(model, scoring, data)
-        sizes_of_folds = model._sizes_of_folds(data.rows(np.flatnonzero(weight > 0)))
-        solvers: list[Solver[Any]] = []
-        begun = []
         every = np.unique(labels[weight > 0]) if classify else labels[:0]
         for number, (train, test) in enumerate(folds):
             if classify:
                 check_fold(number, every, labels[train], labels[test], scoring)
             judge.check(number, test)
-            try:
-                problem = model._pose(data.rows(train), sizes_of_folds)
-            except ValueError as error:
-                raise ValueError(f"{error} (In the training rows of fold {number}.)") from error
-            begun.append((problem.classes, len(problem.tasks)))
-            solvers += problem.solvers()
-        rows = {f"fold {i}": np.concatenate(fold) for i, fold in enumerate(folds)}
-        identity = model._identity(data, **rows)
-        results = iter(run_together(solvers, n_threads=model.n_threads, identity=identity))
-        sizes = sorted(sizes_of_folds, key=lambda size: (size[1], size[0]))
+        folded = Folded.pose(model, data, folds)
+        sizes = sorted(folded.sizes, key=lambda size: (size[1], size[0]))
         scores = np.empty((len(sizes), len(folds)))
-        for number, (fold, (classes, count)) in enumerate(zip(folds, begun, strict=True)):
-            paths = [next(results) for _ in range(count)]
+        for number, (fold, paths) in enumerate(zip(folds, folded.run(), strict=True)):
+            classes = folded.problems[number].classes
             for row, size in enumerate(sizes):
                 scores[row, number] = judge.score([path[size] for path in paths], fold, classes)
         self.sizes_, self.scores_ = sizes, scores
         self.mean_score_ = scores.mean(axis=1)
-        with np.errstate(invalid="ignore"):  # the mean of a count may overflow on held-out rows
-            self.standard_error_ = scores.std(axis=1, ddof=1) / np.sqrt(len(folds))
+        self.standard_error_ = standard_error(scores, repeats_of([test for _, test in folds]))
         mean = -self.mean_score_ if scoring in LOWER else self.mean_score_
         slack = EQUAL * max(1.0, float(np.abs(mean).max(initial=0.0, where=np.isfinite(mean))))
         best, near = best_and_near(mean, self.standard_error_, slack)

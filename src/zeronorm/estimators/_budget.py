@@ -20,7 +20,8 @@ from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._budget_selection import BudgetSelection
 from ._linear import LinearClassifier
 from ._parameters import with_parameters
-from ._selecting import Plan, Problem, begun
+from ._selected import begun
+from ._selecting import Plan, Problem
 from ._sparse_linear import Rowwise
 
 

@@ -13,7 +13,9 @@ from ..methods import Method, named
 from ..solvers.drive import Solver
 from ..solvers.kept import Kept, keeping
 from ._parameters import with_parameters
-from ._selecting import Plan, Problem, begun, keep_paths, keep_size
+from ._selected import begun, keep_paths, keep_size
+from ._selecting import Plan, Problem
+from ._sizes import sizes_of_rows
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 _LOG = logging.getLogger(__name__)
@@ -26,7 +28,7 @@ class BudgetSelection(SparseLinearModel):
     Classes and several responses override what differs.
     """
 
-    n_features: int | Sequence[int] | None = field(default=None, kw_only=False)
+    n_features: int | str | Sequence[int] | None = field(default=None, kw_only=False)
     n_groups: int | Sequence[int] | None = None
     groups: Any = None
     method: str | Method = "auto"
@@ -62,7 +64,9 @@ class BudgetSelection(SparseLinearModel):
 
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         """Return the sizes of all folds, checked with all data; None: each has its own."""
-        return self._pose(data).sizes if self._plan().counts == "both" else None
+        if self._plan().counts == "both":
+            return self._pose(data).sizes
+        return sizes_of_rows(self, data)
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
         """Return the problem of `fit` on these rows."""

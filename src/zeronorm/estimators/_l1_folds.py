@@ -25,7 +25,7 @@ from ..solvers.l1.setting import gap_of
 from . import _doubts, _l1_problem
 from ._l1_path import grid, path_of
 from ._parameters import with_parameters
-from ._selecting import one_or_all
+from ._selected import one_or_all
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 

@@ -29,7 +29,7 @@ from ..solvers.l1.sizes import Sized, l1_sizes
 from ..solvers.pool.refit import Refit
 from . import _doubts
 from ._parameters import with_parameters
-from ._selecting import one_or_all
+from ._selected import one_or_all
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 

@@ -18,7 +18,9 @@ from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
 from ._linear import LinearClassifier, one_versus_rest
 from ._parameters import with_parameters
-from ._selecting import Problem, begun, keep_paths, keep_size
+from ._selected import begun, keep_paths, keep_size
+from ._selecting import Problem
+from ._sizes import is_automatic, ladder, sizes_of_rows
 from ._sparse_linear import Rowwise
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
@@ -127,7 +129,7 @@ class MeasureClassifier(LinearClassifier):
     _published = False  # whether the algorithm is the published one
 
     measure: str | Measure = field(default="f1", kw_only=False)
-    n_features: int | Sequence[int] | None = field(default=None, kw_only=False)
+    n_features: int | str | Sequence[int] | None = field(default=None, kw_only=False)
     C: float | str = "auto"
     block_size: int | None = None
     max_blocks: int | None = None
@@ -159,7 +161,8 @@ class MeasureClassifier(LinearClassifier):
                     "labelling of k rows has the same number of positives, so a free intercept "
                     "lowers the loss to 0 for any features. The threshold is set after training."
                 )
-        if not self.refit and validate.dimensions(self.n_features) > 0:
+        one = validate.dimensions(self.n_features) == 0 and not is_automatic(self.n_features)
+        if not self.refit and not one:
             raise ValueError(
                 "n_features must be one number with refit=False, as the model over the generated "
                 f"blocks is of one size; got {self.n_features!r}. Use refit=True."
@@ -172,7 +175,7 @@ class MeasureClassifier(LinearClassifier):
         return float(self.C)
 
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
-        return None
+        return sizes_of_rows(self, data)
 
     def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
         measure = parse_measure(self.measure)
@@ -187,8 +190,11 @@ class MeasureClassifier(LinearClassifier):
         if sizes is None:
             n_usable = int(usable.sum())
             sizes = (n_usable,)
-            if self.n_features is not None:
-                sizes = validate.check_sizes(self.n_features, n_usable, usable.size, forced.size)
+            wanted = self.n_features
+            if is_automatic(wanted):
+                wanted = ladder(weight.size, n_usable, forced.size)
+            if wanted is not None:
+                sizes = validate.check_sizes(wanted, n_usable, usable.size, forced.size)
         if not measure.weighted and np.any(weight != 1.0):
             raise ValueError(
                 f"sample_weight and class_weight must be 0 or 1 for {measure.name!r}, which counts "

@@ -7,7 +7,6 @@ and certificates ask an estimator (a `Selector`) for its problem as `fit` does.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast, runtime_checkable
@@ -16,7 +15,7 @@ import numpy as np
 
 from .. import validate
 from .._typing import FloatArray, IndexArray, Smooth
-from ..criteria import CRITERIA, LEAST_ROWS, criteria_table
+from ..criteria import CRITERIA, LEAST_ROWS
 from ..designs._repeated import Repeated
 from ..groups import Groups
 from ..losses import Multinomial, Responses
@@ -28,7 +27,8 @@ from ..solvers.journal import Identity
 from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import _covariates, _doubts, _signs
-from ._sparse_linear import Rowwise, SparseLinearModel
+from ._sizes import is_automatic, ladder
+from ._sparse_linear import Rowwise
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,10 @@ class Plan:
     ) -> tuple[Any, ...]:
         """Return the wanted sizes, growing."""
         forced_groups = self._forced_groups(groups)
-        sizes = validate.check_sizes(self.n_features, int(usable.sum()), usable.size, forced.size)
+        n_usable, wanted = int(usable.sum()), self.n_features
+        if is_automatic(wanted):
+            wanted = ladder(weight.size, n_usable, forced.size)
+        sizes = validate.check_sizes(wanted, n_usable, usable.size, forced.size)
         if self.criterion is not None:
             if weight.sum() < LEAST_ROWS:
                 raise ValueError(
@@ -280,7 +283,7 @@ class Plan:
                     f"{LEAST_ROWS} in sum; got {weight.sum():g}. Scale them to the number of rows, "
                     "or use criterion=None."
                 )
-            if np.ndim(self.n_features) == 0:
+            if np.ndim(wanted) == 0:
                 return tuple(range(max(1, forced.size), sizes[0] + 1))
         if groups is None:
             return sizes
@@ -333,65 +336,3 @@ class Plan:
     def of_fold(self) -> Plan:
         """Return the plan of a fold of the calibration, which chooses C of final fits itself."""
         return replace(self, kept=None, refit_C=LATER if self.refit_C == "loo" else self.refit_C)
-
-
-def one_or_all(values: Sequence[Any]) -> Any:
-    """Return the only value, or the tuple of those of all classes, in the order of `classes_`."""
-    return values[0] if len(values) == 1 else tuple(values)
-
-
-def keep_paths(model: SparseLinearModel, paths: Sequence[Path]) -> None:
-    """Set the attributes that the paths of a fit give, and unset those of an earlier one."""
-    sizes = list(paths[0])
-    table = criteria_table(paths)
-    model._paths = tuple(paths)
-    known = {"path_": one_or_all(paths), "history_": one_or_all([path.history for path in paths])}
-    model.__dict__.pop("criteria_", None)
-    if not np.isnan(table["log_loss"]).all():
-        known["criteria_"] = table
-    model.__dict__.update(known)
-    keep_size(
-        model, sizes[-1 if model.criterion is None else int(np.argmin(table[model.criterion]))]
-    )
-
-
-def keep_size(model: SparseLinearModel, size: Any) -> None:
-    """Make one of the sizes of a fit the model that predicts.
-
-    `certificate_`, `proof_` and `optimality_gap_` are there where they are known.
-    """
-    chosen = [path[size] for path in model._paths]
-    model.size_ = size
-    known: dict[str, Any] = {}
-    certificates = [selection.certificate for selection in chosen]
-    gaps = [selection.gap for selection in chosen]
-    if all(certificates):
-        known["certificate_"] = one_or_all(certificates)
-        gaps = [certificate.gap for certificate in certificates if certificate is not None]
-    if not np.isnan(gaps).any():
-        known["optimality_gap_"] = float(max(gaps))
-    if any(selection.proof for selection in chosen):
-        known["proof_"] = one_or_all([selection.proof for selection in chosen])
-    for name in ("certificate_", "optimality_gap_", "proof_"):
-        model.__dict__.pop(name, None)
-    model.__dict__.update(known)
-    model._set_models(chosen)
-
-
-def begun(
-    model: Any, data: Rowwise, seconds: dict[str, float]
-) -> tuple[Problem, list[Solver[Path]]]:
-    """Return the problem of a fit, and its solvers.
-
-    They begin with what the previous fit gives, where it had these columns and as many classes.
-    """
-    begin = time.perf_counter()
-    problem = model._pose(data)
-    seconds["standardize"] = time.perf_counter() - begin
-    tasks, paths = problem.tasks, getattr(model, "_paths", ())
-    starts = None
-    n_columns = tasks[0].design_of_features.shape[1]
-    same = len(paths) == len(tasks) and model._n_columns == n_columns
-    if model.warm_start and same:
-        starts = model._plan().method.start(paths)
-    return problem, problem.solvers(starts, seconds)

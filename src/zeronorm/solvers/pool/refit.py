@@ -13,8 +13,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._columns import DenseColumns
 from ...losses import without_covariates
 from ..risk import Risk
 from ..signs import free_signs
@@ -83,7 +85,11 @@ def refit(
         variance = variances(Z, std, risk.weight)
         share, mean_of_all = column_penalties(variance), mean_variance(variance)
     penalty = share / std**2
-    compared = Comparison(Z, risk, penalty, own, unit, max(tol, GRID_TOL))
+    columns, turn = Z, None
+    if Z.array is not None and Z.shape[1] > Z.shape[0] and risk.loss.outputs == 1 and not own.any():
+        columns, turn = in_space_of_rows(Z.array, penalty)
+        penalty, own = np.ones(columns.shape[1]), free_signs(columns.shape[1])
+    compared = Comparison(columns, risk, penalty, own, unit, max(tol, GRID_TOL))
     value, start, loo_loss = C, None, np.nan
     if isinstance(value, str):
         compared.add(np.array(LOO_GRID) / (risk.loss.outputs * mean_of_all))
@@ -92,10 +98,10 @@ def refit(
             compared.add(np.array([STEP * compared.values[-1]]))
         best = compared.best
         value, start, loo_loss = compared.values[best], compared.fits[best], compared.losses[best]
-    fit = signed_ridge(Z, risk.times(value), own, penalty=penalty, start=start, tol=tol)
+    fit = signed_ridge(columns, risk.times(value), own, penalty=penalty, start=start, tol=tol)
     if start is None and not chosen:
         loo_loss = compared.left_out(value, fit)
-    coef = fit.coef / std
+    coef = (fit.coef if turn is None else turn @ fit.coef) / std
     loss = risk.value_gradient(fit.margins)[0]
     intercept, effects = risk.unpenalised(fit.margins, fit.intercept)
     if risk.loss.own_intercepts or risk.loss.outputs > 1:
@@ -111,6 +117,18 @@ def refit(
         fit.gap,
         effects,
     )
+
+
+def in_space_of_rows(Z: FloatArray, penalty: FloatArray) -> tuple[DenseColumns, FloatArray]:
+    """Return n columns R' and T, (p, n), by which a problem on p > n columns is one on these.
+
+    With Z P^(-1/2) = R' Q', P the penalties and Q of orthonormal columns, the solution is u = T c
+    with T = P^(-1/2) Q and c that of R' and penalties of 1: what is orthogonal to the rows changes
+    no margin. Leverages are the same.
+    """
+    root = 1.0 / np.sqrt(penalty)
+    Q, R = qr((Z * root).T, mode="economic", check_finite=False)
+    return DenseColumns(np.asfortranarray(R.T)), root[:, None] * Q
 
 
 @dataclass

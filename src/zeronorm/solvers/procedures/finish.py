@@ -65,15 +65,16 @@ def finish(
         clock.add("certify", stopwatch.seconds)
         certificates.update(zip(left, found, strict=True))
     selections = {}
+    entry = _entry_steps(pools)
     for k in sizes:
         support, fit = fits[k]
         log_loss = negative_log_likelihood(task, fit)
         free = int(task.kept_covariates.sum()) * task.loss.outputs
         criteria = information_criteria(log_loss, support.size + free, task.n_rows, task.n_usable)
-        features = task.features(support)
+        features, own = task.features(support), support[:: task.loss.outputs]
         selections[k] = Selection(
             features, task.by_output(fit.coef), fit.intercept, fit.C,
-            _entry_steps(pools, support)[:: task.loss.outputs],
+            np.array([entry.get(one, 0) for one in own.tolist()], np.int64),
             certificates.get(k), fit.loo_loss, log_loss, criteria, proofs.get(k),
             covariates=task.covariates, effects=fit.effects,
         )  # fmt: skip
@@ -91,11 +92,11 @@ def finish(
     return Path(selections, task.features(first.order), history, first.status, max(gaps))
 
 
-def _entry_steps(pools: list[Found], support: IndexArray) -> IndexArray:
+def _entry_steps(pools: list[Found]) -> dict[int, int]:
     """Return the outer step, from 1, at which each feature entered the first pool that has it."""
     first: dict[int, int] = {}
     for pool in pools:
         for number, step in enumerate(pool.result.history, start=1):
             for feature in step.entered.tolist():
                 first.setdefault(feature, number)
-    return np.array([first.get(feature, 0) for feature in support.tolist()], np.int64)
+    return first

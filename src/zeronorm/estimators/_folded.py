@@ -1,0 +1,71 @@
+"""The selections of all folds of a cross-validation, solved in the same passes over X."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._typing import IndexArray
+from ..result import Path
+from ..solvers import Progress, run_together
+from ..solvers.drive import Solver
+from ._selecting import Problem
+from ._sizes import is_automatic
+from ._sparse_linear import Rowwise
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The problems of an estimator on the training rows of every fold, with the same sizes."""
+
+    estimator: Any
+    data: Rowwise  # all rows, those of weight 0 too
+    folds: list[tuple[IndexArray, IndexArray]]  # (train, test), without rows of weight 0
+    problems: list[Problem]
+
+    @classmethod
+    def pose(
+        cls, estimator: Any, data: Rowwise, folds: list[tuple[IndexArray, IndexArray]]
+    ) -> Folded:
+        """Pose the problems; sizes that no fold could have are an error, or left out of "auto"."""
+        known = estimator._sizes_of_folds(data.rows(np.flatnonzero(data.sample_weight > 0)))
+        problems = []
+        for number, (train, _) in enumerate(folds):
+            try:
+                problems.append(estimator._pose(data.rows(train), known))
+            except ValueError as error:
+                raise ValueError(f"{error} (In the training rows of fold {number}.)") from error
+        sizes = problems[0].sizes
+        if estimator.n_features is None:  # the default follows the usable columns of a fold
+            sizes = min(problem.sizes for problem in problems)
+        elif is_automatic(estimator.n_features) and not isinstance(sizes[0], tuple):
+            units = [task.units.usable for one in problems for task in one.tasks]
+            most = min(int(np.count_nonzero(usable)) for usable in units)
+            sizes = tuple(k for k in sizes if k <= most) or sizes[:1]
+        return cls(estimator, data, folds, [replace(one, sizes=sizes) for one in problems])
+
+    @property
+    def sizes(self) -> tuple[Any, ...]:
+        """What is selected in every fold."""
+        return self.problems[0].sizes
+
+    def solvers(self) -> list[Solver[Path]]:
+        """Return the generators of scans of all folds, and in each of all classes."""
+        return [one for problem in self.problems for one in problem.solvers(certify=False)]
+
+    def rows(self) -> dict[str, IndexArray]:
+        """Return what a checkpoint tells the folds apart by."""
+        return {f"fold {i}": np.concatenate(fold) for i, fold in enumerate(self.folds)}
+
+    def by_fold(self, paths: Iterator[Path]) -> list[list[Path]]:
+        """Take the paths of the solvers, fold by fold."""
+        return [[next(paths) for _ in problem.tasks] for problem in self.problems]
+
+    def run(self, callback: Callable[[Progress], None] | None = None) -> list[list[Path]]:
+        """Return the paths of every fold, of its classes."""
+        identity = self.estimator._identity(self.data, **self.rows())
+        threads = self.estimator.n_threads
+        return self.by_fold(iter(run_together(self.solvers(), callback, threads, identity)))
