@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import (
+    KFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    cross_val_score,
+)
 
+from conftest import slow
 from generators import gaussian
 from zeronorm import (
     BilevelCV,
@@ -29,6 +36,7 @@ SIGNAL = X[:, 3] + X[:, 17] - X[:, 40] + 0.3 * RNG.standard_normal(80)
 TIMES = np.rec.fromarrays(
     [RNG.random(80) < 0.7, RNG.exponential(np.exp(-SIGNAL)) + 0.01], names="event,time"
 )
+FEW = X[::2]
 GROUPS = np.repeat(np.arange(12), 5)
 LABELS = np.median(SIGNAL) < SIGNAL
 KINDS = np.digitize(SIGNAL, np.quantile(SIGNAL, [0.3, 0.7]))
@@ -106,6 +114,99 @@ def test_automatic_sizes():
     beside = BudgetRegressor(covariates=[0], forced_features=[1, 2])
     assert automatic_sizes(beside, few, y) == (2, 3, 4)
     BudgetCV(beside).fit(few, y)
+
+
+@pytest.mark.parametrize(
+    "name", ["numbers", "responses", "classes", "survival", *slow("ordered", "measure", "against")]
+)
+def test_an_automatic_estimator_is_the_search(name):
+    """n_features="auto" must be `BudgetCV` with its defaults, in all that a model has."""
+    estimator, y = CASES[name]
+    X, y = FEW, y[::2]
+    own = clone(estimator).set_params(n_features="auto").fit(X, y)
+    search = BudgetCV(estimator).fit(X, y)
+    assert own.n_features == "auto"
+    assert own.size_ == search.n_features_
+    assert own.validation_.sizes == search.validation_.sizes == tuple(own._paths[0])
+    np.testing.assert_array_equal(own.validation_.scores, search.validation_.scores)
+    np.testing.assert_array_equal(own.support_, search.support_)
+    np.testing.assert_array_equal(own.coef_, search.coef_)
+    np.testing.assert_array_equal(own.predict(X), search.predict(X))
+    again = clone(own)
+    assert again.get_params()["n_features"] == "auto"
+    assert not hasattr(again, "validation_")
+    own.set_params(n_features=2).fit(X, y)
+    assert not hasattr(own, "validation_")
+    assert own.size_ == 2
+
+
+def test_automatic_sizes_of_an_estimator(tmp_path):
+    """Weights, offsets, criteria, columns and files would be forgotten, or a proper fold fail."""
+    X, y = FEW, SIGNAL[::2]
+    weight = np.resize([0.0, 1.0, 2.0], 40)
+    own = BudgetRegressor("auto", checkpoint=tmp_path / "c")
+    search = BudgetCV(BudgetRegressor()).fit(X, y, weight)
+    for _ in range(2):
+        own.fit(X, y, weight)
+        np.testing.assert_array_equal(own.coef_, search.coef_)
+    counts, offset = RNG.poisson(np.exp(0.5 * y)), RNG.random(40)
+    own = BudgetRegressor("auto", loss="poisson").fit(X, counts, offset=offset)
+    search = BudgetCV(BudgetRegressor(loss="poisson")).fit(X, counts, offset=offset)
+    np.testing.assert_array_equal(own.coef_, search.coef_)
+    by_criterion = BudgetRegressor("auto", criterion="ebic").fit(X, y)
+    assert not hasattr(by_criterion, "validation_")
+    listed = BudgetRegressor(AUTOMATIC[:11], criterion="ebic").fit(X, y)
+    assert by_criterion.size_ == listed.size_
+    both = BudgetRegressor("auto", n_groups=[1, 2, 3], groups=GROUPS).fit(X, y)
+    assert both.size_ in both.validation_.sizes
+    assert both.size_ == cross_validate(both, X, y).choose()
+    rare = np.hstack([X[:, :3], np.eye(40)[:, :2]])  # constant where a fold holds their row out
+    assert BudgetRegressor("auto").fit(rare, y).validation_.sizes == (1, 2, 3, 4)
+    persistence.save(both, tmp_path / "m.npz")
+    assert np.array_equal(persistence.load(tmp_path / "m.npz").predict(X), both.predict(X))
+
+
+def test_a_failed_automatic_fit_leaves_the_model_before_it():
+    """The scores of a fit that failed would stand beside the model of another."""
+    model = BudgetRegressor("auto").fit(FEW, SIGNAL[::2])
+    before = model.validation_, model.coef_.copy()
+    with pytest.raises(ValueError, match="cv must be between 2 and 4"):
+        model.fit(X[:4], SIGNAL[:4])
+    assert model.validation_ is before[0]
+    assert np.array_equal(model.coef_, before[1])
+    with pytest.raises(ValueError, match="n_features must be"):
+        BudgetRegressor("automatic").fit(X, SIGNAL)
+    with pytest.raises(ValueError, match="n_features must be None with groups"):
+        BudgetRegressor("auto", groups=GROUPS).fit(X, SIGNAL)
+
+
+def test_repeats_add_no_rows():
+    """Ten repeats of five folds would look like fifty independent folds."""
+    model = BudgetClassifier([1, 2, 4], calibrate=False)
+    cv = RepeatedStratifiedKFold(n_splits=4, n_repeats=5, random_state=0)
+    found = cross_validate(model, X, LABELS, cv=cv)
+    assert found.scores.shape == (3, 20)
+    assert found.repeats == 5
+    by_hand = np.empty((3, 20))
+    for column, (train, test) in enumerate(cv.split(X, LABELS)):
+        for row, k in enumerate([1, 2, 4]):
+            one = BudgetClassifier([1, 2, 4], calibrate=False).fit(X[train], LABELS[train])
+            one._keep_size(k)
+            by_hand[row, column] = one.score(X[test], LABELS[test])
+    np.testing.assert_allclose(found.scores, by_hand)
+    spread = by_hand.std(axis=1, ddof=1)
+    np.testing.assert_allclose(found.standard_error, spread / np.sqrt(4))
+    shuffled = ShuffleSplit(30, test_size=0.2, random_state=0)
+    found = cross_validate(model, X, LABELS, cv=shuffled)
+    rows = np.concatenate([test for _, test in shuffled.split(X)])
+    assert found.repeats == rows.size / np.unique(rows).size
+    numbers = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    search = BudgetCV(BudgetRegressor(), [1, 2, 3, 6], cv=numbers).fit(X, SIGNAL)
+    mean = search.validation_.mean
+    limit = mean.max() - search.validation_.scores[mean.argmax()].std(ddof=1) / np.sqrt(3)
+    assert search.n_features_ == [1, 2, 3, 6][int(np.argmax(mean >= limit))]
+    weight = np.resize([1.0, 0.0], 80)
+    assert cross_validate(model, X, LABELS, cv=cv, sample_weight=weight).repeats == 5
 
 
 def test_a_checkpoint_has_the_folds_and_the_fit(tmp_path):

@@ -26,6 +26,7 @@ class BudgetCV(ChosenModel):
 
         m_k = sum_f s_kf / F,    e_k = sqrt(sum_f (s_kf - m_k)^2 / (F - 1) / F),    b = argmax m_k,
 
+    (of repeated folds F / R in place of the last F, see `CrossValidation.standard_error`)
     rule "1se" takes the smallest k with m_k >= m_b - e_b, and "best" takes b.
 
     Parameters
@@ -47,7 +48,7 @@ class BudgetCV(ChosenModel):
         `support_`, `coef_`, `intercept_` and `classes_` are its own.
     validation_ : the `CrossValidation`: sizes, scores (n_sizes, n_folds), mean, standard error. The
         score of the chosen size is a little too good, as the folds chose it: where that matters,
-        score `BudgetCV` by scikit-learn's `cross_val_score`.
+        `zeronorm.nested.nested_cross_validate` scores the choice with the rest.
 
     Raises
     ------

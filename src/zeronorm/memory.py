@@ -156,11 +156,15 @@ def _method_of(estimator: Any) -> str:
 
 def _columns_of(estimator: Any, method: str, design: Design) -> int:
     """Return how many columns a fit gathers."""
+    from .estimators._sizes import is_automatic, ladder
+
     n_samples, n_features = design.shape
     sizes = getattr(estimator, "n_features", None)
     if sizes is None:
         sizes = getattr(estimator, "n_groups", None)
     largest = int(np.max(sizes)) if isinstance(sizes, int | np.integer | list | tuple) else 10
+    if is_automatic(sizes):
+        largest = max(ladder(n_samples, n_features, 0))
     if method in ("l1", "reweighted-l1", "l1_model"):
         largest = max(largest, min(n_samples, 100))
     factor = 1 if method == "greedy" else POOL_FACTOR

@@ -16,6 +16,7 @@ from ._threads import one_blas_thread
 from ._typing import FloatArray
 from .budget_cv import BudgetCV
 from .checkpoints import recorded
+from .estimators._folded import named_fold
 from .files import PathLike
 from .model_selection import Validation, prepared
 from .solvers import Progress, run_together
@@ -116,10 +117,11 @@ def nested_cross_validate(
     judge, data = prepared(model, X, y, sample_weight, search.measure, search.scoring, offset)
     with recorded(search.estimator.checkpoint if checkpoint is None else checkpoint):
         outer = Validation.pose(judge, data, cv, None, random_state)
-        inner = [
-            Validation.pose(judge, data.rows(train), inner_cv, None, search.random_state)
-            for train, _ in outer.folded.folds
-        ]
+        inner = []
+        for number, (train, _) in enumerate(outer.folded.folds):
+            with named_fold(number):
+                part = data.rows(train)
+                inner.append(Validation.pose(judge, part, inner_cv, None, search.random_state))
         solvers: list[Solver[Any]] = []
         for problem, own in zip(outer.folded.problems, inner, strict=True):
             solvers += replace(problem, sizes=own.folded.sizes).solvers(certify=False)

@@ -47,9 +47,12 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
 
     Parameters
     ----------
-    n_features : int, list or range of int, or None
+    n_features : int, list or range of int, "auto", or None
         How many features. A list gives a model of each size from one fit (`path_`); predictions use
-        the largest. None: 10, or all usable columns if fewer; with `groups` whole groups.
+        the largest. "auto": cross-validation chooses, five folds by the rule of one standard error
+        among 1 to 6, 8, 10, 12, 15, 20, 25, 30, 40 and 50 features, as `BudgetCV` with its
+        defaults, or the criterion, where there is one. None: 10, or all usable columns if fewer;
+        with `groups` whole groups.
     n_groups : int, list or range of int, or None
         How many groups; a list gives several models. Only with `groups`.
     groups : (n_features_in_,) integers or strings, a dict of lists, `Groups`, "columns" or None
@@ -170,7 +173,9 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         Of several classes, sums over the models of each class against the others. Not where the
         model has no log-loss.
     groups_ : the labels of the groups of the selected features, sorted; where there are groups.
-    n_scans_ : passes over X. seconds_ : by phase.
+    validation_ : with n_features="auto", the `CrossValidation` that chose `size_`, a little too
+        good for it; `zeronorm.nested` has an honest estimate.
+    n_scans_ : passes over X, those of the folds not among them. seconds_ : by phase.
 
     Where three or more classes have a model each, path_, history_, certificate_ and proof_ are
     tuples, one entry for each class against the rest in the order of `classes_`.

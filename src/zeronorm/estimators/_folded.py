@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,15 @@ from ..solvers.drive import Solver
 from ._selecting import Problem
 from ._sizes import is_automatic
 from ._sparse_linear import Rowwise
+
+
+@contextmanager
+def named_fold(number: int) -> Iterator[None]:
+    """Let errors say in the training rows of which fold they are."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{error} (In the training rows of fold {number}.)") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +44,8 @@ class Folded:
         known = estimator._sizes_of_folds(data.rows(np.flatnonzero(data.sample_weight > 0)))
         problems = []
         for number, (train, _) in enumerate(folds):
-            try:
+            with named_fold(number):
                 problems.append(estimator._pose(data.rows(train), known))
-            except ValueError as error:
-                raise ValueError(f"{error} (In the training rows of fold {number}.)") from error
         sizes = problems[0].sizes
         if estimator.n_features is None:  # the default follows the usable columns of a fold
             sizes = min(problem.sizes for problem in problems)

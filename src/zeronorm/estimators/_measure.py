@@ -47,8 +47,9 @@ class MeasureClassifier(LinearClassifier):
         "f1" (or "f2", "f0.5", ...), "precision@50", "recall@50", "recall@2p" (twice as many rows as
         there are positives), "prbep", "auc", "ap" (average precision), "hamming" (accuracy), or an
         object of `zeronorm.measures`, for example a `Contingency` of one's own.
-    n_features : int, list or range of int, or None
-        How many features, exactly (`max_blocks` yields to it); a list gives several models. None:
+    n_features : int, list or range of int, "auto", or None
+        How many features, exactly (`max_blocks` yields to it); a list gives several models. "auto":
+        cross-validation by the measure chooses, as in `BudgetClassifier`. None:
         all features, the support vector machine for multivariate measures (SVMperf).
     C : float or "auto"
         Weight of the loss, once for all samples. "auto": 0.1; 100 for AUC and average precision,
