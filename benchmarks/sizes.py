@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import _common as common
 import numpy as np
 import scipy.sparse as sp
 
+import _common as common
 from zeronorm import BudgetClassifier, BudgetCV
 
 ASKED = {"leukemia_golub_split": 2.0, "news20ng": 60.0}

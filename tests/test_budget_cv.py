@@ -170,12 +170,17 @@ def test_a_failed_automatic_fit_leaves_the_model_before_it():
     """The scores of a fit that failed would stand beside the model of another."""
     model = BudgetRegressor("auto").fit(FEW, SIGNAL[::2])
     before = model.validation_, model.coef_.copy()
-    with pytest.raises(ValueError, match="cv must be between 2 and 4"):
-        model.fit(X[:4], SIGNAL[:4])
+    with pytest.raises(ValueError, match="at least two rows"):
+        model.fit(X[:1], SIGNAL[:1])
     assert model.validation_ is before[0]
     assert np.array_equal(model.coef_, before[1])
     with pytest.raises(ValueError, match="n_features must be"):
         BudgetRegressor("automatic").fit(X, SIGNAL)
+    rare = np.arange(40) < 1
+    with pytest.raises(ValueError, match="n_features='auto' .* got 1 sample of class True"):
+        BudgetClassifier("auto").fit(FEW, rare)
+    three = BudgetClassifier("auto", calibrate=False).fit(FEW[:, :4], np.arange(40) < 3)
+    assert three.validation_.scores.shape[1] == 3
     with pytest.raises(ValueError, match="n_features must be None with groups"):
         BudgetRegressor("auto", groups=GROUPS).fit(X, SIGNAL)
 

@@ -36,6 +36,7 @@ WEIGHTS = ["check_sample_weights_list", "check_sample_weights_not_overwritten"]
 CLASS_WEIGHTS = "check_class_weight_classifiers"
 EXACT_FIT = "10 features fit the check's 11 distinct rows exactly: no support is the best one"
 NO_SHIFT = "asks for a shifted boundary: no model without an intercept can pass"
+FOLDS_OF_ROWS = "a repeated row may be in two folds, a weighted one is in one"
 SAME_AUC = "AUC is the same for any weights of the classes"
 
 # Settings, with the checks that they cannot pass and the reason: one of every family, then others.
@@ -94,6 +95,8 @@ OTHERS = [
         {CLASS_WEIGHTS: NO_SHIFT},
     ),
     (BilevelRegressor(), dict.fromkeys(EQUIVALENCE, EXACT_FIT)),
+    (BudgetRegressor("auto", refit_C=1.0), dict.fromkeys(EQUIVALENCE, FOLDS_OF_ROWS)),
+    (BudgetClassifier("auto", **FAST), dict.fromkeys(EQUIVALENCE, FOLDS_OF_ROWS)),
     (L1Bmrm("hamming", C=1.0, tol=1e-4), {}),
 ]
 # These try eleven formats of sparse matrices each.

@@ -49,10 +49,10 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     ----------
     n_features : int, list or range of int, "auto", or None
         How many features. A list gives a model of each size from one fit (`path_`); predictions use
-        the largest. "auto": cross-validation chooses, five folds by the rule of one standard error
-        among 1 to 6, 8, 10, 12, 15, 20, 25, 30, 40 and 50 features, as `BudgetCV` with its
-        defaults, or the criterion, where there is one. None: 10, or all usable columns if fewer;
-        with `groups` whole groups.
+        the largest. "auto": cross-validation chooses, five folds (or as many as the smallest class
+        has rows) by the rule of one standard error among 1 to 6, 8, 10, 12, 15, 20, 25, 30, 40 and
+        50 features, as `BudgetCV` with its defaults, or the criterion, where there is one. None:
+        10, or all usable columns if fewer; with `groups` whole groups.
     n_groups : int, list or range of int, or None
         How many groups; a list gives several models. Only with `groups`.
     groups : (n_features_in_,) integers or strings, a dict of lists, `Groups`, "columns" or None

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from sklearn.base import is_regressor
+
+from .. import validate
+
 if TYPE_CHECKING:
     from ..model_selection import CrossValidation
     from ._sparse_linear import Rowwise
@@ -35,13 +40,24 @@ def sizes_of_rows(estimator: Any, data: Rowwise) -> tuple[int, ...] | None:
 def chosen_by_folds(estimator: Any, data: Rowwise) -> CrossValidation | None:
     """Return the cross-validation that chooses the size of a fit; None where none is to be chosen.
 
-    With n_features="auto" and without a criterion: that of `BudgetCV` with its defaults.
+    With n_features="auto" and without a criterion: that of `BudgetCV` with its defaults, in fewer
+    folds where a class has fewer rows.
     """
     if not is_automatic(estimator.n_features) or estimator.criterion is not None:
         return None
     from ..model_selection import Judge, validated  # which imports the estimators
 
-    return validated(Judge.of(estimator, None, None), data, FOLDS, None, 0)
+    folds = data.design.shape[0]
+    if not is_regressor(estimator):
+        classes, counts = np.unique(estimator._strata(data.labels, FOLDS), return_counts=True)
+        folds = int(counts.min())
+        if folds < 2:
+            rare = validate.plain(classes[counts.argmin()])
+            raise ValueError(
+                "n_features='auto' is chosen by folds, for which every class needs two rows (of "
+                f"positive weight); got 1 sample of class {rare!r}. Pass a number of features."
+            )
+    return validated(Judge.of(estimator, None, None), data, min(FOLDS, folds), None, 0)
 
 
 __all__ = ["AUTOMATIC", "chosen_by_folds", "is_automatic", "ladder", "sizes_of_rows"]
