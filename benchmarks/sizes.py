@@ -61,7 +61,8 @@ def main() -> None:
     options = parser.parse_args()
     folder, about = common.data_folder(options.data), common.machine()
     records, bars, lines = [], [], []
-    for name in options.sets.split(","):
+    chosen = options.sets.split(",")
+    for name in chosen:
         X, y = rows_of(folder, name)
         turns = options.turns if X.shape[0] < 1000 else 1
         runs = [measure(X, y) for _ in range(turns)]
@@ -77,6 +78,11 @@ def main() -> None:
              f"{fit:.1f}", last["k"], f"{last['score']:.3f}", f"{last['best']:.3f}"]
         )  # fmt: skip
         print(lines[-1], file=sys.stderr)
+    bars += [
+        common.bar(name, f"under {ASKED[name]:g} s", "", None)
+        for name in ASKED
+        if name not in chosen
+    ]
     header = ["set", "turns", "wall s", "least", "CPU s", "of it the fit", "k", "accuracy", "best"]
     text = [
         "# Choosing the number of features",
