@@ -46,6 +46,8 @@ class Status(Enum):
     GAP = "the wanted gap is proven"
     TIME_LIMIT = "the time limit is reached; the gap is above the wanted one"
     NODE_LIMIT = "the largest number of nodes is reached; the gap is above the wanted one"
+    COMPLETE = "every support that is near enough to the best one is found"
+    LIMIT = "more supports are near enough to the best one than are kept; those kept are the best"
     CANDIDATES = "too many features are left to branch on; the gap is above the wanted one"
     INTERRUPTED = "interrupted; the gap is above the wanted one"
     DIVERGED = "the iterates grow without bound"

@@ -143,6 +143,18 @@ def check_penalty_factor(value: Any, n_columns: int) -> FloatArray:
     return factor
 
 
+def check_cost(value: Any, n_columns: int) -> FloatArray:
+    """Return what every column costs, (n_columns,), not negative."""
+    cost = _per_column("cost", value, n_columns)
+    bad = np.flatnonzero(~((cost >= 0) & (cost <= LARGEST)))
+    if bad.size:
+        raise ValueError(
+            f"cost must be finite (at most {LARGEST:g}) and not negative; "
+            f"got {cost[bad[0]]} for column {bad[0]}."
+        )
+    return cost
+
+
 def check_signs(value: Any, n_columns: int) -> FloatArray:
     """Return the sign that the coefficient of every column may have, (n_columns,); 0: any."""
     if value is None:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,23 +26,22 @@ from ..pool.bounds import Bound, bound_at
 from ..pool.branch import BranchAndBound
 from ..pool.candidates import Candidates, Start
 from ..pool.extraction import Squares
+from ..pool.ridge import Ridge
 from ..pool.signed_ridge import signed_ridge
 from ..risk import Risk
 from ..task import Task
+from .equivalents import equivalents
 from .supports import REFIT_TOL, certificate_of, safe_magnitudes
 
 MAX_SCANS = 50  # of tightening
 FIRST_NODES = 25  # of a search before curvature is extracted
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
-# Columns are compared, so many at most, where scores agree to this share; the entries of equal ones
-# agree to that share of their own, or of the largest.
-SAME_SCORE, SAME_COLUMN, SAME_ZERO, MOST_COMPARED = 1e-5, 1e-9, 1e-12, 2000
 CANDIDATE_BYTES = 2**30  # of gathered candidates; nothing is branched on above
 
 
 @dataclass(frozen=True, slots=True)
-class _Tightened:
+class Tightened:
     """The best dual point of the relaxation over all features."""
 
     bound: Bound
@@ -49,7 +49,7 @@ class _Tightened:
     dual: FloatArray  # (n,) that point
 
 
-class _Clock:
+class Clock:
     """Seconds of a proof, without the searches of other classes, which run in lockstep with it."""
 
     _thread = threading.local()  # `searched`: seconds of all searches in this thread
@@ -99,12 +99,12 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Aim:
+class Aim:
     """When tightening may stop: at a bound of `target`, or when its time is up."""
 
     objective: float  # of the best known model
     target: float
-    clock: _Clock
+    clock: Clock
     time_limit: float
 
 
@@ -128,25 +128,15 @@ def prove_support(
     resume : the tree of an earlier proof of the same problem, to go on from.
     report : called now and then with where the search stands.
     """
-    clock, single = _Clock(), task.groups_of_features() is None
-    units, risk = task.units, task.risk(C)
-    own, forced = units.of(support), units.of(task.forced)
-    inside = np.concatenate([forced, np.setdiff1d(own, forced)])
-    pool = GatheredColumns(task.design, 0)
-    pool.add(units.features(inside))
-    known = signed_ridge(
-        pool.columns(), risk, task.signs[support], columns=pool.position(support), tol=REFIT_TOL,
-        of_value=True,
-    )  # fmt: skip
-    objective = known.objective
+    clock = Clock()
+    known = Known.of(task, support, C)
+    objective = known.fit.objective
     target = objective - max(goal.gap or 0.0, 0.0) * abs(objective)
-    v = known.dual if dual is None else dual
+    v = known.fit.dual if dual is None else dual
     if resume is not None:
         v = resume.dual[resume.row[0]]
-    tight = yield from _tighten(
-        task, risk, inside, pool, _Aim(objective, target, clock, goal.time_limit), v,
-        1 if resume is not None else MAX_SCANS,
-    )  # fmt: skip
+    aim = Aim(objective, target, clock, goal.time_limit)
+    tight = yield from tighten(task, known, aim, v, 1 if resume is not None else MAX_SCANS)
     certificate = _certificate(task, C, support, tight)
 
     def at(seconds: float, n_nodes: int = 0, n_open: int = 1) -> Progressed:
@@ -159,25 +149,20 @@ def prove_support(
     status = Status.OPTIMAL if certificate.proven else Status.GAP
     if goal.gap is None or certificate.proven or tight.bound.value >= target:
         return Proof(certificate, status, False, (row,))
-    strength = units.strength(tight.magnitude)
-    aim = bound_at(risk, tight.dual, strength, own.size, forced, target)
-    left = ~aim.dropped & units.usable
-    left[own] = True
-    left[forced] = False
-    candidates = np.concatenate([forced, np.flatnonzero(left)])
-    columns = units.features(candidates)
-    if columns.size * risk.size * 8 > CANDIDATE_BYTES:
+    left = Left.of(task, known, tight, target)
+    if left is None:
         return Proof(certificate, Status.CANDIDATES, False, (row,))
-    problem = Candidates(
-        gather(task.design, columns), units.take(candidates), task.named(candidates), risk,
-        own.size, forced.size,
-    )  # fmt: skip
-    place = np.empty(units.usable.size, np.int64)
-    place[candidates] = np.arange(candidates.size)
+    shown = left.shown
+
+    def begin(problem: Candidates, support: IndexArray) -> BranchAndBound:
+        gap = goal.gap or 0.0
+        return BranchAndBound(problem, support, gap, shown.dual, shown.value, resume)
+
+    anew = resume is None or not resume.diagonal.any()
     spent = clock.seconds
-    search, status, steps = _search(problem, place[own], goal, aim, resume, clock, report, single)
+    search, status, steps = left.search(begin, goal, clock, report, anew=anew)
     clock.add_search(clock.seconds - spent)
-    best = np.sort(units.features(candidates[search.support]))
+    best = np.sort(task.units.features(left.units[search.support]))
     certificate = _certificate(task, C, best, tight)
     bound = min(search.bound, certificate.objective)
     certificate = replace(
@@ -190,59 +175,121 @@ def prove_support(
     return Proof(certificate, status, not np.array_equal(best, support), (row, *steps))
 
 
-def _search(
-    problem: Candidates,
-    support: IndexArray,
-    goal: Goal,
-    aim: Bound,
-    resume: Tree | None,
-    clock: _Clock,
-    report: Callable[[Progressed], None] | None,
-    single: bool,
-) -> tuple[BranchAndBound, Status, list[Progressed]]:
-    """Search over candidates; return the search, how it stopped and its history.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The best known support of a problem, its fit, and the columns that are gathered so far."""
 
-    Where that takes more than a few nodes, and the loss has curvature to extract, the search begins
-    anew with it, from the best support so far.
+    risk: Risk
+    inside: IndexArray  # its units, the forced ones first
+    n_forced: int  # of them
+    pool: GatheredColumns  # of its columns; it grows
+    fit: Ridge
 
-    aim : what the relaxation shows with the wanted bound in place of the objective.
-    single : whether the budget counts single features.
-    """
-    steps: list[Progressed] = []
+    @classmethod
+    def of(cls, task: Task, support: IndexArray, C: float) -> Known:
+        """Gather the columns of a support, and fit them."""
+        units, risk = task.units, task.risk(C)
+        forced = units.of(task.forced)
+        inside = np.concatenate([forced, np.setdiff1d(units.of(support), forced)])
+        pool = GatheredColumns(task.design, 0)
+        pool.add(units.features(inside))
+        fit = signed_ridge(
+            pool.columns(), risk, task.signs[support], columns=pool.position(support),
+            tol=REFIT_TOL, of_value=True,
+        )  # fmt: skip
+        return cls(risk, inside, forced.size, pool, fit)
 
-    def run(search: BranchAndBound, most: int | None) -> Status:
-        spent, begun = clock.seconds, len(search.history)
-        before = search.history[-1].seconds if begun else 0.0
+    @property
+    def forced(self) -> IndexArray:
+        """The units in every support."""
+        return self.inside[: self.n_forced]
 
-        def later(step: Progressed) -> Progressed:
-            return replace(step, seconds=step.seconds - before + spent)
 
-        told = None if report is None else lambda step: report(later(step))
-        status = search.run(goal.time_limit - spent, most, told)
-        steps.extend(later(step) for step in search.history[begun:])
-        return status
+Search = TypeVar("Search", bound=BranchAndBound)
 
-    def begin(problem: Candidates) -> BranchAndBound:
-        return BranchAndBound(problem, support, goal.gap or 0.0, aim.dual, aim.value, resume)
 
-    search, most = begin(problem), goal.max_nodes
-    if not (single and Squares.can_pose(problem)):
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What the relaxation over all features leaves to be searched."""
+
+    problem: Candidates
+    units: IndexArray  # its candidates, as units of the task
+    support: IndexArray  # the best known one, as units of the problem
+    shown: Bound  # by the relaxation, with the wanted bound in place of the objective
+    single: bool  # whether the budget counts single features of X
+
+    @classmethod
+    def of(cls, task: Task, known: Known, tight: Tightened, target: float) -> Left | None:
+        """Gather the units that are in models below a target; None where there are too many."""
+        units, own, forced, risk = task.units, known.inside, known.forced, known.risk
+        strength = units.strength(tight.magnitude)
+        shown = bound_at(risk, tight.dual, strength, own.size, forced, target)
+        left = ~shown.dropped & units.usable
+        left[own] = True
+        left[forced] = False
+        candidates = np.concatenate([forced, np.flatnonzero(left)])
+        columns = units.features(candidates)
+        if columns.size * risk.size * 8 > CANDIDATE_BYTES:
+            return None
+        problem = Candidates(
+            gather(task.design, columns), units.take(candidates), task.named(candidates), risk,
+            own.size, forced.size,
+        )  # fmt: skip
+        place = np.empty(units.usable.size, np.int64)
+        place[candidates] = np.arange(candidates.size)
+        single = task.groups_of_features() is None
+        return cls(problem, candidates, place[own], shown, single)
+
+    def search(
+        self,
+        begin: Callable[[Candidates, IndexArray], Search],
+        goal: Goal,
+        clock: Clock,
+        report: Callable[[Progressed], None] | None,
+        *,
+        anew: bool = True,
+    ) -> tuple[Search, Status, list[Progressed]]:
+        """Search the candidates; return the search, how it stopped and its history.
+
+        Where that takes more than a few nodes, and the loss has curvature to extract, the search
+        begins anew with it, from the best support so far.
+
+        begin : makes a search of a problem from a support.
+        anew : whether it may begin without that curvature.
+        """
+        steps: list[Progressed] = []
+
+        def run(search: Search, most: int | None) -> Status:
+            spent, begun = clock.seconds, len(search.history)
+            before = search.history[-1].seconds if begun else 0.0
+
+            def later(step: Progressed) -> Progressed:
+                return replace(step, seconds=step.seconds - before + spent)
+
+            told = None if report is None else lambda step: report(later(step))
+            status = search.run(goal.time_limit - spent, most, told)
+            steps.extend(later(step) for step in search.history[begun:])
+            return status
+
+        problem, most = self.problem, goal.max_nodes
+        search = begin(problem, self.support)
+        if not (self.single and Squares.can_pose(problem)):
+            return search, run(search, most), steps
+        support = self.support
+        if anew and problem.risk.loss.outputs == 1:  # nodes of several are slow without D
+            first = FIRST_NODES if most is None else min(FIRST_NODES, most)
+            status = run(search, first)
+            if status is not Status.NODE_LIMIT or first == most:
+                return search, status, steps
+            support = search.support
+        try:
+            squares, deadline = Squares.of(problem), clock.deadline(goal.time_limit)
+            sharper = squares and squares.extracted(self.shown.value, search.objective, deadline)
+            if sharper is not None:
+                search = begin(sharper, support)
+        except KeyboardInterrupt:
+            return search, Status.INTERRUPTED, steps
         return search, run(search, most), steps
-    resumed = resume is not None and bool(resume.diagonal.any())
-    if not resumed and problem.risk.loss.outputs == 1:  # nodes of several are slow without D
-        first = FIRST_NODES if most is None else min(FIRST_NODES, most)
-        status = run(search, first)
-        if status is not Status.NODE_LIMIT or first == most:
-            return search, status, steps
-        support = search.support
-    try:
-        squares, deadline = Squares.of(problem), clock.deadline(goal.time_limit)
-        sharper = squares and squares.extracted(aim.value, search.objective, deadline)
-        if sharper is not None:
-            search = begin(sharper)
-    except KeyboardInterrupt:
-        return search, Status.INTERRUPTED, steps
-    return search, run(search, most), steps
 
 
 def _of_features(task: Task, problem: Candidates) -> FloatArray:
@@ -254,27 +301,19 @@ def _of_features(task: Task, problem: Candidates) -> FloatArray:
     return found
 
 
-def _tighten(
-    task: Task,
-    risk: Risk,
-    inside: IndexArray,
-    pool: GatheredColumns,
-    aim: _Aim,
-    v: FloatArray,
-    max_scans: int,
-) -> Solver[_Tightened]:
+def tighten(
+    task: Task, known: Known, aim: Aim, v: FloatArray, max_scans: int = MAX_SCANS
+) -> Solver[Tightened]:
     """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
 
-    inside : the units of the best support, the forced ones first.
-    pool : their columns; it grows.
     v : dual point to begin with.
     """
-    design, units, k = task.design, task.units, inside.size
-    single = task.groups_of_features() is None
-    forced, support = units.of(task.forced), pool.features
+    design, units, risk, pool = task.design, task.units, known.risk, known.pool
+    inside, forced, k = known.inside, known.forced, known.inside.size
+    single, support = task.groups_of_features() is None, pool.features
     errors = score_errors(design, task.sample_weight)
     start: Start = np.empty(0, np.int64), np.empty(0), 0.0
-    best: _Tightened | None = None
+    best: Tightened | None = None
     relaxed = np.inf
     for _ in range(max_scans):
         scores = yield from aim.clock.scan(Scan(design, v))
@@ -282,7 +321,7 @@ def _tighten(
         strength = units.strength(magnitude)
         bound = bound_at(risk, v, strength, k, forced, aim.objective)
         if best is None or bound.value > best.bound.value:
-            best = _Tightened(bound, magnitude, v)
+            best = Tightened(bound, magnitude, v)
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
         if done or best.bound.value >= aim.target or aim.clock.seconds > aim.time_limit:
             break
@@ -314,7 +353,7 @@ def _certificate(
     task: Task,
     C: float,
     support: IndexArray,
-    tight: _Tightened,
+    tight: Tightened,
 ) -> Certificate:
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
     risk = task.risk(C)
@@ -327,36 +366,5 @@ def _certificate(
     )
     certificate = certificate_of(task, C, support, fit, known)
     if task.groups is None:
-        certificate = replace(certificate, equivalents=_equivalents(task, support, tight.magnitude))
+        certificate = replace(certificate, equivalents=equivalents(task, support, tight.magnitude))
     return certificate
-
-
-def _equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:
-    """Return the features with the column of one of the support, up to the sign."""
-    magnitude = np.abs(magnitude)
-    near = np.zeros(magnitude.size, bool)
-    order = np.argsort(magnitude[support])
-    known = magnitude[support][order]
-    for side in ("left", "right"):
-        place = np.searchsorted(known, magnitude, side=side)
-        for step in (-1, 0):
-            closest = known[np.clip(place + step, 0, known.size - 1)]
-            near |= np.abs(magnitude - closest) <= SAME_SCORE * closest
-    near &= task.usable
-    if task.signs.any():  # scores that are 0 for their sign tell nothing of the columns
-        near &= magnitude > 0
-    near[support] = False
-    others = np.flatnonzero(near)[:MOST_COMPARED]
-    if not others.size:
-        return {}
-    Z, own = (gather(task.design, some).dense() for some in (others, support))
-    found = {}
-    for feature, column in zip(support.tolist(), own.T, strict=True):
-        size = np.abs(column)[:, None]
-        limit = SAME_COLUMN * size + SAME_ZERO * size.max()
-        equal = (np.abs(Z - column[:, None]) <= limit).all(axis=0)
-        opposite = (np.abs(Z + column[:, None]) <= limit).all(axis=0)
-        same = others[equal | opposite]
-        if same.size:
-            found[feature] = same
-    return found

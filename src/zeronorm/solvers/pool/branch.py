@@ -247,8 +247,7 @@ class BranchAndBound:
         answer = self._relax(node, chosen, n_free, LEAF_TOL if single else NODE_TOL)
         self._round(chosen, n_fixed, answer)
         known = self._best_known(node, answer.dual)
-        if not single and known.value < self.target and _is_integral(answer.share):
-            # The relaxation is a model; it ends here unless the bound is too rough.
+        if not single and known.value < self.target and self._may_end(answer):
             answer = self._relax(node, chosen, n_free, LEAF_TOL)
             self._round(chosen, n_fixed, answer)
             known = self._best_known(node, answer.dual)
@@ -258,10 +257,18 @@ class BranchAndBound:
             self._dual.append(known.dual)
         else:  # it was examined in an earlier search
             self._dual[self._row[node.number]] = known.dual
-        if single or known.value >= self.target:
+        if known.value >= self.target or self._ends(node, known, single):
             self._least = min(self._least, known.value)
             return
         self._divide(node, chosen, answer, known)
+
+    def _may_end(self, answer: Relaxed) -> bool:
+        """Return whether a relaxation ends its node if its bound is sharp enough: it is a model."""
+        return bool(np.all((answer.share == 0) | (answer.share == 1)))
+
+    def _ends(self, node: Node, known: Bound, single: bool) -> bool:
+        """Return whether a node need not be divided whatever its bound: it has one model."""
+        return single
 
     def _reopen(self, node: Node, n_known: int, n_duals: int) -> None:
         """Take back what was begun of a node: an interrupt can come between any two lines.
@@ -322,10 +329,14 @@ class BranchAndBound:
             return False
         self._seen.add(key)
         objective = self._problem.objective(support)
+        self._note(support, objective)
         if not objective < self.objective - PROVEN * abs(self.objective):
             return False
         self.support, self.objective = support, objective
         return True
+
+    def _note(self, support: IndexArray, objective: float) -> None:
+        """Hear of a support that is tried, each once: a search for the best one needs no others."""
 
     def _divide(self, node: Node, chosen: IndexArray, answer: Relaxed, known: Bound) -> None:
         """Add the nodes of what is left of a node."""
@@ -376,7 +387,3 @@ class BranchAndBound:
         fixed = np.concatenate([node.fixed, node.free[into]])
         free = node.free[~(out | into)]
         return fixed, free if fixed.size < self._problem.budget else free[:0]
-
-
-def _is_integral(share: FloatArray) -> bool:
-    return bool(np.all((share == 0) | (share == 1)))

@@ -1,0 +1,44 @@
+"""Features whose columns equal, up to the sign, those of a support: they can take their place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import FloatArray, IndexArray
+from ...designs._columns import gather
+from ..task import Task
+
+# Columns are compared, so many at most, where scores agree to this share; the entries of equal ones
+# agree to that share of their own, or of the largest.
+SAME_SCORE, SAME_COLUMN, SAME_ZERO, MOST_COMPARED = 1e-5, 1e-9, 1e-12, 2000
+
+
+def equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:
+    """Return the features with the column of one of the support, up to the sign."""
+    magnitude = np.abs(magnitude)
+    near = np.zeros(magnitude.size, bool)
+    order = np.argsort(magnitude[support])
+    known = magnitude[support][order]
+    for side in ("left", "right"):
+        place = np.searchsorted(known, magnitude, side=side)
+        for step in (-1, 0):
+            closest = known[np.clip(place + step, 0, known.size - 1)]
+            near |= np.abs(magnitude - closest) <= SAME_SCORE * closest
+    near &= task.usable
+    if task.signs.any():  # scores that are 0 for their sign tell nothing of the columns
+        near &= magnitude > 0
+    near[support] = False
+    others = np.flatnonzero(near)[:MOST_COMPARED]
+    if not others.size:
+        return {}
+    Z, own = (gather(task.design, some).dense() for some in (others, support))
+    found = {}
+    for feature, column in zip(support.tolist(), own.T, strict=True):
+        size = np.abs(column)[:, None]
+        limit = SAME_COLUMN * size + SAME_ZERO * size.max()
+        equal = (np.abs(Z - column[:, None]) <= limit).all(axis=0)
+        opposite = (np.abs(Z + column[:, None]) <= limit).all(axis=0)
+        same = others[equal | opposite]
+        if same.size:
+            found[feature] = same
+    return found
