@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
+import zeronorm
+from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.designs._columns import gather
 from zeronorm.near_optimal import NearOptimal, near_optimal
+from zeronorm.result import Status
+from zeronorm.solvers.pool import branch
 from zeronorm.solvers.pool.signed_ridge import signed_ridge
+from zeronorm.substitutes import substitutes
 
 N, M, K = 40, 9, 3
 
@@ -56,6 +62,10 @@ PROBLEMS = {
 }
 
 
+OFTEN = ("logistic", "least_squares", "multinomial", "cox", "forced", "signs")
+NAMES = [*OFTEN, *slow(*(name for name in PROBLEMS if name not in OFTEN))]
+
+
 def enumerated(
     estimator: Any, X: np.ndarray, y: np.ndarray, k: int
 ) -> dict[tuple[int, ...], float]:
@@ -77,12 +87,12 @@ def enumerated(
 
 def as_dict(near: NearOptimal) -> dict[tuple[int, ...], float]:
     """Return the objectives by support."""
-    assert np.all(np.diff(near.supports, axis=1) > 0)
-    supports = map(tuple, near.supports.tolist())
+    supports = [tuple(support) for support in near.supports.tolist()]
+    assert all(sorted(set(support)) == list(support) for support in supports)
     return dict(zip(supports, near.objectives.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("name", list(PROBLEMS))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_list_is_that_of_enumeration(name: str) -> None:
     """A model near the best one would be missing, or one that is not would be listed."""
     estimator, target = PROBLEMS[name]
@@ -109,3 +119,262 @@ def test_the_list_is_that_of_enumeration(name: str) -> None:
         assert min(rest, default=np.inf) >= near.bound * (1 - 1e-9)
         counts.append(len(near))
     assert counts[0] < counts[-1]  # else the case would be one of a single model
+
+
+def one(near: Any) -> NearOptimal:
+    """Return the answer for one problem."""
+    assert isinstance(near, NearOptimal)
+    return near
+
+
+def many(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return a problem with some hundred models of four features within 5 %."""
+    X, signal = drawn(seed, n=60, m=16)
+    return X, classes(signal, 2)
+
+
+def test_what_an_incomplete_list_says_is_true() -> None:
+    """A list that was cut short would pass for a complete one, or its bound not hold."""
+    X, y = many()
+    every = enumerated(BudgetClassifier(), X, y, 4)
+    values = np.sort(list(every.values()))
+    assert (values <= 1.05 * values[0]).sum() > 50
+    whole = one(near_optimal(X, y, 4, within=0.05, n_threads=1))
+    assert whole.complete
+    most = one(near_optimal(X, y, 4, within=0.05, limit=20, n_threads=1))
+    assert (len(most), most.status, most.complete) == (20, Status.LIMIT, False)
+    np.testing.assert_allclose(most.objectives, values[:20], rtol=1e-8)
+    np.testing.assert_array_equal(most.supports, whole.supports[:20])
+    assert most.bound == pytest.approx(values[20], rel=1e-8)
+    assert most.complete_within == pytest.approx(values[20] / values[0] - 1, rel=1e-6)
+    exactly = one(near_optimal(X, y, 4, within=0.05, limit=len(whole), n_threads=1))
+    assert exactly.complete
+
+
+@pytest.mark.parametrize("n_nodes", [1, 5, 20, 60])
+def test_an_interrupted_search_says_how_far_it_is_complete(n_nodes: int, monkeypatch: Any) -> None:
+    """What was found before Ctrl-C would be lost, or a model below the bound be missing."""
+    X, y = many(1)
+    every = enumerated(BudgetClassifier(), X, y, 4)
+    examine = branch.BranchAndBound._examine
+
+    def interrupted(search: Any, node: Any) -> None:
+        if search.n_nodes >= n_nodes:
+            raise KeyboardInterrupt
+        examine(search, node)
+
+    monkeypatch.setattr(branch.BranchAndBound, "_examine", interrupted)
+    near = one(near_optimal(X, y, 4, within=0.05, n_threads=1))
+    assert near.status is Status.INTERRUPTED
+    assert not near.complete
+    found = as_dict(near)
+    assert all(support in found for support, value in every.items() if value < near.bound)
+    assert all(found[support] == pytest.approx(every[support], rel=1e-8) for support in found)
+    assert 0 <= near.complete_within < 0.05
+    assert "complete within" in repr(near)
+
+
+def test_equal_columns_are_ties() -> None:
+    """One of two features that are the same would be missing from the list."""
+    X, y = many(2)
+    best = one(near_optimal(X, y, 3, within=0.0)).supports
+    assert len(best) == 1
+    twice = np.column_stack([X, -X[:, best[0, 1]]])
+    near = one(near_optimal(twice, y, 3, within=0.0))
+    assert near.complete
+    with_twin = np.sort([best[0, 0], best[0, 2], X.shape[1]])
+    assert sorted(near.supports.tolist()) == sorted([best[0].tolist(), with_twin.tolist()])
+    assert set(near.in_some) == {best[0, 1], X.shape[1]}
+
+
+def test_features_in_all_in_some_and_in_none() -> None:
+    """A feature would be called needed that is not, or the other way round."""
+    X, y = many()
+    near = one(near_optimal(X, y, 4, within=0.02, cost=np.arange(16.0)))
+    sets = [set(support) for support in near.supports.tolist()]
+    assert set(near.in_all.tolist()) == set.intersection(*sets)
+    assert set(near.in_some.tolist()) == set.union(*sets) - set.intersection(*sets)
+    assert set(near.in_none.tolist()) == set(near.candidates.tolist()) - set.union(*sets)
+    assert near.costs is not None
+    np.testing.assert_array_equal(near.costs, near.supports.sum(axis=1))
+    assert near.costs[near.cheapest] == near.costs.min()
+    for feature in range(16):
+        place = near.best_without(feature)
+        without = [i for i, support in enumerate(sets) if feature not in support]
+        assert place == (without[0] if without else None)
+    with pytest.raises(ValueError, match="told cost"):
+        _ = one(near_optimal(X, y, 4)).cheapest
+
+
+def test_groups_have_their_labels() -> None:
+    """Supports of groups would be numbers that nobody knows."""
+    X, y = many(3)
+    labels = np.array([f"g{j // 2}" for j in range(16)])
+    estimator = BudgetClassifier(groups=labels, n_groups=2)
+    near = one(near_optimal(X, y, 2, within=0.1, estimator=estimator, cost=np.ones(16)))
+    assert near.complete
+    assert len(near) > 1
+    assert near.costs is not None
+    assert set(near.costs) == {4.0}
+    values = {}
+    for pair in combinations(np.unique(labels), 2):
+        support = np.flatnonzero(np.isin(labels, pair))
+        certificate = zeronorm.certify(support, X, y, groups=labels)
+        assert not isinstance(certificate, list)
+        values[pair] = certificate.objective
+    best = min(values.values())
+    assert set(as_dict(near)) == {pair for pair, value in values.items() if value <= 1.1 * best}
+
+
+@pytest.mark.parametrize("storage", [np.float32, np.int8, sp.csc_matrix, sp.csr_matrix])
+def test_storages_have_the_same_models(storage: Any) -> None:
+    """Rounding of scans would rule out a model."""
+    X, y = many(4)
+    X = np.rint(3 * X)
+    dense = one(near_optimal(X, y, 3, within=0.3, standardize=False))
+    stored = X.astype(storage) if storage in (np.float32, np.int8) else storage(X)
+    other = one(near_optimal(stored, y, 3, within=0.3, standardize=False))
+    assert set(as_dict(other)) == set(as_dict(dense))
+    assert len(dense) > 3
+
+
+def test_one_feature_all_features_and_several_classes() -> None:
+    """The ends of the range of k, and lists of answers, would fail."""
+    X, y = many()
+    single = one(near_optimal(X, y, 1, within=0.5))
+    every = enumerated(BudgetClassifier(), X, y, 1)
+    assert len(single) == sum(value <= 1.5 * min(every.values()) for value in every.values())
+    whole = one(near_optimal(X[:, :5], y, 5, within=0.5))
+    assert whole.supports.tolist() == [[0, 1, 2, 3, 4]]
+    assert whole.complete
+    three = classes(X @ np.ones(16), 3)
+    found = near_optimal(X, three, 2, estimator=BudgetClassifier(multi_class="ovr"))
+    assert isinstance(found, list)
+    for label, near in enumerate(found):
+        alone = one(near_optimal(X, three == label, 2))
+        assert as_dict(near) == pytest.approx(as_dict(alone))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be"),
+        ({"k": 2.5}, "k must be an integer"),
+        ({"k": [2, 3]}, "k must be an integer"),
+        ({"k": 17}, "k must be between 1 and 16"),
+        ({"k": 1, "forced_features": [0, 1]}, "k counts the forced features"),
+        ({"within": -0.1}, "within must be"),
+        ({"within": "1%"}, "within must be"),
+        ({"limit": 0}, "limit must be"),
+        ({"time_limit": 0.0}, "time_limit must be"),
+        ({"cost": np.ones(3)}, "cost must have one number for every column"),
+        ({"cost": -np.ones(16)}, "cost must be finite"),
+        ({"C": np.inf}, "C must be"),
+        ({"estimator": BudgetClassifier}, "estimator must be a BudgetClassifier"),
+        ({"estimator": zeronorm.L1Classifier()}, "estimator must be a BudgetClassifier"),
+        ({"estimator": BudgetClassifier(n_features=3, method="bilevel")}, "few groups no bound"),
+    ],
+)
+def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
+    """A mistake would end in an error from deep inside, or in an answer to another question."""
+    X, y = many()
+    with pytest.raises(ValueError, match=message):
+        near_optimal(X, y, **{"k": 3, **options})
+
+
+# ------------------------------------------------------------------------------- substitutes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_substitutes_are_those_of_all_exchanges(name: str) -> None:
+    """A better substitute would be missing, or its cost be wrong."""
+    estimator, target = PROBLEMS[name]
+    X, signal = drawn(5)
+    y = target(signal)
+    fitted = clone(estimator).set_params(n_features=K).fit(X, y)
+    every, fewer = (enumerated(estimator, X, y, k) for k in (K, K - 1))
+    support, forced = fitted.support_.tolist(), set(estimator.forced_features or ())
+    value = every[tuple(support)]
+    found = substitutes(fitted, X, y, n=2, within=0.05, n_threads=1)
+    assert [place.feature for place in found] == [j for j in support if j not in forced]
+    for place in found:
+        kept = [j for j in support if j != place.feature]
+        assert place.without == pytest.approx(fewer[tuple(kept)] / value - 1, rel=1e-7)
+        swaps = {
+            i: every[tuple(sorted([*kept, i]))] / value - 1
+            for i in range(M)
+            if i not in support and tuple(sorted([*kept, i])) in every
+        }
+        cutoff = max(0.05, sorted(swaps.values())[1]) + 1e-9
+        assert place.proven
+        wanted = {i: cost for i, cost in swaps.items() if cost <= cutoff}
+        assert dict(zip(place.features.tolist(), place.costs.tolist(), strict=True)) == (
+            pytest.approx(wanted, rel=1e-6, abs=1e-9)
+        )
+        assert np.all(np.diff(place.costs) >= 0)
+        assert place.exchangeable[0] == place.feature
+        assert set(place.exchangeable[1:]) == {i for i, c in swaps.items() if c <= 0.05}
+        assert place.loo_losses.size == 2
+        assert place.loo_loss == pytest.approx(fitted.path_[K].loo_loss, rel=1e-5)
+
+
+def test_substitutes_of_a_problem_with_many_features_are_proven() -> None:
+    """Bounds would leave out a substitute that is better than those listed."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 400)).astype(np.float32)
+    X[:, 200:] += X[:, :200]
+    y = classes(X[:, :5] @ np.ones(5) + rng.standard_normal(50), 2)
+    fitted = BudgetClassifier(4).fit(X, y)
+    poser = BudgetClassifier(4)
+    problem = poser._pose(poser._read(X, y, None), (4,))
+    risk, task = problem.tasks[0].risk(problem.C), problem.tasks[0]
+    Z = gather(task.design, np.arange(400))
+    value = fitted.certificate_.objective
+    found = substitutes(fitted, X, y, n=7, within=0.0)
+    for place in found:
+        kept = fitted.support_[fitted.support_ != place.feature]
+        costs = {
+            i: signed_ridge(
+                Z, risk, task.signs[:4], columns=np.sort(np.append(kept, i)), tol=1e-12,
+                of_value=True,
+            ).objective / value - 1
+            for i in range(400) if i not in fitted.support_
+        }  # fmt: skip
+        best = sorted(costs, key=costs.__getitem__)[:7]
+        assert place.proven
+        assert place.features[:7].tolist() == best
+    cut = substitutes(fitted, X, y, n=7, within=0.0, max_fits=1)
+    assert not any(place.proven for place in cut)
+    assert all(set(a.features) <= set(range(400)) for a in cut)
+
+
+def test_substitutes_of_one_feature_of_groups_and_of_classes() -> None:
+    """A model of one feature has none without it; groups and classes have answers of their own."""
+    X, y = many()
+    (single,) = substitutes(BudgetClassifier(1).fit(X, y), X, y)
+    assert single.proven
+    assert single.without > 0
+    labels = np.array([f"g{j // 2}" for j in range(16)])
+    grouped = BudgetClassifier(groups=labels, n_groups=2).fit(X, y)
+    found = substitutes(grouped, X, y)
+    assert [place.feature for place in found] == sorted(set(labels[grouped.support_]))
+    for place in found:
+        best = np.isin(labels, [place.features[0], *set(grouped.groups_) - {place.feature}])
+        certificate = zeronorm.certify(np.flatnonzero(best), X, y, groups=labels)
+        cost = certificate.objective / grouped.certificate_.objective - 1
+        assert place.costs[0] == pytest.approx(cost, rel=1e-6, abs=1e-9)
+    three = classes(X @ np.ones(16), 3)
+    each = substitutes(BudgetClassifier(2, multi_class="ovr").fit(X, three), X, three)
+    assert [len(one) for one in each] == [2, 2, 2]
+    assert "proven=True" in repr(each[0][0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"n": 0}, "n must be"), ({"within": np.nan}, "within"), ({"max_fits": 0}, "max_fits must")],
+)
+def test_bad_input_for_substitutes_is_refused(options: dict[str, Any], message: str) -> None:
+    """A mistake would end in an error from deep inside."""
+    X, y = many()
+    with pytest.raises(ValueError, match=message):
+        substitutes([0, 1], X, y, **options)

@@ -1,0 +1,155 @@
+"""What could stand in the place of each feature of a model: `substitutes`, and its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import validate
+from ._posed import names_of, pose
+from ._threads import one_blas_thread
+from ._typing import FloatArray
+from .solvers import Task, run_together
+from .solvers.drive import Solver
+from .solvers.procedures.substitutes import Replaced, replacements
+
+
+@dataclass(frozen=True, slots=True)
+class Substitutes:
+    """What one feature of a model is worth, and what could take its place.
+
+    All other features of the model stay. Of groups of features these are labels of groups. Costs
+    are relative to the objective of the model, on the selection scaling, each support with its own
+    refit: (objective - that of the model) / that of the model; below 0 where the model gains.
+    """
+
+    feature: Any
+    without: float  # the cost of the model of one feature less
+    features: np.ndarray  # (n,) those that could take its place, the best first
+    costs: FloatArray  # (n,)
+    within: float  # all features of at most this cost are there
+    proven: bool  # whether no other feature costs less than the last one, or at most `within`
+    # The mean approximate leave-one-out loss of the final fit (of survival times that of five
+    # folds), as `Selection.loo_loss`: of the model, without the feature, with the first ones of
+    # `features`. The features were chosen with all rows, so that it says how these models compare.
+    loo_loss: float
+    loo_without: float
+    loo_losses: FloatArray
+
+    @property
+    def exchangeable(self) -> np.ndarray:
+        """The feature, and those that can take its place at a cost of at most `within`."""
+        others = self.features[self.costs <= self.within + 1e-9]
+        return np.concatenate([np.array([self.feature]), others])
+
+    def __repr__(self) -> str:
+        """Return the best substitute, what it costs, and what the feature is worth."""
+        best = "none"
+        if self.features.size:
+            best = f"{self.features[0]} at {self.costs[0]:+.2%}"
+        return (
+            f"Substitutes(feature={self.feature}, without={self.without:+.2%}, best={best}, "
+            f"n_exchangeable={self.exchangeable.size - 1} within {self.within:.2%}, "
+            f"proven={self.proven})"
+        )
+
+
+def substitutes(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    n: int = 5,
+    within: float = 0.01,
+    max_fits: int = 20_000,
+    groups: Any = None,
+    sample_weight: Any = None,
+    offset: Any = None,
+    C: float | None = None,
+    fit_intercept: bool | None = None,
+    standardize: bool | None = None,
+    n_threads: int | None = None,
+) -> list[Substitutes] | list[list[Substitutes]]:
+    """Return for each feature of a model the best ones that could take its place, and their costs.
+
+        cost of i for j = objective(S - j + i) / objective(S) - 1,   S the support of the model,
+
+    with the objective of `near_optimal`. Two scans of X bound the costs of all features i at once;
+    those whose bounds leave it open are fitted. What could be better without j where the rest of
+    the model may change too: see `NearOptimal.best_without`.
+
+    Parameters
+    ----------
+    model, X, y, groups, sample_weight, offset, C, fit_intercept, standardize, n_threads
+        As in `certify`.
+    n : so many substitutes of each feature at least (where there are any), with leave-one-out
+        losses.
+    within : and all that cost at most this share of the objective.
+    max_fits : how many supports are fitted at most, of all features together; where that is not
+        enough, `proven` is False.
+
+    Returns
+    -------
+    A list of `Substitutes`, one for each feature in order of the support (none for forced ones); a
+    list of lists, one for each class against the rest, for several classes.
+
+    Raises
+    ------
+    ValueError
+        As `certify`.
+
+    Examples
+    --------
+    >>> import zeronorm
+    >>> from zeronorm.datasets import load_golub
+    >>> from zeronorm.substitutes import substitutes
+    >>> X, y = load_golub(return_X_y=True)
+    >>> model = zeronorm.BudgetClassifier(n_features=5).fit(X, y)
+    >>> all(one.proven for one in substitutes(model, X, y))
+    True
+    """
+    n = validate.check_iterations("n", n)
+    within = validate.check_not_negative("within", within)
+    max_fits = validate.check_iterations("max_fits", max_fits)
+    posed = pose(
+        model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads, groups
+    )
+    solvers = [replacements(one.task, one.support, n, within, max_fits, C=one.C) for one in posed]
+    found = _run(solvers, n_threads)
+    results = [
+        [_record(one.task, replaced, value, loo, within) for replaced in each]
+        for one, (value, loo, each) in zip(posed, found, strict=True)
+    ]
+    return results[0] if len(results) == 1 else results
+
+
+@one_blas_thread
+def _run(
+    solvers: list[Solver[tuple[float, float, list[Replaced]]]], n_threads: int | None
+) -> list[tuple[float, float, list[Replaced]]]:
+    return run_together(solvers, n_threads=n_threads)
+
+
+def _record(
+    task: Task, replaced: Replaced, value: float, loo_loss: float, within: float
+) -> Substitutes:
+    """Return what is found of one unit, by features of X or by labels of groups."""
+    names, groups = names_of(task), task.groups_of_features()
+    labels = names if groups is None else groups.labels[names]
+    scale = max(abs(value), 1e-300)
+    return Substitutes(
+        labels[replaced.unit].item(),
+        (replaced.without - value) / scale,
+        labels[replaced.units],
+        (replaced.objectives - value) / scale,
+        within,
+        replaced.proven,
+        loo_loss,
+        replaced.loo_without,
+        replaced.loo,
+    )
+
+
+__all__ = ["Substitutes", "substitutes"]
