@@ -230,12 +230,12 @@ def test_groups_have_their_labels() -> None:
 def test_storages_have_the_same_models(storage: Any) -> None:
     """Rounding of scans would rule out a model."""
     X, y = many(4)
-    X = np.rint(3 * X)
-    dense = one(near_optimal(X, y, 3, within=0.3, standardize=False))
+    X = np.rint(3 * X[:, :10])
+    dense = one(near_optimal(X, y, 3, within=0.1, standardize=False))
     stored = X.astype(storage) if storage in (np.float32, np.int8) else storage(X)
-    other = one(near_optimal(stored, y, 3, within=0.3, standardize=False))
+    other = one(near_optimal(stored, y, 3, within=0.1, standardize=False))
     assert set(as_dict(other)) == set(as_dict(dense))
-    assert len(dense) > 3
+    assert len(dense) > 1
 
 
 def test_one_feature_all_features_and_several_classes() -> None:

@@ -174,6 +174,7 @@ def near_optimal(
     >>> len(near), near.complete, near.in_all
     (45, True, array([828]))
     """
+    k = validate.check_iterations("k", k)
     within = validate.check_not_negative("within", within)
     limit = validate.check_iterations("limit", limit)
     time_limit = validate.check_positive("time_limit", time_limit)
@@ -187,7 +188,7 @@ def near_optimal(
     poser.set_params(n_threads=n_threads)
     data = poser._read(X, y, sample_weight, offset)
     charges = None if cost is None else validate.check_cost(cost, data.design.shape[1])
-    problem = poser._pose(data, (int(k),))
+    problem = poser._pose(data, (k,))
     first = problem.tasks[0]
     validate.check_k(
         k, int(first.units.usable.sum()), first.units.usable.size,
@@ -203,7 +204,7 @@ def near_optimal(
 
 
 def _poser(
-    estimator: BudgetSelection | None, y: Any, k: Any, given: dict[str, Any]
+    estimator: BudgetSelection | None, y: Any, k: int, given: dict[str, Any]
 ) -> BudgetSelection:
     """Return the estimator that poses the problem of k features, or groups."""
     if estimator is None:
@@ -215,10 +216,8 @@ def _poser(
             "estimator must be a BudgetClassifier, a BudgetRegressor, a BudgetSurvivalAnalysis or "
             f"None; got {estimator!r:.80}."
         )
-    if not validate.is_integer(k) or k < 1:
-        raise ValueError(f"k must be an integer of at least 1; got {validate.shown(k)}.")
     poser.set_params(criterion=None, **given)
-    poser.set_params(**{"n_features" if poser.groups is None else "n_groups": int(k)})
+    poser.set_params(**{"n_features" if poser.groups is None else "n_groups": k})
     if poser._plan().counts == "both":
         raise ValueError(
             "estimator must select features, or whole groups: of features in few groups no bound "

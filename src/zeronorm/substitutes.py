@@ -87,8 +87,8 @@ def substitutes(
     n : so many substitutes of each feature at least (where there are any), with leave-one-out
         losses.
     within : and all that cost at most this share of the objective.
-    max_fits : how many supports are fitted at most, of all features together; where that is not
-        enough, `proven` is False.
+    max_fits : once so many supports are fitted, of all features together, no further ones are;
+        `proven` is False where that was not enough.
 
     Returns
     -------

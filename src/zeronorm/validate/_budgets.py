@@ -48,10 +48,8 @@ def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ..
     return _check_counts("n_groups", n_groups, n_usable, choice, n_forced, forced)
 
 
-def check_k(k: Any, n_usable: int, n_columns: int, n_forced: int, *, groups: bool) -> int:
+def check_k(k: int, n_usable: int, n_columns: int, n_forced: int, *, groups: bool) -> int:
     """Return the size of all supports in question, of features or of groups."""
-    if not is_integer(k):
-        raise ValueError(f"k must be an integer, at least 1; got {shown(k)}.")
     what = "groups" if groups else "features"
     choice = "the groups with a non-constant column" if groups else _choice(n_usable, n_columns)
     forced = f"the forced {what}: it must be at least {n_forced}"
