@@ -149,7 +149,7 @@ def near_optimal(
         and `cheapest` is the place of the cheapest one.
     estimator : what poses the problem by its loss, C, class weights, groups, signs, covariates and
         forced features: a `BudgetClassifier`, `BudgetRegressor` or `BudgetSurvivalAnalysis`, fitted
-        or not. None: a `BudgetClassifier`, of survival times a `BudgetSurvivalAnalysis`.
+        or not. Its method finds the first support, "l0" where it is "auto". None: a `BudgetClassifier`, of survival times a `BudgetSurvivalAnalysis`.
     callback : called about twice a second with a `Progressed`.
     C, fit_intercept, standardize, forced_features : in place of those of the estimator.
     n_threads : threads of the scans, None for all.
@@ -217,7 +217,12 @@ def _poser(
             f"None; got {estimator!r:.80}."
         )
     poser.set_params(criterion=None, **given)
-    poser.set_params(**{"n_features" if poser.groups is None else "n_groups": k})
+    if poser.groups is not None:
+        poser.set_params(n_groups=k)
+    elif poser.method == "auto":  # the better the first support, the fewer features are left
+        poser.set_params(n_features=k, method="l0")
+    else:
+        poser.set_params(n_features=k)
     if poser._plan().counts == "both":
         raise ValueError(
             "estimator must select features, or whole groups: of features in few groups no bound "
