@@ -104,7 +104,7 @@ def test_the_list_is_that_of_enumeration(name: str) -> None:
     best = min(every.values())
     counts = []
     for within in (0.0, 0.02, 0.1):
-        near = near_optimal(X, y, K, within=within, estimator=estimator, n_threads=1)
+        near = near_optimal(X, y, K, within=within, problem=estimator, n_threads=1)
         assert isinstance(near, NearOptimal)
         limit = (1 + within + 1e-9) * best
         wanted = {support: value for support, value in every.items() if value <= limit}
@@ -211,7 +211,7 @@ def test_groups_have_their_labels() -> None:
     X, y = many(3)
     labels = np.array([f"g{j // 2}" for j in range(16)])
     estimator = BudgetClassifier(groups=labels, n_groups=2)
-    near = one(near_optimal(X, y, 2, within=0.1, estimator=estimator, cost=np.ones(16)))
+    near = one(near_optimal(X, y, 2, within=0.1, problem=estimator, cost=np.ones(16)))
     assert near.complete
     assert len(near) > 1
     assert near.costs is not None
@@ -248,7 +248,7 @@ def test_one_feature_all_features_and_several_classes() -> None:
     assert whole.supports.tolist() == [[0, 1, 2, 3, 4]]
     assert whole.complete
     three = classes(X @ np.ones(16), 3)
-    found = near_optimal(X, three, 2, estimator=BudgetClassifier(multi_class="ovr"))
+    found = near_optimal(X, three, 2, problem=BudgetClassifier(multi_class="ovr"))
     assert isinstance(found, list)
     for label, near in enumerate(found):
         alone = one(near_optimal(X, three == label, 2))
@@ -270,9 +270,9 @@ def test_one_feature_all_features_and_several_classes() -> None:
         ({"cost": np.ones(3)}, "cost must have one number for every column"),
         ({"cost": -np.ones(16)}, "cost must be finite"),
         ({"C": np.inf}, "C must be"),
-        ({"estimator": BudgetClassifier}, "estimator must be a BudgetClassifier"),
-        ({"estimator": zeronorm.L1Classifier()}, "estimator must be a BudgetClassifier"),
-        ({"estimator": BudgetClassifier(n_features=3, method="bilevel")}, "few groups no bound"),
+        ({"problem": BudgetClassifier}, "problem must be a BudgetClassifier"),
+        ({"problem": zeronorm.L1Classifier()}, "problem must be a BudgetClassifier"),
+        ({"problem": BudgetClassifier(n_features=3, method="bilevel")}, "few groups no bound"),
     ],
 )
 def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:

@@ -117,7 +117,7 @@ def near_optimal(
     limit: int = 1000,
     time_limit: float = 60.0,
     cost: Any = None,
-    estimator: BudgetSelection | None = None,
+    problem: BudgetSelection | None = None,
     callback: Callable[[Progressed], None] | None = None,
     sample_weight: Any = None,
     offset: Any = None,
@@ -139,7 +139,7 @@ def near_optimal(
     Parameters
     ----------
     X, y, sample_weight, offset : the data, as for `fit`; X may be anything that `fit` takes.
-    k : features of every support; of an estimator with groups the number of groups.
+    k : features of every support; of a problem with groups the number of groups.
     within : the share; 0 for the best support and those that are as good.
     limit : how many supports are kept at most, those of the least objective. Where there are more
         of them, `status` is LIMIT, and the search goes no further than the best ones.
@@ -147,22 +147,23 @@ def near_optimal(
         complete below `bound`.
     cost : (n_features,) what every feature costs, not negative: `costs` are those of the supports,
         and `cheapest` is the place of the cheapest one.
-    estimator : what poses the problem by its loss, C, class weights, groups, signs, covariates and
-        forced features: a `BudgetClassifier`, `BudgetRegressor` or `BudgetSurvivalAnalysis`, fitted
-        or not. Its method finds the first support, "l0" where it is "auto". None: a `BudgetClassifier`, of survival times a `BudgetSurvivalAnalysis`.
+    problem : an estimator with a budget, fitted or not, whose parameters state the problem: its
+        loss, C, class weights, groups, signs, covariates and forced features. Its method finds the
+        first support, "l0" where it is "auto". None: a `BudgetClassifier`, of survival times a
+        `BudgetSurvivalAnalysis`.
     callback : called about twice a second with a `Progressed`.
-    C, fit_intercept, standardize, forced_features : in place of those of the estimator.
+    C, fit_intercept, standardize, forced_features : in place of those of `problem`.
     n_threads : threads of the scans, None for all.
 
     Returns
     -------
-    A `NearOptimal`; a list of them, one for each class against the rest, for an estimator of
+    A `NearOptimal`; a list of them, one for each class against the rest, for a problem of
     several classes with multi_class="ovr".
 
     Raises
     ------
     ValueError
-        Where the estimator selects features in few groups (no bound is known), or C is infinite; as
+        Where `problem` selects features in few groups (no bound is known), or C is infinite; as
         `fit` otherwise.
 
     Examples
@@ -184,37 +185,37 @@ def near_optimal(
         "standardize": standardize,
         "forced_features": forced_features,
     }
-    poser = _poser(estimator, y, k, {name: one for name, one in given.items() if one is not None})
+    poser = _poser(problem, y, k, {name: one for name, one in given.items() if one is not None})
     poser.set_params(n_threads=n_threads)
     data = poser._read(X, y, sample_weight, offset)
     charges = None if cost is None else validate.check_cost(cost, data.design.shape[1])
-    problem = poser._pose(data, (k,))
-    first = problem.tasks[0]
+    posed = poser._pose(data, (k,))
+    first = posed.tasks[0]
     validate.check_k(
         k, int(first.units.usable.sum()), first.units.usable.size,
         first.units.of(first.forced).size, groups=first.groups_of_features() is not None,
     )  # fmt: skip
-    check_weight(problem.C)
-    found = _search(problem, within, limit, time_limit, callback, n_threads)
+    check_weight(posed.C)
+    found = _search(posed, within, limit, time_limit, callback, n_threads)
     results = [
         _record(task, near, within, limit, charges)
-        for task, near in zip(problem.tasks, found, strict=True)
+        for task, near in zip(posed.tasks, found, strict=True)
     ]
     return results[0] if len(results) == 1 else results
 
 
 def _poser(
-    estimator: BudgetSelection | None, y: Any, k: int, given: dict[str, Any]
+    problem: BudgetSelection | None, y: Any, k: int, given: dict[str, Any]
 ) -> BudgetSelection:
     """Return the estimator that poses the problem of k features, or groups."""
-    if estimator is None:
+    if problem is None:
         poser: BudgetSelection = estimator_for(None, y)()
-    elif isinstance(estimator, BudgetSelection):
-        poser = clone(estimator)
+    elif isinstance(problem, BudgetSelection):
+        poser = clone(problem)
     else:
         raise ValueError(
-            "estimator must be a BudgetClassifier, a BudgetRegressor, a BudgetSurvivalAnalysis or "
-            f"None; got {estimator!r:.80}."
+            "problem must be a BudgetClassifier, a BudgetRegressor, a BudgetSurvivalAnalysis or "
+            f"None; got {problem!r:.80}."
         )
     poser.set_params(criterion=None, **given)
     if poser.groups is not None:
@@ -225,7 +226,7 @@ def _poser(
         poser.set_params(n_features=k)
     if poser._plan().counts == "both":
         raise ValueError(
-            "estimator must select features, or whole groups: of features in few groups no bound "
+            "problem must select features, or whole groups: of features in few groups no bound "
             "is known. Leave out n_features or groups."
         )
     return poser
@@ -233,7 +234,7 @@ def _poser(
 
 @one_blas_thread
 def _search(
-    problem: Problem,
+    posed: Problem,
     within: float,
     limit: int,
     time_limit: float,
@@ -241,13 +242,13 @@ def _search(
     n_threads: int | None,
 ) -> list[Near]:
     """Search from the supports that the method finds, for every task."""
-    paths = run_together(problem.solvers(certify=False), n_threads=n_threads)
+    paths = run_together(posed.solvers(certify=False), n_threads=n_threads)
     searches = [
         near_best(
-            task, task.columns(path[problem.sizes[0]].support), within, limit, C=problem.C,
+            task, task.columns(path[posed.sizes[0]].support), within, limit, C=posed.C,
             time_limit=time_limit, report=report,
         )
-        for task, path in zip(problem.tasks, paths, strict=True)
+        for task, path in zip(posed.tasks, paths, strict=True)
     ]  # fmt: skip
     return run_together(searches, n_threads=n_threads)
 

@@ -64,6 +64,7 @@ def substitutes(
     n: int = 5,
     within: float = 0.01,
     max_fits: int = 20_000,
+    problem: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
@@ -82,7 +83,7 @@ def substitutes(
 
     Parameters
     ----------
-    model, X, y, groups, sample_weight, offset, C, fit_intercept, standardize, n_threads
+    model, X, y, problem, groups, sample_weight, offset, C, fit_intercept, standardize, n_threads
         As in `certify`.
     n : so many substitutes of each feature at least (where there are any), with leave-one-out
         losses.
@@ -114,7 +115,17 @@ def substitutes(
     within = validate.check_not_negative("within", within)
     max_fits = validate.check_iterations("max_fits", max_fits)
     posed = pose(
-        model, X, y, sample_weight, offset, C, fit_intercept, standardize, n_threads, groups
+        model,
+        problem,
+        X,
+        y,
+        sample_weight,
+        offset,
+        C,
+        fit_intercept,
+        standardize,
+        n_threads,
+        groups,
     )
     solvers = [replacements(one.task, one.support, n, within, max_fits, C=one.C) for one in posed]
     found = _run(solvers, n_threads)
