@@ -48,16 +48,18 @@ class Problem:
         seconds: dict[str, float] | None = None,
         *,
         certify: bool = True,
+        fit: bool = True,
     ) -> list[Solver[Path]]:
         """Return the generator of scans of every task.
 
         starts : of each task, features of an earlier fit. seconds : filled by phase.
         certify : whether to certify, and to prove what is to be proven.
+        fit : whether there are final fits; without them a path is of supports alone.
         """
         if starts is None:
             starts = [()] * len(self.tasks)
         return [
-            self.select(task, self.sizes, start=start, seconds=seconds, certify=certify)
+            self.select(task, self.sizes, start=start, seconds=seconds, certify=certify, fit=fit)
             for task, start in zip(self.tasks, starts, strict=True)
         ]
 
@@ -305,15 +307,10 @@ class Plan:
     def select(self, task: Task, sizes: tuple[Any, ...], **options: Any) -> Solver[Path]:
         """Return the generator of scans that selects for one task."""
         start = [task.columns(features) for features in options.pop("start", ())]
-        request = Request(
-            self.C,
-            self.refit_C,
-            self.tol,
-            start=start,
-            report=self.report,
-            kept=self.kept,
-            **options,
-        )
+        no_fit = not options.pop("fit", True) and self.refit_C is not None
+        options["refit_C"] = LATER if no_fit else self.refit_C
+        options |= {"start": start, "report": self.report, "kept": self.kept}
+        request = Request(self.C, tol=self.tol, **options)
         return self.method.select(task, sizes, request)
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:

@@ -87,14 +87,12 @@ def margins_of(models: Sequence[Model], design: Design) -> FloatArray:
 class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers and regressors with sparse coefficients."""
 
-    # Parameters that every such class has; set by the constructors of the subclasses.
+    # Parameters that every such class has.
     C: Any
     fit_intercept: Any
     tol: Any
     n_threads: Any
-
-    # Parameters that some have, and what the others do without them.
-    groups: Any = None
+    groups: Any = None  # from here on: what some have, and the others do without
     n_groups: Any = None
     signs: Any = None
     forced_features: Any = None
@@ -109,11 +107,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     checkpoint: Any = None
     intercept_: Any  # (n_models,), or a number
 
-    # Of the l1 estimators: the models that predict.
-    _models: Sequence[Model]
-    # Of those that select under a budget: the path of every class, and the size of the model.
-    _paths: tuple[Path, ...]
-    size_: Any
+    _models: Sequence[Model]  # of the l1 estimators: those that predict
+    _paths: tuple[Path, ...]  # of those with a budget: of every class
+    size_: Any  # of the model of these that predicts
     _report: Callable[[Progressed], None] | None = None  # told where a proof stands
     _html_repr = features_html
 
@@ -237,14 +233,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             seconds["read"] = time.perf_counter() - begin
             classes, solvers = self._begin(data, seconds)
             results = run_together(solvers, report, self.n_threads, self._identity(data))
-        if hasattr(X, "shape") and not (isinstance(X, np.ndarray) or validate.out_of_core(X)):
-            validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
-        else:
-            self.n_features_in_ = data.design.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            if data.names is not None:
-                self.feature_names_in_ = np.array(data.names, dtype=object)
-        self._encoding, self._n_columns = data.encoding, data.design.shape[1]
+        self._keep_columns(X, data)
         if classes is not None:
             self._set_classes(classes)
         self.n_scans_ = passes
@@ -255,6 +244,17 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             context.call_on_fit_task_end(estimator=self)
         for doubt in self._doubts():
             warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+
+    def _keep_columns(self, X: Any, data: Rowwise) -> None:
+        """Set what the columns of a fit are known by."""
+        if hasattr(X, "shape") and not (isinstance(X, np.ndarray) or validate.out_of_core(X)):
+            validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
+        else:
+            self.n_features_in_ = data.design.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            if data.names is not None:
+                self.feature_names_in_ = np.array(data.names, dtype=object)
+        self._encoding, self._n_columns = data.encoding, data.design.shape[1]
 
     def _identity(self, data: Rowwise, **more: Any) -> Callable[[], dict[str, str]]:
         """Return what a checkpoint tells a run of this estimator apart by, beside X."""
