@@ -88,6 +88,7 @@ class Design(ABC):
     """
 
     n_threads: int = 1  # of a scan
+    is_remote: bool = False  # whether columns are on other machines, and sums cheaper there
     is_sparse: bool = False  # whether zeros are not stored: columns are scaled then, never centred
     _names: list[str] | None = None  # of the columns
 

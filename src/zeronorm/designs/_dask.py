@@ -47,6 +47,8 @@ class OnCluster(Design):
     n_threads : of this process, for what it does itself.
     """
 
+    is_remote = True
+
     def __init__(
         self,
         shape: tuple[int, int],

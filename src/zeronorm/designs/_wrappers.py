@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -240,44 +240,6 @@ class Rows(Wrapper):
         )
         selected.sort_indices()
         return selected
-
-
-class MeasuredRows(Rows):
-    """Rows of a design with the sums that `moments` gives for one weight of them.
-
-    Parameters
-    ----------
-    rows : the rows.
-    weight : (n_rows,) of the sums.
-    total, square : (n_features,) sums of the columns and of their squares.
-    """
-
-    def __init__(
-        self, rows: Rows, weight: FloatArray, total: FloatArray, square: FloatArray
-    ) -> None:
-        super().__init__(rows.base, rows.index)
-        self._weight, self._total, self._square = weight, total, square
-
-    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return the sums; those of other weights are read."""
-        if not np.array_equal(weight, self._weight):
-            return super().moments(weight, start, stop)
-        return self._total[start:stop].copy(), self._square[start:stop].copy()
-
-
-def measured(parts: Sequence[tuple[Rows, FloatArray]]) -> list[MeasuredRows]:
-    """Return several rows of one design with their sums, all in one pass over it.
-
-    parts : rows, and their weights.
-    """
-    first = parts[0][0]
-    n_features = first.shape[1]
-    sums = np.empty((len(parts), 2, n_features))
-    for start in range(0, n_features, first.block):
-        stop = min(start + first.block, n_features)
-        for (rows, weight), own in zip(parts, sums, strict=True):
-            own[:, start:stop] = rows.moments(weight, start, stop)
-    return [MeasuredRows(*part, *own) for part, own in zip(parts, sums, strict=True)]
 
 
 def storage_of(design: Design) -> Design:
