@@ -36,7 +36,8 @@ def expected_low(q: int, p: int, threshold: float, n_pairs: int, low: float, ass
         of_both = r_concave_tail(low**2, count - n_pairs, n_pairs, -0.5)
         of_one = r_concave_tail(low, count, 2 * n_pairs, -0.25)
         bound = min(bound, p * min(of_both, of_one))
-    return min(bound, float(q))
+    # Frequencies sum up to q on average, so that no more than q / tau are as large as tau.
+    return min(bound, q / tau, float(p))
 
 
 def least_threshold(q: int, p: int, bound: float, n_pairs: int, low: float, assume: str) -> float:
