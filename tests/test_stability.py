@@ -46,7 +46,8 @@ def test_bounds_of_published_settings():
             expected_low(20, 1000, threshold, 50, 0.02, one)
             for one in ("none", "unimodal", "r-concave")
         ]
-        assert found == sorted(found, reverse=True) and found[2] < found[0]
+        assert found == sorted(found, reverse=True)
+        assert found[2] < found[0]
 
 
 @pytest.mark.parametrize("n_pairs", [5, 8])
@@ -163,7 +164,7 @@ def mask(stability, p):
 
 def cases():
     """An estimator, a target for it, and whether halves have its classes."""
-    X, y = sample()
+    _X, y = sample()
     order = np.argsort(np.argsort(y))
     times = np.array(
         list(zip(order % 4 > 0, np.exp(-y), strict=True)), [("event", bool), ("time", float)]
@@ -216,7 +217,8 @@ def test_whole_groups_are_counted():
     record = found.stability_
     assert (record.unit, record.n_candidates, record.n_chosen) == ("groups", 20, 2)
     assert (record.chosen.sum(axis=1) == 2).all()
-    assert found.support_.tolist() == [0, 1, 2] and record.names[0] == "g0"
+    assert found.support_.tolist() == [0, 1, 2]
+    assert record.names[0] == "g0"
     assert "groups" in repr(record)
 
 
@@ -241,7 +243,8 @@ def test_features_of_every_model_are_not_counted():
         record = found.stability_
         assert (record.n_chosen, record.n_candidates) == (2, 58)
         assert not np.isin([0, 1], record.features).any()
-        assert (record.chosen.sum(axis=1) == 2).all() and found.support_.tolist() == [2]
+        assert (record.chosen.sum(axis=1) == 2).all()
+        assert found.support_.tolist() == [2]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -319,7 +322,8 @@ def test_frequencies_and_the_stable_set():
     found = record(chosen, 2, 50)
     assert found.frequency.tolist() == [1, 0.75, 0.25]
     assert found.simultaneous.tolist() == [1, 0.5, 0]
-    assert found.stable(0.75).tolist() == [0, 1] and found.stable(0.76).tolist() == [0]
+    assert found.stable(0.75).tolist() == [0, 1]
+    assert found.stable(0.76).tolist() == [0]
     assert found.expected_low(1.0) == pytest.approx(4 / 50)
     assert found.least_threshold(0.17) == 0.75
     assert found.expected_low(1.0, low=0.5) == pytest.approx(1.0)
@@ -339,7 +343,8 @@ def test_the_index_is_the_mean_agreement_of_two_sets():
     narrow = found.index_interval(0.5)
     assert low < narrow[0] < found.index < narrow[1] < high
     same = record(np.repeat(chosen[:1], 10, axis=0), k, d)
-    assert same.index == pytest.approx(1) and same.index_interval() == pytest.approx((1, 1))
+    assert same.index == pytest.approx(1)
+    assert same.index_interval() == pytest.approx((1, 1))
     assert np.isnan(record(np.ones((4, 3), bool), 3, 3).index)
 
 
@@ -369,7 +374,8 @@ def test_golub_as_a_selector():
     assert names.tolist() == [golub.feature_names[j] for j in found.support_]
     text = repr(found.stability_)
     assert text.startswith("20 pairs of half-samples of 18 rows; each chose 10 of 3051 features.")
-    assert names[0] in text and "chosen by" in text
+    assert names[0] in text
+    assert "chosen by" in text
     assert clone(found).get_params()["threshold"] == 0.55
 
 
