@@ -1,16 +1,17 @@
 """What stability selection costs, and whether its numbers mean what they say.
 
-    python benchmarks/stability.py [--draws N]
+    python benchmarks/stability.py [--draws N] [--parts LIST [--keep]]
 
 Time: seconds of 50 pairs of half-samples over those of one fit of the same estimator (the median
 of fits before and after), among all features and among the 200 of the largest scores of each half
-(`screen=200`). Eight times was the aim. Bounds: data sets (200) of a known law, 25 pairs each; the
-probability p_j of each feature from 2000 samples of half the size; the mean number of stable
+(`screen=200`); in brackets the same of processor seconds, which other work on the machine changes
+less. Eight times was the aim. Bounds: data sets (60) of a known law, 25 pairs each; the
+probability p_j of each feature from 600 samples of half the size; the mean number of stable
 features with p_j at most `low`, beside the three bounds; the mean frequency less p_j, in standard
-errors, the largest of all features. Index: of two data sets the share of 95 % intervals, of 25
-pairs each, that have the index of 2000 pairs, with pairs as terms and with halves as if they were
-independent. Screening: the share of what halves choose among all features that they choose among
-the screened, too, and the largest difference of a frequency.
+errors, the largest of all features. Index: of two data sets the share of 95 % intervals, of 10
+pairs each, that have the index of 600 pairs, with pairs as terms and with halves as if they were
+independent. Screening, of 10 pairs: the share of what halves choose among all features that they
+choose among the screened, too, and the largest difference of a frequency.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from zeronorm.datasets import load_golub
 from zeronorm.stability import Stability, StabilitySelection
 
 ROWS, FEATURES, K = 60, 100, 5
-HALVES, PAIRS = 2000, 25
+HALVES, PAIRS, FEW_PAIRS = 600, 25, 10
 ASSUMPTIONS = ("none", "unimodal", "r-concave")
 Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 
@@ -111,8 +112,8 @@ def index(name: str) -> dict[str, Any]:
     X, y = draw(np.random.default_rng(7), ROWS)
     whole = StabilitySelection(model, HALVES).fit(X, y).stability_
     inside, naive = [], []
-    for first in range(0, 2 * HALVES, 2 * PAIRS):
-        part = replace(whole, chosen=whole.chosen[first : first + 2 * PAIRS])
+    for first in range(0, 2 * HALVES, 2 * FEW_PAIRS):
+        part = replace(whole, chosen=whole.chosen[first : first + 2 * FEW_PAIRS])
         low, high = part.index_interval()
         inside.append(low <= whole.index <= high)
         reach = 1.96 * _naive_error(part)
@@ -135,7 +136,8 @@ def _naive_error(found: Stability) -> float:
 def screening(name: str, model: Any, X: Any, y: np.ndarray, size: int) -> dict[str, Any]:
     """Return how alike the choices are among all and among the screened features."""
     whole, part = (
-        StabilitySelection(model, PAIRS, screen=one).fit(X, y).stability_ for one in (None, size)
+        StabilitySelection(model, FEW_PAIRS, screen=one).fit(X, y).stability_
+        for one in (None, size)
     )
     sets = [[set(one.features[row]) for row in one.chosen] for one in (whole, part)]
     shared = [len(a & b) / whole.n_chosen for a, b in zip(*sets, strict=True)]
@@ -162,10 +164,10 @@ def real(folder: Path, name: str) -> tuple[Any, np.ndarray]:
 def timed(name: str, storage: str, model: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
     """Return the seconds of a fit and of both ways of stability selection."""
 
-    def seconds(estimator: Any) -> float:
-        begin = time.perf_counter()
+    def seconds(estimator: Any) -> np.ndarray:
+        begin = time.perf_counter(), time.process_time()
         estimator.fit(X, y)
-        return time.perf_counter() - begin
+        return np.array([time.perf_counter() - begin[0], time.process_time() - begin[1]])
 
     seconds(model)
     fits = [seconds(model) for _ in range(3)]
@@ -173,13 +175,14 @@ def timed(name: str, storage: str, model: Any, X: Any, y: np.ndarray) -> dict[st
     fits += [seconds(model) for _ in range(3)]
     screened = seconds(StabilitySelection(model, screen=200))
     fits += [seconds(model) for _ in range(3)]
+    fit = np.median(fits, axis=0)
     return {
         "set": name,
         "storage": storage,
         "shape": f"{len(y)} x {model.n_features_in_}",
-        "fit": float(np.median(fits)),
-        "whole": whole,
-        "screened": screened,
+        "fit": fit.tolist(),
+        "whole": whole.tolist(),
+        "screened": screened.tolist(),
     }
 
 
@@ -222,12 +225,13 @@ def table(found: dict[str, Any]) -> str:
         "| set | storage | size | one fit, s | 50 pairs, s | times one fit | screened, s | times |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {one['set']} | {one['storage']} | {one['shape']} | {one['fit']:.3f} | "
-        f"{one['whole']:.2f} | {one['whole'] / one['fit']:.1f} | {one['screened']:.2f} | "
-        f"{one['screened'] / one['fit']:.1f} |"
-        for one in found["times"]
-    ]
+    for one in found["times"]:
+        fit, whole, screened = (np.array(one[name]) for name in ("fit", "whole", "screened"))
+        ratios = [f"{a:.1f} ({b:.1f})" for a, b in (whole / fit, screened / fit)]
+        lines.append(
+            f"| {one['set']} | {one['storage']} | {one['shape']} | {fit[0]:.3f} | {whole[0]:.2f} | "
+            f"{ratios[0]} | {screened[0]:.2f} | {ratios[1]} |"
+        )
     lines.append("\n| law | low | threshold | stable | none | unimodal | r-concave |")
     lines.append("|---|---|---|---|---|---|---|")
     lines += [
@@ -259,28 +263,37 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+PARTS = "times,bounds,index,screening"
+
+
 def main() -> None:
     """Measure, print and write the results."""
     parser = common.parser(__doc__)
-    parser.add_argument("--draws", type=int, default=200, help="data sets of every law")
+    parser.add_argument("--draws", type=int, default=60, help="data sets of every law")
+    parser.add_argument("--parts", default=PARTS, help="what to measure, with commas between")
+    parser.add_argument("--keep", action="store_true", help="keep the other parts as they are")
     options = parser.parse_args()
     machine, folder = common.machine(), common.data_folder(options.data)
-    sets = (
-        ("golub", BudgetClassifier(10), *load_golub(return_X_y=True)),
-        *(
-            (name, model, *real(folder, name))
-            for name, model in (
-                ("riboflavin", BudgetRegressor(10)),
-                ("arcene", BudgetClassifier(10)),
-                ("rcv1_small", BudgetClassifier(20)),
-            )
-        ),
-    )
-    with tempfile.TemporaryDirectory() as scratch:
-        found: dict[str, Any] = {"times": list(times(folder, Path(scratch)))}
-    found["bounds"] = [bounds(name, options.draws) for name in LAWS]
-    found["index"] = [index(name) for name in ("numbers", "classes")]
-    found["screening"] = [screening(*one, size) for one in sets for size in (200, 1000)]
+    found: dict[str, Any] = {}
+    if options.keep:
+        kept = common.earlier(options.results, "stability")
+        found = {name: kept[name] for name in PARTS.split(",") if name in kept}
+    parts = options.parts.split(",")
+    if "times" in parts:
+        with tempfile.TemporaryDirectory() as scratch:
+            found["times"] = list(times(folder, Path(scratch)))
+    if "bounds" in parts:
+        found["bounds"] = [bounds(name, options.draws) for name in LAWS]
+    if "index" in parts:
+        found["index"] = [index(name) for name in ("numbers", "classes")]
+    if "screening" in parts:
+        sets = (
+            ("golub", BudgetClassifier(10), *load_golub(return_X_y=True)),
+            ("riboflavin", BudgetRegressor(10), *real(folder, "riboflavin")),
+            ("arcene", BudgetClassifier(10), *real(folder, "arcene")),
+            ("rcv1_small", BudgetClassifier(20), *real(folder, "rcv1_small")),
+        )
+        found["screening"] = [screening(*one, size) for one in sets for size in (200, 1000)]
     about = __doc__.split("\n\n", 2)[2].strip()
     text = "\n\n".join(["# Stability selection", about, table(found)])
     common.write(options.results, "stability", {"machine": machine, **found}, text)

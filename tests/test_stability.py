@@ -308,6 +308,26 @@ def test_halves_in_several_passes(monkeypatch):
         assert np.array_equal(one.stability_.chosen, other.stability_.chosen)
 
 
+def test_halves_go_on_from_a_checkpoint(tmp_path):
+    """The scans of halves are kept, and a second run has the same choices from them."""
+    X, y = sample()
+    model = BudgetRegressor(3, checkpoint=tmp_path / "kept")
+    first, again = (StabilitySelection(model, 3).fit(X, y).stability_ for _ in range(2))
+    plain = StabilitySelection(BudgetRegressor(3), 3).fit(X, y).stability_
+    assert np.array_equal(first.chosen, plain.chosen)
+    assert np.array_equal(again.chosen, plain.chosen)
+    assert (tmp_path / "kept").stat().st_size > 0
+
+
+def test_offsets_go_with_their_rows():
+    """What is known before is taken off every half."""
+    X, y = sample()
+    offset = np.linspace(-3, 3, 40)
+    given = StabilitySelection(BudgetRegressor(3), 3).fit(X, y + offset, offset=offset).stability_
+    plain = StabilitySelection(BudgetRegressor(3), 3).fit(X, y).stability_
+    assert np.array_equal(given.chosen, plain.chosen)
+
+
 # Results
 
 
