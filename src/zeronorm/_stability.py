@@ -109,14 +109,14 @@ class Stability:
     def index_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval for the index that infinitely many pairs of these rows would give.
 
-        It is normal, by the variance of theorem 7 of the source of `index`, in which a pair is one
-        term: its halves depend on each other. Other rows would give another index.
+        It is normal, by the variance of theorem 7 of the source of `index`, with halves as if they
+        were independent (in benchmarks/results/stability.md it holds as often as it says, where
+        pairs as terms fall short). Other rows would give another index.
         """
         if not 0 < validate.number(level) < 1:
             raise ValueError(f"level must be between 0 and 1; got {validate.shown(level)}.")
         index, terms = self._index_and_terms()
-        of_pairs = terms.reshape(-1, 2).mean(axis=1)
-        error = 2.0 * float(np.sqrt(((of_pairs - of_pairs.mean()) ** 2).sum())) / of_pairs.size
+        error = 2.0 * float(np.sqrt(((terms - terms.mean()) ** 2).sum())) / terms.size
         reach = NormalDist().inv_cdf(0.5 + 0.5 * level) * error
         return index - reach, min(index + reach, 1.0)
 
