@@ -8,6 +8,7 @@ from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
     brier_score_loss,
+    f1_score,
     log_loss,
     mean_absolute_error,
     r2_score,
@@ -16,7 +17,13 @@ from sklearn.metrics import (
 )
 
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
-from zeronorm.cli.documents._evaluation import scores_of_classes, scores_of_numbers, wilson
+from zeronorm.cli.documents._evaluation import (
+    judged,
+    scores_of_classes,
+    scores_of_numbers,
+    scores_of_shares,
+    wilson,
+)
 from zeronorm.persistence import load
 
 
@@ -76,9 +83,8 @@ def test_brier_score_of_two_classes():
     y = np.where(rng.random(80) < p, "yes", "no")
     proba, names = np.column_stack([1 - p, p]), np.array(["no", "yes"])
     found = scores_of_classes(y, names[(p > 0.5).astype(int)], proba, names, p[:, None])
-    known = {one["name"]: one for one in found}
-    assert known["brier"]["value"] == pytest.approx(brier_score_loss(y == "yes", p))
-    assert known["auc"]["value"] == pytest.approx(roc_auc_score(y == "yes", p))
+    assert found["brier"](np.ones(80)) == pytest.approx(brier_score_loss(y == "yes", p))
+    assert found["auc"](np.ones(80)) == pytest.approx(roc_auc_score(y == "yes", p))
 
 
 def test_standard_errors_are_of_other_samples():
@@ -88,7 +94,8 @@ def test_standard_errors_are_of_other_samples():
     for _ in range(60):
         y = rng.integers(0, 2, 100)
         z = y + rng.standard_normal(100)
-        found = scores_of_classes(y, (z > 0.5).astype(int), None, names, z[:, None])
+        own = scores_of_classes(y, (z > 0.5).astype(int), None, names, z[:, None])
+        found = judged(own, scores_of_shares(y, names), 100, 100)
         values.append([one["value"] for one in found])
         errors.append([one["standard_error"] for one in found])
     ratio = np.mean(errors, axis=0) / np.std(values, axis=0, ddof=1)
@@ -121,8 +128,8 @@ def test_several_responses_are_averaged():
     p = y + 0.3 * rng.standard_normal((50, 2))
     explained = BudgetRegressor()._explained
     found = scores_of_numbers(y, p, lambda w: explained(y, p, w), "r2")
-    assert found[0]["value"] == pytest.approx(r2_score(y, p))
-    assert found[2]["value"] == pytest.approx(mean_absolute_error(y, p))
+    assert found["r2"](np.ones(50)) == pytest.approx(r2_score(y, p))
+    assert found["mae"](np.ones(50)) == pytest.approx(mean_absolute_error(y, p))
 
 
 def test_survival_times_have_harrells_c(run, tmp_path):
@@ -195,3 +202,30 @@ def test_what_cannot_be_compared_is_refused(run, fails, classes, tmp_path):
     document, found = scores(run, "m.npz", "mixed.csv")
     assert "4 samples left out" in " ".join(document["notes"])
     assert found["accuracy"]["value"] is not None
+
+
+@pytest.mark.parametrize("positive", ["yes", "no"])
+def test_the_measure_of_the_training_is_among_the_scores(run, tmp_path, positive):
+    """F1 counts one class alone, whichever of the two it is."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((120, 6))
+    y = np.where(X[:, 0] + 0.7 * rng.standard_normal(120) > 0.5, "yes", "no")
+    written(tmp_path / "old.csv", X[:60], {"ill": y[:60]})
+    written(tmp_path / "new.csv", X[60:], {"ill": y[60:]})
+    given = ("--target", "ill", "-k", "2", "--no-cv", "-q", "-o", "m.npz")
+    run("select", "old.csv", *given, "--measure", "f1", "--positive", positive)
+    document, found = scores(run, "m.npz", "new.csv")
+    predicted = load(tmp_path / "m.npz").predict(X[60:])
+    assert found["f1"]["value"] == pytest.approx(f1_score(y[60:], predicted, pos_label=positive))
+    share = np.mean(y[60:] == positive)
+    assert found["f1"]["baseline"] == pytest.approx(2 * share / (1 + share))  # all are positive
+    assert found["f1"]["standard_error"] > 0
+    assert not any("same samples" in note for note in document["notes"])
+
+
+def test_the_training_samples_are_recognised(run, classes):
+    """Scores of these would be taken for those of new ones."""
+    document, _ = scores(run, "m.npz", "old.csv")
+    assert any("these seem to be the same samples" in note for note in document["notes"])
+    document, _ = scores(run, "m.npz", "new.csv")
+    assert not document["notes"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,14 @@ from ._input import comparable, listed, read_blocks
 from ._output import show_document
 from ._predict import confusion_of, known_offset, response_in
 from ._progress import watched
-from ._rows_options import EvaluateOptions
+from ._rows_options import EvaluateOptions, RowsOptions
 from ._takes import takes
 from ._target import Response, columns_of
 
 if TYPE_CHECKING:
     from ..files import Table
     from ..persistence import LoadedModel
+    from .documents._evaluation import Scores
 
 
 @takes(EvaluateOptions)
@@ -27,35 +28,159 @@ def evaluate(options: EvaluateOptions) -> None:
         work.progress.phase("Starting")
         from .. import persistence
         from .documents._data import describe_data
+        from .documents._evaluation import confusion_by_class, judged, wilson
         from .reports._evaluation import print_evaluation
 
         loaded = persistence.load(options.model)
-        columns = columns_of(options)
         work.progress.phase(f"Reading {options.data}")
-        table, found = _predicted(options, loaded, columns, work.notes)
-        names = {**loaded.metadata["columns"], **columns}
-        response = response_in(loaded, table, options.data, names)
-        if response is None:
-            raise ValueError(
-                f"{options.data}: nothing to compare predictions with; say where the target is: "
-                "--target, or of survival times --time and --event."
-            )
+        rows = read_rows(options, loaded, work.notes)
         work.progress.phase("Resampling rows")
-        judged = _judged(loaded, response, found, work.notes)
-    document = {
-        "model": options.model,
-        "data": describe_data(options.data, table, response),
-        "loss": _loss_of(loaded),
-        "classes": shown_classes(loaded),
-        **judged,
-        "notes": work.notes,
-    }
+        scores = judged(rows.scores(), rows.scores_without_features(), *rows.size)
+        classes, confusion = shown_classes(loaded), None
+        for score in scores:
+            score["interval"] = None
+        if classes:
+            right = rows.truth == rows.found["predicted"]
+            scores[0]["interval"] = wilson(int(right.sum()), right.size)
+            confusion = confusion_of(rows.truth, rows.found["predicted"], classes)
+        document = {
+            "model": options.model,
+            "data": describe_data(options.data, rows.table, rows.response),
+            "loss": loss_of(loaded),
+            "classes": classes,
+            "scores": scores,
+            "confusion": confusion,
+            "by_class": None if confusion is None else confusion_by_class(confusion, classes),
+            "notes": work.notes,
+        }
     show_document(document, options, print_evaluation)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledRows:
+    """Rows whose target is known, and what a model predicts for them."""
+
+    loaded: LoadedModel
+    table: Table  # of all rows, without their features
+    response: Response
+    # (n,) labels, those of the model's classes alone; or as losses of numbers and of survival
+    # times have their targets.
+    truth: Any
+    # "predicted", of classes also "scores" and where there are any "proba".
+    found: Mapping[str, Any]
+    deviations: Any  # (p,) standard deviations of the features of the model
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many rows there are, and about how many additions a score of them takes."""
+        n = len(self.truth)
+        each = self.truth.shape[1] if self.truth.ndim == 2 else 1
+        if self.response.task == "survival":
+            each = int(self.truth[:, 1].sum())
+        return n, n * max(1, each, len(shown_classes(self.loaded)))
+
+    def scores(self) -> Scores:
+        """Return how good the predictions are."""
+        from ..persistence import LoadedClassifier
+        from .documents._evaluation import scores_of_classes, scores_of_numbers
+
+        predicted = self.found["predicted"]
+        if isinstance(self.loaded, LoadedClassifier):
+            classes, proba = self.loaded.classes_, self.found.get("proba")
+            # Of several classes the probabilities order the rows by each, whatever the model.
+            z = self.found["scores"] if proba is None or len(classes) == 2 else proba
+            decision = z.reshape(len(z), -1)
+            return scores_of_classes(
+                self.truth, predicted, proba, classes, decision, *_measure_of(self.loaded)
+            )
+        judge = _judge_of(self.loaded)
+        if self.response.task == "survival":
+            return {"c_index": partial(judge._score_of_margins, predicted, self.truth)}
+        explained = partial(judge._explained, self.truth, predicted)
+        return scores_of_numbers(self.truth, predicted, explained, judge._score_name)
+
+    def scores_without_features(self) -> Scores:
+        """Return how good it is to say the same of all rows: what is best for these."""
+        from ..persistence import LoadedClassifier
+        from .documents._evaluation import scores_of_numbers, scores_of_shares
+
+        if isinstance(self.loaded, LoadedClassifier):
+            return scores_of_shares(self.truth, self.loaded.classes_, *_measure_of(self.loaded))
+        if self.response.task == "survival":
+            return {"c_index": lambda weight: 0.5}
+        mean = self.truth.mean(axis=0)
+        return scores_of_numbers(self.truth, mean, None, _judge_of(self.loaded)._score_name)
+
+
+def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> LabelledRows:
+    """Return rows with their target and what a model predicts for them."""
+    import numpy as np
+
+    from ..persistence import LoadedClassifier
+
+    columns = columns_of(options)
+    table, found, moments = _predicted(options, loaded, columns, notes)
+    names = {**loaded.metadata["columns"], **columns}
+    response = response_in(loaded, table, options.data, names)
+    if response is None:
+        raise ValueError(
+            f"{options.data}: nothing to compare predictions with; say where the target is: "
+            "--target, or of survival times --time and --event."
+        )
+    if moments.are_of_training(loaded.metadata["means"]):
+        notes.append(
+            f"the features of {options.model} have the means of its training samples in "
+            f"{options.data}: these seem to be the same samples, of which a model is too good"
+        )
+    if isinstance(loaded, LoadedClassifier):
+        truth = comparable(response.y, loaded.classes_)
+        known = _known_classes(truth, loaded.classes_, notes)
+        truth, found = truth[known], {name: array[known] for name, array in found.items()}
+    else:
+        predicted = found["predicted"]
+        truth = np.asarray(_judge_of(loaded)._target(response.y, len(predicted)))
+        if response.task != "survival" and truth.shape != predicted.shape:
+            raise ValueError(
+                f"the model has {predicted.shape[1] if predicted.ndim == 2 else 1} responses; the "
+                f"target has {truth.shape[1] if truth.ndim == 2 else 1}. Name them with --target."
+            )
+    return LabelledRows(loaded, table, response, truth, found, moments.deviations)
+
+
+@dataclass(slots=True)
+class _Moments:
+    """Means and standard deviations of columns that come block by block."""
+
+    n: int = 0
+    mean: Any = 0.0
+    squares: Any = 0.0  # sums of squares about the mean
+
+    def add(self, values: Any) -> None:
+        """Take further rows, (n, p)."""
+        m = len(values)
+        mean, squares = values.mean(axis=0), values.var(axis=0) * m
+        apart, total = mean - self.mean, self.n + m
+        self.squares = self.squares + squares + apart**2 * (self.n * m / total)
+        self.mean = self.mean + apart * (m / total)
+        self.n = total
+
+    @property
+    def deviations(self) -> Any:
+        return (self.squares / self.n) ** 0.5
+
+    def are_of_training(self, means: list[float] | None) -> bool:
+        """Return whether all means are those of the training rows, up to rounding in float32."""
+        import numpy as np
+
+        if not means:
+            return False
+        near = 1e-6 * (np.abs(self.mean) + self.deviations)
+        return bool((np.abs(self.mean - np.array(means)) <= near).all())
+
+
 def _predicted(
-    options: EvaluateOptions, loaded: LoadedModel, columns: Mapping[str, str], notes: list[str]
-) -> tuple[Table, dict[str, Any]]:
+    options: RowsOptions, loaded: LoadedModel, columns: Mapping[str, str], notes: list[str]
+) -> tuple[Table, dict[str, Any], _Moments]:
     """Return all rows without their features, and what is predicted for them, block by block."""
     import numpy as np
 
@@ -64,6 +189,7 @@ def _predicted(
 
     seen: list[Table] = []
     parts: dict[str, list[Any]] = {}
+    moments = _Moments()
     for table in read_blocks(options, loaded.layout, columns, notes):
         values: dict[str, Any] = {}
         if isinstance(loaded, LoadedClassifier):
@@ -77,14 +203,58 @@ def _predicted(
             values["predicted"] = loaded.predict(table)
         for name, array in values.items():
             parts.setdefault(name, []).append(array)
+        moments.add(loaded._values(table))
         seen.append(replace(table, X=np.empty((table.X.shape[0], 0))))
     whole = joined(seen)
     notes[:0] = whole.notes
     X = np.broadcast_to(np.zeros(()), (whole.X.shape[0], loaded.n_features_in_))
-    return replace(whole, X=X), {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    found = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    return replace(whole, X=X), found, moments
 
 
-def _loss_of(loaded: LoadedModel) -> str | None:
+def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
+    """Return which labels are of the classes of a model, (n,)."""
+    import numpy as np
+
+    known = np.isin(truth, classes)
+    if not known.any():
+        raise ValueError(
+            f"the model knows the classes {listed(classes)}; the target has none of them, but "
+            f"{listed(np.unique(truth))}. Name the right column with --target."
+        )
+    if not known.all():
+        note = (
+            f"{int((~known).sum()):,} samples left out: their classes "
+            f"{listed(np.unique(truth[~known]))} are none of the model's"
+        )
+        if note not in notes:  # of another model
+            notes.append(note)
+    return known
+
+
+def _measure_of(loaded: LoadedModel) -> tuple[Any, Any]:
+    """Return the measure that a model of classes was trained for, and its positive; or None."""
+    from ..measures import parse_measure
+
+    parameters = loaded.metadata["parameters"]
+    try:
+        measure = parse_measure(parameters["measure"])
+    except (KeyError, ValueError):  # none, or one of the user's own
+        return None, None
+    return measure, parameters.get("pos_label")
+
+
+def _judge_of(loaded: LoadedModel) -> Any:
+    """Return an estimator that scores as those of numbers and of survival times do."""
+    from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
+    from ..persistence import LoadedSurvivalModel
+
+    if isinstance(loaded, LoadedSurvivalModel):
+        return BudgetSurvivalAnalysis()
+    return BudgetRegressor(loss=loaded.loss)  # type: ignore[union-attr]
+
+
+def loss_of(loaded: LoadedModel) -> str | None:
     """Return the loss of numbers and survival times by its name; of classes None."""
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
 
@@ -101,62 +271,3 @@ def shown_classes(loaded: LoadedModel) -> list[Any]:
         return []
     ordered: list[Any] = loaded.ordered_classes_.tolist()
     return ordered or loaded.classes_.tolist()
-
-
-def _judged(
-    loaded: LoadedModel, response: Response, found: dict[str, Any], notes: list[str]
-) -> dict[str, Any]:
-    """Return the scores of predictions, as a document has them."""
-    import numpy as np
-
-    from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
-    from ..persistence import LoadedClassifier, LoadedSurvivalModel
-    from .documents._evaluation import (
-        confusion_by_class,
-        scores_of_classes,
-        scores_of_numbers,
-        scores_of_risk,
-    )
-
-    predicted = found["predicted"]
-    none: dict[str, Any] = {"confusion": None, "by_class": None}
-    if isinstance(loaded, LoadedClassifier):
-        classes, shown = loaded.classes_, shown_classes(loaded)
-        truth = comparable(response.y, classes)
-        known = np.isin(truth, classes)
-        if not known.any():
-            raise ValueError(
-                f"the model knows the classes {listed(classes)}; the target has none of them, but "
-                f"{listed(np.unique(truth))}. Name the right column with --target."
-            )
-        if not known.all():
-            notes.append(
-                f"{int((~known).sum()):,} samples left out: their classes "
-                f"{listed(np.unique(truth[~known]))} are none of the model's"
-            )
-        truth, predicted = truth[known], predicted[known]
-        proba = found["proba"][known] if "proba" in found else None
-        # Of several classes the probabilities order the rows by each of them, whatever the model.
-        scores = found["scores"][known] if proba is None or len(classes) == 2 else proba
-        confusion = confusion_of(truth, predicted, shown)
-        return {
-            "scores": scores_of_classes(
-                truth, predicted, proba, classes, scores.reshape(len(truth), -1)
-            ),
-            "confusion": confusion,
-            "by_class": confusion_by_class(confusion, shown),
-        }
-    if isinstance(loaded, LoadedSurvivalModel):
-        judge = BudgetSurvivalAnalysis()
-        target = judge._target(response.y, len(predicted))
-        concordance = partial(judge._score_of_margins, predicted, target)
-        return {"scores": scores_of_risk(target, predicted, concordance), **none}
-    regressor = BudgetRegressor(loss=loaded.loss)
-    y = np.asarray(regressor._target(response.y, len(predicted)))
-    if y.shape != predicted.shape:
-        raise ValueError(
-            f"the model has {predicted.shape[1] if predicted.ndim == 2 else 1} responses; the "
-            f"target has {y.shape[1] if y.ndim == 2 else 1}. Name them with --target."
-        )
-    explained = partial(regressor._explained, y, predicted)
-    return {"scores": scores_of_numbers(y, predicted, explained, regressor._score_name), **none}

@@ -9,12 +9,14 @@ import numpy as np
 
 from ..._chance import auc_of_classes, balanced_accuracy
 from ..._typing import FloatArray
+from ...measures import Measure, macro_average
 
 RESAMPLES = 200
 _WORK = 2e8  # comparisons or additions that all resamples of a score may take, about
 
-# The score of rows by their weights; and of a model without features.
-_Score = Callable[[FloatArray], float]
+# The score of some predictions, by the weights of their rows, (n,).
+Score = Callable[[FloatArray], float]
+Scores = Mapping[str, Score]
 
 
 def scores_of_classes(
@@ -23,64 +25,68 @@ def scores_of_classes(
     proba: FloatArray | None,
     classes: np.ndarray,
     decision: FloatArray,
-) -> list[dict[str, Any]]:
-    """Return the scores of a classifier, each with its standard error and that without features.
-
-    The model without features gives every row the shares of the classes in these rows.
+    measure: Measure | None = None,
+    positive: Any = None,
+) -> Scores:
+    """Return the scores of a classifier: accuracy, AUC, log-loss, Brier score, its measure.
 
     Parameters
     ----------
     labels, predicted : (n,)
     proba : (n, n_classes), in the order of `classes`, which are sorted; None where there are none
     decision : (n, 1) or (n, n_classes), what orders the rows by each class
+    measure : what the model was trained for; positive : of two classes the one that it counts,
+        None: the second
     """  # fmt: skip
-    right = (labels == predicted).astype(float)
-    largest = _largest(labels)
-    scores: dict[str, tuple[_Score, _Score]] = {
-        "accuracy": (_mean_of(right), _mean_of((labels == largest).astype(float))),
-        "balanced_accuracy": (
-            lambda w: balanced_accuracy(predicted, labels, w),
-            _constant(1.0 / np.unique(labels).size),
-        ),
-        "auc": (lambda w: auc_of_classes(decision, labels, classes, w), _constant(0.5)),
+    scores: dict[str, Score] = {
+        "accuracy": _mean_of((labels == predicted).astype(float)),
+        "balanced_accuracy": lambda w: balanced_accuracy(predicted, labels, w),
+        "auc": lambda w: auc_of_classes(decision, labels, classes, w),
     }
     if proba is not None:
         hot = labels[:, None] == classes
-        share = np.tile(hot.mean(axis=0), (labels.size, 1))
         with np.errstate(divide="ignore"):
-            losses, plain = (-np.log(p[hot.nonzero()]) for p in (proba, share))
-        scores["log_loss"] = _mean_of(losses), _mean_of(plain)
-        two = len(classes) == 2  # as of one event, which halves the sum over both
-        squares, plain = (((p - hot) ** 2).sum(axis=1) / (2 if two else 1) for p in (proba, share))
-        scores["brier"] = _mean_of(squares), _mean_of(plain)
-    found = _judged(scores, labels.size, labels.size * len(classes))
-    found[0]["interval"] = wilson(int(right.sum()), right.size)
-    return found
+            losses = -np.log(proba[hot.nonzero()])
+        # That of two classes is of one event, half the sum over both.
+        squares = ((proba - hot) ** 2).sum(axis=1) / (2 if len(classes) == 2 else 1)
+        scores |= {"log_loss": _mean_of(losses), "brier": _mean_of(squares)}
+    if measure is not None and measure.name not in scores:
+        scores[measure.name] = _measured(measure, labels, decision, classes, positive)
+    return scores
+
+
+def scores_of_shares(
+    labels: np.ndarray, classes: np.ndarray, measure: Measure | None = None, positive: Any = None
+) -> Scores:
+    """Return the scores of the model without features: every row has the shares of the classes."""
+    known, counts = np.unique(labels, return_counts=True)
+    largest = np.full(labels.shape, known[counts.argmax()])
+    share = np.tile((labels[:, None] == classes).mean(axis=0), (labels.size, 1))
+    scores = {
+        **scores_of_classes(labels, largest, share, classes, share[:, 1:2]),
+        "balanced_accuracy": _constant(1.0 / known.size),
+        "auc": _constant(0.5),
+    }
+    if measure is not None and measure.name not in scores:
+        none = np.zeros((labels.size, 1 if len(classes) == 2 else len(classes)))
+        scores[measure.name] = _measured(measure, labels, none, classes, positive, chance=True)
+    return scores
 
 
 def scores_of_numbers(
-    y: FloatArray, predicted: FloatArray, explained: Callable[[FloatArray], float], name: str
-) -> list[dict[str, Any]]:
-    """Return the scores of numbers; the model without features predicts their mean.
+    y: FloatArray, predicted: FloatArray, explained: Score | None, name: str
+) -> Scores:
+    """Return the scores of numbers: what they explain, and errors in the unit of the target.
 
-    y, predicted : (n,), or (n, n_responses). explained : R^2 or D^2 by weights; name : which.
+    y, predicted : (n,), or (n, n_responses). explained : R^2 or D^2; None: of one mean for all.
+    name : which of them.
     """
-    error, plain = y - predicted, y - y.mean(axis=0)
-    squares, plain_squares = (_by_row(one**2) for one in (error, plain))
-    scores: dict[str, tuple[_Score, _Score]] = {
-        name: (explained, _constant(0.0)),
-        "rmse": (_root(_mean_of(squares)), _root(_mean_of(plain_squares))),
-        "mae": (_mean_of(_by_row(np.abs(error))), _mean_of(_by_row(np.abs(plain)))),
+    error = y - predicted
+    return {
+        name: explained or _constant(0.0),
+        "rmse": _root(_mean_of(_by_row(error**2))),
+        "mae": _mean_of(_by_row(np.abs(error))),
     }
-    return _judged(scores, len(y), y.size)
-
-
-def scores_of_risk(
-    y: FloatArray, risk: FloatArray, concordance: Callable[[FloatArray], float]
-) -> list[dict[str, Any]]:
-    """Return Harrell's C of risk scores."""
-    events = int(y[:, 1].sum())
-    return _judged({"c_index": (concordance, _constant(0.5))}, risk.size, risk.size * events)
 
 
 def confusion_by_class(confusion: list[list[int]], classes: list[Any]) -> list[dict[str, Any]]:
@@ -112,10 +118,13 @@ def wilson(right: int, n: int) -> list[float]:
     return [max(0.0, middle - half), min(1.0, middle + half)]
 
 
-def _judged(scores: Mapping[str, tuple[_Score, _Score]], n: int, work: int) -> list[dict[str, Any]]:
-    """Return scores with the standard errors that resampled rows give them and their advantages.
+def judged(scores: Scores, others: Scores, n: int, work: int) -> list[dict[str, Any]]:
+    """Return the scores that two models have, with standard errors, theirs and of the advantage.
 
-    Rows are drawn n times with replacement; a resample in which a score is not defined is left out.
+    Rows are drawn n times with replacement, the same for both; a resample in which a score is not
+    defined is left out.
+
+    others : of the model that the first is compared with. work : additions that a score takes.
     """
     rng = np.random.default_rng(0)
     times = int(np.clip(_WORK / max(1, work), 20, RESAMPLES))
@@ -124,9 +133,12 @@ def _judged(scores: Mapping[str, tuple[_Score, _Score]], n: int, work: int) -> l
     ]
     ones = np.ones(n)
     found = []
-    for name, (score, plain) in scores.items():
-        value, baseline = score(ones), plain(ones)
-        drawn = np.array([[_or_nan(one, w) for one in (score, plain)] for w in weights])
+    for name in scores:
+        if name not in others:
+            continue
+        both = scores[name], others[name]
+        value, baseline = (_or_nan(one, ones) for one in both)
+        drawn = np.array([[_or_nan(one, w) for one in both] for w in weights])
         drawn = drawn[np.isfinite(drawn).all(axis=1)]
         enough = len(drawn) > times // 2
         errors = [drawn[:, 0], drawn[:, 0] - drawn[:, 1]]
@@ -138,13 +150,46 @@ def _judged(scores: Mapping[str, tuple[_Score, _Score]], n: int, work: int) -> l
                 "standard_error": own,
                 "baseline": baseline if np.isfinite(baseline) else None,
                 "advantage_error": gain,
-                "interval": None,
             }
         )
     return found
 
 
-def _or_nan(score: _Score, weight: FloatArray) -> float:
+def mcnemar(truth: np.ndarray, first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
+    """Return how many rows one of two classifiers alone gets right, and whether that is chance.
+
+    The p-value is exact, two-sided: that of so uneven a division of the rows where they differ, b
+    and c, if each were right there with probability 1/2.
+
+    Source: McNemar, Note on the sampling error of the difference between correlated proportions or
+    percentages, Psychometrika 12 (1947).
+    """
+    from scipy.stats import binomtest
+
+    b = int(((first == truth) & (second != truth)).sum())
+    c = int(((first != truth) & (second == truth)).sum())
+    p = float(binomtest(b, b + c).pvalue) if b + c else 1.0
+    return {"first_alone": b, "second_alone": c, "p_value": p}
+
+
+def correlation(first: FloatArray, second: FloatArray, *, ranks: bool = False) -> float | None:
+    """Return the correlation of two predictions, of several responses its mean; None: constant.
+
+    ranks : Spearman's, which the scale has no part in; else Pearson's.
+    """
+    from scipy.stats import rankdata
+
+    pairs = zip(*(one.reshape(len(one), -1).T for one in (first, second)), strict=True)
+    found = []
+    for pair in pairs:
+        both = [rankdata(one) if ranks else one for one in pair]
+        if len(first) < 2 or any(np.ptp(one) == 0.0 for one in both):
+            return None
+        found.append(float(np.corrcoef(both)[0, 1]))
+    return float(np.mean(found))
+
+
+def _or_nan(score: Score, weight: FloatArray) -> float:
     try:
         with np.errstate(invalid="ignore"):  # a class of which no row was drawn
             return score(weight)
@@ -152,15 +197,15 @@ def _or_nan(score: _Score, weight: FloatArray) -> float:
         return float("nan")
 
 
-def _mean_of(values: FloatArray) -> _Score:
+def _mean_of(values: FloatArray) -> Score:
     return lambda weight: float(weight @ values / weight.sum())
 
 
-def _root(score: _Score) -> _Score:
+def _root(score: Score) -> Score:
     return lambda weight: float(np.sqrt(score(weight)))
 
 
-def _constant(value: float) -> _Score:
+def _constant(value: float) -> Score:
     return lambda weight: value
 
 
@@ -169,6 +214,20 @@ def _by_row(values: FloatArray) -> FloatArray:
     return values if values.ndim == 1 else np.asarray(values.mean(axis=1))
 
 
-def _largest(labels: np.ndarray) -> Any:
-    known, counts = np.unique(labels, return_counts=True)
-    return known[counts.argmax()]
+def _measured(
+    measure: Measure,
+    labels: np.ndarray,
+    decision: FloatArray,
+    classes: np.ndarray,
+    positive: Any,
+    chance: bool = False,
+) -> Score:
+    """Return a measure as a score; rows that were drawn several times are so many rows."""
+    if len(classes) == 2 and positive == classes[0]:
+        decision, classes = -decision, classes[::-1]
+
+    def score(weight: FloatArray) -> float:
+        rows = np.repeat(np.arange(weight.size), weight.astype(np.int64))
+        return macro_average(measure, decision[rows], labels[rows], classes, chance=chance)
+
+    return score

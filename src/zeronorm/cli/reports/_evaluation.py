@@ -41,7 +41,9 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
         more = "smaller is better" if score["name"] in _LOSSES else _interval(score["interval"])
         value, error, plain = (score[key] for key in ("value", "standard_error", "baseline"))
         cells = _number(error, beside=value), _number(plain)
-        grid.add_row(_NAMES[score["name"]], styled((_number(value), "bold")), *cells, more)
+        grid.add_row(
+            _NAMES.get(score["name"], score["name"]), styled((_number(value), "bold")), *cells, more
+        )
     console.print(grid)
     console.print()
     _print_verdict(console, document)
