@@ -26,6 +26,7 @@ COMMANDS = {
     "choose.",
     "predict": "Predict with a model; with its target in DATA, say how well.",
     "evaluate": "Say how good a model is on rows whose target is known, and how sure that is.",
+    "compare": "Compare models of one target: features, coefficients, and scores on the same rows.",
     "explain": "Say what each feature adds to the prediction of a sample.",
     "convert": "Write data as a store: blocks of columns on disk, which may be larger than memory.",
     "info": "Show what a model file or data hold, or versions here; export a model.",

@@ -6,14 +6,12 @@ import os
 import platform
 from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from ._export import check_export, export
-from ._genotypes import is_genotypes
-from ._input import read
+from ._input import is_data, read
 from ._messages import readers_may_leave
 from ._options import InfoOptions
 from ._output import print_json
@@ -38,7 +36,7 @@ def info(options: InfoOptions) -> None:
     if options.model is None:
         _show(_describe_installation(), options.as_json, print_installation)
         return
-    if _is_data(options.model):
+    if is_data(options.model):
         from .reports._data import print_data
 
         _show(_describe_data(options, options.model), options.as_json, print_data)
@@ -88,16 +86,6 @@ def _check(options: InfoOptions) -> None:
         _show(document, options.as_json, print_check)
     if found.damage:
         raise typer.Exit(1)
-
-
-def _is_data(path: str) -> bool:
-    """Return whether a path is data: a store, or a file whose end is no checksum of a model."""
-    from ..designs._store import is_store
-    from ..persistence import is_archive
-
-    if is_genotypes(path) or is_store(path) or (path == "golub" and not Path(path).exists()):
-        return True
-    return Path(path).is_file() and not path.endswith(".model.npz") and not is_archive(path)
 
 
 def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:

@@ -155,6 +155,34 @@ def read_blocks(
         notes.append(where.note)
 
 
+def is_data(path: str) -> bool:
+    """Return whether a path is data: what has no checksum of a model at its end."""
+    from ..designs._store import is_store
+    from ..files._parts import parts_of
+    from ..persistence import is_archive
+
+    if path == "-" or is_genotypes(path) or is_store(path) or is_golub(path):
+        return True
+    if not Path(path).is_file():
+        return parts_of(path) is not None
+    return not path.endswith(".model.npz") and not is_archive(path)
+
+
+@contextmanager
+def read_repeatedly(data: str) -> Iterator[str]:
+    """Yield data that can be read more than once: standard input as a file."""
+    if data != "-":
+        yield data
+        return
+    from ..files import FileError, standard_input
+
+    with standard_input() as path:
+        try:
+            yield str(path)
+        except FileError as error:
+            raise FileError(str(error).replace(str(path), "standard input")) from None
+
+
 def is_golub(data: str) -> bool:
     """Return whether data are the built-in ones."""
     return data == "golub" and not Path(data).exists()

@@ -9,11 +9,9 @@ from ._takes import argument, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowsOptions:
-    """A model, and the rows that it is for."""
+class ColumnsOptions:
+    """What the columns of rows are that models are for."""
 
-    model: str = argument("A file that select wrote.", metavar="MODEL")
-    data: str
     target: str | None = None
     id: str | None = None
     samples: list[str] | None = None
@@ -25,6 +23,14 @@ class RowsOptions:
     strata: str | None = None
     offset: str | None = None
     exposure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsOptions(ColumnsOptions):
+    """A model, and the rows that it is for."""
+
+    model: str = argument("A file that select wrote.", metavar="MODEL")
+    data: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +57,20 @@ class PredictOptions(RowsOptions):
 class EvaluateOptions(RowsOptions):
     """What `zeronorm evaluate` is asked for."""
 
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions(ColumnsOptions):
+    """What `zeronorm compare` is asked for."""
+
+    files: list[str] = argument(
+        "Two files or more that select wrote; and data with the target, as of evaluate, for scores "
+        "on the same rows.",
+        metavar="MODEL MODEL... [DATA]",
+    )
     as_json: bool = False
     quiet: bool = False
     debug: bool = False

@@ -140,7 +140,7 @@ def judged(scores: Scores, others: Scores, n: int, work: int) -> list[dict[str, 
         value, baseline = (_or_nan(one, ones) for one in both)
         drawn = np.array([[_or_nan(one, w) for one in both] for w in weights])
         drawn = drawn[np.isfinite(drawn).all(axis=1)]
-        enough = len(drawn) > times // 2
+        enough = n > 1 and len(drawn) > times // 2
         errors = [drawn[:, 0], drawn[:, 0] - drawn[:, 1]]
         own, gain = (float(one.std(ddof=1)) if enough else None for one in errors)
         found.append(

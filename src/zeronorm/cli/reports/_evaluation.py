@@ -10,7 +10,7 @@ from ._predictions import confusion_grid
 from ._tables import empty_grid, open_console, print_header, styled
 
 _MAX_CLASSES = 10  # The confusion matrix of so many classes still fits a terminal.
-_NAMES = {
+NAMES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
     "auc": "AUC",
@@ -22,9 +22,9 @@ _NAMES = {
     "mae": "mean absolute error",
     "c_index": "Harrell's C",
 }
-_LOSSES = {"log_loss", "brier", "rmse", "mae"}  # the smaller, the better
+LOSSES = {"log_loss", "brier", "rmse", "mae"}  # the smaller, the better
 # What tells whether a model is of use: the first of these that there is.
-_TELLING = ("auc", "r2", "d2", "c_index")
+TELLING = ("auc", "r2", "d2", "c_index")
 
 
 def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
@@ -38,11 +38,11 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
     for head in ("value", "± s.e.", _head_of_baseline(document), ""):
         grid.add_column(styled(head), justify="right")
     for score in document["scores"]:
-        more = "smaller is better" if score["name"] in _LOSSES else _interval(score["interval"])
+        more = "smaller is better" if score["name"] in LOSSES else _interval(score["interval"])
         value, error, plain = (score[key] for key in ("value", "standard_error", "baseline"))
-        cells = _number(error, beside=value), _number(plain)
+        cells = number(error, beside=value), number(plain)
         grid.add_row(
-            _NAMES.get(score["name"], score["name"]), styled((_number(value), "bold")), *cells, more
+            NAMES.get(score["name"], score["name"]), styled((number(value), "bold")), *cells, more
         )
     console.print(grid)
     console.print()
@@ -68,7 +68,7 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
 
 def _print_verdict(console: Any, document: Mapping[str, Any]) -> None:
     scores = {score["name"]: score for score in document["scores"]}
-    name = next(name for name in _TELLING if name in scores)
+    name = next(name for name in TELLING if name in scores)
     score = scores[name]
     if score["value"] is None:
         console.print("These samples are too much of one kind to tell what the model is worth.\n")
@@ -76,7 +76,7 @@ def _print_verdict(console: Any, document: Mapping[str, Any]) -> None:
     gain, error = score["value"] - score["baseline"], score["advantage_error"]
     if error is None or gain <= 2.0 * error:
         console.print(
-            styled((f"no better than {_without(document)} by {_NAMES[name]}", "bold yellow"), "\n")
+            styled((f"no better than {_without(document)} by {NAMES[name]}", "bold yellow"), "\n")
         )
     accuracy = scores.get("accuracy")
     if accuracy is not None and accuracy["value"] < accuracy["baseline"]:
@@ -103,7 +103,7 @@ def _classes_grid(rows: list[Mapping[str, Any]]) -> Any:
         grid.add_column(head, justify="right")
     for row in rows:
         interval = _interval(row["recall_interval"])
-        cells = [_number(row["recall"]), interval, _number(row["precision"])]
+        cells = [number(row["recall"]), interval, number(row["precision"])]
         grid.add_row(styled(show(str(row["class"]), 30)), f"{row['n_samples']:,}", *cells)
     return grid
 
@@ -112,7 +112,7 @@ def _interval(ends: list[float] | None) -> str:
     return "" if ends is None else f"95 %: {ends[0]:.3f} to {ends[1]:.3f}"
 
 
-def _number(value: float | None, beside: float | None = None) -> str:
+def number(value: float | None, beside: float | None = None) -> str:
     """Return three decimals, or four digits of what is large or small, or stands beside such."""
     if value is None:
         return "-"
