@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from ._evaluate import loss_of, read_rows, shown_classes
+from ._evaluate import loss_of, measure_of, read_rows, shown_classes
 from ._input import is_data, read_repeatedly
 from ._output import show_document
 from ._progress import Work, watched
@@ -48,6 +48,8 @@ def compare(options: CompareOptions) -> None:
         if data is not None:
             rows = _rows(options, files, models, data, work)
             work.progress.phase("Resampling rows")
+        measures = [measure_of(model) for model in models]
+        measure = next((one for one in measures if one[0] is not None), None)
         document = {
             "models": described,
             "target": models[0].metadata["target_name"],
@@ -58,7 +60,7 @@ def compare(options: CompareOptions) -> None:
                 models, names, [one.deviations for one in rows] if rows else None
             ),
             "data": describe_data(data, rows[0].table, rows[0].response) if data else None,
-            "scores": [_compared(one, rows[0]) for one in rows],
+            "scores": [_compared(one, rows[0], measure) for one in rows],
             "notes": work.notes,
         }
     show_document(document, options, print_comparison)
@@ -112,18 +114,21 @@ def _rows(
     return found
 
 
-def _compared(own: LabelledRows, first: LabelledRows) -> dict[str, Any]:
-    """Return how good a model is on some rows, and how that differs from the first one."""
+def _compared(own: LabelledRows, first: LabelledRows, measure: Any) -> dict[str, Any]:
+    """Return how good a model is on some rows, and how that differs from the first one.
+
+    measure : one that a model was trained for, and its positive.
+    """
     from .documents._evaluation import correlation, judged, mcnemar
 
-    scores, others = own.scores(), first.scores()
+    same = own is first
+    scores, others = own.scores(measure), {} if same else first.scores(measure)
     if loss_of(own.loaded) != loss_of(first.loaded):
         others = {name: score for name, score in others.items() if name != "d2"}  # of two kinds
-    same = own is first
-    found = judged(scores, scores if same else others, *own.size)
+    found = judged(scores, {**scores, **others}, *own.size)
     for score in found:
         baseline, error = score.pop("baseline"), score.pop("advantage_error")
-        known = None not in (baseline, score["value"]) and not same
+        known = score["name"] in others and None not in (baseline, score["value"])
         score["difference"] = score["value"] - baseline if known else None
         score["difference_error"] = error if known else None
     predicted, reference = own.found["predicted"], first.found["predicted"]

@@ -79,8 +79,11 @@ class LabelledRows:
             each = int(self.truth[:, 1].sum())
         return n, n * max(1, each, len(shown_classes(self.loaded)))
 
-    def scores(self) -> Scores:
-        """Return how good the predictions are."""
+    def scores(self, measure: tuple[Any, Any] | None = None) -> Scores:
+        """Return how good the predictions are.
+
+        measure : of classes, and what it counts; None: that of the training.
+        """
         from ..persistence import LoadedClassifier
         from .documents._evaluation import scores_of_classes, scores_of_numbers
 
@@ -91,7 +94,12 @@ class LabelledRows:
             z = self.found["scores"] if proba is None or len(classes) == 2 else proba
             decision = z.reshape(len(z), -1)
             return scores_of_classes(
-                self.truth, predicted, proba, classes, decision, *_measure_of(self.loaded)
+                self.truth,
+                predicted,
+                proba,
+                classes,
+                decision,
+                *(measure or measure_of(self.loaded)),
             )
         judge = _judge_of(self.loaded)
         if self.response.task == "survival":
@@ -105,7 +113,7 @@ class LabelledRows:
         from .documents._evaluation import scores_of_numbers, scores_of_shares
 
         if isinstance(self.loaded, LoadedClassifier):
-            return scores_of_shares(self.truth, self.loaded.classes_, *_measure_of(self.loaded))
+            return scores_of_shares(self.truth, self.loaded.classes_, *measure_of(self.loaded))
         if self.response.task == "survival":
             return {"c_index": lambda weight: 0.5}
         mean = self.truth.mean(axis=0)
@@ -232,7 +240,7 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
     return known
 
 
-def _measure_of(loaded: LoadedModel) -> tuple[Any, Any]:
+def measure_of(loaded: LoadedModel) -> tuple[Any, Any]:
     """Return the measure that a model of classes was trained for, and its positive; or None."""
     from ..measures import parse_measure
 

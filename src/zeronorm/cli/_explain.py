@@ -43,6 +43,7 @@ def explain(options: ExplainOptions) -> None:
         reference, compared = _reference(options, loaded, columns, work.notes)
         names, of = feature_names(loaded), outputs(loaded)
         samples: list[dict[str, Any]] = []
+        missing = {*(options.sample or ())}
         base: Any = None
         n_rows = 0
         with ExitStack() as stack:
@@ -56,10 +57,14 @@ def explain(options: ExplainOptions) -> None:
                     write = stack.enter_context(columns_file(options.output, table.form))
                 if block:
                     write(_columns_of_file(block, base, of, names))
+                missing -= {name for one in block for name in (one["sample"], str(one["number"]))}
                 n_rows += table.X.shape[0]
                 keeps = options.output is None or options.as_json
-                samples += block if keeps else block[: max(0, 1 - len(samples))]
-        _check_found(options, samples)
+                samples += block if keeps else []
+            if missing:
+                raise ValueError(
+                    f"--sample {min(missing)}: no sample of {options.data} has that name or number."
+                )
     if to_stdout:
         say_notes([] if options.quiet else work.notes)
         return
@@ -88,6 +93,11 @@ def _reference(
 
     if options.reference is None and loaded.metadata["means"] is not None:
         return None, "the training samples"
+    if options.reference is None and options.data == "-":
+        raise ValueError(
+            f"{options.model} has no means of its training data, and standard input is read only "
+            "once; say with whose means its samples are compared: --reference."
+        )
     if options.reference is None:
         notes.append(
             "the model has no means of its training data: samples are compared with the mean of "
@@ -141,6 +151,7 @@ def _explained(
     for row in rows:
         one = {
             "sample": own[row],
+            "number": n_before + row + 1,
             "prediction": np.asarray(predictions[row]).tolist(),
             "probability": _largest_of(loaded, probabilities, row),
             "values": values[row].tolist(),
@@ -159,13 +170,6 @@ def _explained(
 def _largest_of(loaded: Any, probabilities: Any, row: int) -> float | None:
     """Return the probability of the predicted class."""
     return None if probabilities is None else float(probabilities[row].max())
-
-
-def _check_found(options: ExplainOptions, samples: list[dict[str, Any]]) -> None:
-    if options.sample and not samples:
-        raise ValueError(
-            f"--sample {options.sample[0]}: no sample of {options.data} has that name or number."
-        )
 
 
 def _columns_of_file(

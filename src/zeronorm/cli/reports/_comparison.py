@@ -10,7 +10,6 @@ from ._claims import loss_words, percent
 from ._evaluation import LOSSES, NAMES, number
 from ._tables import MAX_ROWS, counted, empty_grid, open_console, print_header, print_rest, styled
 
-_WORDS = ("better", "worse")
 _MAX_SHARED = 12  # A line names so many features.
 
 
@@ -138,14 +137,15 @@ def _scores_grid(models: Sequence[Mapping[str, Any]]) -> Any:
 
 def _verdict(place: int, one: Mapping[str, Any]) -> Any:
     """Return in a line what is to be told of a model and the first."""
-    better, worse = [], []
+    better: list[str] = []
+    worse: list[str] = []
     for score in one["scores"]:
         gain, error = score["difference"], score["difference_error"]
         if gain is not None and error is not None and abs(gain) > 2.0 * error:
             more = gain > 0 if score["name"] not in LOSSES else gain < 0
             (better if more else worse).append(NAMES.get(score["name"], score["name"]))
     found = [
-        f"{word} by {', '.join(by)}" for word, by in zip(_WORDS, (better, worse), strict=True) if by
+        f"{word} by {', '.join(by)}" for word, by in (("better", better), ("worse", worse)) if by
     ]
     said = f"against model 1, model {place} is {' and '.join(found)}"
     if not found:
