@@ -155,9 +155,9 @@ def _verdict(place: int, one: Mapping[str, Any]) -> Any:
         test = one["mcnemar"]
         parts.append(
             (
-                f"; the same prediction for {one['agreement']:.1%} of the samples; right alone: "
-                f"model {place} {test['second_alone']:,}, model 1 {test['first_alone']:,} "
-                f"(McNemar's p = {test['p_value']:.3g})",
+                f"; the same prediction for {one['agreement']:.1%} of the samples; only "
+                f"model {place} is right for {test['second_alone']:,}, only model 1 for "
+                f"{test['first_alone']:,} (McNemar's p = {test['p_value']:.3g})",
                 "",
             )
         )
