@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 import pytest
 import typer
@@ -63,7 +63,9 @@ def test_every_option_survives(tmp_path, command):
     examples = {str: STRANGE, Path: Path("ä b/c.npz"), int: -7, float: 1e-300, bool: True}
 
     def example(hint):
-        kinds = [kind for kind in get_args(hint) or (hint,) if kind is not type(None)]
+        kinds = [hint]
+        if get_origin(hint) is not list:  # of an argument that is a list
+            kinds = [kind for kind in get_args(hint) or (hint,) if kind is not type(None)]
         many = get_args(kinds[0])
         return [STRANGE, ""] if many else examples[kinds[0]]
 

@@ -9,9 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from zeronorm import BudgetClassifier, model_selection, persistence
+from zeronorm import BudgetClassifier, persistence
 from zeronorm.cli._interrupt import ranges
 from zeronorm.datasets import load_golub
+from zeronorm.estimators import _folded
 from zeronorm.solvers.journal import Journal
 from zeronorm.solvers.procedures import greedy, l0, select
 
@@ -95,7 +96,7 @@ def test_greedy_steps_are_kept(run, interrupt):
 
 def test_one_file_is_named_for_all(run, interrupt):
     """Models of several sizes would overwrite each other in the file of the one to be chosen."""
-    interrupt(model_selection, "run_together", 1)
+    interrupt(_folded, "run_together", 1)
     result = run("select", "golub", "-k", "2,3", "-o", "m.model.npz", "--json", code=130)
     document = json.loads(result.stdout)
     assert document["interrupted"] == {"during": "cross-validation", "lacking": []}
@@ -107,7 +108,7 @@ def test_one_file_is_named_for_all(run, interrupt):
 
 def test_an_interrupt_of_the_folds_keeps_one_size(run, interrupt):
     """A model that is fitted would be lost to the folds that only score it."""
-    interrupt(model_selection, "run_together", 1)
+    interrupt(_folded, "run_together", 1)
     result = run("select", "golub", "-k", 3, code=130)
     assert "Note: interrupted in the cross-validation, which is left out." in result.stderr
     assert "on the training data" in result.stdout

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import zeronorm
-from zeronorm import BudgetClassifier, model_selection
+from zeronorm import BudgetClassifier
+from zeronorm.estimators import _folded
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} (DEBUG|INFO|WARNING|ERROR) +(.*)")
 
@@ -48,9 +49,7 @@ def test_a_log_goes_on(run):
 def test_an_interrupt_is_logged(run, monkeypatch):
     """A log that ends in the middle would say nothing of why."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.setattr(
-        model_selection, "run_together", lambda *_: signal.raise_signal(signal.SIGINT)
-    )
+    monkeypatch.setattr(_folded, "run_together", lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         run("select", "golub", "-k", 2, "--no-save", "--log", "run.log", code=130)
     finally:

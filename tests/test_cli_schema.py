@@ -9,8 +9,9 @@ import pytest
 import typer.testing
 
 from conftest import COMMAND, write_csv
-from zeronorm import cli, model_selection
+from zeronorm import cli
 from zeronorm.cli._output import SCHEMA
+from zeronorm.estimators import _folded
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -190,9 +191,7 @@ def test_an_interrupt_is_in_the_schema(schema, tmp_path, monkeypatch):
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(
-            model_selection, "run_together", lambda *_: signal.raise_signal(signal.SIGINT)
-        )
+        monkeypatch.setattr(_folded, "run_together", lambda *_: signal.raise_signal(signal.SIGINT))
         _, document = document_of(("select", "golub", "-k", "2,3"), code=130)
     finally:
         signal.signal(signal.SIGINT, previous)
