@@ -8,6 +8,7 @@ from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
     brier_score_loss,
+    d2_tweedie_score,
     f1_score,
     log_loss,
     mean_absolute_error,
@@ -127,7 +128,7 @@ def test_several_responses_are_averaged():
     y = rng.standard_normal((50, 2))
     p = y + 0.3 * rng.standard_normal((50, 2))
     explained = BudgetRegressor()._explained
-    found = scores_of_numbers(y, p, lambda w: explained(y, p, w), "r2")
+    found = scores_of_numbers(y, p, explained, "r2")
     assert found["r2"](np.ones(50)) == pytest.approx(r2_score(y, p))
     assert found["mae"](np.ones(50)) == pytest.approx(mean_absolute_error(y, p))
 
@@ -229,3 +230,42 @@ def test_the_training_samples_are_recognised(run, classes):
     assert any("these seem to be the same samples" in note for note in document["notes"])
     document, _ = scores(run, "m.npz", "new.csv")
     assert not document["notes"]
+
+
+def test_an_exposure_alone_is_the_baseline(run, tmp_path):
+    """It explains most of counts; one mean for all would credit the features with it."""
+    rng = np.random.default_rng(5)
+    X, t = rng.standard_normal((200, 5)), rng.lognormal(2, 1, 200).round(3)
+    y = rng.poisson(t * np.exp(0.3 * X[:, 0]))
+    written(tmp_path / "a.csv", X, {"claims": y, "years": t})
+    given = ("--target", "claims", "--task", "counts", "--exposure", "years", "-k", "1", "--no-cv")
+    run("select", "a.csv", *given, "-q", "-o", "m.npz")
+    _, found = scores(run, "m.npz", "a.csv")
+    plain = t * y.sum() / t.sum()
+    assert found["d2"]["baseline"] == pytest.approx(d2_tweedie_score(y, plain, power=1))
+    assert 0.5 < found["d2"]["baseline"] < found["d2"]["value"]
+    assert found["rmse"]["baseline"] == pytest.approx(root_mean_squared_error(y, plain))
+    rng.shuffle(X)  # features of nobody
+    written(tmp_path / "b.csv", X, {"claims": y, "years": t})
+    assert "no better than years alone" in run("evaluate", "m.npz", "b.csv").stdout
+
+
+def test_what_cannot_be_known_has_no_number(run, classes, tmp_path):
+    """One row has no standard error, and a target that is one value nothing to explain."""
+    lines = (tmp_path / "new.csv").read_text().splitlines()
+    (tmp_path / "row.csv").write_text("\n".join(lines[:2]) + "\n")
+    document, _ = scores(run, "m.npz", "row.csv")
+    assert {one["standard_error"] for one in document["scores"]} == {None}
+    constant, predicted = np.full(9, 2.0), np.arange(9.0)
+    found = scores_of_numbers(constant, predicted, BudgetRegressor()._explained, "r2")
+    assert np.isnan(found["r2"](np.ones(9)))
+    wanted = root_mean_squared_error(constant, predicted)
+    assert found["rmse"](np.ones(9)) == pytest.approx(wanted)
+
+
+def test_samples_of_other_classes_are_told_quiet_or_not(run, classes, tmp_path):
+    """The scores are not of them."""
+    text = (tmp_path / "new.csv").read_text().replace(",a\n", ",z\n", 1)
+    (tmp_path / "other.csv").write_text(text)
+    said = run("evaluate", "m.npz", "other.csv", "-q").stderr
+    assert "1 samples left out: their classes z" in said

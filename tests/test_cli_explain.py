@@ -171,3 +171,39 @@ def test_samples_that_are_not_there_are_refused(fails, people):
     """Nothing would be explained, without a word."""
     said = fails("explain", "m.npz", "people.csv", "--sample", "P99")
     assert "no sample of people.csv has that name or number" in said
+
+
+def test_every_sample_that_is_asked_for_must_be_there(fails, people):
+    """One that is not would be left out without a word."""
+    said = fails("explain", "m.npz", "people.csv", "--sample", "P07", "--sample", "P99")
+    assert "--sample P99: no sample" in said
+
+
+def test_a_reference_is_not_overwritten(fails, people, tmp_path):
+    """It is an input."""
+    table(tmp_path / "others.csv", people[:10])
+    before = (tmp_path / "others.csv").read_text()
+    given = ("--reference", "others.csv", "-o", "others.csv")
+    assert "is an input as well" in fails("explain", "m.npz", "people.csv", *given)
+    assert (tmp_path / "others.csv").read_text() == before
+
+
+def test_an_exposure_is_one_of_the_parts(run, tmp_path):
+    """The lines add up to the logarithm of what is predicted."""
+    rng = np.random.default_rng(2)
+    X, t = drawn(), rng.uniform(1, 9, 60).round(2)
+    table(tmp_path / "a.csv", X, claims=rng.poisson(t * np.exp(0.3 * X[:, 1])), years=t)
+    given = ("--target", "claims", "--task", "counts", "--exposure", "years", "-k", "2", "--no-cv")
+    run("select", "a.csv", *given, "-q", "-o", "m.npz")
+    document = json.loads(run("explain", "m.npz", "a.csv", "--json").stdout)
+    for one, exposure in zip(document["samples"], t, strict=True):
+        score = one["scores"][""]
+        total = document["base"][""] + one["offset"] + sum(score["parts"])
+        assert one["offset"] == pytest.approx(np.log(exposure))
+        assert score["score"] == pytest.approx(total)
+        assert np.exp(score["score"]) == pytest.approx(one["prediction"])
+    run("explain", "m.npz", "a.csv", "-o", "p.csv")
+    with open(tmp_path / "p.csv") as file:
+        row = next(csv.DictReader(file))
+    total = sum(float(row[name]) for name in row if name.startswith("from "))
+    assert float(row["base"]) + float(row["offset"]) + total == pytest.approx(float(row["score"]))

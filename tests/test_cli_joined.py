@@ -203,6 +203,13 @@ def test_columns_of_tables_can_be_forced(run, tables, tmp_path, data):
     }
 
 
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_the_target_is_not_forced(fails, tables, data):
+    """It would predict itself."""
+    said = fails("select", data, *GIVEN, "--force", "kind", "-k", "3", "--no-cv")
+    assert "'kind' is that of --target, and cannot be a feature as well" in said
+
+
 def test_predictions_of_features_in_rows_need_no_table(run, tables, tmp_path):
     """New samples have no table, and come in the form of the old ones."""
     run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")

@@ -1,13 +1,14 @@
 """Numbers with a decimal comma: read as with a point, text left alone, mixtures refused."""
 
 import gzip
+import io
 import json
 
 import numpy as np
 import pytest
 
 from zeronorm.files import FileError, read_table
-from zeronorm.files._decimal_commas import DecimalCommas
+from zeronorm.files._decimal_commas import DecimalCommas, WithPoints
 
 
 def drawn(n=30, p=4, seed=0):
@@ -121,3 +122,34 @@ def test_a_target_of_numbers_with_slips_is_no_hundred_classes(fails, tmp_path, s
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     said = fails("select", "a.csv", "--target", "t", "-k", "1")
     assert f"must be numbers, as most of it are, or classes; got '{spoilt}' in sample 8" in said
+
+
+def test_commas_that_may_separate_thousands_are_refused(tmp_path):
+    """22,432 between tabs may be either; a number that is no thousand settles it."""
+    rows = [f"{a:,}\t{b:,}\t{t}" for a, b, t in ((22432, 1234, 0), (9876, 12345, 1))]
+    path = tmp_path / "a.tsv"
+    path.write_text("\n".join(["a\tb\tt", *rows]) + "\n")
+    with pytest.raises(FileError, match="'22,432' may be a decimal one or separate thousands"):
+        read_table(path, "t")
+    path.write_text("\n".join(["a\tb\tt", *rows * 6000]) + "\n")  # the beginning ends in a number
+    with pytest.raises(FileError, match="may be a decimal one or separate thousands"):
+        read_table(path, "t")
+    path.write_text("\n".join(["a\tb\tt", *rows, "0,512\t3,100\t1"]) + "\n")
+    assert read_table(path, "t").X[:, 0].tolist() == [22.432, 9.876, 0.512]
+
+
+def test_points_in_quotes_are_no_numbers(tmp_path):
+    """A note of a laboratory may hold whatever it likes."""
+    X, y = drawn(), np.arange(30) % 2
+    notes = np.array(['"p;1.5;q"', '"p;2,5;q"', '"p;\n3.5;q"'])[np.arange(30) % 3]
+    path = tmp_path / "a.csv"
+    path.write_text(text_of(X, y, more=[("note", notes)]))
+    assert np.array_equal(read_table(path, "t").X[:, :4], X)
+    lines = path.read_text()
+    path.write_text(lines + lines.splitlines()[1].replace(",", ".", 1) + "\n")
+    n_lines = lines.count("\n") + 1
+    with pytest.raises(FileError):
+        read_table(path, "t")
+    reader = WithPoints("a.csv", io.BytesIO(path.read_bytes()), DecimalCommas.of(";"))
+    with pytest.raises(FileError, match=f"line {n_lines}: .* has a decimal point"):
+        reader.read()

@@ -157,3 +157,12 @@ def test_bad_folds():
         held_out_probabilities(BudgetClassifier(n_features=1), X, y, cv=5)
     with pytest.raises(TypeError, match="must be a classifier; got BudgetRegressor"):
         held_out_probabilities(BudgetRegressor(n_features=1), X, y)
+
+
+def test_a_rate_is_reached_where_it_is_met_exactly():
+    """1 - 0.9 is below 0.1 in floating point."""
+    y = [1] + [0] * 10
+    score = [0.05] + [0.1 * j for j in range(10)]
+    found = choose_threshold(y, score, specificity=0.1)
+    assert found.specificity == 0.1
+    assert found.threshold == 0.05

@@ -24,7 +24,7 @@ from ._typing import FloatArray
 class Threshold:
     """A threshold, and what it does to the rows that chose it: positive is p_i >= threshold."""
 
-    threshold: float  # above 1 where no row is to be positive
+    threshold: float  # just above the highest score where no row is to be positive
     sensitivity: float  # the share of the positives that are found, TP / (TP + FN)
     specificity: float  # the share of the negatives that are left alone, TN / (TN + FP)
     precision: float  # the share of positives among the rows found, TP / (TP + FP); NaN of none
@@ -136,7 +136,7 @@ def choose_threshold(
         with np.errstate(invalid="ignore"):
             reached = {
                 "sensitivity": tp / n_positive,
-                "specificity": 1.0 - fp / n_negative,
+                "specificity": (n_negative - fp) / n_negative,  # 1 - 0.9 is below 0.1
                 "precision": tp / (tp + fp),
             }[name] >= least
         if not reached.any():
@@ -151,7 +151,7 @@ def choose_threshold(
     return Threshold(
         threshold=float(thresholds[place]),
         sensitivity=float(tp[place] / n_positive),
-        specificity=float(1.0 - fp[place] / n_negative),
+        specificity=float((n_negative - fp[place]) / n_negative),
         precision=float(tp[place] / found) if found else float("nan"),
         share=float(found / n),
         cost=float(costs[place]),

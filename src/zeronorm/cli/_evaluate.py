@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._input import comparable, listed, read_blocks
+from ._input import OTHER_CLASSES, comparable, listed, read_blocks
 from ._output import show_document
 from ._predict import confusion_of, known_offset, response_in
 from ._progress import watched
@@ -66,7 +66,7 @@ class LabelledRows:
     # (n,) labels, those of the model's classes alone; or as losses of numbers and of survival
     # times have their targets.
     truth: Any
-    # "predicted", of classes also "scores" and where there are any "proba".
+    # "predicted", of classes also "scores" and where there are any "proba", of numbers "offset".
     found: Mapping[str, Any]
     deviations: Any  # (p,) standard deviations of the features of the model
 
@@ -104,11 +104,15 @@ class LabelledRows:
         judge = _judge_of(self.loaded)
         if self.response.task == "survival":
             return {"c_index": partial(judge._score_of_margins, predicted, self.truth)}
-        explained = partial(judge._explained, self.truth, predicted)
-        return scores_of_numbers(self.truth, predicted, explained, judge._score_name)
+        return scores_of_numbers(self.truth, predicted, judge._explained, judge._score_name)
 
     def scores_without_features(self) -> Scores:
-        """Return how good it is to say the same of all rows: what is best for these."""
+        """Return how good it is to say the same of all rows: what is best for these.
+
+        Where they have an offset, the same is said beside that: an exposure alone predicts much.
+        """
+        import numpy as np
+
         from ..persistence import LoadedClassifier
         from .documents._evaluation import scores_of_numbers, scores_of_shares
 
@@ -116,8 +120,15 @@ class LabelledRows:
             return scores_of_shares(self.truth, self.loaded.classes_, *measure_of(self.loaded))
         if self.response.task == "survival":
             return {"c_index": lambda weight: 0.5}
-        mean = self.truth.mean(axis=0)
-        return scores_of_numbers(self.truth, mean, None, _judge_of(self.loaded)._score_name)
+        judge, offset = _judge_of(self.loaded), self.found.get("offset")
+        if offset is None:
+            mean = self.truth.mean(axis=0)
+            return scores_of_numbers(self.truth, mean, None, judge._score_name)
+        loss = judge._loss()
+        unit, weight = loss.with_offset(self.truth.T, offset)
+        mean = np.average(unit, axis=-1, weights=weight)[..., None]
+        plain = (mean + offset if loss.variance_power is None else mean * np.exp(offset)).T
+        return scores_of_numbers(self.truth, plain, judge._explained, judge._score_name)
 
 
 def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> LabelledRows:
@@ -207,6 +218,8 @@ def _predicted(
         elif isinstance(loaded, LoadedRegressor):
             offset = known_offset(loaded, table, options.data, notes)
             values["predicted"] = loaded.predict(table, offset)
+            if offset is not None:
+                values["offset"] = offset
         else:
             values["predicted"] = loaded.predict(table)
         for name, array in values.items():
@@ -232,7 +245,7 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
         )
     if not known.all():
         note = (
-            f"{int((~known).sum()):,} samples left out: their classes "
+            f"{int((~known).sum()):,} {OTHER_CLASSES} "
             f"{listed(np.unique(truth[~known]))} are none of the model's"
         )
         if note not in notes:  # of another model

@@ -34,7 +34,8 @@ def explain(options: ExplainOptions) -> None:
         loaded = persistence.load(options.model)
         to_stdout = options.output is not None and str(options.output) == STDOUT
         if options.output is not None:
-            refuse_overwriting([options.output], options.data, options.target, options.model)
+            for other in (options.model, options.reference, *(options.samples or ())):
+                refuse_overwriting([options.output], options.data, options.target, other)
             if not to_stdout:
                 check_columns_file(options.output, "--output", [*FORMATS], ", or be - for stdout")
         if to_stdout and options.as_json:
@@ -135,6 +136,7 @@ def _explained(
             row for row in rows if own[row] in wanted or str(n_before + row + 1) in wanted
         ]  # fmt: skip
     base, parts = loaded.contributions(table, reference)
+    offset = None
     values = loaded._values(table)
     probabilities: Any = None
     if isinstance(loaded, LoadedRegressor):
@@ -146,6 +148,7 @@ def _explained(
         solution["loss"] == "logistic" for solution in loaded.metadata["solutions"]
     ):
         probabilities = loaded.predict_proba(table)
+    known = np.zeros(n) if offset is None else offset
     outputs, _ = heads
     found = []
     for row in rows:
@@ -154,10 +157,11 @@ def _explained(
             "number": n_before + row + 1,
             "prediction": np.asarray(predictions[row]).tolist(),
             "probability": _largest_of(loaded, probabilities, row),
+            "offset": None if offset is None else float(offset[row]),
             "values": values[row].tolist(),
             "scores": {
                 output: {
-                    "score": float(base[number] + parts[row, number].sum()),
+                    "score": float(base[number] + parts[row, number].sum() + known[row]),
                     "parts": parts[row, number].tolist(),
                 }
                 for number, output in enumerate(outputs)
@@ -179,6 +183,9 @@ def _columns_of_file(
     columns: dict[str, list[Any]] = {"sample": [], "prediction": [], "score": [], "base": []}
     if len(outputs) > 1:
         columns["of"] = []
+    moved = samples[0]["offset"] is not None
+    if moved:
+        columns["offset"] = []
     columns |= {f"from {name}": [] for name in names}
     for one in samples:
         for number, output in enumerate(outputs):
@@ -191,6 +198,8 @@ def _columns_of_file(
             columns["base"].append(float(base[number]))
             if len(outputs) > 1:
                 columns["of"].append(output)
+            if moved:
+                columns["offset"].append(one["offset"])
             for name, part in zip(names, score["parts"], strict=True):
                 columns[f"from {name}"].append(part)
     return columns

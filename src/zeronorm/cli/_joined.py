@@ -277,6 +277,12 @@ def read_joined(
     here = set(table.feature_names or ()) if like is not None else set()
     asked = dict.fromkeys([*covariates, *(name for name in force if name not in here)])
     beside = [name for name in asked if name in names]
+    for name, role in [(target, "target"), *((of, role) for role, of in roles.items())]:
+        if name in beside:
+            raise ValueError(
+                f"{data}: the column {quote(str(name))} is that of --{role}, and cannot be a "
+                "feature as well; leave it out of --force or --covariates."
+            )
     own = table.sample_names or []
     twice, count = Counter(own).most_common(1)[0]
     if count > 1:

@@ -2,7 +2,8 @@
 
 Such files separate their columns by semicolons or tabs. A cell that is a number with one comma is
 read with a point; text is left as it is, and so is everything in quotes. A file that has both kinds
-of numbers is refused, as 1.234 might be a thousand in it.
+of numbers is refused, as 1.234 might be a thousand in it; so is one with tabs whose numbers with
+commas are all like 1,234, which may be thousands as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import IO, Any
 from ._errors import FileError, quote
 
 _PART = 1 << 20
+_QUOTED = re.compile(rb'"[^"]*"')
+_THOUSANDS = re.compile(rb"[-+]?[1-9][0-9]{0,2},[0-9]{3}")
 NOTE = "numbers with a decimal comma are read as with a point"
 
 
@@ -40,11 +43,18 @@ class DecimalCommas:
 
     def are_in(self, head: bytes) -> bool:
         """Return whether the whole lines of the beginning of a text have such numbers alone."""
-        lines = head[: head.rfind(b"\n") + 1]
+        lines = _whole_lines(head)
         below = lines[lines.find(b"\n") + 1 :]  # names of columns may have points
         if not all(self.delimiter in line for line in lines.splitlines() if line.strip()):
             return False
         return bool(self.comma.search(below)) and not self.point.search(below)
+
+    def thousand_in(self, head: bytes) -> str | None:
+        """Return a number with a comma that may be a thousand; None where one of them is none."""
+        found = [one[0] for one in self.comma.finditer(_whole_lines(head))]
+        if not all(map(_THOUSANDS.fullmatch, found)):
+            return None
+        return found[0].decode()
 
     def replaced(self, text: bytes, quoted: bool) -> tuple[bytes, bool]:
         """Return a text with points for commas, and whether it ends within quotes.
@@ -57,15 +67,28 @@ class DecimalCommas:
         return b'"'.join(parts), quoted ^ (len(parts) % 2 == 0)
 
 
-def decimal_commas(head: bytes, delimiter: str) -> tuple[str, DecimalCommas | None]:
+def _whole_lines(head: bytes) -> bytes:
+    """Return the lines that the beginning of a text has to their ends, without what is quoted."""
+    return _QUOTED.sub(b'""', head[: head.rfind(b"\n") + 1])
+
+
+def decimal_commas(name: str, head: bytes, delimiter: str) -> tuple[str, DecimalCommas | None]:
     """Return the delimiter, and how to read the numbers where they have commas.
 
-    head : the beginning of the text. delimiter : as it seems to be; numbers with commas between
-        semicolons have one comma more.
+    name : of the file. head : the beginning of the text. delimiter : as it seems to be; numbers
+        with commas between semicolons have one comma more.
+
+    Raises a FileError where commas between tabs may separate thousands.
     """
     for one in (";", "\t") if delimiter == "," else (delimiter,):
         found = DecimalCommas.of(one)
         if one in (";", "\t") and found.are_in(head):
+            thousand = found.thousand_in(head) if one == "\t" else None
+            if thousand is not None:
+                raise FileError(
+                    f"{name}: the comma of numbers such as {quote(thousand)} may be a decimal one "
+                    "or separate thousands; write decimals with a point, thousands without a comma."
+                )
             return one, found
     return delimiter, None
 
@@ -86,7 +109,7 @@ class WithPoints(io.RawIOBase):
         if not self._ready:
             text = self._inner.read(_PART)
             text += self._inner.readline()
-            self._check(text)
+            self._check(text, self._quoted)
             changed, self._quoted = self._commas.replaced(text, self._quoted)
             self._ready = memoryview(changed)
         view = memoryview(buffer).cast("B")
@@ -99,12 +122,18 @@ class WithPoints(io.RawIOBase):
         """Return how many bytes were read: as many as of the text with commas."""
         return self._n_bytes
 
-    def _check(self, text: bytes) -> None:
-        """Refuse numbers with points below the first line."""
+    def _check(self, text: bytes, quoted: bool) -> None:
+        """Refuse numbers with points below the first line, and outside of quotes."""
         begin = text.find(b"\n") + 1 if self._n_lines == 0 else 0
-        found = self._commas.point.search(text, begin)
-        if found is not None:
-            line = self._n_lines + text.count(b"\n", 0, found.start()) + 1
+        end = 0
+        for number, part in enumerate(text.split(b'"'), int(quoted)):
+            start, end = end, end + len(part) + 1
+            if number % 2:
+                continue
+            found = self._commas.point.search(part, max(0, begin - start))
+            if found is None:
+                continue
+            line = self._n_lines + text.count(b"\n", 0, start + found.start()) + 1
             raise FileError(
                 f"{self._name}: line {line}: {quote(found[0].decode())} has a decimal point, where "
                 "other numbers have a comma. Write all of them in one way."

@@ -53,7 +53,7 @@ def read_delimited(
     first_line = lines[0].decode("utf-8", "replace") if lines else ""
     delimiter = _delimiter(first_line, DELIMITERS.get(source.suffix, ",;\t|"))
     if source.commas is None:
-        delimiter, source.commas = decimal_commas(head, delimiter)
+        delimiter, source.commas = decimal_commas(str(source), head, delimiter)
         if source.commas is not None:
             with source.open() as points:
                 table = read_delimited(source, points, request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,16 +75,22 @@ def scores_of_shares(
 
 
 def scores_of_numbers(
-    y: FloatArray, predicted: FloatArray, explained: Score | None, name: str
+    y: FloatArray, predicted: FloatArray, explained: Callable[..., float] | None, name: str
 ) -> Scores:
     """Return the scores of numbers: what they explain, and errors in the unit of the target.
 
-    y, predicted : (n,), or (n, n_responses). explained : R^2 or D^2; None: of one mean for all.
-    name : which of them.
+    y, predicted : (n,), or (n, n_responses). explained : R^2 or D^2 of both with the weights of the
+        rows, which of a y of one value is undefined; None: of one mean for all. name : which.
     """
     error = y - predicted
+    if explained is None:
+        share = _constant(0.0)
+    elif (y == y[0]).all(axis=0).any():
+        share = _constant(float("nan"))
+    else:
+        share = partial(explained, y, predicted)
     return {
-        name: explained or _constant(0.0),
+        name: share,
         "rmse": _root(_mean_of(_by_row(error**2))),
         "mae": _mean_of(_by_row(np.abs(error))),
     }

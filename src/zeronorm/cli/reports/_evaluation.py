@@ -70,11 +70,14 @@ def _print_verdict(console: Any, document: Mapping[str, Any]) -> None:
     scores = {score["name"]: score for score in document["scores"]}
     name = next(name for name in TELLING if name in scores)
     score = scores[name]
-    if score["value"] is None:
-        console.print("These samples are too much of one kind to tell what the model is worth.\n")
+    error = score["advantage_error"]
+    if score["value"] is None or error is None:
+        console.print(
+            "These samples are too few, or too much of one kind, to tell what the model is worth.\n"
+        )
         return
-    gain, error = score["value"] - score["baseline"], score["advantage_error"]
-    if error is None or gain <= 2.0 * error:
+    gain = score["value"] - score["baseline"]
+    if gain <= 2.0 * error:
         console.print(
             styled((f"no better than {_without(document)} by {NAMES[name]}", "bold yellow"), "\n")
         )
@@ -85,7 +88,11 @@ def _print_verdict(console: Any, document: Mapping[str, Any]) -> None:
 
 
 def _without(document: Mapping[str, Any]) -> str:
-    return "chance" if document["classes"] or document["loss"] == "cox" else "one value for all"
+    if document["classes"] or document["loss"] == "cox":
+        return "chance"
+    columns = document["data"]["columns"]
+    alone = columns.get("exposure") or columns.get("offset")
+    return "one value for all" if alone is None else f"{show(alone, 30)} alone"
 
 
 def _head_of_baseline(document: Mapping[str, Any]) -> str:

@@ -57,7 +57,8 @@ def _print_sample(console: Any, document: Mapping[str, Any], one: Mapping[str, A
     if isinstance(prediction, list):
         shown = ", ".join(f"{value:.5g}" for value in prediction)
     else:
-        shown = show(str(prediction), 40) if isinstance(prediction, str) else f"{prediction:.5g}"
+        number = isinstance(prediction, float)
+        shown = f"{prediction:.5g}" if number else show(str(prediction), 40)
     console.print(styled((show(str(one["sample"]), 60), "bold"), f"   {shown}{chance}"))
     outputs = document["outputs"]
     if str(prediction) in outputs and len(outputs) > 1:
@@ -71,6 +72,9 @@ def _print_sample(console: Any, document: Mapping[str, Any], one: Mapping[str, A
             grid.add_column(head, justify="right")
         grid.add_column("")
         grid.add_row("mean sample", "", f"{document['base'][output]:+.4g}", *([""] * bool(factor)))
+        if one["offset"] is not None:
+            more = [f"{exp(min(one['offset'], 700.0)):.3g}"] if factor else []
+            grid.add_row("offset", "", f"{one['offset']:+.4g}", *more)
         parts = sorted(
             zip(document["features"], one["values"], score["parts"], strict=True),
             key=lambda part: -abs(part[2]),
