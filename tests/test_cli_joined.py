@@ -237,3 +237,34 @@ def test_a_batch_that_determines_a_class_is_named(fails, tables, tmp_path):
     said = fails("select", "genes.csv", *given, "-k", "2")
     assert "rows with 1 in column 'batch=B2' none has 'AML'" in said
     assert "pass it as one of --force, which have a penalty" in said
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_names_in_another_case_are_refused(fails, tables, tmp_path, data):
+    """Half of the samples would be left out as if they had no target."""
+    table = tmp_path / "pheno.tsv"
+    text = table.read_text()
+    for some in (["S07"], [f"S{i:02d}" for i in range(N)]):
+        changed = text
+        for name in some:
+            changed = changed.replace(f"\t{name}\t", f"\t{name.lower()}\t")
+        table.write_text(changed)
+        said = fails("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet")
+        assert "write the names in one way" in said or "no sample of the data is in it" in said
+
+
+def test_a_sample_in_two_columns_is_refused(fails, tables, tmp_path):
+    """Both would be left out, as if they had no target."""
+    lines = (tmp_path / "genes.csv").read_text().splitlines()
+    lines[0] = lines[0].replace("S05", "S04")
+    (tmp_path / "genes.csv").write_text("\n".join(lines) + "\n")
+    said = fails("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv")
+    assert "the sample 'S04' has several columns" in said
+
+
+def test_evaluate_finds_the_target_by_its_name(run, tables):
+    """The model has it, and so has the table."""
+    run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    given = ("m.npz", "genes.csv", "--samples", "pheno.tsv", "--json")
+    document = json.loads(run("evaluate", *given).stdout)
+    assert document["data"]["n_samples"] == N

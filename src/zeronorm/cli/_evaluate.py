@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._input import OTHER_CLASSES, comparable, listed, read_blocks
+from ._joined import header_of
 from ._output import show_document
 from ._predict import confusion_of, known_offset, response_in
 from ._progress import watched
@@ -138,6 +139,11 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
     from ..persistence import LoadedClassifier
 
     columns = columns_of(options)
+    own = loaded.metadata["target_name"]
+    if options.target is None and "time" not in columns and isinstance(own, str):
+        # Tables of the samples may have it under the name that it had.
+        there = any(own in header_of(path) for path in options.samples or ())
+        options = replace(options, target=own if there else None)
     table, found, moments = _predicted(options, loaded, columns, notes)
     names = {**loaded.metadata["columns"], **columns}
     response = response_in(loaded, table, options.data, names)

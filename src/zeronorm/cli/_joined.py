@@ -38,6 +38,7 @@ class Known:
         self._columns: dict[str, Any] = {}
         self._places = [places_of(people, table.keys) for table in tables]
         for table, place in zip(tables, self._places, strict=True):
+            _check_case(data, table, people[place < 0])
             matched = int((place >= 0).sum())
             self.notes.append(
                 f"{matched:,} of {len(people):,} samples are in {table.path}; "
@@ -129,6 +130,20 @@ class Known:
         if (lacking & self._kept).any():
             self.notes.append(f"{int((lacking & self._kept).sum()):,} samples left out: no {what}")
             self._kept &= ~lacking
+
+
+def _check_case(data: str, table: SampleTable, people: Any) -> None:
+    """Refuse names that another case alone keeps from those of samples that are not found."""
+    from ..files import quote
+
+    lines = {key[-1].casefold(): key[-1] for key in table.keys}
+    for name in people["name"].tolist():
+        other = lines.get(str(name).casefold())
+        if other is not None and other != name:
+            raise ValueError(
+                f"{data}: the sample {quote(str(name))} is {quote(other)} in {table.path}: write "
+                "the names in one way."
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,10 @@ def read_named(read: Callable[[str | None], Table], there: Collection[str]) -> T
 
 
 def _lies(table: Table, there: Collection[str]) -> bool:
-    """Return whether the samples are in the columns, and not in the rows."""
-    by_row = any(name in there for name in table.sample_names or ())
-    return not by_row and any(name in there for name in table.feature_names or ())
+    """Return whether the samples are in the columns, and not in the rows; whatever their case."""
+    known = {name.casefold() for name in there}
+    by_row = any(name.casefold() in known for name in table.sample_names or ())
+    return not by_row and any(name.casefold() in known for name in table.feature_names or ())
 
 
 def upright(table: Table, data: str, there: Collection[str]) -> Table:
@@ -51,6 +52,13 @@ def upright(table: Table, data: str, there: Collection[str]) -> Table:
                 "column names them with --id."
             )
         return table
+    for name in table.feature_names or ():
+        # Columns of one name have their position behind it.
+        own, mark, _ = name.rpartition("#")
+        if mark and own in there and name not in there:
+            raise ValueError(
+                f"{data}: the sample {own!r:.60} has several columns; leave out all but one."
+            )
     by_column = sum(name in there for name in table.feature_names or ())
     note = (
         f"features are in the rows of {data}, since {by_column:,} of its columns are samples of "

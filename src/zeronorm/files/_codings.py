@@ -53,7 +53,7 @@ FILL = (
     "Say --missing mean to select or path, which fills what is missing with the mean of its column "
     "(--missing indicator: and says in a column where), or leave the column out with --drop NAME"
 )
-UNKNOWN = "Fill it: the model knows no mean for it, since its training had no --missing"
+UNKNOWN = "Fill it: the model knows no mean for it, since no cell was empty in its training"
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,9 +82,12 @@ def _print_verdict(console: Any, document: Mapping[str, Any]) -> None:
             styled((f"no better than {_without(document)} by {NAMES[name]}", "bold yellow"), "\n")
         )
     accuracy = scores.get("accuracy")
-    if accuracy is not None and accuracy["value"] < accuracy["baseline"]:
-        label = show(str(_largest(document)), 30)
-        console.print(styled((f"accuracy is below that of always {label!r}", "bold yellow"), "\n"))
+    if accuracy is None or accuracy["advantage_error"] is None:
+        return
+    gain, label = accuracy["value"] - accuracy["baseline"], show(str(_largest(document)), 30)
+    if gain <= 2.0 * accuracy["advantage_error"]:
+        less = "below that of" if gain < 0 else "no better than"
+        console.print(styled((f"accuracy is {less} always {label!r}", "bold yellow"), "\n"))
 
 
 def _without(document: Mapping[str, Any]) -> str:
