@@ -51,6 +51,66 @@ def test_classes_in_disguise_are_named(run, tmp_path, n_classes, sure):
     assert f"column 'code' is the target itself ({sure}" in notes_of(found)
 
 
+@pytest.mark.parametrize("made", [np.exp, np.cbrt, lambda y: np.round(2 * y)])
+def test_a_target_on_another_scale_is_named(run, tmp_path, made):
+    """The logarithm of a price, or the price in steps, would be reported as its best predictor."""
+    columns = numbers()
+    y = np.random.default_rng(1).standard_normal(40)
+    y *= 6 / np.ptp(y)
+    columns["scale"] = made(y).tolist()
+    write_csv(tmp_path / "d.csv", {**columns, "y": y.tolist()})
+    found = run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP)
+    assert "column 'scale' is the target itself on another scale" in notes_of(found)
+    columns["scale"][3], columns["scale"][7] = columns["scale"][7], columns["scale"][3]
+    write_csv(tmp_path / "d.csv", {**columns, "y": y.tolist()})
+    assert "itself" not in notes_of(run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP))
+
+
+def test_times_and_events_in_disguise_are_named(run, tmp_path):
+    """A column of the state at the end would foretell who dies."""
+    rng = np.random.default_rng(2)
+    time, event = rng.exponential(size=60), np.arange(60) % 3 > 0
+    columns = {**numbers(60), "days": time.tolist(), "died": event.astype(int).tolist()}
+    columns |= {"state": (5 - 2 * event).tolist(), "years": np.sqrt(time).tolist()}
+    write_csv(tmp_path / "d.csv", columns)
+    survival = ("--time", "days", "--event", "died", *CHEAP)
+    notes = notes_of(run("select", "d.csv", *survival, "-k", 7))
+    assert "column 'state' is the event itself" in notes
+    assert "column 'years' is the time itself on another scale" in notes
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_column_far_beyond_all_others_is_named(run, tmp_path, n_classes):
+    """Doses that only patients get would be reported as what tells patients from controls."""
+    rng = np.random.default_rng(3)
+    code = np.arange(120) % n_classes
+    columns = numbers(120)
+    columns["x0"] = (rng.standard_normal(120) + code).tolist()
+    columns["dose"] = (code + rng.uniform(0, 0.5, 120)).tolist()
+    labels = [f"c{one}" for one in code]
+    write_csv(tmp_path / "d.csv", {**columns, "y": labels})
+    notes = notes_of(run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP))
+    assert "column 'dose' tells the classes apart without an error" in notes
+    # Beside another one that nearly does so it is a finding as any.
+    columns["near"] = (code + rng.uniform(0, 1.02, 120)).tolist()
+    write_csv(tmp_path / "d.csv", {**columns, "y": labels})
+    assert "apart" not in notes_of(run("select", "d.csv", "--target", "y", "-k", 2, *CHEAP))
+
+
+def test_few_rows_are_no_evidence(run, tmp_path):
+    """Among a million variants one is as the target by chance."""
+    code = np.arange(12) % 2
+    columns = {f"x{j}": np.random.default_rng(j).integers(0, 2, 12).tolist() for j in range(300)}
+    columns["same"] = code.tolist()
+    write_csv(tmp_path / "d.csv", {**columns, "y": [f"c{one}" for one in code]})
+    assert "itself" not in notes_of(run("select", "d.csv", "--target", "y", "-k", 1, *CHEAP))
+
+
+def test_genes_that_separate_classes_are_not_doubted(run):
+    """In real data some columns do, and others nearly."""
+    assert "apart" not in notes_of(run("select", "golub", "-k", "1:5", *CHEAP, "--rule", "all"))
+
+
 def test_labels_alike_are_named(run, tmp_path):
     """A typing error would be a class of its own, and nobody would be told."""
     labels = ["ALL", "all", "AML", "A LL"] * 10
