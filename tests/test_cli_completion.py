@@ -29,7 +29,7 @@ def asked(shell, line, *options):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("zeronorm pr", {"predict"}),
+        ("zeronorm pre", {"predict"}),
         ("zeronorm select --conf", {"--config"}),
         ("zeronorm select golub --no-s", {"--no-save", "--no-standardize"}),
         ("zeronorm path --config none.toml --l1", {"--l1-ratio"}),  # no file is read for it

@@ -268,3 +268,12 @@ def test_evaluate_finds_the_target_by_its_name(run, tables):
     given = ("m.npz", "genes.csv", "--samples", "pheno.tsv", "--json")
     document = json.loads(run("evaluate", *given).stdout)
     assert document["data"]["n_samples"] == N
+
+
+def test_samples_left_out_are_told_even_in_quiet(run, tables, tmp_path):
+    """Half of the samples would be lost without a word."""
+    table = tmp_path / "pheno.tsv"
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join(lines[:21]) + "\n")
+    said = run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--no-save", "--quiet").stderr
+    assert "20 samples left out" in said

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._input import OTHER_CLASSES, comparable, listed, read_blocks
+from ._input import LEFT_OUT, comparable, listed, read_blocks
 from ._joined import header_of
 from ._output import show_document
 from ._predict import confusion_of, known_offset, response_in
@@ -251,7 +251,7 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
         )
     if not known.all():
         note = (
-            f"{int((~known).sum()):,} {OTHER_CLASSES} "
+            f"{int((~known).sum()):,} {LEFT_OUT}: their classes "
             f"{listed(np.unique(truth[~known]))} are none of the model's"
         )
         if note not in notes:  # of another model

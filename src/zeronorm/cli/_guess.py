@@ -47,8 +47,10 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     if len(values) <= _MANY or 2 * len(odd - commas) >= len(values):
         return
     row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
-    remedy = "Write decimals with a point" if commas else "Mend such values"
+    remedy = "Mend such values; names of classes that look like numbers need --task classes."
+    if commas:
+        remedy = "Write decimals with a point."
     raise ValueError(
         f"{data}: the {name} must be numbers, as most of it are, or classes; got {quote(text)} in "
-        f"sample {row + 1}. {remedy}; names of classes that look like numbers need --task classes."
+        f"sample {row + 1}. {remedy}"
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NO_VALIDATION = "no cross-validation"  # A note that says why begins so.
 FEWER_FOLDS = "folds in place of"
-OTHER_CLASSES = "samples left out: their classes"
+LEFT_OUT = "samples left out"
 INTERRUPTED = "interrupted"  # A note that says what is lacking begins so.
 _BLOCK = 1 << 20  # so many cells are predicted at once
 

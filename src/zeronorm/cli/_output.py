@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import typer
 
-from ._input import FEWER_FOLDS, INTERRUPTED, NO_VALIDATION, OTHER_CLASSES
+from ._input import FEWER_FOLDS, INTERRUPTED, LEFT_OUT, NO_VALIDATION
 from ._log import log_document
 from ._messages import say_notes
 
@@ -39,7 +39,7 @@ def show_document(
         print_json(document)
         return
     # Quiet or not, a number that was asked for is not left out without a word.
-    asked = (NO_VALIDATION, FEWER_FOLDS, INTERRUPTED, OTHER_CLASSES)
+    asked = (NO_VALIDATION, FEWER_FOLDS, INTERRUPTED, LEFT_OUT)
     notes = document["notes"]
     say_notes([n for n in notes if not options.quiet or any(words in n for words in asked)])
     blank = "" if options.quiet else "\n"
