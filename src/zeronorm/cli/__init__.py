@@ -19,6 +19,7 @@ from ._messages import Group
 # What --help says of the commands, which is the first line of each.
 COMMANDS = {
     "select": "Select exactly K features, fit the model, measure it, certify it and write it.",
+    "cv": "Say how well each number of features does on rows held out of their selection.",
     "verify": "Check a certificate with the data, in plain NumPy.",
     "certify": "Say how far a list of features, from anywhere, can be from the best of its length.",
     "prove": "Search for a better list of features of this length, or prove that there is none.",

@@ -21,6 +21,11 @@ from ._validation import check_permutations
 @takes(SelectOptions)
 def select(options: SelectOptions) -> None:
     """Select exactly K features, fit the model, measure it, certify it and write it."""
+    selected(options, "print_selection")
+
+
+def selected(options: SelectOptions, report: str) -> None:
+    """Select, and show what came out by a report of that name."""
     with watched(options.quiet or options.as_json) as work, connected(options.scheduler) as client:
         with work.timed("imports"):
             task = settle_task(options)
@@ -31,7 +36,7 @@ def select(options: SelectOptions) -> None:
             from ..files import check_path, read_groups
             from ._interrupt import EXIT_CODE
             from ._selection import Samples, run
-            from .reports._selection import print_selection
+            from .reports import _selection as reports
         data, group_file = options.data, options.group_file
         if group_file is not None:
             check_path(group_file)  # before DATA is read, which may take its time
@@ -47,7 +52,7 @@ def select(options: SelectOptions) -> None:
                 table = replace(table, X=on_cluster(table.X, client))
             with columns_named(table.feature_names):
                 document = run(options, plan, Samples(table, response, groups), work)
-    show_document(document, options, print_selection)
+    show_document(document, options, getattr(reports, report))
     if document["interrupted"] is not None:
         raise typer.Exit(EXIT_CODE)
     if options.checkpoint is not None:

@@ -86,6 +86,25 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     print_pairs(console, _facts(document, model, words, quiet), airy=True)
 
 
+def print_folds(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print a row for every size, and the score of the one that the rule takes."""
+    console = open_console()
+    data, models = document["data"], document["models"]
+    print_header(console, data)
+    console.print()
+    if len(models) > 1:
+        _print_sizes(console, document)
+        console.print()
+    model = next(model for model in models if model["n_features"] == document["chosen"])
+    parameters = document["parameters"]
+    loss = parameters.get("loss", "logistic")
+    words = words_of(data, loss, document["score"], parameters["level"])
+    facts = _score_facts(document, model, words)
+    if not quiet:
+        facts.append(seconds_fact(document, "to select"))
+    print_pairs(console, facts, airy=True)
+
+
 def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     """Print a row per size, and say which is chosen or where each of them is written."""
     models, rule = document["models"], document["rule"]
@@ -133,10 +152,10 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     console.print(grid)
 
 
-def _facts(
-    document: Mapping[str, Any], model: Mapping[str, Any], words: Words, quiet: bool
+def _score_facts(
+    document: Mapping[str, Any], model: Mapping[str, Any], words: Words
 ) -> list[tuple[str, str | Text]]:
-    """Return what stands under the table of features."""
+    """Return why the size was chosen, and how good its models are."""
     classes = document["classes"]
     validation = model["cross_validation"]
     accuracy: list[str | tuple[str, str]] = []
@@ -157,13 +176,21 @@ def _facts(
     if beside is not None:
         other = f"{mean_error(beside)} with a selection of as many features for accuracy"
         facts.append(("beside it", styled(other)))
+    if len(document["models"]) > 1:
+        facts.insert(0, ("size", _choice(document)))
+    return facts
+
+
+def _facts(
+    document: Mapping[str, Any], model: Mapping[str, Any], words: Words, quiet: bool
+) -> list[tuple[str, str | Text]]:
+    """Return what stands under the table of features."""
+    classes, facts = document["classes"], _score_facts(document, model, words)
     if model["thresholds"]:
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
     if model["calibration"] is not None:
         facts.append(("probabilities", probabilities(model["calibration"])))
     method = document["parameters"]["method"]
-    if len(document["models"]) > 1:
-        facts.insert(0, ("size", _choice(document)))
     if method != "auto":
         facts.insert(
             0,
