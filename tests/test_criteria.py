@@ -12,7 +12,7 @@ from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, persistence
 from zeronorm.criteria import CRITERIA, information_criteria
 from zeronorm.designs import as_design
-from zeronorm.estimators import _selecting
+from zeronorm.estimators import _selected
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import (
     GreedyLogisticRegression,
@@ -212,7 +212,7 @@ def test_equal_criteria_choose_the_smallest_size(monkeypatch):
     """A larger model would be chosen without a reason."""
     X, y = make_classification(40, 6, seed=0)
     equal = {"gic": np.array([5.0, 4.0, 4.0]), "log_loss": np.zeros(3)}
-    monkeypatch.setattr(_selecting, "criteria_table", lambda paths: equal)
+    monkeypatch.setattr(_selected, "criteria_table", lambda paths: equal)
     model = L0LogisticRegression([1, 2, 3], criterion="gic").fit(X, y)
     assert model.support_.size == 2
 

@@ -13,7 +13,8 @@ from ..._typing import Design, IndexArray
 from ...estimators import L1ClassifierCV, L1Path, L1RegressorCV, L1SurvivalAnalysisCV
 from ...files import Table
 from .._output import csv_cell
-from ._data import by_class, describe_feature, describe_features, feature_name
+from ._data import by_class, describe_feature, feature_name
+from ._features import describe_features
 
 # What a cross-validation gives.
 Chosen: TypeAlias = L1ClassifierCV | L1RegressorCV | L1SurvivalAnalysisCV

@@ -22,7 +22,8 @@ from ...persistence import finite_or_none, summarize
 from ...result import Proof, Selection
 from ...validate import class_factors
 from .._target import Response
-from ._data import by_class, describe_covariates, describe_equivalents, describe_features
+from ._data import by_class, describe_equivalents
+from ._features import describe_covariates, describe_features
 
 
 def describe_model(

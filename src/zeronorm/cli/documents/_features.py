@@ -1,0 +1,60 @@
+"""The features and covariates of a model, with the effects of one standard deviation each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._typing import Design, FloatArray, IndexArray
+from ...designs._operations import deviations
+from ...files import Table
+from ...result import Selection
+from ._data import describe_feature
+
+
+def describe_features(
+    label: Any,
+    support: IndexArray,
+    coef: FloatArray,
+    step: str,
+    entered: IndexArray,
+    table: Table,
+    design: Design,
+) -> list[dict[str, Any]]:
+    """Return the features of a model for a class, by falling effect of one standard deviation.
+
+    coef : (k,), or (outputs, k); then a row has the coefficients and effects of all outputs, and
+        the order is that of their root mean square.
+    step : what `entered` counts, at which each feature entered.
+    """
+    effect = coef * deviations(design.gather(support))
+    # Ties, as of features without effect, go by position.
+    order = np.lexsort((support, -np.sqrt((np.atleast_2d(effect) ** 2).sum(axis=0))))
+    return [
+        {
+            "class": label,
+            "rank": rank,
+            **describe_feature(table, int(support[j])),
+            "coefficient": coef[..., j].tolist(),
+            "per_deviation": effect[..., j].tolist(),
+            step: int(entered[j]),
+        }
+        for rank, j in enumerate(order, 1)
+    ]
+
+
+def describe_covariates(
+    label: Any, model: Selection, table: Table, design: Design
+) -> list[dict[str, Any]]:
+    """Return the covariates of a model for a class, in order, as `describe_features`."""
+    effect = model.effects * deviations(design.gather(model.covariates))
+    return [
+        {
+            "class": label,
+            **describe_feature(table, int(feature)),
+            "coefficient": model.effects[..., j].tolist(),
+            "per_deviation": effect[..., j].tolist(),
+        }
+        for j, feature in enumerate(model.covariates)
+    ]
