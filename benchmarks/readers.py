@@ -6,11 +6,13 @@ svmlight: newsgroups (counts of words), positional 8-mers of splice sites (ones)
 of 16 digits, as `dump_svmlight_file` writes them; the matrices of both readers are equal to the
 last bit. Each is read whole by one thread and by two, block by block, and from a gzip file, beside
 the time that Python takes to decompress that. Memory is the peak beyond what was resident before,
-over the bytes of the matrix and its labels. CSV: a wide table (70 x 20,000) and a tall one
-(1,000,000 x 20), of numbers with four decimals and of 16 digits, as polars writes them;
+over the bytes of the matrix and its labels. CSV: two wide tables (70 x 20,000, 500 x 50,000) and a
+tall one (1,000,000 x 20), of numbers with four decimals and of 16 digits, as polars writes them;
 `polars.read_csv`, which guesses the types of the columns, and `to_numpy`, beside `read_table`,
-which gives the same numbers. All files are in the memory of the system when they are read; ratios
-are of medians of seven calls in turn; CPU seconds are those of all threads.
+which gives the same numbers. The table with text has 20 such columns and 10 of text with 5 to 32
+levels: `polars.read_csv` alone, beside `read_table`, which also makes 205 features of them. All
+files are in the memory of the system when they are read; ratios are of medians of seven calls in
+turn; CPU seconds are those of all threads.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from zeronorm._threads import solver_threads
 from zeronorm.files import read_table, svmlight_blocks
 
 REPEATS = 7
-SHAPES = {"wide": (70, 20_000), "tall": (1_000_000, 20)}
+SHAPES = {"wide": (70, 20_000), "wider": (500, 50_000), "tall": (1_000_000, 20)}
+WITH_TEXT = (100_000, 30)
 
 
 def svmlight_sets(folder: Path, small: bool) -> Iterator[tuple[str, Any, np.ndarray]]:
@@ -147,6 +150,29 @@ def measure_csv(path: Path, pl: Any, shape: tuple[int, int], digits: int) -> dic
     }
 
 
+def measure_text(path: Path, pl: Any, n_rows: int) -> dict[str, Any]:
+    """Return the seconds of reading a table with columns of text."""
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {"y": rng.integers(0, 2, n_rows)}
+    columns |= {f"f{j}": rng.standard_normal(n_rows).round(4) for j in range(20)}
+    for j in range(10):
+        levels = np.array([f"level {i}" for i in range(5 + 3 * j)])
+        columns[f"c{j}"] = levels[rng.integers(0, levels.size, n_rows)]
+    pl.DataFrame(columns).write_csv(path)
+    calls = {"polars": partial(pl.read_csv, path), "ours": partial(read_table, path, "y")}
+    table = read_table(path, "y")
+    for name in ("c0=level 3", "c9=level 31"):
+        column, level = name.split("=")
+        there = table.X[:, table.feature_names.index(name)]
+        assert np.array_equal(there, columns[column] == level)
+    return {
+        "shape": (n_rows, WITH_TEXT[1]),
+        "digits": "4, text",
+        "bytes": path.stat().st_size,
+        **medians(calls, REPEATS),
+    }
+
+
 def report(text_sets: list[dict[str, Any]], tables: list[dict[str, Any]]) -> str:
     """Return the results as Markdown."""
     return "\n\n".join([
@@ -203,6 +229,10 @@ def main() -> None:
                 shape = (shape[0] // 10 if options.small else shape[0], shape[1])
                 with common.log(f"CSV, {name}, {digits} digits"):
                     tables.append(measure_csv(folder / "a.csv", pl, shape, digits))
+        if pl is not None:
+            with common.log("CSV, text"):
+                n_rows = WITH_TEXT[0] // 10 if options.small else WITH_TEXT[0]
+                tables.append(measure_text(folder / "a.csv", pl, n_rows))
     data = {"machine": machine, "svmlight": sets, "csv": tables}
     common.write(options.results, "readers", data, report(sets, tables))
 

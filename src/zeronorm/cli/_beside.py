@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..files._codings import Coding
+    from ..files._texts import Texts
     from ._joined import Known
 
 
@@ -38,7 +39,9 @@ def with_columns(
     for name in names:
         column = known.values(name)
         if column.dtype.kind == "U":
-            coding, found = _coded(known, name, column.tolist(), codings.get(name))
+            from ..files._texts import Texts
+
+            coding, found = _coded(known, name, Texts.of(column.tolist()), codings.get(name))
             made |= dict.fromkeys(found, coding)
             values |= found
         else:
@@ -48,7 +51,7 @@ def with_columns(
             f"{known.data}: the covariate {quote(name)} is a column of the data and of "
             "--samples; rename one of them."
         )
-    beside: Any = np.column_stack([*values.values()])
+    beside: Any = np.column_stack([*values.values()]).astype(np.float64, copy=False)
     names = [*features, *values]
     if isinstance(X, np.ndarray):
         return np.asfortranarray(np.hstack([X, beside])), names, made
@@ -57,7 +60,7 @@ def with_columns(
 
 
 def _coded(
-    known: Known, name: str, texts: list[str], coding: Coding | None
+    known: Known, name: str, texts: Texts, coding: Coding | None
 ) -> tuple[Coding, dict[str, Any]]:
     """Return how a column of text is coded, as by a model where there is one, and its features."""
     from ..files import quote
@@ -72,8 +75,9 @@ def _coded(
             f"got {quote(texts[0])}, which {what}."
         )
     unseen = result.unseen(texts)
-    if unseen:
-        known.notes.extend(notes_of({}, {name: (len(unseen), unseen[0])}, by_model=True))
+    if unseen.size:
+        example = texts[int(unseen[0])]
+        known.notes.extend(notes_of({}, {name: (unseen.size, example)}, by_model=True))
     return result, dict(zip(result.names(), result.features(texts), strict=True))
 
 

@@ -21,6 +21,7 @@ from ._errors import FileError, quote
 from ._labels import as_labels, read_kept
 from ._source import Source
 from ._table import MISSING, Columns, Request, Table, assign, first_nonfinite, labels_needed
+from ._texts import Texts
 
 # The number of a row, and a cell for each column; None: missing.
 Row: TypeAlias = "tuple[int, Sequence[Any]]"
@@ -185,7 +186,8 @@ class _Features:
                 self._problems.setdefault(order, Problem(what, MEND, row))
             else:
                 self._texts[order] = [words.get(row, "") for row in range(n)]
-        return Cells(numbers, self._texts, places, self._problems)
+        texts = {order: Texts.of(words) for order, words in self._texts.items()}
+        return Cells(numbers, texts, places, self._problems)
 
 
 def picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:

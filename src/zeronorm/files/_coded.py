@@ -19,6 +19,7 @@ from ._codings import DROP, LEAVE, Coding, Content, Problem, fitted, gaps_of, sa
 from ._errors import FileError, SampleNamesError, quote
 from ._source import Source
 from ._table import Columns, Layout, Request, Table, check_count, strict_float
+from ._texts import Texts
 
 _SHOWN = 10  # columns of a list of bad ones
 _DENSE = 1 << 30  # bytes of features above which those of categories are stored sparse
@@ -29,14 +30,14 @@ class Cells:
     """What stands in the columns of features."""
 
     numbers: FloatArray  # (n_samples, n_features), NaN where a cell is empty or text
-    texts: Mapping[int, list[str]]  # by place among the features; "" where a cell is empty
+    texts: Mapping[int, Texts]  # by place among the features
     places: Sequence[str]  # of every row, as "line 3"
     # What else is in the way, by place among the features.
     problems: Mapping[int, Problem] | None = None
 
     def content(self, order: int) -> Content:
         """Return one column."""
-        return self.texts.get(order) or self.numbers[:, order]
+        return self.texts[order] if order in self.texts else self.numbers[:, order]
 
     def cell(self, order: int, row: int) -> str:
         """Return one cell."""
@@ -151,17 +152,13 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
     told = _said_of_kinds(found, cells) if wanted is None else []
     unseen = {} if wanted is None else _unseen(found, cells)
     Y: Any = _assembled(cells, found, features)
-    if wanted is not None:
-        fills = np.array([_fill_of(codings, name) for name in features])
-        Y = np.where(np.isnan(Y), fills, Y)
-    elif not sp.issparse(Y) and np.isnan(Y).any():
-        Y, codings = _mean_filled(Y, features, codings, like is None)
+    if not sp.issparse(Y) and any(coding.gaps is not None for coding in found.values()):
+        if wanted is not None:
+            for name, column in zip(features, Y.T, strict=True):
+                column[np.isnan(column)] = codings[name].fill or 0.0
+        elif np.isnan(Y).any():
+            Y, codings = _mean_filled(Y, features, codings, like is None)
     return Coded(Y, features, (*notes, *told), codings, filled, unseen)
-
-
-def _fill_of(codings: Mapping[str, Coding], name: str) -> float:
-    coding = codings.get(name)
-    return 0.0 if coding is None or coding.fill is None else coding.fill
 
 
 def _names_of(
@@ -187,7 +184,7 @@ def _assembled(
     """Return the features of some names; sparse where they are many and without gaps."""
     place = {name: j for j, name in enumerate(names)}
 
-    def columns() -> Iterator[tuple[int, FloatArray]]:
+    def columns() -> Iterator[tuple[int, NDArray[Any]]]:
         for order, coding in found.items():
             own = coding.names()
             if not place.keys().isdisjoint(own):
@@ -204,7 +201,7 @@ def _assembled(
         return X
     parts: list[Any] = [None] * len(names)
     for j, values in columns():
-        parts[j] = sp.csc_array(values[:, None])
+        parts[j] = sp.csc_array(values[:, None], dtype=np.float64)
     return sp.csr_array(sp.hstack(parts))
 
 
@@ -286,16 +283,20 @@ def _said_of_kinds(found: Mapping[int, Coding], cells: Cells) -> list[str]:
 def _is_constant(coding: Coding, content: Content) -> bool:
     if coding.kind == "category":
         return len(coding.levels) + (coding.gaps is not None) < 2
-    if isinstance(content, list):
-        return len({*content} - {""}) < 2
+    if isinstance(content, Texts):
+        return len(content.counts()) < 2
     known = content[~np.isnan(content)]
     return not known.size or bool((known == known[0]).all())
 
 
 def _unseen(found: Mapping[int, Coding], cells: Cells) -> dict[str, tuple[int, str]]:
     """Return how many values of a category a model does not know, and the first of them."""
-    values = {one.column: one.unseen(cells.content(order)) for order, one in found.items()}
-    return {column: (len(some), some[0]) for column, some in values.items() if some}
+    rows = {order: one.unseen(cells.content(order)) for order, one in found.items()}
+    return {
+        found[order].column: (some.size, cells.texts[order][int(some[0])])
+        for order, some in rows.items()
+        if some.size
+    }
 
 
 def _refusal(
@@ -328,10 +329,10 @@ def _refusal(
 
 def _may_name_samples(cells: Cells, problem: Problem) -> bool:
     """Whether the first column of features is mostly text and no value occurs twice."""
-    texts = cells.texts.get(0, [])
-    if problem.remedy != LEAVE or not 1 < len(texts) == len(set(texts)):
+    texts = cells.texts.get(0)
+    if texts is None or problem.remedy != LEAVE or not 1 < len(texts) == len(texts.levels):
         return False
-    return 2 * sum(strict_float(text) is None for text in texts) > len(texts)
+    return 2 * sum(strict_float(text) is None for text in texts.levels) > len(texts)
 
 
 def text_columns(like: Layout | None) -> set[str]:

@@ -7,8 +7,7 @@ features of any other rows.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from .._typing import FloatArray
 from ._errors import quote
 from ._table import strict_float
+from ._texts import Texts
 
 KINDS = ("number", "category", "date")
 # What becomes of empty cells: the mean of the column, and a column beside it that says where.
@@ -26,8 +26,8 @@ WAYS = ("mean", "indicator")
 MAX_LEVELS = 1000
 YEARS = (1600, 2400)
 
-# The cells of a column: numbers, NaN where one is missing, or text, "" where it is.
-Content: TypeAlias = "FloatArray | list[str]"
+# The cells of a column: numbers, NaN where one is missing, or text.
+Content: TypeAlias = "FloatArray | Texts"
 
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII
@@ -98,39 +98,40 @@ class Coding:
             names += [f"{self.column}={level}" for level in self.levels[first:]]
         return [*names, self.absent] if self.gaps == "indicator" else names
 
-    def features(self, content: Content) -> Iterator[FloatArray]:
-        """Yield the values of every feature, NaN where a number is missing."""
-        if isinstance(content, list):
-            empty = np.array([not text for text in content])
+    def features(self, content: Content) -> Iterator[NDArray[Any]]:
+        """Yield the values of every feature, NaN where a number is missing; bool for 1 and 0."""
+        if isinstance(content, Texts):
             if self.kind == "number":  # all are empty
                 yield np.full(len(content), np.nan)
             else:
                 yield from self._dates(content) if self.kind == "date" else self._levels(content)
         else:
-            empty = np.isnan(content)
             yield content
         if self.gaps == "indicator":
-            yield empty.astype(np.float64)
+            empty = np.zeros(len(content), bool)
+            empty[gaps_of(content)] = True
+            yield empty
 
-    def unseen(self, content: Content) -> list[str]:
-        """Return the texts that are none of the levels of a category, in order."""
-        if self.kind != "category":
-            return []
+    def unseen(self, content: Content) -> NDArray[np.int64]:
+        """Return the rows whose texts are none of the levels of a category."""
+        if self.kind != "category" or not isinstance(content, Texts):
+            return np.empty(0, np.int64)
         known = {"", *self.levels}
-        return [text for text in content if text not in known]
+        return content.rows(lambda text: text not in known)
 
     def problem(self, content: Content) -> Problem | None:
         """Return why other rows cannot be coded so."""
-        if not isinstance(content, list):
+        if not isinstance(content, Texts):
             return _infinite(content) or self.gaps_problem(content, UNKNOWN)
         if self.kind != "category":
             holds = _moment if self.kind == "date" else strict_float
-            row = next((i for i, t in enumerate(content) if t and holds(t) is None), None)
-            if row is None and self.kind == "number":  # numbers as text
-                row = next((i for i, t in enumerate(content) if t), None)
-            if row is not None:
+            rows = content.rows(lambda text: text and holds(text) is None)
+            if not rows.size and self.kind == "number":  # numbers as text
+                rows = content.rows(bool)
+            if rows.size:
                 kind = "an ISO date" if self.kind == "date" else "a number"
-                return Problem(f"the model was trained on {kind} there", MEND, row, only=False)
+                what = f"the model was trained on {kind} there"
+                return Problem(what, MEND, int(rows[0]), only=False)
         return self.gaps_problem(content, UNKNOWN)
 
     def gaps_problem(self, content: Content, remedy: str = FILL) -> Problem | None:
@@ -146,29 +147,30 @@ class Coding:
         )
         return Problem(what, remedy, int(found[0]))
 
-    def _levels(self, texts: Sequence[str]) -> Iterator[FloatArray]:
+    def _levels(self, texts: Texts) -> Iterator[NDArray[np.bool_]]:
         code = {level: place for place, level in enumerate(self.levels)}
-        codes = np.array([code.get(text, -1) for text in texts], np.int64)
+        # Short integers are compared several times as fast.
+        codes = np.array([code.get(text, -1) for text in texts.levels], np.int16)[texts.codes]
         for place in range(len(self.levels) == 2 and self.gaps is None, len(self.levels)):
-            yield (codes == place).astype(np.float64)
+            yield codes == place
 
-    def _dates(self, texts: Sequence[str]) -> Iterator[FloatArray]:
-        moments = {text: _moment(text) for text in set(texts)}
+    def _dates(self, texts: Texts) -> Iterator[NDArray[Any]]:
+        moments = [_moment(text) for text in texts.levels]
         first = datetime.fromisoformat(str(self.origin))
-        days = {
-            text: float("nan") if moment is None else (moment - first).total_seconds() / 86400
-            for text, moment in moments.items()
-        }
-        yield np.array([days[text] for text in texts])
-        parts = {text: _parts(moment) for text, moment in moments.items()}
+        days = [
+            float("nan") if moment is None else (moment - first).total_seconds() / 86400
+            for moment in moments
+        ]
+        yield np.array(days)[texts.codes]
+        parts = [_parts(moment) for moment in moments]
         for level in self.levels:
-            yield np.array([level in parts[text] for text in texts], np.float64)
+            yield np.array([level in some for some in parts])[texts.codes]
 
 
 def gaps_of(content: Content) -> NDArray[np.int64]:
     """Return the rows whose cells are empty."""
-    if isinstance(content, list):
-        return np.flatnonzero([not text for text in content])
+    if isinstance(content, Texts):
+        return content.rows(lambda text: not text)
     return np.flatnonzero(np.isnan(content))
 
 
@@ -178,7 +180,7 @@ def fitted(column: str, content: Content, way: str | None) -> Coding | Problem:
     way : one of `WAYS`, None where empty cells are refused.
     """
     coding: Coding | Problem
-    if isinstance(content, list):
+    if isinstance(content, Texts):
         coding = _of_text(column, content)
     else:
         coding = _infinite(content) or Coding(column, "number")
@@ -198,50 +200,48 @@ def _infinite(values: FloatArray) -> Problem | None:
     return Problem(f"a value is not finite ({values[rows[0]]})", MEND, int(rows[0]))
 
 
-def _of_text(column: str, texts: list[str]) -> Coding | Problem:
+def _of_text(column: str, texts: Texts) -> Coding | Problem:
     """Return how a column of text is coded: as dates where they are, else as a category."""
-    counts = Counter(texts)
-    counts.pop("", None)
-    n = counts.total()
+    counts = texts.counts()
+    n = sum(counts.values())
 
     def most(holds: Any) -> bool:
         return 2 * sum(count for text, count in counts.items() if holds(text)) > n
 
-    def example(holds: Any) -> int:
-        return next(i for i, text in enumerate(texts) if text and holds(text))
+    def problem(what: str, holds: Any, remedy: str = MEND) -> Problem:
+        row = int(texts.rows(lambda text: text and holds(text))[0])
+        return Problem(what, remedy, row, only=False)
 
     if most(_COMMA.fullmatch):
-        what = "has a decimal comma; numbers have a point"
-        return Problem(what, MEND, example(_COMMA.fullmatch), only=False)
+        return problem("has a decimal comma; numbers have a point", _COMMA.fullmatch)
     if most(lambda text: strict_float(text) is not None):
         if all(strict_float(text) is not None for text in counts):
-            return Problem("is a number that is written as text", MEND, example(bool), only=False)
-        row = example(lambda text: strict_float(text) is None)
-        return Problem("is no number, as most of the column are", MEND, row, only=False)
+            return problem("is a number that is written as text", bool)
+        what = "is no number, as most of the column are"
+        return problem(what, lambda text: strict_float(text) is None)
     if most(_DATE.fullmatch):
-        return _of_dates(column, texts, counts)
+        moments = {text: _moment(text) for text in counts}
+        if None in moments.values():
+            what = "is no ISO date, as most of the column are"
+            return problem(what, lambda text: moments[text] is None)
+        return _of_dates(column, moments, problem)
     levels = sorted(counts)
     if len(levels) > MAX_LEVELS or 2 * len(levels) > n:
         what = (
             f"is text, with {len(levels):,} different values in {n:,} rows; a category has at "
             f"most {MAX_LEVELS:,}, and half as many as rows"
         )
-        return Problem(what, LEAVE if len(levels) == n else DROP, example(bool), only=False)
+        return problem(what, bool, LEAVE if len(levels) == n else DROP)
     return Coding(column, "category", tuple(levels))
 
 
-def _of_dates(column: str, texts: list[str], counts: Counter[str]) -> Coding | Problem:
-    moments = {text: _moment(text) for text in counts}
-    for row, text in enumerate(texts):
-        if not text:
-            continue
-        moment = moments[text]
-        if moment is None:
-            return Problem("is no ISO date, as most of the column are", MEND, row, only=False)
-        if not YEARS[0] <= moment.year < YEARS[1]:
-            what = f"is a date beyond the years {YEARS[0]} to {YEARS[1] - 1}"
-            return Problem(what, MEND, row, only=False)
+def _of_dates(
+    column: str, moments: Mapping[str, datetime | None], problem: Callable[..., Problem]
+) -> Coding | Problem:
     known = [moment for moment in moments.values() if moment is not None]
+    if not all(map(_is_near, known)):
+        what = f"is a date beyond the years {YEARS[0]} to {YEARS[1] - 1}"
+        return problem(what, lambda text: not _is_near(moments[text]))
     parts: dict[str, set[str]] = {}
     for moment in known:
         for part in _parts(moment):
@@ -251,6 +251,10 @@ def _of_dates(column: str, texts: list[str], counts: Counter[str]) -> Coding | P
         # One value tells nothing, and of two the second tells all.
         levels += sorted(found, key=_order_of)[1 if len(found) <= 2 else 0 :]
     return Coding(column, "date", tuple(levels), min(known).date().isoformat())
+
+
+def _is_near(moment: datetime | None) -> bool:
+    return moment is not None and YEARS[0] <= moment.year < YEARS[1]
 
 
 def _order_of(part: str) -> Any:

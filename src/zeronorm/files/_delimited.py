@@ -21,7 +21,7 @@ from ._cells import picker
 from ._coded import Cells, as_table, needs_coding, text_columns
 from ._decimal_commas import NOTE, decimal_commas
 from ._errors import FileError, quote
-from ._fast_delimited import Body, read_body
+from ._fast_delimited import Body, cell_text, read_body
 from ._labels import labels_from_text, read_kept
 from ._source import DELIMITERS, Source, Stream, not_utf8, nul_byte
 from ._table import (
@@ -34,6 +34,7 @@ from ._table import (
     labels_needed,
     strict_float,
 )
+from ._texts import Texts
 from ._where import Where
 
 # Below this many bytes the careful reader takes no time that anybody notices.
@@ -129,9 +130,9 @@ def _parse_text(
     held = _held(source, columns, request.where, itertools.chain(pending, rows))
     first = next(held, None)
     texts: set[int] = set() if first is None else _texts_of(columns, first[1], request)
-    large = source.size >= _FAST_SIZE and delimiter != " " and not texts
+    large = source.size >= _FAST_SIZE and delimiter != " "
     if large and request.where is None:  # rows that it leaves out may have anything in them
-        fast = read_body(source, delimiter, columns, n_header, pending[0][1], request.spill)
+        fast = read_body(source, delimiter, columns, n_header, pending[0][1], texts, request)
         if fast is not None:
             return columns, fast
     careful = _Careful(source, columns, texts)
@@ -192,7 +193,6 @@ class _Careful:
         kept = columns.kept
         pick = picker([columns.features[order] for order in self.numeric])
         words = [(columns.features[order], found) for order, found in self.texts.items()]
-        known: dict[str, str] = {}
         for number, row in held:
             for position, what in kept.items():
                 label = row[position].strip()
@@ -205,11 +205,7 @@ class _Careful:
             if columns.samples is not None:
                 self.samples.append(row[columns.samples])
             for position, found in words:
-                text = known.get(row[position])
-                if text is None:
-                    text = row[position].strip()
-                    text = known[row[position]] = "" if text.lower() in MISSING else text
-                found.append(text)
+                found.append(row[position])
             fields = pick(row)
             careful = rows.underscore and any("_" in field for field in fields)
             if careful or not self._extend(fields):
@@ -248,7 +244,10 @@ class _Careful:
             numbers = np.full((n, len(self.columns.features)), np.nan, order="F")
             numbers[:, self.numeric] = X
             places = [f"line {number}" for number in self.lines]
-            X, cells = numbers, Cells(numbers, self.texts, places)
+            texts = {
+                order: Texts.of(found).mapped(cell_text) for order, found in self.texts.items()
+            }
+            X, cells = numbers, Cells(numbers, texts, places)
         return Body(X, stored, self.samples, is_fast=False, cells=cells)
 
 

@@ -7,28 +7,37 @@ is read here has the same values there.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _kernels
 from .._typing import FloatArray
-from ._coded import Cells
+from ._coded import Cells, needs_coding, text_columns
 from ._labels import as_whole, labels_from_text
 from ._lines import PART, Text, cut, parts_of
 from ._source import Source
 from ._spill import on_disk
-from ._table import MISSING, Columns, strict_float
+from ._table import MISSING, Columns, Request, first_nonfinite, strict_float
+from ._texts import Texts
+
+_ROWS = 1000  # that are searched for what is no number, where a first one was found
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # of the first n bytes of eight
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the words of a field in its key
+_TRIES = 8  # to read the text, each with more of its columns as text
 
 
 class _Odd(Exception):  # noqa: N818 - no error: another reader takes over
-    """The text has something that this reader does not know, in a column or anywhere (-1)."""
+    """The text has something that this reader does not know, in some columns or anywhere."""
 
-    def __init__(self, column: int = -1) -> None:
-        self.column = column
+    def __init__(self, columns: Collection[int] = ()) -> None:
+        self.columns = columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,61 +54,110 @@ class Body:
 
 def read_body(
     source: Source, delimiter: str, columns: Columns, n_lines: int, row: Sequence[str],
-    spill: Path | None = None,
+    texts: Collection[int], request: Request,
 ) -> Body | None:  # fmt: skip
     """Return the body of a text; None where it has anything odd.
 
-    n_lines : of the header. row : the fields of the first row. spill : a folder, for X mapped from
-    a file there that has no name, by row, instead of in memory; memory then holds a part of the
-    text and what is no feature.
+    n_lines : of the header. row : the fields of the first row. texts : the features, by place, that
+    hold text. Where the request has a folder to spill to and all features are numbers, X is mapped
+    from a file there that has no name, by row, instead of in memory; memory then holds a part of
+    the text and what is no feature.
     """
-    numbers = {j for j in columns.kept if j < len(row) and strict_float(row[j]) is not None}
-    while True:
+    words = {j for j in columns.kept if j >= len(row) or strict_float(row[j]) is None}
+    words |= {columns.features[order] for order in texts}
+    for _ in range(_TRIES):
         try:
-            return _Reader(delimiter, columns, numbers).read(source, n_lines, spill)
+            return _Reader(source, delimiter, columns, words).read(n_lines, request)
         except _Odd as odd:
-            if odd.column not in numbers:
+            if not odd.columns or not words.isdisjoint(odd.columns):
                 return None
-            numbers.remove(odd.column)  # labels of which only the first ones are numbers
+            words.update(odd.columns)  # labels of which only the first are numbers, empty cells
         except UnicodeDecodeError:
             return None
+    return None
+
+
+def cell_text(text: str) -> str:
+    """Return what a cell of text holds, "" where it is missing."""
+    text = text.strip()
+    return "" if text.lower() in MISSING else text
+
+
+class _Lines(Sequence[str]):
+    """The places of the rows, as "line 3"; the file is read again where one is asked for."""
+
+    def __init__(self, source: Source, n_lines: int, n_rows: int) -> None:
+        self.source, self.n_lines, self.n_rows = source, n_lines, n_rows
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, row: Any) -> Any:
+        return next(itertools.islice(self, row, None))
+
+    def __iter__(self) -> Iterator[str]:
+        with self.source.open() as stream:
+            for number, line in enumerate(stream, 1):
+                if number > self.n_lines and line.strip(b"\r\n"):
+                    yield f"line {number}"
 
 
 class _Reader:
-    """Reads with some of the columns that are kept as numbers, the others as text."""
+    """Reads with some of the columns as text, the others as numbers."""
 
-    def __init__(self, delimiter: str, columns: Columns, numbers: Collection[int]) -> None:
-        self.delimiter, self.columns = ord(delimiter), columns
-        self.numeric = [*columns.features, *sorted(numbers)]
-        self.texts = [j for j in columns.kept if j not in numbers]
+    def __init__(
+        self, source: Source, delimiter: str, columns: Columns, words: Collection[int]
+    ) -> None:
+        self.source, self.delimiter, self.columns = source, delimiter, columns
+        features = columns.features
+        self.orders = [order for order, j in enumerate(features) if j not in words]
+        kept = [j for j in columns.kept if j not in words]
+        self.numeric = [*(features[order] for order in self.orders), *kept]
+        self.texts = sorted(words)
         if columns.samples is not None:
             self.texts.append(columns.samples)
         self.places = np.full(columns.n_columns, -1)
         self.places[self.numeric] = np.arange(len(self.numeric))
         self.places[self.texts] = -2 - np.arange(len(self.texts))
-        self.words: list[list[str]] = [[] for _ in self.texts]
+        self.words = [_Words() for _ in self.texts]
 
-    def read(self, source: Source, n_lines: int, spill: Path | None) -> Body:
+    def read(self, n_lines: int, request: Request) -> Body:
         """Return the body of a text, or raise _Odd."""
-        columns, p = self.columns, len(self.columns.features)
-        with source.open() as stream:
+        columns, n_features = self.columns, len(self.columns.features)
+        with self.source.open() as stream:
             blocks = (
                 block
-                for text in _without_header(parts_of(source, stream, PART), n_lines)
+                for text in _without_header(parts_of(self.source, stream, PART), n_lines)
                 for block in self._rows(text)
             )
-            X, kept = _gathered(blocks, p) if spill is None else _spilled(blocks, p, spill)
+            if request.spill is None or len(self.orders) < n_features:
+                X, kept = _gathered(blocks, self.orders, n_features)
+            else:
+                X, kept = _spilled(blocks, n_features, request.spill)
         stored: dict[int, NDArray[np.generic]] = {
-            j: as_whole(values) for j, values in zip(self.numeric[p:], kept, strict=True)
+            j: as_whole(values)
+            for j, values in zip(self.numeric[len(self.orders) :], kept, strict=True)
         }
-        words = dict(zip(self.texts, self.words, strict=True))
-        samples = [] if columns.samples is None else words.pop(columns.samples)
-        for j, texts in words.items():
-            labels = [text.strip() for text in texts]
-            if not MISSING.isdisjoint(label.lower() for label in set(labels)):
-                raise _Odd
-            stored[j] = labels_from_text(labels)
-        return Body(X, stored, samples)
+        words = {j: some.texts() for j, some in zip(self.texts, self.words, strict=True)}
+        samples = [] if columns.samples is None else words.pop(columns.samples).tolist()
+        for j in columns.kept:
+            if j in words:
+                stored[j] = _labels(words[j])
+        texts: dict[int, Texts] = {}
+        by_model = text_columns(request.like)
+        for order, j in enumerate(columns.features):
+            if j in words:
+                text = words[j].mapped(cell_text)
+                values = None if columns.plain_name(j) in by_model else _numbers(text)
+                if values is None:
+                    texts[order] = text
+                else:
+                    X[:, order] = values
+        cells = None
+        gaps = len(self.orders) < n_features and first_nonfinite(X) is not None
+        if texts or gaps or needs_coding(request.like):
+            cells = Cells(X, texts, _Lines(self.source, n_lines, len(X)))
+        return Body(X, stored, samples, cells=cells)
 
     def _rows(self, text: Text) -> Iterator[FloatArray]:
         """Yield the numbers of the rows of a part, (columns, rows); keep what is text."""
@@ -109,33 +167,136 @@ class _Reader:
         spans = np.empty((lines.sum(), len(self.texts), 2), np.int64)
         rows = np.empty(len(counts), np.int64)
         line, column = _kernels.delimited_rows(
-            text, cuts, counts, self.delimiter, self.places, numbers, spans, rows, n_threads
+            text, cuts, counts, ord(self.delimiter), self.places, numbers, spans, rows, n_threads
         )
         if line >= 0:
-            raise _Odd(column)
+            raise _Odd(self._no_numbers(text[line:], column))
         if (rows == lines).all():
             starts, rows = np.zeros(1, np.int64), rows.sum(keepdims=True)
         else:
             starts = np.cumsum(lines) - lines
-        fields = _Fields(text) if self.texts or text.max() > 127 else None
+        content = b""
+        if self.texts or text.max() > 127:
+            content = text.tobytes() + bytes(8)
+            str(content, "utf-8")  # an error where it is none
         for start, n_rows in zip(starts.tolist(), rows.tolist(), strict=True):
             part = slice(start, start + n_rows)
-            if fields is not None:
-                for words, places in zip(self.words, spans[part].swapaxes(0, 1), strict=True):
-                    words += fields.at(places)
+            for words, places in zip(self.words, np.moveaxis(spans[part], 0, 2), strict=True):
+                words.take(content, places.copy().T)
             yield numbers[:, part]
 
+    def _no_numbers(self, text: Text, column: int) -> set[int]:
+        """Return a column that is no number, and others of which the next rows say the same."""
+        if column not in self.numeric:
+            return set()
+        found = {column}
+        for line in text[: 1 << 18].tobytes().split(b"\n")[:_ROWS]:
+            fields = line.decode("utf-8", "replace").split(self.delimiter)
+            if len(fields) == self.columns.n_columns:
+                found |= {j for j in self.numeric if not _is_finite(fields[j])}
+        return found
 
-def _gathered(blocks: Iterable[FloatArray], p: int) -> tuple[FloatArray, FloatArray]:
-    """Return X, by column, and the other numbers, (columns, rows), of blocks of rows."""
+
+class _Words:
+    """The fields of a column of text, part by part."""
+
+    def __init__(self) -> None:
+        self.code: dict[str, int] = {}
+        self.codes: list[NDArray[np.int64]] = []
+
+    def take(self, content: bytes, spans: NDArray[np.int64]) -> None:
+        """Take the fields of some rows, which begin and end at (n, 2) places of some bytes."""
+        places, codes = _distinct(content, spans)
+        code = self.code
+        fields = [content[first:last].decode("utf-8") for first, last in spans[places].tolist()]
+        known = [code.setdefault(text, len(code)) for text in fields]
+        self.codes.append(np.array(known, np.int64)[codes])
+
+    def texts(self) -> Texts:
+        """Return the column."""
+        return Texts([*self.code], np.concatenate([np.empty(0, np.int64), *self.codes]))
+
+
+def _distinct(
+    content: bytes, spans: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows that have all different fields, and for every row which of them has its own.
+
+    Fields are compared eight bytes at a time; those longer than 64 are taken as all different. A
+    field has no NUL, and eight bytes follow the last one.
+    """
+    first, last = spans.T
+    n_words = (int((last - first).max(initial=1)) + 7) // 8
+    if n_words > 8:
+        everything = np.arange(len(spans))
+        return everything, everything
+    windows: Any = np.ndarray(len(content) - 7, "<u8", content, strides=(1,))
+    words = []
+    for start in range(0, 8 * n_words, 8):
+        at = np.minimum(first + start, last)
+        words.append(windows[at] & _MASKS[np.minimum(last - at, 8)])
+    key = words[0]
+    for word in words[1:]:
+        key = key * _FACTOR + word
+    _, places, codes = np.unique(key, return_index=True, return_inverse=True)
+    # Two fields may have one key.
+    if n_words > 1 and any((word != word[places][codes]).any() for word in words):
+        return _distinct_of(words)
+    return places, codes
+
+
+def _distinct_of(words: list[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the same of fields by their words."""
+    _, places, codes = np.unique(
+        np.column_stack(words), axis=0, return_index=True, return_inverse=True
+    )
+    return places, codes.ravel()
+
+
+def _is_finite(field: str) -> bool:
+    value = strict_float(field)
+    return value is not None and math.isfinite(value)
+
+
+def _labels(texts: Texts) -> NDArray[Any]:
+    """Return labels that stand in a column of text; _Odd where any is missing."""
+    texts = texts.mapped(cell_text)
+    if "" in texts.levels:
+        raise _Odd
+    return labels_from_text(texts.levels)[texts.codes]
+
+
+def _numbers(texts: Texts) -> FloatArray | None:
+    """Return the numbers of a column, NaN for those that are missing; None where there is text."""
+    values = np.empty(len(texts.levels))
+    for place, text in enumerate(texts.levels):
+        value = strict_float(text) if text else math.nan
+        if value is None:
+            return None
+        values[place] = value
+    found: FloatArray = values[texts.codes]
+    return found
+
+
+def _gathered(
+    blocks: Iterable[FloatArray], orders: list[int], n_features: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return X, by column, and the other numbers, (columns, rows), of blocks of rows.
+
+    orders : the columns of X that the blocks begin with; the others are NaN.
+    """
     known = list(blocks)
-    n = sum(block.shape[1] for block in known)
-    X = np.empty((n, p), order="F")
+    n, p = sum(block.shape[1] for block in known), len(orders)
+    X = (
+        np.full((n, n_features), np.nan, order="F")
+        if p < n_features
+        else np.empty((n, p), order="F")
+    )
     kept = np.empty((len(known[0]) - p, n))
     start = 0
     for block in known:
         rows = slice(start, start + block.shape[1])
-        X.T[:, rows], kept[:, rows] = block[:p], block[p:]
+        X.T[orders, rows], kept[:, rows] = block[:p], block[p:]
         start = rows.stop
     return X, kept
 
@@ -152,24 +313,6 @@ def _spilled(blocks: Iterable[FloatArray], p: int, folder: Path) -> tuple[FloatA
     X: FloatArray = on_disk(rows(), folder).view(np.float64)
     others = np.concatenate(kept, axis=1)
     return X.reshape(others.shape[1], p), others
-
-
-class _Fields:
-    """The fields of a text as str; UnicodeDecodeError where any of it is not UTF-8."""
-
-    def __init__(self, text: Text) -> None:
-        self._string = str(text.data, "utf-8")
-        # Where there is nothing but ASCII a place among the bytes is one among the characters.
-        self._bytes = text.tobytes() if len(self._string) < text.size else None
-
-    def at(self, places: NDArray[np.int64]) -> list[str]:
-        """Return the fields at some places, (n, 2)."""
-        pairs = zip(*places.T.tolist(), strict=True)
-        if self._bytes is None:
-            string = self._string
-            return [string[first:last] for first, last in pairs]
-        content = self._bytes
-        return [content[first:last].decode("utf-8") for first, last in pairs]
 
 
 def _without_header(parts: Iterator[Text], n_lines: int) -> Iterator[Text]:

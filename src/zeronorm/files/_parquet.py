@@ -20,6 +20,7 @@ from ._errors import FileError, engine_errors
 from ._labels import as_labels, read_kept
 from ._source import Source, Stream
 from ._table import Columns, Request, Table, assign, first_nonfinite, labels_needed
+from ._texts import Texts
 
 
 def read_parquet(
@@ -128,7 +129,7 @@ def cells_of(
     text = text_columns(request.like)
     n = len(columns[0])
     numbers = np.full((n, len(columns)), np.nan, order="F")
-    texts: dict[int, list[str]] = {}
+    texts: dict[int, Texts] = {}
     problems: dict[int, Problem] = {}
     words = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object)
     for order, series in enumerate(columns):
@@ -136,7 +137,7 @@ def cells_of(
         if _is_number(dtype) and known.plain_name(known.features[order]) not in text:
             numbers[:, order] = series.cast(nw.Float64).to_numpy()
         elif _is_number(dtype) or dtype in words or n == series.null_count():
-            texts[order] = [_text_of(value) for value in series.to_list()]
+            texts[order] = Texts.of(_text_of(value) for value in series.to_list())
         else:
             what = f"is of the type {dtype}; features are numbers, text or dates"
             problems[order] = Problem(what, DROP)

@@ -19,6 +19,7 @@ from ._codings import Problem
 from ._errors import FileError, MissingFileError, quote
 from ._source import PathLike
 from ._table import Columns, Request, Table, check_count
+from ._texts import Texts
 
 
 def parts_of(path: PathLike) -> list[Path] | None:
@@ -132,7 +133,7 @@ def _joined_cells(
                     f"{there}: the column {quote(names[order])} is text here, and numbers in "
                     f"{path.name}; write it in one way. Leave the column out with --drop NAME."
                 )
-            column.extend(words.get(order) or [""] * n)
+            column.extend(words[order].tolist() if order in words else [""] * n)
         if table.cells is not None:
             places.extend(f"{path.name}: {place}" for place in table.cells.places)
             for order, one in (table.cells.problems or {}).items():
@@ -140,7 +141,9 @@ def _joined_cells(
                 problems.setdefault(order, replace(one, row=row))
         else:
             places.extend([path.name] * n)
-    return Cells(numbers, texts, places, problems)
+    return Cells(
+        numbers, {order: Texts.of(column) for order, column in texts.items()}, places, problems
+    )
 
 
 def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:

@@ -1,0 +1,50 @@
+"""A column of text: its different values, and which of them every row has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A column of text, where "" stands for an empty cell."""
+
+    levels: list[str]  # all different
+    codes: NDArray[np.int64]  # (n,) the place of each row's text among them
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Texts:
+        """Return the column of some texts."""
+        known = list(texts)
+        code = {text: place for place, text in enumerate(dict.fromkeys(known))}
+        return cls([*code], np.fromiter(map(code.__getitem__, known), np.int64, len(known)))
+
+    def __len__(self) -> int:
+        return self.codes.size
+
+    def __getitem__(self, row: int) -> str:
+        return self.levels[int(self.codes[row])]
+
+    def tolist(self) -> list[str]:
+        """Return the text of every row."""
+        levels = self.levels
+        return [levels[code] for code in self.codes.tolist()]
+
+    def mapped(self, function: Callable[[str], str]) -> Texts:
+        """Return the column with every text replaced by what a function makes of it."""
+        merged = Texts.of(map(function, self.levels))
+        return Texts(merged.levels, merged.codes[self.codes])
+
+    def rows(self, holds: Callable[[str], object]) -> NDArray[np.int64]:
+        """Return the rows of whose texts something holds."""
+        return np.flatnonzero(np.array([bool(holds(text)) for text in self.levels])[self.codes])
+
+    def counts(self) -> dict[str, int]:
+        """Return how many rows have each text, "" apart, but those that none has."""
+        found = np.bincount(self.codes, minlength=len(self.levels)).tolist()
+        pairs = zip(self.levels, found, strict=True)
+        return {text: count for text, count in pairs if text and count}
