@@ -7,7 +7,8 @@ fenced as `console` are commands behind `$ `, each with the output that follows 
 one file run in order, in one empty folder (with `examples` in it) and one namespace, as a reader
 would type them. In the output shown, `...` stands for anything (seconds differ), and runs of white
 space count as one space. A command without output shown only has to succeed; one with output is
-compared and may fail: pages show the exit code with `echo "exit code $?"`.
+compared and may fail: pages show the exit code with `echo "exit code $?"`. Files are checked side
+by side, one on each core.
 
 A page about data that are not in the repository says so in its first line, as in
 `<!-- data: tecator riboflavin -->`. It finds them in its folder as `tecator.npz` and
@@ -22,6 +23,7 @@ A Python file is run in an empty folder, with warnings as errors, and has to end
 from __future__ import annotations
 
 import doctest
+import itertools
 import os
 import re
 import subprocess
@@ -30,6 +32,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -141,6 +144,20 @@ def check_script(script: Path) -> Iterator[str]:
         yield f"{script.relative_to(ROOT)}: exit code {done.returncode}\n{done.stdout}"
 
 
+def check_file(file: Path, write: bool) -> tuple[str, int]:
+    """Check a file in a folder of its own; return what is to be said, and the failed examples."""
+    name, start = file.relative_to(ROOT), time.perf_counter()
+    with tempfile.TemporaryDirectory() as scratch, chdir(scratch):
+        (Path(scratch) / "examples").symlink_to(ROOT / "examples")
+        lacking = link_data(file, Path(scratch))
+        if lacking:
+            return f"skipped {name}, no {', '.join(lacking)} in ZERONORM_DATA\n", 0
+        reports = list(check_script(file) if file.suffix == ".py" else check_page(file, write))
+    seconds = time.perf_counter() - start
+    lines = [f"{'FAILED' if reports else 'ok':8}{name} ({seconds:.1f} s)\n"]
+    return "".join([*lines, *(f"\n{report}\n" for report in reports)]), len(reports)
+
+
 def main(arguments: list[str]) -> int:
     """Check the files named, or all; return 1 if one fails, 2 for what is no file."""
     if {"-h", "--help"} & set(arguments):
@@ -156,20 +173,12 @@ def main(arguments: list[str]) -> int:
         *sorted((ROOT / "docs").rglob("*.md")),
         *sorted((ROOT / "examples").glob("*.py")),
     ]
+    files.sort(key=lambda file: -file.stat().st_size)  # none that takes long is the last to begin
     failed = 0
-    for file in files:
-        start = time.perf_counter()
-        with tempfile.TemporaryDirectory() as scratch, chdir(scratch):
-            (Path(scratch) / "examples").symlink_to(ROOT / "examples")
-            lacking = link_data(file, Path(scratch))
-            if lacking:
-                print(f"skipped {file.relative_to(ROOT)}, no {', '.join(lacking)} in ZERONORM_DATA")
-                continue
-            reports = list(check_script(file) if file.suffix == ".py" else check_page(file, write))
-        seconds = time.perf_counter() - start
-        print(f"{'FAILED' if reports else 'ok':8}{file.relative_to(ROOT)} ({seconds:.1f} s)")
-        print("".join(f"\n{report}\n" for report in reports), end="", flush=True)
-        failed += len(reports)
+    with ProcessPoolExecutor() as pool:
+        for text, n_failed in pool.map(check_file, files, itertools.repeat(write)):
+            print(text, end="", flush=True)
+            failed += n_failed
     print(f"{len(files)} files, {failed} examples failed")
     return 1 if failed else 0
 
