@@ -5,8 +5,16 @@ import pytest
 from sklearn import config_context
 
 from conftest import make_classification
-from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, MeasureClassifier, methods
+from zeronorm import (
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    L1Classifier,
+    MeasureClassifier,
+    methods,
+)
 from zeronorm.datasets import load_golub
+from zeronorm.persistence import load, save
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +101,45 @@ def test_other_estimators_show_what_they_have():
     assert "gap of the measure" in MeasureClassifier("f1", n_features=3).fit(X, y)._repr_html_()
     many = BudgetRegressor(110).fit(X, X[:, 0] + y)._repr_html_()
     assert "and 10 more" in many
+
+
+def test_loaded_models_are_a_line(tmp_path):
+    """A loaded model would print its whole metadata over hundreds of lines."""
+    golub = load_golub()
+    model = BudgetClassifier(5, covariates=[7], calibrate=False).fit(golub.X, golub.y)
+    save(model, tmp_path / "m.npz", feature_names=golub.feature_names)
+    loaded = load(tmp_path / "m.npz")
+    first = ", ".join(loaded.feature_names[:3])
+    gap = f"certificate: gap {model.certificate_.gap:.2%}"
+    assert repr(loaded) == (
+        "LoadedClassifier(BudgetClassifier; 5 of 3,051 features and 1 covariate: "
+        f"{first}, ...; classes: ALL, AML; {gap})"
+    )
+    html = loaded._repr_html_()
+    assert gap in html
+    for name, coef in zip(loaded.feature_names, loaded.coef[0], strict=True):
+        assert f"<tr><td>{name}</td><td>{coef:+.5g}</td></tr>" in html
+    assert f"<tr><td>(intercept)</td><td>{loaded.intercept_[0]:+.5g}</td></tr>" in html
+
+
+def test_loaded_models_of_any_kind_are_shown(tmp_path):
+    """A loaded model of several outputs, without names or of survival times would fail."""
+    X, y = make_classification(90, 8, n_classes=3, seed=1)
+    pairs = zip(np.arange(90) % 3 > 0, 1.0 + np.arange(90), strict=True)
+    time = np.array([*pairs], dtype=[("event", bool), ("time", float)])
+    for number, model in enumerate(
+        [
+            BudgetClassifier(2, calibrate=False).fit(X, np.array(["<a>", "b", "c"])[y]),
+            BudgetRegressor(2).fit(X, np.column_stack([X[:, 0] + y, X[:, 1]])),
+            BudgetSurvivalAnalysis(2).fit(X, time),
+            L1Classifier(C=1.0).fit(X, y),
+        ]
+    ):
+        loaded = load(save(model, tmp_path / f"{number}.npz"))
+        assert len(repr(loaded)) < 250
+        html = loaded._repr_html_()
+        for j in loaded.columns:
+            assert f"<td>x{j}</td>" in html
+        assert "<a>" not in html
+        heads = html.count("<th>coefficient")
+        assert heads == len(loaded.coef)

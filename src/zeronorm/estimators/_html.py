@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Any
 
 import numpy as np
 from sklearn.utils import estimator_html_repr
 
-_MAX_ROWS = 100  # A table has so many features.
+from .._html import certificate_text, coefficient_heads, features_table
 
 
 def features_html(model: Any) -> str:
@@ -17,32 +16,19 @@ def features_html(model: Any) -> str:
     diagram = str(estimator_html_repr(model))
     if not hasattr(model, "_support_coef"):
         return diagram
-    heads = ["feature", "index", *_outputs(model)]
-    lines = [_row("th", heads)]
-    for j, coef in list(zip(model.support_.tolist(), model._support_coef.T, strict=True))[
-        :_MAX_ROWS
-    ]:
-        figures = [f"{value:+.5g}" for value in coef]
-        lines.append(_row("td", [feature_name(model, j), str(j), *figures]))
-    more = model.support_.size - _MAX_ROWS
-    if more > 0:
-        lines.append(_row("td", [f"and {more:,} more", "", *("" for _ in heads[2:])]))
-    table = "\n".join(lines)
-    return f"{diagram}\n<p>{escape(_figures(model))}</p>\n<table>\n{table}\n</table>"
+    rows = [
+        [feature_name(model, j), str(j), *(f"{value:+.5g}" for value in coef)]
+        for j, coef in zip(model.support_.tolist(), model._support_coef.T, strict=True)
+    ]
+    heads = ["feature", "index", *coefficient_heads(_outputs(model))]
+    return f"{diagram}\n{features_table(_figures(model), heads, rows)}"
 
 
-def _row(cell: str, texts: list[str]) -> str:
-    return "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in texts) + "</tr>"
-
-
-def _outputs(model: Any) -> list[str]:
-    """Return the head of each column of coefficients: the class or the number of a response."""
+def _outputs(model: Any) -> Any:
+    """Return the label of each output: the class or the number of a response."""
     n_outputs = len(model._support_coef)
-    if n_outputs == 1:
-        return ["coefficient"]
     classes = getattr(model, "classes_", None)
-    labels = range(n_outputs) if classes is None or len(classes) != n_outputs else classes
-    return [f"coefficient ({label})" for label in labels]
+    return range(n_outputs) if classes is None or len(classes) != n_outputs else classes
 
 
 def feature_name(model: Any, index: int) -> str:
@@ -68,10 +54,8 @@ def _figures(model: Any) -> str:
             found.append(f"{name} {float(np.mean(known)):.4g}")
     proven = [one.certificate.proven for one in chosen if one.certificate is not None]
     gaps = [one.certificate.gap for one in chosen if one.certificate is not None]
-    if proven and all(proven):
-        found.append("certificate: proven, gap 0")
-    elif gaps:
-        found.append(f"certificate: gap {max(gaps):.2%}")
+    if gaps:
+        found.append(f"certificate: {certificate_text(proven, gaps)}")
     elif bounds := [one.gap for one in chosen if one.bound is not None]:
         found.append(f"gap of the measure's problem {max(bounds):.2%}")
     if hasattr(model, "dual_gap_"):

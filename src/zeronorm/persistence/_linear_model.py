@@ -14,13 +14,14 @@ from scipy.special import softmax
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
 from ..ordering import predicted
+from ._shown import shown, shown_in_notebook
 
 if TYPE_CHECKING:
     from ..estimators._baseline import Baseline
     from ..files._codings import Coding
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinearModel:
     """A loaded model: predicts, and knows what it was made from.
 
@@ -43,6 +44,13 @@ class LinearModel:
     def support_(self) -> IndexArray:
         """(k,) the selected features, sorted; empty for a model without any."""
         return np.setdiff1d(self.columns, self.covariates_)
+
+    def __repr__(self) -> str:
+        """Return the features, the first ones of many, and the figures, on a line."""
+        return shown(self)
+
+    def _repr_html_(self) -> str:
+        return shown_in_notebook(self)
 
     @property
     def layout(self) -> Layout:
@@ -203,7 +211,7 @@ def is_ordinal(metadata: Mapping[str, Any], n_classes: int) -> bool:
     return n_classes > 2 and metadata["parameters"].get("loss") == "ordinal"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LoadedClassifier(LinearModel):
     """A loaded model of classes: a score for each, with two classes one for the second."""
 
@@ -267,7 +275,7 @@ class LoadedClassifier(LinearModel):
         return probabilities(scores)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LoadedRegressor(LinearModel):
     """A loaded model of numbers or counts: its score is their mean, or the logarithm of it."""
 
@@ -291,7 +299,7 @@ class LoadedRegressor(LinearModel):
         return means[:, 0] if means.shape[1] == 1 else means
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LoadedSurvivalModel(LinearModel):
     """A loaded model of survival times: its score is the risk."""
 
