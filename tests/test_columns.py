@@ -170,6 +170,20 @@ def test_storage(form):
         np.testing.assert_array_equal(Z.dense(), x)
 
 
+@each_form
+def test_compact_columns(form, monkeypatch):
+    """Small sparse problems would go without compiled solvers, or large ones fill the memory."""
+    x = matrix()
+    Z = of(form, x)
+    found = Z.compact()
+    np.testing.assert_array_equal(found.array, x)
+    assert (found is Z) == (not form.startswith("csc"))
+    if found is not Z:
+        assert found.array.flags.f_contiguous
+    monkeypatch.setattr("zeronorm.designs._columns.COMPACT_GRAM", x.size * x.shape[1] - 1)
+    assert Z.compact() is Z
+
+
 @pytest.mark.parametrize("form", ["fortran", "csc"])
 def test_what_is_gathered_is_not_copied(form):
     """Every solver would hold its columns twice."""

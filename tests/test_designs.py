@@ -1050,14 +1050,14 @@ def test_arranged_by_column(form, dtype, index):
     rng = np.random.default_rng(0)
     dense = (rng.integers(0, 100, (70, 40)) * (rng.random((70, 40)) < 0.2)).astype(dtype)
     design = as_design(stored_as(dense, form, index))
-    found = design.arranged()
+    found = design.arranged(for_descent=True)
     assert (found is design) == (form == "csc" and dtype in (np.float32, np.float64))
     assert found.resident_columns() is not None
     assert found.resident_columns()[2].dtype == (np.float64 if dtype == np.float64 else np.float32)
     np.testing.assert_array_equal(found.gather(slice(0, 40)).toarray(), dense.astype(float))
     v = rng.standard_normal(70)
     np.testing.assert_allclose(found.correlate(v, 3, 30), dense[:, 3:30].T.astype(float) @ v)
-    assert found.arranged() is found
+    assert found.arranged(for_descent=True) is found
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -1068,7 +1068,7 @@ def test_arranged_by_row(form, dtype, index):
     rng = np.random.default_rng(0)
     dense = (rng.integers(1, 100, (9000, 40)) * (rng.random((9000, 40)) < 0.2)).astype(dtype)
     design = as_design(stored_as(dense, form, index))
-    found = design.arranged()
+    found = design.arranged(for_descent=True)
     assert (found is design) == (form == "csr")
     assert found.resident_columns() is None
     indptr, indices, values = found.resident_rows()
@@ -1076,7 +1076,25 @@ def test_arranged_by_row(form, dtype, index):
     np.testing.assert_array_equal(
         sp.csr_array((values, indices, indptr), shape=dense.shape).toarray(), dense
     )
-    assert found.arranged() is found
+    assert found.arranged(for_descent=True) is found
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float64, np.int8])
+@pytest.mark.parametrize("n", [60, 9000])
+def test_arranged_for_scans(n, dtype, index):
+    """Every gather would cost a pass over the rows; of columns nothing is to be copied."""
+    rng = np.random.default_rng(0)
+    dense = (rng.integers(1, 100, (n, 40)) * (rng.random((n, 40)) < 0.2)).astype(dtype)
+    by_row, by_column = (as_design(stored_as(dense, form, index)) for form in ("csr", "csc"))
+    found = by_row.arranged(for_descent=False)
+    assert by_column.arranged(for_descent=False) is by_column
+    assert found.arranged(for_descent=False) is found
+    said, offsets = by_row.conversion_bytes(for_descent=False), 8 * 41
+    assert found.resident_bytes - offsets <= said <= 2 * found.resident_bytes + 8 * n
+    assert by_column.conversion_bytes(for_descent=False) == 0
+    v = rng.standard_normal(n)
+    assert np.array_equal(found.correlate(v, 0, 40), by_column.correlate(v, 0, 40))
 
 
 def test_arranged_by_row_only_where_gram_matrices_are_cheap():
@@ -1084,7 +1102,7 @@ def test_arranged_by_row_only_where_gram_matrices_are_cheap():
     rng = np.random.default_rng(0)
     for n, p, density in ((9000, 40, 0.9), (4000, 600, 0.02), (1200, 320, 0.09), (500, 40, 0.2)):
         X = sp.random_array((n, p), density=density, rng=rng, format="csr")
-        design = as_design(X).arranged()
+        design = as_design(X).arranged(for_descent=True)
         assert design.resident_columns() is not None
         assert design.resident_rows() is None
 
@@ -1094,10 +1112,10 @@ def test_arranged_leaves_other_designs_alone(monkeypatch):
     X = np.ones((5, 3))
     rows = Rows(as_design(sp.csr_array(X)), np.arange(4))
     for design in (as_design(X), rows):
-        assert design.arranged() is design
+        assert design.arranged(for_descent=True) is design
     monkeypatch.setattr("zeronorm.designs._sparse.MOST_CONVERTED", 14)
     design = as_design(sp.csr_array(X))
-    assert design.arranged() is design
+    assert design.arranged(for_descent=True) is design
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-3, 1.0, 1e10, 1e15])

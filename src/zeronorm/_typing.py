@@ -79,6 +79,9 @@ class Columns(Protocol):
     def dense(self) -> FloatArray:
         """Return Z as an array; of sparse columns only where they are few."""
 
+    def compact(self) -> Columns:
+        """Return Z in an array, zeros and all, where compiled solvers are the faster for it."""
+
 
 class Design(ABC):
     """A matrix X of n_samples rows and n_features columns, of any storage.
@@ -175,9 +178,8 @@ class Design(ABC):
         """The bytes that a scan needs beside that, for what it reads or converts at a time."""
         return 0
 
-    @property
-    def conversion_bytes(self) -> int:
-        """The bytes of the copy that `arranged` makes; 0 where it makes none."""
+    def conversion_bytes(self, for_descent: bool) -> int:
+        """Return the bytes of the copy that `arranged` makes; 0 where it makes none."""
         return 0
 
     def norm_bounds(self) -> FloatArray | None:
@@ -196,8 +198,8 @@ class Design(ABC):
         """Return X coef, (n_samples,), where one pass gives it without gathering columns."""
         return None
 
-    def arranged(self) -> Design:
-        """Return the same matrix in the storage that coordinate descent wants, or itself."""
+    def arranged(self, for_descent: bool) -> Design:
+        """Return X as coordinate descent, or else many scans and gathers, want it, or itself."""
         return self
 
     def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
@@ -254,10 +256,9 @@ class Wrapper(Design):
         """Those of the base."""
         return self.base.read_bytes
 
-    @property
-    def conversion_bytes(self) -> int:
-        """Those of the base."""
-        return self.base.conversion_bytes
+    def conversion_bytes(self, for_descent: bool) -> int:
+        """Return those of the base."""
+        return self.base.conversion_bytes(for_descent)
 
     @property
     def scan_error(self) -> float:

@@ -134,7 +134,7 @@ def estimate_of(design: Design, estimator: Any, outputs: int = 1) -> MemoryEstim
         "process": 0.0,
         "X": design.resident_bytes,
         "blocks": design.read_bytes,
-        "conversion": design.conversion_bytes if "l1" in method else 0,
+        "conversion": design.conversion_bytes(for_descent="l1" in method),
         "features": 8.0 * vectors * n_features,
         "gathered": gathered,
         "other": SMALL + 8.0 * 40 * n_samples * outputs,

@@ -63,12 +63,8 @@ double of_dual(const Array<double>& v, const Array<double>& y, const Array<doubl
                int loss, const Pair& parameters, const Evaluate& evaluate) {
     const nb::gil_scoped_release release;
     const auto visit = [&]<class Loss>(const Loss& one) -> double {
-        if constexpr (HasDual<Loss>) {
-            const Risk<Loss> risk(one, y.data(), weight.data(), length(v, 0));
-            return evaluate(Dual<Loss>(risk, v.data()));
-        } else {
-            throw std::invalid_argument("there are no dual points of this loss.");
-        }
+        const Risk<Loss> risk(one, y.data(), weight.data(), length(v, 0));
+        return evaluate(Dual<Loss>(risk, v.data()));
     };
     return with_loss({loss, parameters.first, parameters.second}, visit);
 }

@@ -274,15 +274,11 @@ std::tuple<double, double, double, int, int> blocks(
     const OutMatrix& history) {
     BlockAnswer found{};
     const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
-        if constexpr (HasDual<Loss>) {
-            BlockSolver<Loss> solver(risk, intercept, x.data(), x.stride(0), x.stride(1),
-                                     length(x, 1), membership.data(), length(membership, 1));
-            found = solver.solve(start, tol, scale, u.data(), lambda.data(), dual.data(),
-                                 history.data());
-            return {};
-        } else {
-            throw std::invalid_argument("there are no dual points of this loss.");
-        }
+        BlockSolver<Loss> solver(risk, intercept, x.data(), x.stride(0), x.stride(1), length(x, 1),
+                                 membership.data(), length(membership, 1));
+        found =
+            solver.solve(start, tol, scale, u.data(), lambda.data(), dual.data(), history.data());
+        return {};
     };
     solved(solve, y, weight, loss, parameters);
     return {found.intercept, found.objective, found.bound, found.steps,

@@ -49,10 +49,6 @@ double root_of_falling(const Function& slopes, double end) {
     return c;
 }
 
-// Losses whose dual points are known here; those of labels have shorter ways in Python.
-template <class Loss>
-concept HasDual = !Loss::kOfLabels;
-
 // A dual point v of a loss of rows.
 template <class Loss>
 class Dual {

@@ -103,6 +103,22 @@ struct Logistic {
         value = p * logarithm + q * other;
         value = p >= 0.0 && q >= 0.0 ? value : nan;
     }
+    // Dual shares t = v / s, y t of them in [0, 1]: as of the losses of numbers below.
+    std::pair<double, double> interval(double y) const {
+        return {std::min(y, 0.0), std::max(y, 0.0)};
+    }
+    ZERONORM_INLINE void at_share(const Lanes& t, const Lanes& y, Lanes& z, Lanes& bend) const {
+        const Lanes share = y * t, rest = 1.0 - share;
+        Lanes logarithm = share > kNothing ? share : Lanes{} + kNothing;
+        log_positive(logarithm);
+        z = rest > kNothing ? rest : Lanes{} + kNothing;
+        log_positive(z);
+        z = y * (z - logarithm);
+        bend = share * rest;
+    }
+    ZERONORM_INLINE void conjugate(const Lanes& t, const Lanes& y, Lanes& value) const {
+        conjugate(y * t, value);
+    }
 
     // The same of one row, which costs less than a group of rows where they are visited one by one.
     static ZERONORM_INLINE double value(double y, double z) {
@@ -134,6 +150,16 @@ struct SquaredHinge {
         push = y * slack;
         value = 0.5 * slack * slack;
         curvature = rest > 0.0 ? Lanes{} + 1.0 : Lanes{};
+    }
+    std::pair<double, double> interval(double y) const {
+        return {y > 0.0 ? 0.0 : -kInfinity, y > 0.0 ? kInfinity : 0.0};
+    }
+    ZERONORM_INLINE void at_share(const Lanes& t, const Lanes& y, Lanes& z, Lanes& bend) const {
+        z = y - t;
+        bend = Lanes{} + 1.0;
+    }
+    ZERONORM_INLINE void conjugate(const Lanes& t, const Lanes& y, Lanes& value) const {
+        value = (0.5 * t - y) * t;
     }
     static ZERONORM_INLINE double value(double y, double z) {
         const double slack = std::max(0.0, 1.0 - y * z);

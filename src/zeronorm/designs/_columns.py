@@ -17,6 +17,8 @@ from .._typing import Columns, Design, FloatArray, IndexArray, Stored
 # Gram matrices above this many multiply-adds are formed in float32: they only shape the step,
 # objective, gradient and gap stay float64.
 FLOAT32_GRAM = 5e7
+# Multiply-adds of one below which a compiled solver with zeros takes less than steps without.
+COMPACT_GRAM = 8e6
 ROUGH_NORM = 16  # every so many rows give the norms that keep float32 products in range
 BLOCK_ROWS = 2048  # rows of one partial sum
 
@@ -112,6 +114,10 @@ class DenseColumns:
     def dense(self) -> FloatArray:
         """Return x."""
         return self.array
+
+    def compact(self) -> DenseColumns:
+        """Return these columns, which are an array."""
+        return self
 
     def _float32_gram(self, weight: FloatArray) -> FloatArray:
         """Return the Gram matrix by float32 products of columns of mean 0 and norm below 1.
@@ -251,6 +257,11 @@ class SparseColumns:
     def dense(self) -> FloatArray:
         """Return Z as an array."""
         return np.asarray(self._x.toarray())
+
+    def compact(self) -> DenseColumns | SparseColumns:
+        """Return them in an array where a Gram matrix of that takes COMPACT_GRAM at most."""
+        n, p = self.shape
+        return self if n * p * p > COMPACT_GRAM else DenseColumns(self._x.toarray(order="F"))
 
 
 def as_columns(stored: Stored) -> DenseColumns | SparseColumns:

@@ -237,6 +237,10 @@ class RepeatedColumns:
         """Return (x,) of some rows, in all outputs, zeros and all."""
         return (self.rows(rows).dense(),)
 
+    def compact(self) -> RepeatedColumns:
+        """Return them with the base in an array, where that is small."""
+        return RepeatedColumns(self._base.compact(), self._place, self._output, self._q)
+
     def dense(self) -> FloatArray:
         """Return Z as an array, zeros and all."""
         base = self._base.dense()

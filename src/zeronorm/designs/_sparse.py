@@ -93,14 +93,14 @@ class Sparse(Design):
         """The bytes of the three arrays."""
         return self._indptr.nbytes + self._indices.nbytes + self._data.nbytes
 
-    @property
-    def conversion_bytes(self) -> int:
-        """The bytes of the copy by column, or in floats, that coordinate descent wants."""
+    def conversion_bytes(self, for_descent: bool) -> int:
+        """Return the bytes of the copy that `arranged` makes; 0 where it makes none."""
         if self._data.size > MOST_CONVERTED or self.shape[0] > np.iinfo(np.int32).max:
             return 0
-        if self._by_column == self.is_tall:
-            return self.resident_bytes
-        return 4 * self._data.size if self._by_column and self._data.dtype.kind != "f" else 0
+        is_float = self._data.dtype.kind == "f"
+        if self._by_column == (for_descent and self.is_tall):
+            return self.resident_bytes + (0 if is_float else 3 * self._data.size)
+        return 4 * self._data.size if for_descent and self._by_column and not is_float else 0
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
@@ -170,27 +170,28 @@ class Sparse(Design):
             found = take_columns(*found, place)
         return compressed(*found, n_samples)
 
-    def arranged(self) -> Sparse:
-        """Return the same matrix as coordinate descent wants it: itself, or copied once.
+    def arranged(self, for_descent: bool) -> Sparse:
+        """Return the same matrix as solvers want it: itself, or copied once.
 
-        By column, of float32 or float64; by row where `is_tall`. Itself as well where its entries
+        For scans by column: one by row costs several times as much, and a gather a pass. For
+        descent of float32 or float64, and by row where `is_tall`. Itself as well where its entries
         are too many for 32 bits or for a copy, see MOST_CONVERTED.
         """
         n_samples, n_features = self.shape
         if self._data.size > MOST_CONVERTED or n_samples > np.iinfo(np.int32).max:
             return self
         indptr, indices, data = self._indptr, self._indices, self._data
-        is_sorted = True
-        if self._by_column == self.is_tall:
+        is_sorted, by_column = True, not (for_descent and self.is_tall)
+        if self._by_column != by_column:
             n_minor = n_samples if self._by_column else n_features
             indptr, indices, data = csr_to_csc(indptr, indices, data, n_minor, self.n_threads)
-        elif self._by_column and data.dtype.kind != "f":
+        elif for_descent and self._by_column and data.dtype.kind != "f":
             data, is_sorted = data.astype(np.float32), self._is_sorted
         else:
             return self
         return Sparse(
             indptr, indices, data, self.shape,
-            by_column=not self.is_tall, is_sorted=is_sorted, n_threads=self.n_threads,
+            by_column=by_column, is_sorted=is_sorted, n_threads=self.n_threads,
         )  # fmt: skip
 
     @cached_property

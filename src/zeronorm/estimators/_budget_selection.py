@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._typing import Design
 from ..methods import Method, named
 from ..solvers.drive import Solver
 from ..solvers.kept import Kept, keeping
@@ -57,6 +58,11 @@ class BudgetSelection(SparseLinearModel):
     def _check_parameters(self) -> None:
         """Raise ValueError where a parameter breaks a rule that no data are needed for."""
         self._plan()
+
+    def _stored(self, design: Design) -> Design:
+        """Return the design in the storage that scans and gathers want; those of l1 ask later."""
+        is_l1 = "l1" in self._plan().method.name
+        return design if is_l1 else design.arranged(for_descent=False)
 
     def _loss_weight(self) -> float:
         """Return what weights are compared with: 1, as C may be infinite."""

@@ -84,7 +84,7 @@ class L1Folds(SparseLinearModel):
 
     def _stored(self, design: Design) -> Design:
         """Return the design in the storage that descents over columns want."""
-        return design.arranged()
+        return design.arranged(for_descent=True)
 
     def _check_parameters(self) -> None:
         """Raise ValueError where a parameter breaks a rule."""

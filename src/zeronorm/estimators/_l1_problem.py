@@ -188,7 +188,7 @@ class L1Model(SparseLinearModel):
 
     def _stored(self, design: Design) -> Design:
         """Return the design in the storage that descents over columns want."""
-        return design.arranged()
+        return design.arranged(for_descent=True)
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]

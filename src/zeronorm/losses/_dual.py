@@ -129,7 +129,7 @@ def fit_intercept(
     if loss.quadratic:
         b = float(weight @ (y - z)) / float(weight.sum())
         return b, *loss.value_gradient(z + b, y, weight)
-    if is_compiled(loss):
+    if _kernels.HAS_COMPILED_SOLVERS and loss.kernel >= 0:
         return at_margins(loss, z, y, weight, start, intercept=True)[:3]
     b = start
     low, high = -np.inf, np.inf

@@ -11,14 +11,13 @@ from scipy.special import expit
 from .._kernels import logistic_conjugate, logistic_curvature, logistic_value_gradient
 from .._typing import FloatArray, Likelihood, Smooth
 from ._base import LossOfRows
-from ._dual import fit_intercept, share_of
+from ._dual import compiled_scale, fit_intercept, has_compiled_dual, share_of
 
 
 class _OfLabels(LossOfRows):
     """What losses of labels -1 and 1 have in common: f(y, z) depends on y z alone."""
 
     of_labels: ClassVar[bool] = True
-    compiled_dual: ClassVar[bool] = False
 
     @property
     def final(self) -> Likelihood:
@@ -76,6 +75,8 @@ class Logistic(_OfLabels):
         sum_i alpha_i log((s_i - t alpha_i) / (t alpha_i)) - 2 t quadratic,
         inside a bracket; 0 < t < min_i s_i / alpha_i.
         """
+        if has_compiled_dual(self):
+            return compiled_scale(self, v, y, weight, quadratic)
         alpha = y * v
         share = share_of(alpha, weight)
         largest = float(share.max(initial=0.0))

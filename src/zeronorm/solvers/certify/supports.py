@@ -49,12 +49,15 @@ def certify_supports(
     clock.start()
     design, risk = task.design, task.risk(C)
     sizes = [task.units.of(support).size for support in supports]
+    features = np.unique(np.concatenate(supports))
+    Z = gather(design, features)  # of all: they are nested, or nearly so
     fits = [
         signed_ridge(
-            gather(design, support), risk, task.signs[support], tol=REFIT_TOL, of_value=True
+            Z.take(np.searchsorted(features, support)).compact(),
+            risk, task.signs[support], tol=REFIT_TOL, of_value=True,
         )
         for support in supports
-    ]
+    ]  # fmt: skip
     owners: list[int] = []
     duals: list[FloatArray] = []
     for index, (size, fit) in enumerate(zip(sizes, fits, strict=True)):

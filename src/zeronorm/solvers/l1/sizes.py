@@ -190,7 +190,7 @@ def posed(task: Task) -> L1Problem:
     """
     design, scale = unscaled(task.design)
     l1 = np.divide(1.0, scale, out=np.full(scale.size, NEVER), where=scale > 0)
-    design = design.arranged()
+    design = design.arranged(for_descent=True)
     l1[task.forced] *= FORCED_FACTOR
     l1[~task.usable] = NEVER
     everything = np.full(l1.size, np.inf)

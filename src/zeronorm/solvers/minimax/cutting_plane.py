@@ -234,7 +234,7 @@ class _Generated:
         membership = np.zeros((self._pool.size, len(self.blocks)))
         for t, members in enumerate(self.blocks):
             membership[self._pool.position(self._units.features(members)), t] = 1.0
-        problem = Blocks(self._pool.columns(), membership, self._risk, self.scale)
+        problem = Blocks(self._pool.columns().compact(), membership, self._risk, self.scale)
         inner, tol = self._options.inner, self._options.inner_tol
         signs = self._units.signs[self._pool.features]
         if signs.any():

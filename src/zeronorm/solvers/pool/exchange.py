@@ -90,7 +90,7 @@ class Exchanges:
     def extend(self, Z: Columns, signs: np.ndarray | None = None) -> None:
         """Go on with a pool that begins with the columns of the one so far; signs: of all."""
         self._signs = free_signs(Z.shape[1]) if signs is None else signs
-        self._Z, self._protected = Z, np.zeros(Z.shape[1], bool)
+        self._Z, self._protected = Z.compact(), np.zeros(Z.shape[1], bool)
         self._protected[self._keep] = True
 
     def fit(

@@ -27,9 +27,10 @@ MAX_NEWTON = 100
 WORST_START = 2.0  # the objective of a start, relative to the model without features
 BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
 ROUNDING = 1e-14  # of the diagonal of a Gram matrix, what may be left of it by subtraction
-# Dense problems of at most so many multiply-adds in a Gram matrix, and no more columns than rows,
-# are solved by one call of a kernel; above it the BLAS is faster.
-KERNEL_GRAM = 2e7
+# Dense problems of at most so many multiply-adds in a Gram matrix are solved by one call of a
+# kernel, those of more columns than rows where a factor of it has at most the latter; above it the
+# BLAS is faster, which solves wide ones in the space of the rows.
+KERNEL_GRAM, KERNEL_WIDE = 2e7, 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def ridge(
 def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
     """Return whether the compiled solvers solve a problem on p columns of Z."""
     n = Z.shape[0]
-    small = p <= n and n * p * p <= KERNEL_GRAM
+    small = n * p * p <= KERNEL_GRAM if p <= n else p**3 <= KERNEL_WIDE
     return _kernels.HAS_COMPILED_SOLVERS and small and loss.kernel >= 0 and Z.array is not None
 
 

@@ -34,7 +34,9 @@ def refit_support(
     mean, scale = column_scaling(task.design, support)
     risk = replace(task.risk(1.0), loss=task.loss.final)
     signs = task.signs[support]
-    return refit(Z, mean, 1.0 / scale, risk, C=C, chosen=chosen, unit=task.unit, signs=signs)
+    return refit(
+        Z.compact(), mean, 1.0 / scale, risk, C=C, chosen=chosen, unit=task.unit, signs=signs
+    )
 
 
 def negative_log_likelihood(task: Task, fit: Refit) -> float:
