@@ -112,6 +112,11 @@ Numbers responses(const StridedMatrix<double>& x, const Array<std::int64_t>& col
     return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
 }
 
+// history: a row for the start, and one for each of the steps that there may be.
+BlockHistory history_of(const OutMatrix& history) {
+    return {history.data(), length(history, 0) - 1};
+}
+
 // objective, bound, steps, and how they ended
 std::tuple<double, double, int, int> blocks_of_outputs(
     const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
@@ -125,7 +130,8 @@ std::tuple<double, double, int, int> blocks_of_outputs(
         std::iota(columns.begin(), columns.end(), 0);
         SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
         const auto run = [&](auto&& solver) {
-            found = solver.solve(tol, scale, u.data(), lambda.data(), dual.data(), history.data());
+            found =
+                solver.solve(tol, scale, u.data(), lambda.data(), dual.data(), history_of(history));
         };
         if (of_classes) {
             MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
@@ -276,8 +282,8 @@ std::tuple<double, double, double, int, int> blocks(
     const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
         BlockSolver<Loss> solver(risk, intercept, x.data(), x.stride(0), x.stride(1), length(x, 1),
                                  membership.data(), length(membership, 1));
-        found =
-            solver.solve(start, tol, scale, u.data(), lambda.data(), dual.data(), history.data());
+        found = solver.solve(start, tol, scale, u.data(), lambda.data(), dual.data(),
+                             history_of(history));
         return {};
     };
     solved(solve, y, weight, loss, parameters);

@@ -16,10 +16,16 @@
 
 namespace zeronorm {
 
-inline constexpr int kMaxBlockSteps = 60, kMaxWeightSteps = 50, kMaxIdle = 3;
+inline constexpr int kMaxWeightSteps = 50, kMaxIdle = 3;
 inline constexpr double kSameObjective = 1e-15;  // relative differences below it are rounding
 
 enum class BlockStatus { kConverged, kStalled, kMaxSteps };
+
+// Three numbers for the start and every step: the best objective and bound, and the seconds.
+struct BlockHistory {
+    double* values;
+    std::int64_t most_steps;
+};
 
 struct BlockAnswer {
     double intercept, objective, bound;
@@ -208,9 +214,8 @@ class BlockModel {
 // Newton's method for a problem over blocks. problem.assess() returns the objective and a lower
 // bound where it is, problem.move(objective, tol) goes to the goal of its model, solved to a gap of
 // `tol`, or less far; false where no step is of use.
-// history (kMaxBlockSteps + 1, 3): the best objective and bound, and the seconds, after every step.
 template <class Problem>
-BlockAnswer solve_blocks(Problem& problem, double tol, double scale, double* history) {
+BlockAnswer solve_blocks(Problem& problem, double tol, double scale, const BlockHistory& history) {
     const auto begin = std::chrono::steady_clock::now();
     double best = kInfinity, bound = -kInfinity, best_gap = kInfinity, last = kInfinity;
     int step = 0, idle = 0;
@@ -222,16 +227,16 @@ BlockAnswer solve_blocks(Problem& problem, double tol, double scale, double* his
         best = std::min(best, objective);
         bound = std::max(bound, lower);
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-        history[3 * step] = best;
-        history[3 * step + 1] = bound;
-        history[3 * step + 2] = spent.count();
+        history.values[3 * step] = best;
+        history.values[3 * step + 1] = bound;
+        history.values[3 * step + 2] = spent.count();
         const double gap = (best - bound) / scale;
         if (gap <= tol) return answer(BlockStatus::kConverged);
         idle = gap < 0.9 * best_gap ? 0 : idle + 1;
         best_gap = std::min(gap, best_gap);
         if (idle >= kMaxIdle && objective >= last - kSameObjective * std::abs(last))
             return answer(BlockStatus::kStalled);
-        if (step == kMaxBlockSteps) return answer(BlockStatus::kMaxSteps);
+        if (step == history.most_steps) return answer(BlockStatus::kMaxSteps);
         last = objective;
         if (!problem.move(objective, 0.01 * gap * scale)) return answer(BlockStatus::kStalled);
     }

@@ -35,10 +35,9 @@ class BlockSolver {
         copy_columns(x, row_stride, column_stride, risk.n(), p, column_of, n_rows_, z_);
     }
 
-    // u (p,), lambda (T,): the start, then the solution. dual (n,): of the last point. history: see
-    // `solve_blocks`.
+    // u (p,), lambda (T,): the start, then the solution. dual (n,): of the last point.
     BlockAnswer solve(double b, double tol, double scale, double* u, double* lambda, double* dual,
-                      double* history) {
+                      const BlockHistory& history) {
         b_ = b;
         u_ = u;
         lambda_ = lambda;

@@ -38,7 +38,7 @@ class ClassBlocks {
 
     // u (m q,), lambda (T,): the start, then the solution. dual (q n,): of the last point.
     BlockAnswer solve(double tol, double scale, double* u, double* lambda, double* dual,
-                      double* history) {
+                      const BlockHistory& history) {
         lambda_ = lambda;
         to_coordinates(u, x_);
         times(x_, margin_);

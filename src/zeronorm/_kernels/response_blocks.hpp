@@ -32,7 +32,7 @@ class ResponseBlocks {
 
     // u (m q,), lambda (T,): the start, then the solution. dual (q n,): of the last point.
     BlockAnswer solve(double tol, double scale, double* u, double* lambda, double* dual,
-                      double* history) {
+                      const BlockHistory& history) {
         lambda_ = lambda;
         for (std::int64_t k = 0; k < p_; ++k)
             u_[k] = u[k % m_ * q_ + k / m_];

@@ -192,8 +192,8 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         Parameters
         ----------
         X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
-            (n_samples, n_features). Never modified; copied as a whole for l1 alone, where it does
-            not lie by column.
+            (n_samples, n_features). Never modified; copied as a whole where it is sparse and does
+            not lie by column, and for some l1 methods.
         y : (n_samples,) labels of two or more classes; of a regressor finite numbers.
         sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`
             where a solver depends on the order of the rows.
