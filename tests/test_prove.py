@@ -17,10 +17,10 @@ from sklearn.svm import LinearSVC
 import oracles
 import zeronorm
 from conftest import slow
-from zeronorm import BudgetClassifier, MeasureClassifier
+from zeronorm import BudgetClassifier, MeasureClassifier, _kernels
 from zeronorm.datasets import load_golub
 from zeronorm.designs._columns import as_columns
-from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.result import Status
@@ -359,6 +359,59 @@ def test_time_limit_is_reported():
     assert proof.status is Status.TIME_LIMIT
     assert proof.certificate.gap > 0
     zeronorm.verify(X, y, proof.certificate)
+
+
+@pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="there is only one way")
+@pytest.mark.parametrize(
+    "loss", [Logistic(), SquaredHinge(), LeastSquares(), Poisson(), Gamma(), Huber(0.5)]
+)
+@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 30))])
+def test_compiled_and_python_relax_alike(monkeypatch, loss, seed):
+    """A proof would have other bounds, or divide by other features, where nodes are small."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(9, 40)), int(rng.integers(4, 30))
+    X = np.asfortranarray(rng.standard_normal((n, p)) + 0.8 * rng.standard_normal((n, 1)))
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(n)
+    if loss.of_labels:
+        y = np.where(y > 0, 1.0, -1.0)
+    elif loss.target != "any":
+        y = np.exp(np.clip(y, -2.0, 2.0))
+    weight = 10.0 ** rng.uniform(-1, 0.5) * rng.integers(1, 3, n)
+    risk = Risk.centred(y, weight, loss, bool(seed % 2))
+    chosen = rng.permutation(p)[: max(3, p - 2)]
+    n_fixed = int(rng.integers(0, 3))
+    q = int(rng.integers(1, chosen.size - n_fixed))
+    units = Singles(np.ones(chosen.size, bool))
+    start = 0.1 * rng.standard_normal(chosen.size), 0.1
+    found = []
+    for compiled in (True, False):
+        monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
+        found.append(
+            relax(
+                as_columns(X), units, risk, n_fixed, q, columns=chosen, start=start, tol=1e-9,
+                ahead=True,
+            )
+        )  # fmt: skip
+    one, other = found
+    assert one.objective == pytest.approx(other.objective, rel=2e-9)
+    assert one.bound == pytest.approx(other.bound, rel=2e-9)
+    np.testing.assert_allclose(one.share, other.share, atol=2e-3)
+    for ours, theirs in ((one.into, other.into), (one.out, other.out)):
+        np.testing.assert_allclose(ours, theirs, rtol=0.02, atol=1e-3 * one.objective)
+    quadratic = np.sort((X[:, chosen].T @ one.dual)[n_fixed:] ** 2)[::-1][:q].sum()
+    quadratic += ((X[:, chosen].T @ one.dual)[:n_fixed] ** 2).sum()
+    assert -risk.conjugate(one.dual) - 0.5 * quadratic == pytest.approx(one.bound, rel=1e-12)
+
+
+def test_a_bound_above_the_cutoff_ends_the_compiled_steps():
+    """A node that cannot hold a better model would be solved to the end."""
+    X, y = instance(3, 40, 12)
+    risk, units = Risk(y, np.ones(40), Logistic()), Singles(np.ones(12, bool))
+    whole = relax(as_columns(np.asfortranarray(X)), units, risk, 1, 3, tol=1e-9)
+    cutoff = 0.9 * whole.objective
+    short = relax(as_columns(np.asfortranarray(X)), units, risk, 1, 3, tol=1e-9, cutoff=cutoff)
+    assert cutoff < short.bound <= whole.objective
+    assert short.objective - short.bound > 1e-6 * short.objective
 
 
 @pytest.mark.parametrize("descends", [True, False])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 _Float: TypeAlias = NDArray[np.float64]
 _Places: TypeAlias = NDArray[np.int64]
+_QuadraticRule: TypeAlias = tuple[tuple[int, int, int], tuple[float, float, float]]
 
 def dense_ridge(
     x: _Float,
@@ -219,39 +220,37 @@ def output_eliminate(
     """Eliminate what several outputs share; loss : negative for the multinomial one."""
 
 def minimise_quadratic(
-    matrix: _Float,
-    right: _Float,
-    n_fixed: int,
-    q: int,
-    tol: float,
-    most: tuple[int, int, int],
-    rule: tuple[float, float, float],
-    u: _Float,
+    matrix: _Float, right: _Float, n_fixed: int, q: int, tol: float, rule: _QuadraticRule, u: _Float
 ) -> None:
     """Minimise the relaxation of a quadratic loss, as `Quadratic.minimise` of pool/quadratic.py.
 
     matrix, right : (p, p), (p,) H and r; the first n_fixed columns are fixed, each is a unit.
-    most : steps, steps that are none of Newton's, halvings of a step.
-    rule : FLAT and NO_DESCENT there, MOST_BASE of pool/support_norm.py.
-    u : (p,), the start, overwritten.
+    rule : `RULE` there. u : (p,), the start, overwritten.
+    """
+
+def relax(
+    x: _Float, columns: _Places, y: _Float, weight: _Float, loss: int,
+    parameters: tuple[float, float], intercept: bool, start: float, n_fixed: int, q: int,
+    aim: tuple[float, float], most: tuple[int, int, int, int], tolerances: tuple[float, float],
+    quadratic: _QuadraticRule, u: _Float, dual: _Float, scores: _Float, into: _Float, out: _Float,
+) -> tuple[float, float, float, bool]:  # fmt: skip
+    """Take the Newton steps of `relax` of pool/relaxation.py; return b, objective and bound.
+
+    At last whether that is all; else the caller goes on from there.
+
+    x, columns : (n, p) by column, (m,) which of its columns count, the first n_fixed of them fixed.
+    aim : the relative gap, and the bound above which to stop.
+    most : MAX_NEWTON, MOST_HALVINGS, AHEAD there, MOST_COMPILED of pool/quadratic.py.
+    tolerances : MODEL_TOL, FINEST there. u : (m,), the start, overwritten.
+    dual : (n,), of the best bound. scores : (m,), of the solution.
+    into, out : (m,), what dividing by a column would bring; 0 where that is not known.
     """
 
 def block_newton(
-    x: _Float,
-    membership: _Float,
-    y: _Float,
-    weight: _Float,
-    loss: int,
-    parameters: tuple[float, float],
-    intercept: bool,
-    start: float,
-    tol: float,
-    scale: float,
-    u: _Float,
-    weights: _Float,
-    dual: _Float,
-    history: _Float,
-) -> tuple[float, float, float, int, int]:
+    x: _Float, membership: _Float, y: _Float, weight: _Float, loss: int, parameters:
+    tuple[float, float], intercept: bool, start: float, tol: float, scale: float, u: _Float,
+    weights: _Float, dual: _Float, history: _Float,
+) -> tuple[float, float, float, int, int]:  # fmt: skip
     """Solve the problem over generated blocks, as `solvers.minimax.newton.newton` does.
 
     Parameters

@@ -13,6 +13,7 @@ NB_MODULE(_native, m) {
     zeronorm::bind_descent(m);
     zeronorm::bind_losses(m);
     zeronorm::bind_ridge(m);
+    zeronorm::bind_relaxation(m);
     zeronorm::bind_bilevel(m);
     zeronorm::bind_measures(m);
     zeronorm::bind_genotypes(m);

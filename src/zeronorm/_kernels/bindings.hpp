@@ -38,6 +38,7 @@ void bind_smoothing(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_ridge(nb::module_& m);
+void bind_relaxation(nb::module_& m);
 void bind_bilevel(nb::module_& m);
 void bind_measures(nb::module_& m);
 void bind_genotypes(nb::module_& m);

@@ -18,7 +18,6 @@
 #include "output_eliminate.hpp"
 #include "output_exchange.hpp"
 #include "outputs.hpp"
-#include "quadratic.hpp"
 #include "response_blocks.hpp"
 #include "ridge.hpp"
 
@@ -330,17 +329,6 @@ Numbers exchange_outputs(const StridedMatrix<double>& x, const Array<double>& y,
     return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
 }
 
-void minimise(const Matrix& matrix, const Array<double>& right, std::int64_t n_fixed,
-              std::int64_t q, double tol, const std::tuple<int, int, int>& most,
-              const std::tuple<double, double, double>& rule, const OutArray& u) {
-    const nb::gil_scoped_release release;
-    const auto [steps, proximal, halvings] = most;
-    const auto [flat, no_descent, base] = rule;
-    QuadraticSolver solver(matrix.data(), right.data(), length(right, 0), n_fixed, q,
-                           {steps, proximal, halvings, flat, no_descent, base});
-    solver.minimise(u.data(), tol);
-}
-
 }  // namespace
 
 void bind_ridge(nb::module_& m) {
@@ -366,8 +354,6 @@ void bind_ridge(nb::module_& m) {
     m.def("output_eliminate", &eliminated_outputs, "x"_array, "y"_array, "weight"_array,
           "is_kept"_array, "loss"_a, "parameters"_a, "outputs"_a, "intercept"_a, "columns"_array,
           "sizes"_array, "tol"_a, "rule"_a, "gone"_array);
-    m.def("minimise_quadratic", &minimise, "matrix"_array, "right"_array, "n_fixed"_a, "q"_a,
-          "tol"_a, "most"_a, "rule"_a, "u"_array);
     m.def("block_newton", &blocks, "x"_array, "membership"_array, "y"_array, "weight"_array,
           "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a, "scale"_a, "u"_array,
           "weights"_array, "dual"_array, "history"_array);

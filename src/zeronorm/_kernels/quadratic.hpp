@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "budget_norm.hpp"
 #include "cholesky.hpp"
 #include "vectors.hpp"
 
@@ -27,12 +28,18 @@ class QuadraticSolver {
   public:
     QuadraticSolver(const double* matrix, const double* right, std::int64_t p, std::int64_t n_fixed,
                     std::int64_t q, const QuadraticRule& rule)
-        : matrix_(matrix), right_(right), p_(p), n_fixed_(n_fixed), q_(q), rule_(rule) {}
+        : matrix_(matrix),
+          right_(right),
+          p_(p),
+          n_fixed_(n_fixed),
+          q_(q),
+          norm_(p, n_fixed, q),
+          rule_(rule) {}
 
     // Moves u until the value is within `tol` of the least, or no step is left that descends.
     void minimise(double* u, double tol) {
         std::vector<double> image = times(u), scores(size()), move(size()), trial(size());
-        double penalty = penalty_of(u);
+        double penalty = norm_.half_square(u);
         double value = 0.5 * dot(u, image.data()) - dot(right_, u) + penalty;
         double typical = 0.0;
         for (std::int64_t j = 0; j < p_; ++j)
@@ -42,7 +49,7 @@ class QuadraticSolver {
         for (int round = 0; round < rule_.most_steps; ++round) {
             for (std::size_t j = 0; j < size(); ++j)
                 scores[j] = right_[j] - image[j];
-            if (penalty + conjugate(scores.data()) - dot(u, scores.data()) <= tol) return;
+            if (penalty + norm_.conjugate(scores.data()) - dot(u, scores.data()) <= tol) return;
             bool descends = false;
             for (int way = 0; way < (left > 0 ? 3 : 2) && !descends; ++way) {
                 const std::vector<double> towards =
@@ -57,7 +64,7 @@ class QuadraticSolver {
                 for (int halving = 0; halving < rule_.halvings; ++halving, step *= 0.5) {
                     for (std::size_t j = 0; j < size(); ++j)
                         trial[j] = u[j] + step * move[j];
-                    const double of_trial = penalty_of(trial.data());
+                    const double of_trial = norm_.half_square(trial.data());
                     const double lower =
                         smooth + step * slope + 0.5 * step * step * bend + of_trial;
                     if (!(lower < value - rule_.no_descent * std::abs(value))) continue;
@@ -72,6 +79,46 @@ class QuadraticSolver {
                 }
             }
             if (!descends) return;
+        }
+    }
+
+    // By how much the value rises if a column must be in, and if it must be out, at a solution u;
+    // 0 where its share there is not between 0 and 1.
+    void rises(const double* u, double* into, double* out) {
+        std::fill_n(into, p_, 0.0);
+        std::fill_n(out, p_, 0.0);
+        const std::vector<double> image = times(u);
+        std::vector<double> v(size());
+        for (std::size_t j = 0; j < size(); ++j)
+            v[j] = u[j] + (right_[j] - image[j]);
+        if (!finite(v)) return;
+        const Sets sets = sets_at(v, 1.0);
+        const std::size_t m = sets.columns.size(), inside = sets.inside, n_between = m - inside;
+        std::vector<double> unit, factor, part(m), column(m);
+        if (n_between == 0 || !factor_given(v, sets, unit, factor)) return;
+        if (!solve_given(v, sets, part)) return;
+        const auto order = static_cast<std::int64_t>(m);
+        const auto left = static_cast<double>(sets.left);
+        std::vector<double> own(n_between), shared(n_between, 0.0), length(n_between);
+        for (std::size_t c = 0; c < n_between; ++c) {  // column c of the inverse
+            std::fill(column.begin(), column.end(), 0.0);
+            column[inside + c] = unit[inside + c];
+            solve_factored(factor.data(), order, order, column.data());
+            const double side = sign(v, sets.columns[inside + c]);
+            for (std::size_t a = inside; a < m; ++a)
+                shared[c] += sign(v, sets.columns[a]) * unit[a] * column[a] * side;
+            own[c] = std::max(unit[inside + c] * column[inside + c], kNothing);
+            length[c] = std::max(part[inside + c] * side, 0.0);
+        }
+        const double all = std::accumulate(shared.begin(), shared.end(), 0.0);
+        const double total = std::accumulate(length.begin(), length.end(), 0.0);
+        for (std::size_t c = 0; c < n_between; ++c) {
+            const std::int64_t j = sets.columns[inside + c];
+            const double across =
+                left * (left - 1.0) + left * left * own[c] - 2.0 * left * shared[c] + all;
+            const double away = left * length[c] - total;
+            into[j] = 0.5 * away * away / std::max(across, kNothing);
+            out[j] = 0.5 * length[c] * length[c] / own[c];
         }
     }
 
@@ -91,47 +138,6 @@ class QuadraticSolver {
                 image[static_cast<std::size_t>(k)] += u[j] * row[k];
         }
         return image;
-    }
-
-    // 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2: with the sizes sorted, the first ones are above
-    // t = (sum of the others) / (q - how many they are).
-    double penalty_of(const double* u) {
-        const double fixed = std::inner_product(u, u + n_fixed_, u, 0.0);
-        sizes_.clear();
-        for (std::int64_t j = n_fixed_; j < p_; ++j)
-            if (u[j] != 0.0) sizes_.push_back(std::abs(u[j]));
-        double squares = 0.0;
-        const auto q = static_cast<std::size_t>(q_);
-        if (sizes_.size() <= q) {
-            for (const double one : sizes_)
-                squares += one * one;
-            return 0.5 * fixed + 0.5 * squares;
-        }
-        if (q == 0) return kInfinity;
-        if (!finite(sizes_)) return kInfinity;  // a NaN has no place in an order
-        std::sort(sizes_.begin(), sizes_.end());
-        rests_.resize(sizes_.size());
-        std::partial_sum(sizes_.begin(), sizes_.end(), rests_.begin());
-        std::size_t above = 0;
-        for (;; ++above) {
-            const std::size_t at = sizes_.size() - 1 - above;
-            const double mean = rests_[at] / static_cast<double>(q - above);
-            if (above + 1 == q || sizes_[at] <= mean)
-                return 0.5 * fixed + 0.5 * (squares + rests_[at] * mean);
-            squares += sizes_[at] * sizes_[at];
-        }
-    }
-
-    // 1/2 (the squares of A, and the q largest of the others)
-    double conjugate(const double* scores) {
-        const double squares = std::inner_product(scores, scores + n_fixed_, scores, 0.0);
-        sizes_.clear();
-        for (std::int64_t j = n_fixed_; j < p_; ++j)
-            sizes_.push_back(scores[j] * scores[j]);
-        if (!finite(sizes_)) return kInfinity;
-        const std::int64_t count = std::min(q_, p_ - n_fixed_);
-        std::nth_element(sizes_.begin(), sizes_.begin() + count, sizes_.end(), std::greater<>());
-        return 0.5 * std::accumulate(sizes_.begin(), sizes_.begin() + count, squares);
     }
 
     // The shares of argmin_u curvature/2 ||u - v||^2 + 1/2 ||u||_(q)^2 over the free columns, 1 of
@@ -190,69 +196,93 @@ class QuadraticSolver {
         return above > below ? first + (last - first) * (wanted - below) / (above - below) : last;
     }
 
+    // The columns of share 1 at a point v = u + c / t, then those between 0 and 1.
+    struct Sets {
+        std::vector<std::int64_t> columns;
+        std::size_t inside = 0;  // of them, the first: their share is 1
+        std::int64_t left = 0;   // of the budget, for the others
+    };
+
+    Sets sets_at(const std::vector<double>& v, double curvature) {
+        const std::vector<double> share = shares(v.data(), curvature);
+        Sets sets;
+        for (std::int64_t j = 0; j < p_; ++j)
+            if (share[static_cast<std::size_t>(j)] == 1.0) sets.columns.push_back(j);
+        sets.inside = sets.columns.size();
+        sets.left = n_fixed_ + q_ - static_cast<std::int64_t>(sets.inside);
+        for (std::int64_t j = 0; j < p_ && sets.left > 0; ++j) {  // 0: by rounding
+            const double one = share[static_cast<std::size_t>(j)];
+            if (one > 0.0 && one < 1.0) sets.columns.push_back(j);
+        }
+        return sets;
+    }
+
     // The minimum given the sets at u, the columns at 0 that would change their signs.
     std::vector<double> target(const double* u, const double* scores, double curvature) {
         std::vector<double> v(size()), found(size(), 0.0);
         for (std::size_t j = 0; j < size(); ++j)
             v[j] = u[j] + scores[j] / curvature;
         if (!finite(v)) return {u, u + p_};
-        const std::vector<double> share = shares(v.data(), curvature);
-        std::vector<std::int64_t> columns;
-        for (std::int64_t j = 0; j < p_; ++j)
-            if (share[static_cast<std::size_t>(j)] == 1.0) columns.push_back(j);
-        const std::size_t inside = columns.size();
-        const std::int64_t left = n_fixed_ + q_ - static_cast<std::int64_t>(inside);
-        for (std::int64_t j = 0; j < p_ && left > 0; ++j) {  // 0: by rounding
-            const double one = share[static_cast<std::size_t>(j)];
-            if (one > 0.0 && one < 1.0) columns.push_back(j);
-        }
+        Sets sets = sets_at(v, curvature);
         const auto ahead = [&](double one, std::int64_t j) { return one * sign(v, j) > 0.0; };
         for (bool again = true; again;) {
-            std::vector<double> part(columns.size());
-            if (!solve_given(v, columns, inside, left, part)) return {u, u + p_};
+            std::vector<double> part(sets.columns.size());
+            if (!solve_given(v, sets, part)) return {u, u + p_};
             std::fill(found.begin(), found.end(), 0.0);
             std::vector<std::int64_t> stay;
-            for (std::size_t a = 0; a < columns.size(); ++a) {
-                if (a >= inside && !ahead(part[a], columns[a])) continue;
-                stay.push_back(columns[a]);
-                found[static_cast<std::size_t>(columns[a])] = part[a];
+            for (std::size_t a = 0; a < sets.columns.size(); ++a) {
+                const std::int64_t j = sets.columns[a];
+                if (a >= sets.inside && !ahead(part[a], j)) continue;
+                stay.push_back(j);
+                found[static_cast<std::size_t>(j)] = part[a];
             }
-            again = stay.size() < columns.size();
-            columns = stay;
+            again = stay.size() < sets.columns.size();
+            sets.columns = stay;
         }
         return found;
     }
 
-    // The minimum over some columns, the first of share 1, the others with the shares that are
-    // left; whether there is one.
-    bool solve_given(const std::vector<double>& v, const std::vector<std::int64_t>& columns,
-                     std::size_t inside, std::int64_t left, std::vector<double>& part) const {
-        const std::size_t m = columns.size();
-        std::vector<double> system(m * m), factor(m * m), unit(m);
+    // The factor of the system of some sets, between `unit` on both sides; whether there is one.
+    bool factor_given(const std::vector<double>& v, const Sets& sets, std::vector<double>& unit,
+                      std::vector<double>& factor) const {
+        const std::size_t m = sets.columns.size();
+        std::vector<double> system(m * m);
+        factor.resize(m * m);
+        unit.resize(m);
         for (std::size_t a = 0; a < m; ++a) {
             for (std::size_t c = 0; c < m; ++c) {
-                double entry = matrix_[columns[a] * p_ + columns[c]];
-                if (a >= inside && c >= inside)
-                    entry += sign(v, columns[a]) * sign(v, columns[c]) / static_cast<double>(left);
+                double entry = matrix_[sets.columns[a] * p_ + sets.columns[c]];
+                if (a >= sets.inside && c >= sets.inside)
+                    entry += sign(v, sets.columns[a]) * sign(v, sets.columns[c]) /
+                             static_cast<double>(sets.left);
                 system[a * m + c] = entry;
             }
             double& diagonal = system[a * m + a];
-            diagonal += a < inside ? 1.0 : rule_.flat * (1.0 + diagonal);
+            diagonal += a < sets.inside ? 1.0 : rule_.flat * (1.0 + diagonal);
             unit[a] = 1.0 / std::sqrt(diagonal);
         }
-        for (std::size_t a = 0; a < m; ++a) {  // the scales may differ by many orders
+        for (std::size_t a = 0; a < m; ++a)  // the scales may differ by many orders
             for (std::size_t c = 0; c < m; ++c)
                 system[a * m + c] *= unit[a] * unit[c];
-            part[a] = unit[a] * right_[columns[a]];
-        }
         const auto order = static_cast<std::int64_t>(m);
         try {
             cholesky(system.data(), order, order, factor.data());
         } catch (const NotFinite&) {
             return false;
         }
+        return true;
+    }
+
+    // The minimum over the columns of some sets; whether there is one.
+    bool solve_given(const std::vector<double>& v, const Sets& sets,
+                     std::vector<double>& part) const {
+        std::vector<double> unit, factor;
+        if (!factor_given(v, sets, unit, factor)) return false;
+        const auto order = static_cast<std::int64_t>(part.size());
+        for (std::size_t a = 0; a < part.size(); ++a)
+            part[a] = unit[a] * right_[sets.columns[a]];
         solve_factored(factor.data(), order, order, part.data());
-        for (std::size_t a = 0; a < m; ++a)
+        for (std::size_t a = 0; a < part.size(); ++a)
             part[a] *= unit[a];
         return true;
     }
@@ -277,11 +307,6 @@ class QuadraticSolver {
         return point;
     }
 
-    static bool finite(const std::vector<double>& values) {
-        return std::all_of(values.begin(), values.end(),
-                           [](double one) { return std::isfinite(one); });
-    }
-
     static double sign(const std::vector<double>& v, std::int64_t j) {
         return v[static_cast<std::size_t>(j)] < 0.0 ? -1.0 : 1.0;
     }
@@ -289,8 +314,8 @@ class QuadraticSolver {
     const double* matrix_;
     const double* right_;
     std::int64_t p_, n_fixed_, q_;
+    BudgetNorm norm_;
     QuadraticRule rule_;
-    std::vector<double> sizes_, rests_;
 };
 
 }  // namespace zeronorm

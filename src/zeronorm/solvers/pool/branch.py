@@ -25,7 +25,7 @@ from ...ordering import largest
 from ...result import Progressed, Status, Tree
 from .bounds import Bound
 from .candidates import LEAF_TOL, Candidates
-from .relaxation import Relaxed
+from .relaxed import Relaxed
 
 PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL = 1e-4

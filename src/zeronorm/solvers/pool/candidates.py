@@ -12,7 +12,8 @@ from ..units import Singles, Units
 from .bounds import Bound, bound_at
 from .exchange import Exchanges
 from .group_exchange import GroupExchanges
-from .relaxation import Relaxed, relax
+from .relaxation import relax
+from .relaxed import Relaxed
 from .signed_ridge import signed_ridge
 
 # Columns that are not 0 in a relaxation, their coefficients, the intercept.
@@ -70,7 +71,7 @@ class Candidates:
         u[used] = coef
         columns = self.units.features(chosen)
         return relax(
-            self.Z.take(columns), self.units.take(chosen), self.risk, n_fixed, n_free,
+            self.Z, self.units.take(chosen), self.risk, n_fixed, n_free, columns=columns,
             start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=ahead,
         )  # fmt: skip
 

@@ -39,7 +39,7 @@ from ..._typing import FloatArray, IndexArray
 from ...losses import as_adjusted
 from .bounds import Bound, best_features, decide
 from .candidates import Candidates, Start
-from .relaxation import Relaxed
+from .relaxed import Relaxed
 from .shares import ShareProblem
 
 MOST = 400  # features: D costs their third power some fifty times

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .bounds import Bound
     from .branch import Node
     from .candidates import Candidates
-    from .relaxation import Relaxed
+    from .relaxed import Relaxed
 
 
 class NearBest(BranchAndBound):

@@ -45,6 +45,7 @@ HALVINGS = 8
 FLAT = 1e-9  # curvature added for units in between, which may be more than the rows
 MOST_COMPILED = 150  # columns; with more of them LAPACK is faster
 NO_DESCENT = 1e-14  # relative to the value
+RULE = (MAX_STEPS, MOST_PROXIMAL, HALVINGS), (FLAT, NO_DESCENT, MOST_BASE)  # as kernels take it
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,8 @@ class Quadratic:
         if self._is_small():
             u = u.copy()
             _kernels.minimise_quadratic(
-                np.ascontiguousarray(self._matrix), self._right, self._n_fixed, self._q, tol,
-                (MAX_STEPS, MOST_PROXIMAL, HALVINGS), (FLAT, NO_DESCENT, MOST_BASE), u,
+                np.ascontiguousarray(self._matrix), self._right, self._n_fixed, self._q, tol, RULE,
+                u,
             )  # fmt: skip
             return u
         image = self._matrix @ u

@@ -47,8 +47,10 @@ from ...ordering import largest
 from ..risk import Risk
 from ..signs import admitted
 from ..units import Units
+from .compiled_relaxation import is_compiled, newton_steps
 from .expansion import Expansion
 from .quadratic import Quadratic, solve_scaled
+from .relaxed import Relaxed, shares_of
 from .sign_barrier import SignBarrier
 from .signed_ridge import signed_ridge
 from .support_norm import support_norm, top_squares
@@ -66,20 +68,6 @@ INSIDE = 0.95  # of the way to the boundary that a step goes at most
 WORKING = 100  # columns of the interior-point method at first; and 5 q
 
 
-@dataclass(frozen=True, slots=True)
-class Relaxed:
-    """A solution of (R)."""
-
-    coef: FloatArray  # (p,)
-    intercept: float
-    share: FloatArray  # (n_units,) d_g: 1 where fixed in
-    dual: FloatArray  # (n,) the dual point of the bound
-    objective: float
-    bound: float  # the best D(v) on the way
-    into: FloatArray  # (n_units,) by how much the value rises, nearly, if a unit must be in; 0
-    out: FloatArray  # where its share is 0 or 1, or that was not asked for; the same of out
-
-
 def relax(
     Z: Columns,
     units: Units,
@@ -87,6 +75,7 @@ def relax(
     n_fixed: int,
     n_free: int,
     *,
+    columns: IndexArray | None = None,
     start: tuple[FloatArray, float] | None = None,
     tol: float = 1e-4,
     cutoff: float = np.inf,
@@ -99,6 +88,7 @@ def relax(
     Parameters
     ----------
     Z : (n, p) gathered columns, unit by unit, those of the fixed units first.
+    columns : those of Z that count, in this order; all if None.
     units : of these columns, in their order.
     n_fixed : |A|.
     n_free : q, at most the number of free units; all of them enter where it is equal.
@@ -109,16 +99,28 @@ def relax(
     deadline : no further step begins when `time.perf_counter` is there.
     ahead : whether to say what dividing by a unit would bring, where the bound is not above.
     """
+    columns = np.arange(Z.shape[1]) if columns is None else columns
+    u, b = (np.zeros(columns.size), 0.0) if start is None else start
+    best, best_dual, first = -np.inf, np.zeros(risk.size), 0
+    nothing_to_choose = n_free == units.usable.size - n_fixed
+    if not nothing_to_choose and is_compiled(Z, columns, units, risk):
+        most, tolerances = (MAX_NEWTON, MOST_HALVINGS, AHEAD), (MODEL_TOL, FINEST)
+        found, done = newton_steps(
+            Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), most, tolerances
+        )
+        if done:
+            return found
+        u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
+        first = MAX_NEWTON
+    Z = Z.take(columns)
     problem = _Problem(Z, units, risk, n_fixed, n_free, deadline)
-    u, b = (np.zeros(Z.shape[1]), 0.0) if start is None else start
     point = problem.at(admitted(u, units.signs), b)
-    if n_free == units.usable.size - n_fixed:  # nothing to choose
+    if nothing_to_choose:
         fit = signed_ridge(
             Z, risk, units.signs, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff
         )
         point = problem.at(fit.coef, fit.intercept)  # above the cutoff signs may be wrong
-    best, best_dual = -np.inf, np.zeros(risk.size)
-    for n_steps in range(max_iter):
+    for n_steps in range(first, max_iter):
         dual, scores, bound, scale = problem.bound(point)
         if bound > best:
             best, best_dual = bound, scale * dual
@@ -205,11 +207,7 @@ class _Problem:
 
     def share_of(self, u: FloatArray) -> FloatArray:
         """Return the d_g of a point, 1 for fixed units."""
-        share = np.ones(self._units.usable.size)
-        free = self._lengths(u)
-        threshold = support_norm(free, self._q)[1]
-        share[self._n_fixed :] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
-        return share
+        return shares_of(u, self._units, self._n_fixed, self._q)
 
     def newton_step(self, point: _Point, scores: FloatArray, tol: float) -> _Point | None:
         """Return where a Newton step leads, solved to a gap; None where it does not descend."""

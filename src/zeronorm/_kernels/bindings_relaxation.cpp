@@ -1,0 +1,83 @@
+// Bindings of the relaxation of a budget. No arithmetic.
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "bindings.hpp"
+#include "cox.hpp"
+#include "cox_dual.hpp"
+#include "quadratic.hpp"
+#include "relaxation.hpp"
+
+namespace zeronorm {
+namespace {
+
+using Pair = std::pair<double, double>;
+// steps, steps that are none of Newton's, halvings; what is flat, no descent, and the most base
+using QuadraticNumbers = std::pair<std::tuple<int, int, int>, std::tuple<double, double, double>>;
+
+QuadraticRule quadratic_rule(const QuadraticNumbers& numbers) {
+    const auto [steps, proximal, halvings] = numbers.first;
+    const auto [flat, no_descent, base] = numbers.second;
+    return {steps, proximal, halvings, flat, no_descent, base};
+}
+
+void minimise(const Matrix& matrix, const Array<double>& right, std::int64_t n_fixed,
+              std::int64_t q, double tol, const QuadraticNumbers& rule, const OutArray& u) {
+    const nb::gil_scoped_release release;
+    QuadraticSolver solver(matrix.data(), right.data(), length(right, 0), n_fixed, q,
+                           quadratic_rule(rule));
+    solver.minimise(u.data(), tol);
+}
+
+// b, objective, bound, whether that is all
+std::tuple<double, double, double, bool> relaxed(
+    const StridedMatrix<double>& x, const Array<std::int64_t>& columns, const Array<double>& y,
+    const Array<double>& weight, int loss, const Pair& parameters, bool intercept, double start,
+    std::int64_t n_fixed, std::int64_t q, const Pair& aim,
+    const std::tuple<int, int, std::int64_t, std::int64_t>& most, const Pair& tolerances,
+    const QuadraticNumbers& quadratic, const OutArray& u, const OutArray& dual,
+    const OutArray& scores, const OutArray& into, const OutArray& out) {
+    if (length(x, 0) > 1 && x.stride(0) != 1) throw std::invalid_argument("x must lie by column.");
+    const nb::gil_scoped_release release;
+    const auto [newton, halvings, ahead, most_columns] = most;
+    const RelaxationRule rule{newton,
+                              halvings,
+                              ahead,
+                              most_columns,
+                              tolerances.first,
+                              tolerances.second,
+                              quadratic_rule(quadratic)};
+    const ChosenColumns chosen{x.data(), length(x, 0), x.stride(1), columns.data(),
+                               length(columns, 0)};
+    const auto solve = [&]<class Loss>(const Loss& one) -> RelaxationAnswer {
+        if constexpr (std::is_same_v<Loss, Cox>) {
+            throw std::invalid_argument("rows of this loss are not by themselves.");
+        } else {
+            const Risk<Loss> risk(one, y.data(), weight.data(), length(weight, 0));
+            RelaxationSolver<Loss> solver(risk, intercept, chosen, n_fixed, q, rule);
+            return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
+                                scores.data(), into.data(), out.data());
+        }
+    };
+    const auto found = with_loss({loss, parameters.first, parameters.second}, solve);
+    return {found.intercept, found.objective, found.bound, found.is_done};
+}
+
+}  // namespace
+
+void bind_relaxation(nb::module_& m) {
+    m.def("minimise_quadratic", &minimise, "matrix"_array, "right"_array, "n_fixed"_a, "q"_a,
+          "tol"_a, "rule"_a, "u"_array);
+    m.def("relax", &relaxed, "x"_array, "columns"_array, "y"_array, "weight"_array, "loss"_a,
+          "parameters"_a, "intercept"_a, "start"_a, "n_fixed"_a, "q"_a, "aim"_a, "most"_a,
+          "tolerances"_a, "quadratic"_a, "u"_array, "dual"_array, "scores"_array, "into"_array,
+          "out"_array);
+}
+
+}  // namespace zeronorm

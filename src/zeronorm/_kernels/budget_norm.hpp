@@ -1,0 +1,72 @@
+// The ridge term of the relaxation of a budget, where each column is a unit, and its conjugate.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "losses.hpp"
+
+namespace zeronorm {
+
+inline bool finite(const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
+}
+
+// 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first of p columns, as solvers/pool/support_norm.py has
+// the norm.
+class BudgetNorm {
+  public:
+    BudgetNorm(std::int64_t p, std::int64_t n_fixed, std::int64_t q)
+        : p_(p), n_fixed_(n_fixed), q_(q) {}
+
+    // With the sizes sorted, the first ones are above t = (sum of the others) / (q - how many).
+    double half_square(const double* u) {
+        const double fixed = std::inner_product(u, u + n_fixed_, u, 0.0);
+        sizes_.clear();
+        for (std::int64_t j = n_fixed_; j < p_; ++j)
+            if (u[j] != 0.0) sizes_.push_back(std::abs(u[j]));
+        double squares = 0.0;
+        const auto q = static_cast<std::size_t>(q_);
+        if (sizes_.size() <= q) {
+            for (const double one : sizes_)
+                squares += one * one;
+            return 0.5 * fixed + 0.5 * squares;
+        }
+        if (q == 0) return kInfinity;
+        if (!finite(sizes_)) return kInfinity;  // a NaN has no place in an order
+        std::sort(sizes_.begin(), sizes_.end());
+        rests_.resize(sizes_.size());
+        std::partial_sum(sizes_.begin(), sizes_.end(), rests_.begin());
+        std::size_t above = 0;
+        for (;; ++above) {
+            const std::size_t at = sizes_.size() - 1 - above;
+            const double mean = rests_[at] / static_cast<double>(q - above);
+            if (above + 1 == q || sizes_[at] <= mean)
+                return 0.5 * fixed + 0.5 * (squares + rests_[at] * mean);
+            squares += sizes_[at] * sizes_[at];
+        }
+    }
+
+    // 1/2 (the squares of A, and the q largest of the others)
+    double conjugate(const double* scores) {
+        const double squares = std::inner_product(scores, scores + n_fixed_, scores, 0.0);
+        sizes_.clear();
+        for (std::int64_t j = n_fixed_; j < p_; ++j)
+            sizes_.push_back(scores[j] * scores[j]);
+        if (!finite(sizes_)) return kInfinity;
+        const std::int64_t count = std::min(q_, p_ - n_fixed_);
+        std::nth_element(sizes_.begin(), sizes_.begin() + count, sizes_.end(), std::greater<>());
+        return 0.5 * std::accumulate(sizes_.begin(), sizes_.begin() + count, squares);
+    }
+
+  private:
+    std::int64_t p_, n_fixed_, q_;
+    std::vector<double> sizes_, rests_;
+};
+
+}  // namespace zeronorm

@@ -1,0 +1,283 @@
+// Compiled solver: Newton steps on the relaxation of the l0 problem over columns, each a unit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "budget_norm.hpp"
+#include "dual.hpp"
+#include "quadratic.hpp"
+#include "ridge_rows.hpp"
+#include "risk.hpp"
+
+namespace zeronorm {
+
+// What solvers/pool/relaxation.py calls by the same names, in small letters.
+struct RelaxationRule {
+    int max_newton, most_halvings;
+    std::int64_t ahead, most_columns;  // that a step moves: more at 0, and in all
+    double model_tol, finest;
+    QuadraticRule quadratic;
+};
+
+// When to stop: at a relative gap of `tol`, or with a bound above `cutoff`.
+struct RelaxationAim {
+    double tol, cutoff;
+};
+
+// Some columns of a matrix of n rows, each without gaps between its rows.
+struct ChosenColumns {
+    const double* x;
+    std::int64_t n, stride;  // from a column of x to the next
+    const std::int64_t* chosen;
+    std::int64_t p;  // columns chosen
+
+    const double* operator[](std::int64_t j) const { return x + chosen[j] * stride; }
+};
+
+// What a solution has besides its arrays.
+struct RelaxationAnswer {
+    double intercept, objective, bound;
+    bool is_done;  // false: no step descends, or there were too many
+};
+
+// min_{u, b} 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b), A the first columns,
+// as `relax` of solvers/pool/relaxation.py does until its interior-point method.
+template <class Loss>
+class RelaxationSolver {
+  public:
+    RelaxationSolver(const Risk<Loss>& risk, bool intercept, const ChosenColumns& columns,
+                     std::int64_t n_fixed, std::int64_t q, const RelaxationRule& rule)
+        : risk_(risk),
+          intercept_(intercept),
+          columns_(columns),
+          n_fixed_(n_fixed),
+          q_(q),
+          rule_(rule),
+          norm_(columns.p, n_fixed, q) {}
+
+    // u: the start, then the solution. scores (p,): of the dual point there. dual (n,): that of the
+    // best bound. into, out (p,): see `QuadraticSolver::rises`; 0 where the bound is above.
+    RelaxationAnswer solve(double* u, double b, const RelaxationAim& aim, double* dual,
+                           double* scores, double* into, double* out) {
+        const auto p = static_cast<std::size_t>(columns_.p);
+        now_.u.assign(u, u + p);
+        combine(now_);
+        now_.b = b;
+        assess(now_);
+        RelaxationAnswer answer{b, 0.0, -kInfinity, false};
+        std::fill_n(dual, columns_.n, 0.0);
+        for (int n_steps = 0;; ++n_steps) {
+            bound(scores, answer.bound, dual);
+            const double wanted = now_.objective <= aim.cutoff ? aim.tol : rule_.finest;
+            const double allowed = wanted * std::abs(now_.objective);
+            answer.is_done = answer.bound > aim.cutoff || now_.objective - answer.bound <= allowed;
+            if (answer.is_done || n_steps == rule_.max_newton) break;
+            const double gap = std::max(allowed, now_.objective - aim.cutoff);
+            if (!step(scores, rule_.model_tol * gap)) break;
+        }
+        std::fill_n(into, p, 0.0);
+        std::fill_n(out, p, 0.0);
+        if (answer.is_done && !(answer.bound > aim.cutoff)) rise(scores, into, out);
+        std::copy(now_.u.begin(), now_.u.end(), u);
+        answer.intercept = now_.b;
+        answer.objective = now_.objective;
+        return answer;
+    }
+
+  private:
+    struct Point {
+        explicit Point(std::int64_t n_rows) : z(n_rows), v(n_rows), curvature(n_rows) {}
+        std::vector<double> u;
+        double b = 0.0;
+        Buffer z, v, curvature;  // Zu, and of its margins with b: minus the gradient, f''
+        RowTotals totals{};
+        double objective = 0.0;
+    };
+
+    // z = Zu
+    void combine(Point& point) const {
+        std::fill_n(static_cast<double*>(point.z), risk_.n_rows(), 0.0);
+        for (std::int64_t j = 0; j < columns_.p; ++j) {
+            const double one = point.u[static_cast<std::size_t>(j)];
+            if (one != 0.0) add(columns_[j], one, point.z);
+        }
+    }
+
+    void add(const double* column, double multiple, double* to) const {
+        for (std::int64_t i = 0; i < columns_.n; ++i)
+            to[i] += multiple * column[i];
+    }
+
+    // Moves b to its best value, and sets what follows from u, z and b.
+    void assess(Point& point) {
+        if (!intercept_) point.b = 0.0;
+        point.totals = risk_.evaluate(point.z, point.b, point.v, point.curvature);
+        if (intercept_)
+            risk_.fit_intercept(point.z, point.b, point.v, point.curvature, point.totals);
+        point.objective = point.totals.value + norm_.half_square(point.u.data());
+    }
+
+    // The dual point, with a sum of 0 where the intercept is free, its scores, and its bound where
+    // that is the best one.
+    void bound(double* scores, double& best, double* dual) {
+        double up = 0.0, down = 0.0;
+        for (std::int64_t i = 0; i < columns_.n; ++i)
+            (now_.v[i] > 0.0 ? up : down) += std::abs(now_.v[i]);
+        const double light = std::min(up, down);
+        const double keep_up = intercept_ && up > down ? light / up : 1.0;
+        const double keep_down = intercept_ && down > up ? light / down : 1.0;
+        for (std::int64_t i = 0; i < columns_.n; ++i)
+            dual_[i] = now_.v[i] * (now_.v[i] > 0.0 ? keep_up : keep_down);
+        for (std::int64_t j = 0; j < columns_.p; ++j)
+            scores[j] = dot(columns_[j], dual_);
+        const double quadratic = norm_.conjugate(scores);
+        const Dual<Loss> point(risk_, dual_);
+        double scale = point.best_scale(quadratic);
+        double value = -point.conjugate(scale) - scale * (scale * quadratic);
+        if (!(value > -kInfinity)) {  // rounding: v is outside of the domain
+            scale = 0.0;
+            value = -point.conjugate(0.0);
+        }
+        if (!(value > best)) return;
+        best = value;
+        for (std::int64_t i = 0; i < columns_.n; ++i)
+            dual[i] = scale * dual_[i];
+    }
+
+    double dot(const double* column, const double* v) const {
+        double total = 0.0;
+        const std::int64_t n = columns_.n / kLine * kLine;
+        const auto kernel = [&](std::int64_t)
+                                ZERONORM_INLINE_LAMBDA { total = dot_rows(column, v, n); };
+        run_block(kernel, 0);
+        for (std::int64_t i = n; i < columns_.n; ++i)
+            total += column[i] * v[i];
+        return total;
+    }
+
+    // The columns that a step moves: those not at 0, and the next by score.
+    std::vector<std::int64_t> near(const double* scores) const {
+        std::vector<std::int64_t> some, others;
+        for (std::int64_t j = 0; j < columns_.p; ++j) {
+            const bool moves = j < n_fixed_ || now_.u[static_cast<std::size_t>(j)] != 0.0;
+            (moves ? some : others).push_back(j);
+        }
+        const auto ahead =
+            std::min(std::max(rule_.ahead, q_), static_cast<std::int64_t>(others.size()));
+        std::partial_sort(others.begin(), others.begin() + ahead, others.end(),
+                          [&](std::int64_t a, std::int64_t c) {
+                              const double first = std::abs(scores[a]);
+                              const double second = std::abs(scores[c]);
+                              return first > second || (first == second && a < c);
+                          });
+        some.insert(some.end(), others.begin(), others.begin() + ahead);
+        std::sort(some.begin(), some.end());
+        return some;
+    }
+
+    // The quadratic model of the loss over near_, with the best intercept of all coefficients.
+    void expand() {
+        const auto m = static_cast<std::int64_t>(near_.size());
+        const std::int64_t n_rows = risk_.n_rows(), width = whole(m, kGramRight);
+        Buffer x(width * n_rows), gram(width * width), cross(width);
+        Buffer scaled(kGramLeft * kGramRows), pull(n_rows);
+        for (std::int64_t a = 0; a < m; ++a)
+            std::copy_n(columns_[near_[static_cast<std::size_t>(a)]], columns_.n, x + a * n_rows);
+        weighted_gram(x, n_rows, width, now_.curvature, gram, cross, scaled);
+        double shift = 0.0;  // w'z
+        for (std::int64_t i = 0; i < columns_.n; ++i) {
+            pull[i] = now_.v[i] + now_.curvature[i] * now_.z[i];
+            shift += now_.curvature[i] * now_.z[i];
+        }
+        const double total = now_.totals.bend;
+        const bool centre = intercept_ && total > 0.0;
+        matrix_.resize(near_.size() * near_.size());
+        right_.resize(near_.size());
+        for (std::int64_t a = 0; a < m; ++a) {
+            right_[static_cast<std::size_t>(a)] = dot_rows(x + a * n_rows, pull, n_rows);
+            if (centre) right_[static_cast<std::size_t>(a)] -= cross[a] / total * shift;
+            for (std::int64_t c = a; c < m; ++c) {
+                double entry = gram[a * width + c];
+                if (centre) entry -= cross[a] * (cross[c] / total);
+                matrix_[static_cast<std::size_t>(a * m + c)] = entry;
+                matrix_[static_cast<std::size_t>(c * m + a)] = entry;
+            }
+        }
+    }
+
+    QuadraticSolver model() const {
+        return {
+            matrix_.data(), right_.data(), static_cast<std::int64_t>(near_.size()), n_fixed_, q_,
+            rule_.quadratic};
+    }
+
+    // Takes a Newton step, solved to a gap; false where it does not descend, or has too many
+    // columns.
+    bool step(const double* scores, double tol) {
+        std::vector<std::int64_t> moved = near(scores);
+        if (static_cast<std::int64_t>(moved.size()) > rule_.most_columns) return false;
+        near_.swap(moved);
+        expand();
+        part_.resize(near_.size());
+        for (std::size_t a = 0; a < near_.size(); ++a)
+            part_[a] = now_.u[static_cast<std::size_t>(near_[a])];
+        model().minimise(part_.data(), tol);
+        there_.u.assign(now_.u.size(), 0.0);
+        for (std::size_t a = 0; a < near_.size(); ++a)
+            there_.u[static_cast<std::size_t>(near_[a])] = part_[a];
+        combine(there_);
+        double share = 1.0;
+        for (int halving = 0; halving <= rule_.most_halvings; ++halving, share *= 0.3) {
+            trial_.u.resize(now_.u.size());
+            for (std::size_t j = 0; j < now_.u.size(); ++j)
+                trial_.u[j] = now_.u[j] + share * (there_.u[j] - now_.u[j]);
+            for (std::int64_t i = 0; i < columns_.n; ++i)
+                trial_.z[i] = now_.z[i] + share * (there_.z[i] - now_.z[i]);
+            trial_.b = now_.b;
+            assess(trial_);
+            if (trial_.objective < now_.objective * (1.0 - 1e-12)) {
+                std::swap(now_, trial_);
+                is_known_ = true;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // What dividing by a column would bring, by the model of the last step.
+    void rise(const double* scores, double* into, double* out) {
+        if (!is_known_) {
+            near_ = near(scores);
+            expand();
+            part_.resize(near_.size());
+            for (std::size_t a = 0; a < near_.size(); ++a)
+                part_[a] = now_.u[static_cast<std::size_t>(near_[a])];
+        }
+        std::vector<double> own_into(near_.size()), own_out(near_.size());
+        model().rises(part_.data(), own_into.data(), own_out.data());
+        for (std::size_t a = 0; a < near_.size(); ++a) {
+            into[near_[a]] = own_into[a];
+            out[near_[a]] = own_out[a];
+        }
+    }
+
+    const Risk<Loss>& risk_;
+    bool intercept_;
+    ChosenColumns columns_;
+    std::int64_t n_fixed_, q_;
+    RelaxationRule rule_;
+    BudgetNorm norm_;
+    Point now_{risk_.n_rows()}, there_{risk_.n_rows()}, trial_{risk_.n_rows()};
+    Buffer dual_{risk_.n_rows()};
+    // The last step: its columns, what it minimised, and where that led.
+    std::vector<std::int64_t> near_;
+    std::vector<double> matrix_, right_, part_;
+    bool is_known_ = false;
+};
+
+}  // namespace zeronorm

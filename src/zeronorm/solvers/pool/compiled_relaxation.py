@@ -1,0 +1,62 @@
+"""The Newton steps of the relaxation by a kernel: dense columns, features by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import _kernels
+from ..._typing import Columns, FloatArray, IndexArray
+from ..risk import Risk
+from ..units import Singles, Units
+from .quadratic import MOST_COMPILED, RULE
+from .relaxed import Relaxed, shares_of
+
+# Entries of the columns; with more of them passes take the time, which BLAS makes on all threads,
+# and the clock has to be asked between steps.
+MOST_ENTRIES = 4_000_000
+
+
+def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bool:
+    """Return whether the kernel takes a problem."""
+    return (
+        _kernels.HAS_COMPILED_SOLVERS
+        and risk.size * columns.size <= MOST_ENTRIES
+        and Z.array is not None
+        and Z.array.flags.f_contiguous
+        and isinstance(units, Singles)
+        and not units.signs.any()
+        and risk.loss.outputs == 1
+        and risk.loss.separable
+        and risk.loss.kernel >= 0
+    )
+
+
+def newton_steps(
+    Z: Columns,
+    columns: IndexArray,
+    units: Units,
+    risk: Risk,
+    n_fixed: int,
+    n_free: int,
+    start: tuple[FloatArray, float],
+    aim: tuple[float, float],
+    most: tuple[int, int, int],
+    tolerances: tuple[float, float],
+) -> tuple[Relaxed, bool]:
+    """Take Newton steps over some columns of Z, as `relax` does; return where they lead.
+
+    At last whether that is a solution: the gap, or a bound above the cutoff, is reached.
+
+    start : (u, b). aim : tol and cutoff there. most : MAX_NEWTON, MOST_HALVINGS, AHEAD.
+    tolerances : MODEL_TOL, FINEST.
+    """
+    assert Z.array is not None
+    u, dual = start[0].astype(np.float64), np.empty(risk.size)
+    scores, into, out = np.empty(u.size), np.empty(u.size), np.empty(u.size)
+    b, objective, bound, done = _kernels.relax(
+        Z.array, columns, np.ascontiguousarray(risk.y), np.ascontiguousarray(risk.weight),
+        risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, start[1], n_fixed, n_free,
+        aim, (*most, MOST_COMPILED), tolerances, RULE, u, dual, scores, into, out,
+    )  # fmt: skip
+    share = shares_of(u, units, n_fixed, n_free)
+    return Relaxed(u, b, share, dual, objective, bound, into, out), done
