@@ -128,8 +128,8 @@ def test_doubled_names_are_told(run, fails, tmp_path):
     text = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
     (tmp_path / "d.csv").write_text(f"a,b,a,y\n{text}\n")
     found = run("select", "d.csv", "--target", "y", "-k", 3, *CHEAP)
-    assert "a#0" in found.stdout
-    assert "a#2" in found.stdout
+    assert "a (1 of 2)" in found.stdout
+    assert "a (2 of 2)" in found.stdout
     (tmp_path / "e.csv").write_text(f"a,y,b,y\n{text}\n")
     assert "2 columns have the name 'y'" in fails("select", "e.csv", "--target", "y", "-k", 1)
 

@@ -178,7 +178,7 @@ def test_features_in_rows_may_have_names_twice_or_numbers(run, tables, tmp_path)
     ]
     (tmp_path / "numbers.csv").write_text("\n".join(numbers) + "\n")
     _, wanted = chosen(run, "genes.csv", *GIVEN)
-    names = {"twice.csv": {"g3": "g3#3", "g5": "g3#5"}, "numbers.csv": {}}
+    names = {"twice.csv": {"g3": "g3 (1 of 2)", "g5": "g3 (2 of 2)"}, "numbers.csv": {}}
     names["numbers.csv"] = {f"g{j}": str(7000 + j) for j in range(P)}
     for data, known in names.items():
         document, found = chosen(run, data, *GIVEN)

@@ -7,9 +7,11 @@ import io
 import lzma
 import os
 import pickle
+import re
 import sys
 import zipfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ from zeronorm.files import (
     read_table,
 )
 from zeronorm.files._table import Request
+from zeronorm.persistence import load
 
 try:
     import pyarrow as pa
@@ -392,11 +395,51 @@ def test_csv_types_of_labels(write, labels, kind, values):
 def test_csv_names_that_occur_twice(write):
     """One of two columns of the same name would be read for the other."""
     table = read_table(write("a.csv", "x,x,z,z,,y\n1,2,3,4,5,0\n"), "y")
-    assert table.feature_names == ["x#0", "x#1", "z#2", "z#3", "column#4"]
+    names = ["x (1 of 2)", "x (2 of 2)", "z (1 of 2)", "z (2 of 2)", "unnamed (1 of 1)"]
+    assert table.feature_names == names
     assert "5 features share a name or have none" in table.notes[0]
-    # The same marks find the features again, wherever they are read.
-    again = read_table(write("b.csv", "x,x,z,z,\n1,2,3,4,5\n"), like=Layout(5, ["x#1", "z#2"]))
-    same(again.X, [[2, 3]])
+    # The same names find the features again, wherever they are read.
+    like = Layout(5, ["x (2 of 2)", "z (1 of 2)", "unnamed (1 of 1)"])
+    for text in ("x,x,z,z,\n1,2,3,4,5\n", "id,,z,new,x,y,z,x\n9,5,3,8,1,7,4,2\n"):
+        same(read_table(write("b.csv", text), like=like).X, [[2, 3, 5]])
+    # A column of such a name is that feature.
+    text = "x (2 of 2),z (1 of 2),unnamed (1 of 1)\n2,3,5\n"
+    same(read_table(write("b.csv", text), like=like).X, [[2, 3, 5]])
+
+
+@pytest.mark.parametrize(
+    ("header", "feature", "message"),
+    [
+        ("x,x,x", "x (1 of 2)", "3 columns have the name 'x', and the model was trained on 2, so "
+         "that its feature 'x (1 of 2)' cannot be told. Give the column that is meant, and no "
+         "other, the name 'x (1 of 2)'."),
+        ("x,a,b", "x (2 of 2)", "1 column has the name 'x', and the model was trained on 2"),
+        ("x,a,x", "x", "2 columns have the name 'x', and the model was trained on 1"),
+        ("a,b,c", "x (1 of 2)", "the model needs the features 'x (1 of 2)', which are not there"),
+    ],
+)  # fmt: skip
+def test_other_numbers_of_columns_of_a_name_are_refused(write, header, feature, message):
+    """A model would read the first of three columns for the first of two."""
+    with pytest.raises(FileError, match=re.escape(message)):
+        read_table(write("a.csv", f"{header}\n1,2,3\n"), like=Layout(3, [feature]))
+
+
+def test_a_model_reads_columns_of_one_name_wherever_they_stand(run, write):
+    """Where the target stands before them, another of these columns was read."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4)).round(3)
+    y = (X[:, 1] + 0.5 * X[:, 3] > 0).astype(int)
+    rows = zip(X.tolist(), y.tolist(), strict=True)
+    lines = [f"{a},{b},{t},{c},{d}" for (a, b, c, d), t in rows]
+    write("train.csv", "\n".join(["MYC,MYC,y,TP53,TP53", *lines]))
+    run("select", "train.csv", "--target", "y", "-k", "2", "--no-cv", "-o", "m.npz")
+    model = load("m.npz")
+    assert [model.feature_names[j] for j in range(2)] == ["MYC (2 of 2)", "TP53 (2 of 2)"]
+    rows = [f"0,{c},{a},s{i},{d},{b}" for i, (a, b, c, d) in enumerate(X.tolist())]
+    write("new.csv", "\n".join(["batch,TP53,MYC,name,TP53,MYC", *rows]))
+    run("predict", "m.npz", "train.csv", "-o", "a.csv")
+    run("predict", "m.npz", "new.csv", "-o", "b.csv")
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
 
 
 @pytest.mark.parametrize(

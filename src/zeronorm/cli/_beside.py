@@ -83,13 +83,6 @@ def _coded(
 
 def picked(X: Any, features: list[str], wanted: Sequence[str], data: str) -> tuple[Any, list[str]]:
     """Return the columns that a model needs, in its order."""
-    from ..files import did_you_mean, quote
+    from ..files._unique import places_of_features
 
-    place = {name: j for j, name in enumerate(features)}
-    lacking = [name for name in wanted if name not in place]
-    if lacking:
-        raise ValueError(
-            f"{data}: {len(lacking)} of the {len(wanted)} features of the model are not in it, as "
-            f"{quote(lacking[0])}.{did_you_mean(lacking[0], features)}"
-        )
-    return X[:, [place[name] for name in wanted]], [*wanted]
+    return X[:, places_of_features(data, wanted, features)], [*wanted]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from ..estimators import (
     MeasureClassifier,
 )
 from ..files import Table, did_you_mean, quote
+from ..files._unique import shared_name
 from ..genome_view import correlations, drawn
 from ..groups import Groups
 from ..losses import Quantile
@@ -348,7 +348,7 @@ def positions_of(option: str, names: Sequence[str] | None, table: Table) -> list
             # Beside an intercept all levels but one say everything, without a penalty.
             positions += levels[1:] if option == "--covariates" and len(levels) > 1 else levels
         elif known is not None:
-            same = [other for other in known if re.fullmatch(re.escape(name) + r"#\d+'*", other)]
+            same = [other for other in known if shared_name(other)[0] == name]
             if len(same) > 1:
                 shown = ", ".join(show(other) for other in same[:8])
                 raise ValueError(

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ._coded import Cells, as_table, needs_coding, text_columns
+from ._coded import Cells, as_table, needs_coding, text_features
 from ._codings import MEND, Problem
 from ._errors import FileError, quote
 from ._labels import as_labels, read_kept
@@ -120,13 +120,11 @@ class _Features:
     """The cells of features: numbers, and text beside them."""
 
     def __init__(self, columns: Columns, request: Request, first: Sequence[Any]) -> None:
-        by_model = text_columns(request.like)
         self._n_features, self._n_rows = len(columns.features), 0
         self._texts: dict[int, list[str]] = {}
-        self._given: set[int] = set()  # columns that a model takes as text, whatever they hold
+        # Columns that a model takes as text, whatever they hold.
+        self._given = text_features(columns, request.like)
         for order, position in enumerate(columns.features):
-            if columns.plain_name(position) in by_model:
-                self._given.add(order)
             if order in self._given or not (
                 _is_missing(first[position]) or _is_number(first[position])
             ):

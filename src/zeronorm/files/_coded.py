@@ -149,7 +149,7 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
     if not features:
         raise FileError(f"{source}: no features in it, but columns of one value.")
     filled = _filled_cells(cells, found)
-    told = _said_of_kinds(found, cells) if wanted is None else []
+    told = [*notes, *_said_of_kinds(found, cells)] if wanted is None else []
     unseen = {} if wanted is None else _unseen(found, cells)
     Y: Any = _assembled(cells, found, features)
     if not sp.issparse(Y) and any(coding.gaps is not None for coding in found.values()):
@@ -158,7 +158,7 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
                 column[np.isnan(column)] = codings[name].fill or 0.0
         elif np.isnan(Y).any():
             Y, codings = _mean_filled(Y, features, codings, like is None)
-    return Coded(Y, features, (*notes, *told), codings, filled, unseen)
+    return Coded(Y, features, tuple(told), codings, filled, unseen)
 
 
 def _names_of(
@@ -335,10 +335,12 @@ def _may_name_samples(cells: Cells, problem: Problem) -> bool:
     return 2 * sum(strict_float(text) is None for text in texts.levels) > len(texts)
 
 
-def text_columns(like: Layout | None) -> set[str]:
-    """Return the columns that a model takes as text: categories and dates."""
+def text_features(columns: Columns, like: Layout | None) -> set[int]:
+    """Return the features, by place, that a model takes as text: categories and dates."""
     codings = {} if like is None else like.codings
-    return {one.column for one in codings.values() if one.kind != "number"}
+    text = {one.column for one in codings.values() if one.kind != "number"}
+    names = columns.feature_names(None)[0] if text else None
+    return {order for order, name in enumerate(names or ()) if name in text}
 
 
 def needs_coding(like: Layout | None) -> bool:

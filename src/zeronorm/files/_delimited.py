@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from ._cells import picker
-from ._coded import Cells, as_table, needs_coding, text_columns
+from ._coded import Cells, as_table, needs_coding, text_features
 from ._decimal_commas import NOTE, decimal_commas
 from ._errors import FileError, quote
 from ._fast_delimited import Body, cell_text, read_body
@@ -167,12 +167,8 @@ def _held(
 
 def _texts_of(columns: Columns, row: Sequence[str], request: Request) -> set[int]:
     """Return the features, by place, that hold text: in the first row, or for a model."""
-    text = text_columns(request.like)
-    return {
-        order
-        for order, j in enumerate(columns.features)
-        if _is_text(row[j]) or columns.plain_name(j) in text
-    }
+    text = {order for order, j in enumerate(columns.features) if _is_text(row[j])}
+    return text | text_features(columns, request.like)
 
 
 class _Careful:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from .._typing import FloatArray
-from ._coded import Cells, needs_coding, text_columns
+from ._coded import Cells, needs_coding, text_features
 from ._labels import as_whole, labels_from_text
 from ._lines import PART, Text, cut, parts_of
 from ._source import Source
@@ -144,11 +144,11 @@ class _Reader:
             if j in words:
                 stored[j] = _labels(words[j])
         texts: dict[int, Texts] = {}
-        by_model = text_columns(request.like)
+        by_model = text_features(columns, request.like)
         for order, j in enumerate(columns.features):
             if j in words:
                 text = words[j].mapped(cell_text)
-                values = None if columns.plain_name(j) in by_model else _numbers(text)
+                values = None if order in by_model else _numbers(text)
                 if values is None:
                     texts[order] = text
                 else:
