@@ -438,7 +438,7 @@ def test_force_of_a_name_of_two_columns(fails, tmp_path):
     """The user is told that a column that is there does not exist."""
     (tmp_path / "a.csv").write_text("a,g,b,g,y\n1,2,3,4,u\n4,3,2,1,v\n1,2,3,5,u\n4,3,2,0,v\n")
     line = fails("select", "a.csv", "--target", "y", "-k", 1, "--force", "g")
-    assert "'g' is the name of 2 columns: g#1, g#3; name one of these." in line
+    assert "'g' is the name of 2 columns: g (1 of 2), g (2 of 2); name one of these." in line
 
 
 def test_many_features_are_cut_in_the_table_only(run):

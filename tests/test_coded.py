@@ -429,7 +429,7 @@ def test_a_layout_reads_what_its_codings_are_of(write):
     ]
     with pytest.raises(FileError, match="'one' the model was trained on a number there"):
         read_table(write("b.csv", "x,code\none,7\n2,8\n"), like=like)
-    with pytest.raises(FileError, match="the model needs the features 'code', which are not"):
+    with pytest.raises(FileError, match="the model needs the feature 'code', which is not"):
         read_table(write("b.csv", "x\n1\n2\n"), like=like)
 
 

@@ -415,7 +415,7 @@ def test_csv_names_that_occur_twice(write):
          "other, the name 'x (1 of 2)'."),
         ("x,a,b", "x (2 of 2)", "1 column has the name 'x', and the model was trained on 2"),
         ("x,a,x", "x", "2 columns have the name 'x', and the model was trained on 1"),
-        ("a,b,c", "x (1 of 2)", "the model needs the features 'x (1 of 2)', which are not there"),
+        ("a,b,c", "x (1 of 2)", "the model needs the feature 'x (1 of 2)', which is not there"),
     ],
 )  # fmt: skip
 def test_other_numbers_of_columns_of_a_name_are_refused(write, header, feature, message):
@@ -508,7 +508,7 @@ def test_csv_like_a_model(write):
     assert table.feature_names == ["c", "a"]
     assert table.y.tolist() == [0]
     assert read_table(write("b.csv", "a,c\n1,2\n"), like=layout).y is None
-    with pytest.raises(FileError, match=r"the model needs the features 'c', which are not there"):
+    with pytest.raises(FileError, match=r"the model needs the feature 'c', which is not there"):
         read_table(write("c.csv", "a,b\n1,2\n"), like=layout)
     bare = write("d.csv", "1,2,0\n3,4,1\n")
     same(read_table(bare, "2", like=Layout(2)).X, [[1, 2], [3, 4]])

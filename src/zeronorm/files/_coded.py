@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design, FloatArray
-from ._codings import DROP, LEAVE, Coding, Content, Problem, fitted, gaps_of, said
+from ._codings import DROP, FILL, LEAVE, UNKNOWN, Coding, Content, Problem, fitted, gaps_of, said
 from ._errors import FileError, SampleNamesError, quote
 from ._source import Source
 from ._table import Columns, Layout, Request, Table, check_count, strict_float
@@ -34,6 +34,7 @@ class Cells:
     places: Sequence[str]  # of every row, as "line 3"
     # What else is in the way, by place among the features.
     problems: Mapping[int, Problem] | None = None
+    gaps: str | None = None  # what is to be said of empty cells where there must be none
 
     def content(self, order: int) -> Content:
         """Return one column."""
@@ -319,6 +320,8 @@ def _refusal(
         problems = {**problems, 0: replace(problems[0], remedy=DROP)}
     remedies = dict.fromkeys(problem.remedy for problem in problems.values())
     remedies = dict.fromkeys(sorted(remedies, key=lambda remedy: remedy == DROP))
+    if cells.gaps is not None and not remedies.keys().isdisjoint({FILL, UNKNOWN}):
+        remedies = {cells.gaps: None, **remedies}
     message = f"{source}: {head}{'; '.join(listed)}{more}. {'. '.join(remedies)}"
     first = columns.argument(columns.features[0])
     error = SampleNamesError(message, first) if names_samples else FileError(f"{message}.")

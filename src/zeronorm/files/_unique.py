@@ -83,8 +83,9 @@ def places_of_features(source: object, wanted: Sequence[str], names: Sequence[st
             raise MissingFeaturesError(f"{source}: {other}")
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         shown = ", ".join(quote(name) for name in missing[:3])
+        kind, verb = ("features", "are") if missing[1:] else ("feature", "is")
         raise MissingFeaturesError(
-            f"{source}: the model needs the features {shown}{more}, which are not there."
+            f"{source}: the model needs the {kind} {shown}{more}, which {verb} not there."
             f"{did_you_mean(missing[0], names)}"
         )
     return [position[name] for name in wanted]
