@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._doubts import RepeatedNames
 from ._genotypes import is_genotypes, read_genotypes
 from ._joined import read_joined
 from ._messages import show, some
@@ -123,6 +124,20 @@ def read_blocks(
 
     notes : what became of the rows is added to it at the end.
     """
+    repeated = RepeatedNames()
+    for table in _blocks(options, like, columns, notes):
+        repeated.take(table)
+        yield table
+    notes += [note for note in repeated.notes() if note not in notes]  # of another model
+
+
+def _blocks(
+    options: RowsOptions,
+    like: Layout,
+    columns: Mapping[str, str],
+    notes: list[str],
+) -> Iterator[Table]:
+    """Yield the blocks; see `read_blocks`."""
     from ..files import ROLES, MissingFeaturesError, Where, read_blocks
     from ..files._source import is_label_file
     from ..files._table import Request
