@@ -120,6 +120,9 @@ def test_covariates_of_text_are_their_values(run, tables, tmp_path, data):
         np.testing.assert_allclose(shown["probabilities"], wanted.predict_proba(new), atol=1e-6)
         unseen = any("that the model never saw, as 'B9'" in note for note in shown["notes"])
         assert unseen == (label == "B9")
+    (tmp_path / "new.tsv").write_text((tmp_path / "new.tsv").read_text().replace("B9", "b3"))
+    message = run("predict", "m.npz", data, "--samples", "new.tsv", code=2).stderr
+    assert "'batch': 'b3' differs from 'B3', which the model knows, by case or blanks" in message
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -398,6 +399,38 @@ def test_a_model_codes_new_rows(run, tmp_path, write):
         f"{many} rows have a value of 'city' that the model never saw, as 'Bergen'" in note
         for note in told["notes"]
     )
+
+
+@pytest.mark.parametrize("value", ["oslo", "OSLO", "O slo"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "frame"])
+def test_a_value_that_is_almost_a_level_is_refused(run, fails, write, value, kind):
+    """Rows of Oslo would be predicted as rows of no city."""
+    columns = census()
+    path = write("a.csv", columns)
+    given = ("--drop", "age", "--drop", "seen", "--no-cv", "-o", "m.npz")
+    run("select", path, "--target", "y", "-k", 2, *given)
+    few = {name: values[:9].astype(object) for name, values in columns.items()}
+    few["city"][:] = ["Oslo", "Paris", " Oslo ", "Bergen", value, "Rome", "Lima", "Oslo", "Rome"]
+    place = "row 5" if kind == "frame" else "line 5" if kind == "jsonl" else "line 6"
+    said = (
+        f"column 'city', {place}: {value!r} differs from 'Oslo', which the model knows, by case or "
+        "blanks alone. Write such a value as the training data have it."
+    )
+    if kind == "frame":
+        frame = pytest.importorskip("pandas").DataFrame(
+            {**few, "city": map(str.strip, few["city"])}
+        )
+        with pytest.raises(FileError, match=re.escape(said)):
+            load("m.npz").predict(frame)
+        return
+    if kind == "csv":
+        new = write("new.csv", few)
+    else:
+        rows = zip(*few.values(), strict=True)
+        lines = [json.dumps(dict(zip(few, row, strict=True))) for row in rows]
+        new = write("new.jsonl", "\n".join(lines))
+    for command in ("predict", "evaluate"):
+        assert said in fails(command, "m.npz", new)
 
 
 def test_a_model_has_the_means_of_its_training(tmp_path, write):

@@ -68,6 +68,12 @@ def _coded(
     from ..files._codings import Problem, fitted
 
     result = coding or fitted(name, texts, None)
+    problem = None if coding is None else coding.problem(texts)
+    if problem is not None:
+        shown = quote("" if problem.row is None else texts[problem.row])
+        raise ValueError(
+            f"{known.data}: the covariate {quote(name)}: {shown} {problem.what}. {problem.remedy}."
+        )
     if isinstance(result, Problem) or result.kind != "category":
         what = result.what if isinstance(result, Problem) else "is a date"
         raise ValueError(

@@ -53,6 +53,7 @@ FILL = (
     "Say --missing mean to select or path, which fills what is missing with the mean of its column "
     "(--missing indicator: and says in a column where), or leave the column out with --drop NAME"
 )
+TRAINED = "Write such a value as the training data have it"
 UNKNOWN = "Fill it: the model knows no mean for it, since no cell was empty in its training"
 
 
@@ -131,8 +132,22 @@ class Coding:
             if rows.size:
                 kind = "an ISO date" if self.kind == "date" else "a number"
                 what = f"the model was trained on {kind} there"
-                return Problem(what, MEND, int(rows[0]), only=False)
-        return self.gaps_problem(content, UNKNOWN)
+                return Problem(what, TRAINED, int(rows[0]), only=False)
+        return self._alike(content) or self.gaps_problem(content, UNKNOWN)
+
+    def _alike(self, texts: Texts) -> Problem | None:
+        """Return the problem of a text that is almost a level, which would be 0 in all features."""
+        rows = self.unseen(texts)
+        if not rows.size:
+            return None
+        levels = {_folded(level): level for level in self.levels}
+        alike = {text: levels[_folded(text)] for text in texts.levels if _folded(text) in levels}
+        row = next((int(row) for row in rows if texts[row] in alike), None)
+        if row is None:
+            return None
+        known = quote(alike[texts[row]])
+        what = f"differs from {known}, which the model knows, by case or blanks alone"
+        return Problem(what, TRAINED, row, only=False)
 
     def gaps_problem(self, content: Content, remedy: str = FILL) -> Problem | None:
         """Return the problem of empty cells where there must be none."""
@@ -165,6 +180,11 @@ class Coding:
         parts = [_parts(moment) for moment in moments]
         for level in self.levels:
             yield np.array([level in some for some in parts])[texts.codes]
+
+
+def _folded(text: str) -> str:
+    """Return a text without case and blanks."""
+    return "".join(text.casefold().split())
 
 
 def gaps_of(content: Content) -> NDArray[np.int64]:
