@@ -143,7 +143,7 @@ def test_empty_file(write, name):
         ("a.parquet", b"a,b\n1,2\n", r"named \.parquet but its content is something else"),
         ("a.csv", b"a,\x00b\n", "line 1: a NUL byte"),
         ("a.csv", b"\x01\x00\x02", "binary data of an unknown kind"),
-        ("a.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
+        ("a.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16 text; say --encoding utf-16, or save it as UTF-8"),
         ("a.npz", pickle.dumps(np.ones(3)), "a pickle, which is never loaded"),
         ("a.csv", pickle.dumps({"a": 1}), "a pickle, which is never loaded"),
     ],
@@ -488,7 +488,7 @@ def test_csv_errors(write, text, target, message):
 def test_csv_encoding(write):
     """Text that is not UTF-8 would be misread without a word."""
     path = write("a.csv", b"a,b\n1,2\n" + "é,3\n".encode("latin1"))
-    with pytest.raises(FileError, match=r"line 3, byte 1: not UTF-8 text; convert it"):
+    with pytest.raises(FileError, match=r"line 3, byte 1: not UTF-8 text; say --encoding NAME, as cp1252"):
         read_table(path, "b")
     assert read_table(write("b.csv", "gène,y\n1,2\n"), "y").feature_names == ["gène"]
 

@@ -23,6 +23,7 @@ class ProblemOptions:
     samples: list[str] | None = None
     drop: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     missing: str | None = None
     layer: str | None = None
     task: str = option(

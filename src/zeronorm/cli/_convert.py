@@ -44,7 +44,8 @@ def convert(options: ConvertOptions) -> None:
             made = written(
                 data, options.store, target=options.target, id=options.id,
                 keep=options.keep.split(",") if options.keep else (), drop=options.drop or (),
-                layer=options.layer, dtype=options.dtype, memory=int(options.memory * 2**20),
+                layer=options.layer, encoding=options.encoding, dtype=options.dtype,
+                memory=int(options.memory * 2**20),
                 overwrite=options.overwrite, progress=progress,
             )  # fmt: skip
     document = {**asdict(made), "path": str(options.store), "shape": list(made.shape)}

@@ -45,6 +45,7 @@ def read(
     layer: str | None = None,
     where: str | None = None,
     missing: str | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
@@ -56,6 +57,7 @@ def read(
     if is_genotypes(data):
         unused = {
             "--id": id, "--drop": drop, "--layer": layer, "--where": where, "--missing": missing,
+            "--encoding": encoding,
         }  # fmt: skip
         for option, given in unused.items():
             if given:
@@ -73,6 +75,8 @@ def read(
         if id is not None or samples:
             option = f"--id {id!r}" if id is not None else f"--samples {samples[0]}"
             raise ValueError(f"golub has no names of samples; leave out {option}.")
+        if encoding is not None:
+            raise ValueError(f"golub is no file of text; leave out --encoding {encoding!r}.")
         if missing is not None:
             raise ValueError("golub has no empty cells; leave out --missing.")
         if target is not None:
@@ -93,7 +97,9 @@ def read(
             raise ValueError(
                 f"--missing fills cells of DATA by itself; join {samples[0]} to {data} in one file."
             )
-        options: dict[str, Any] = {"drop": drop, "layer": layer, "where": where}
+        options: dict[str, Any] = {
+            "drop": drop, "layer": layer, "where": where, "encoding": encoding,
+        }  # fmt: skip
 
         def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
             return read_table(data, target, id=id or of_id, columns=columns, **options)
@@ -111,6 +117,7 @@ def read(
             layer=layer,
             where=where,
             missing=missing,
+            encoding=encoding,
         )
 
 
@@ -146,13 +153,16 @@ def _blocks(
     if is_genotypes(data) or is_golub(data) or options.samples:
         table = read(
             data, target, options.id, like, columns=columns, samples=options.samples or (),
-            layer=options.layer, where=options.where,
+            layer=options.layer, where=options.where, encoding=options.encoding,
         )  # fmt: skip
         yield table
         return
     others = {role: name for role, name in columns.items() if role in ROLES}
     where = None if options.where is None else Where(options.where)
-    request = Request(target, like, options.id, False, others, (), options.layer, where)
+    request = Request(
+        target, like, options.id, False, others, (), options.layer, where,
+        encoding=options.encoding,
+    )  # fmt: skip
     # A file of labels has those of all rows, and text without a model of it is coded by all.
     whole = like.names is None or any(
         is_label_file(name) for name in (target or "", *others.values())
@@ -161,7 +171,7 @@ def _blocks(
         try:
             yield from read_blocks(data, request, None if whole else _BLOCK)
         except MissingFeaturesError:
-            across = None if target or others else features_in_rows(data, like)
+            across = None if target or others else features_in_rows(data, like, options.encoding)
             if across is None:
                 raise
             yield across

@@ -39,6 +39,7 @@ OPTIONS = {
     "n_threads": "--threads",
     "checkpoint": "--checkpoint",
     "offset": "--offset",
+    "encoding": "--encoding",
     "X": "DATA",
     "y": "the target",
 }

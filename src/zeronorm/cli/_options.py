@@ -44,6 +44,7 @@ class SelectOptions:
     samples: list[str] | None = None
     drop: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     missing: str | None = None
     layer: str | None = None
     task: str = option(
@@ -181,6 +182,7 @@ class VerifyOptions:
     samples: list[str] | None = None
     drop: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     layer: str | None = None
     time: str | None = None
     event: str | None = None
@@ -208,6 +210,7 @@ class PathOptions:
     samples: list[str] | None = None
     drop: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     missing: str | None = None
     layer: str | None = None
     points: int = option(
@@ -271,6 +274,7 @@ class ConvertOptions:
         metavar="NAME[,NAME2,...]",
     )
     drop: list[str] | None = None
+    encoding: str | None = None
     layer: str | None = option(
         "Of HDF5: which matrix; of cells the layer, raw, or the genome; default: X. Of VCF: GT or "
         "DS; default: GT where all variants have it.",
@@ -309,6 +313,7 @@ class InfoOptions:
         default=False,
     )
     layer: str | None = None
+    encoding: str | None = None
     format: str | None = option(
         "Export MODEL for other programs: json, sql, scorecard or onnx.",
         "--format",

@@ -126,7 +126,7 @@ def read_response(
         options.samples or (), _covariates_of(options),
         getattr(options, "force", None) or (),
         getattr(options, "threads", None), options.layer, options.where,
-        getattr(options, "missing", None),
+        getattr(options, "missing", None), options.encoding,
     )  # fmt: skip
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")

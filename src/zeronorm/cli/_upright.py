@@ -68,7 +68,7 @@ def upright(table: Table, data: str, there: Collection[str]) -> Table:
     return turned(table, data, note)
 
 
-def features_in_rows(data: str, like: Layout) -> Table | None:
+def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | None:
     """Return data with samples in columns the other way round; None where rows are no features.
 
     like : a model, whose features the names of the rows are.
@@ -79,12 +79,12 @@ def features_in_rows(data: str, like: Layout) -> Table | None:
     if like.codings or not Path(data).is_file():
         return None
     try:
-        column = next(iter(read_table(data).feature_names or ()), None)
+        column = next(iter(read_table(data, encoding=encoding).feature_names or ()), None)
     except FileError as error:
         column = error.column
     if column is None:
         return None
-    table = read_table(data, id=column)
+    table = read_table(data, id=column, encoding=encoding)
     wanted = like.names or ()
     n_found = len(set(wanted) & set(unique_names(table.sample_names or ())[0]))
     if not n_found:

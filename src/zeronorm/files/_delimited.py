@@ -62,7 +62,7 @@ def read_delimited(
     try:
         columns, body = _parse(source, stream, delimiter, request)
     except UnicodeDecodeError:
-        raise not_utf8(source) from None
+        raise not_utf8(source, of_data=True) from None
     except csv.Error as error:
         raise FileError(f"{source}: not a table in CSV form ({error}).") from None
     kept = read_kept(source, request, columns, body.stored, body.X.shape[0])

@@ -73,7 +73,7 @@ def _objects(source: Source, stream: Stream) -> Iterator[tuple[int, dict[str, An
         try:
             found = decoder.decode(text.decode("utf-8"))
         except UnicodeDecodeError:
-            raise not_utf8(source) from None
+            raise not_utf8(source, of_data=True) from None
         except (ValueError, RecursionError) as error:
             hint = "" if text.lstrip().startswith(b"{") else "; every line must be one {object}"
             raise FileError(f"{source}: line {number}: not JSON ({error}){hint}.") from None

@@ -168,7 +168,7 @@ class OfParquet:
 
 def open_source(
     path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, spill: Path,
+    layer: str | None, encoding: str | None, spill: Path,
 ) -> Contents:  # fmt: skip
     """Return what a file holds; see `convert`. spill : where text may lie as numbers meanwhile."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -189,7 +189,7 @@ def open_source(
         return Contents(open_market(path, spill))
     request = Request(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
-        spill=spill,
+        encoding=encoding, spill=spill,
     )  # fmt: skip
     table = read_request(path, request)
     columns = dict(table.columns)
