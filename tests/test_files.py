@@ -469,7 +469,7 @@ def test_a_model_reads_columns_of_one_name_wherever_they_stand(run, write):
         ("a,b\n1,nan\n", "a", "column 'b', line 2: all values are missing"),
         ("a,b\n1,2\n1,-1e999\n", "a", r"column 'b', line 3: a value is not finite \(-inf\)"),
         ("a,b\n1,1_000\n", "a", "column 'b', line 2: '1_000' is text"),
-        ("a;b\n1.5;1,5\n", "a", "'1,5' has a decimal comma"),
+        ("a;b\n1.5;1,5\n", "a", "line 2, column 'a': 1.5 has a decimal point, where"),
         ("a,b\n,2\n", "a", r"line 2, column 'a': the target is missing \(''\)"),
         ("a,b,c\n1,2,3\n1,2\n", "a", "line 3 has 2 fields; the lines before have 3"),
         ("a,b\n", "a", "a header line and no samples under it"),
