@@ -143,7 +143,11 @@ def test_empty_file(write, name):
         ("a.parquet", b"a,b\n1,2\n", r"named \.parquet but its content is something else"),
         ("a.csv", b"a,\x00b\n", "line 1: a NUL byte"),
         ("a.csv", b"\x01\x00\x02", "binary data of an unknown kind"),
-        ("a.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16 text; say --encoding utf-16, or save it as UTF-8"),
+        (
+            "a.csv",
+            "a,b\n1,2\n".encode("utf-16"),
+            "UTF-16 text; say --encoding utf-16, or save it as UTF-8",
+        ),
         ("a.npz", pickle.dumps(np.ones(3)), "a pickle, which is never loaded"),
         ("a.csv", pickle.dumps({"a": 1}), "a pickle, which is never loaded"),
     ],
@@ -488,7 +492,9 @@ def test_csv_errors(write, text, target, message):
 def test_csv_encoding(write):
     """Text that is not UTF-8 would be misread without a word."""
     path = write("a.csv", b"a,b\n1,2\n" + "é,3\n".encode("latin1"))
-    with pytest.raises(FileError, match=r"line 3, byte 1: not UTF-8 text; say --encoding NAME, as cp1252"):
+    with pytest.raises(
+        FileError, match=r"line 3, byte 1: not UTF-8 text; say --encoding NAME, as cp1252"
+    ):
         read_table(path, "b")
     assert read_table(write("b.csv", "gène,y\n1,2\n"), "y").feature_names == ["gène"]
 
@@ -928,6 +934,62 @@ def test_groups_of_features_errors(write, table, content, message):
     """Features would be in a wrong group in silence, or the user not know which line it is."""
     with pytest.raises(FileError, match=message):
         read_groups(write("groups.txt", content), table)
+
+
+GENES = Table(np.zeros((2, 6)), None, ["TP53", "MYC (1 of 2)", "MYC (2 of 2)", "EGFR", "KRAS", "x"])
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_gene_sets_are_groups(write, suffix):
+    """A gene would be in another set, or what does not match be dropped without a word."""
+    text = "B\thttp://b\tMYC\tNOSUCH\tEGFR\r\n\r\nA\t\tTP53\tKRAS\tTP53\tGONE\t\r\nC\td\tGONE\n"
+    path = write("sets.gmt" + suffix, COMPRESS[suffix](text.encode()))
+    notes = []
+    groups = read_groups(path, GENES, notes)
+    assert [groups.labels[g] for g in groups.code] == ["A", "B", "B", "B", "A", "x"]
+    assert notes == [
+        f"2 of 3 sets of {path} have features of the data",
+        "2 of their 6 genes are not in the data: NOSUCH, GONE",
+        "1 of 6 features are in no set, and each is a group of its own: x",
+    ]
+    assert read_groups(path, GENES).labels.tolist() == groups.labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("A\td\tTP53\tKRAS\nB\td\tEGFR\tKRAS\n", "line 2: groups must not overlap; the feature "
+         "'KRAS' is in the set 'B', and by line 1 in 'A'. Leave out sets, or genes"),
+        ("A\td\tMYC\nB\td\tMYC\n", r"'MYC \(1 of 2\)' is in the set 'B'.*\(2 features are in"),
+        ("A\td\ttp53\n", "none of its genes is a feature .* as 'tp53'. Did you mean 'TP53'"),
+        ("A\td\n", "line 1: a set is its name, a description and its genes, parted by"),
+        ("A d TP53\n", "line 1: a set is its name, a description and its genes"),
+        ("A\td\tTP53\n\nA\td\tMYC\n", "line 3: the set 'A' is in line 1 already"),
+        ("x\td\tTP53\n", "'x' is a set, and a feature of the data in no set"),
+        ("\n\n", "no gene sets in it"),
+        (b"A\td\tTP\xff\n", "line 1, byte 7: not UTF-8 text"),
+    ],
+)  # fmt: skip
+def test_gene_sets_that_are_refused(write, content, message):
+    """A partition would be made of sets that are none."""
+    with pytest.raises(FileError, match=message):
+        read_groups(write("sets.gmt", content), GENES)
+
+
+def test_the_command_takes_gene_sets(run, write):
+    """The user would not see that most genes have other names in the sets."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8)).round(3)
+    y = np.where(X[:, 0] + X[:, 1] > 0, "a", "b")
+    lines = [",".join([*map(str, row), label]) for row, label in zip(X, y, strict=True)]
+    write("a.csv", "\n".join([",".join([f"G{j}" for j in range(8)]) + ",y", *lines]) + "\n")
+    write("sets.gmt", "ONE\td\tG0\tG1\tH5\nTWO\td\tG2\tG3\n")
+    given = ("--target", "y", "-k", 2, "--groups", 1, "--group-file", "sets.gmt", "--no-cv")
+    found = run("select", "a.csv", *given, "-o", "m.npz")
+    assert "2 features in 1 of 6 groups" in found.stdout
+    assert "ONE" in found.stdout
+    assert "1 of their 5 genes are not in the data: H5" in found.stderr
+    assert "4 of 8 features are in no set" in found.stderr
 
 
 def test_no_file_of_groups(tmp_path):

@@ -44,8 +44,10 @@ def selected(options: SelectOptions, report: str) -> None:
             work.progress.phase(f"Reading {data}")
             with work.timed("read"):
                 table, response = read_response(options, task)
-                groups = None if group_file is None else read_groups(group_file, table)
-            work.notes.extend(table.notes)
+                work.notes.extend(table.notes)
+                groups = None
+                if group_file is not None:
+                    groups = read_groups(group_file, table, work.notes)
             if client is not None:
                 from ..cluster import on_cluster
 
