@@ -434,3 +434,81 @@ def test_waterfalls_of_classes_counts_and_times():
     shown = plots.WaterfallDisplay.from_estimator(hazards, X, 2)
     assert shown.score == pytest.approx(hazards.predict(X)[2])
     assert shown.ax_.get_xlabel() == "logarithm of the hazard, relative"
+
+
+TEXTS = [
+    "The Kernel scans columns\nof X, and the kernel is fast.",
+    "A scan of columns: $x_j$ is a column of the kernel.",
+    "Genes of patients; no patient is alone.",
+    "Patients have genes, and a gene has patients.",
+] * 5
+
+
+def test_words_stand_in_the_document_where_they_matter_most():
+    """The line is the text as it is, and marks are where words of the model stand."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(ngram_range=(1, 2))
+    X = vectorizer.fit_transform(TEXTS)
+    y = np.array(["code", "code", "medicine", "medicine"] * 5)
+    model = BudgetClassifier(n_features=4, calibrate=False).fit(X, y)
+    display = plots.WordsDisplay.from_estimator(model, TEXTS, vectorizer)
+    display.figure_.canvas.draw()
+    names = vectorizer.get_feature_names_out()
+    assert {one.word for one in display.words} == set(names[model.support_])
+    dense, coef = X.toarray(), dict(zip(names, model.coef_[0], strict=True))
+    for one in display.words:
+        column = dense[:, list(names).index(one.word)]
+        assert one.document == column.argmax()
+        assert one.part == pytest.approx(coef[one.word] * column.max())
+        marked = "".join(c for c, mark in zip(one.context, one.marks, strict=True) if mark)
+        assert " ".join(one.word.split()) in marked.lower()
+        assert set(one.marks) <= {0, np.sign(one.part), -np.sign(one.part)}
+        plain = one.context.strip("\u00a0")
+        assert plain in " ".join(TEXTS[one.document].split())
+        assert one.output == "medicine"
+    assert [one.part for one in display.words] == sorted(
+        (one.part for one in display.words), reverse=True
+    )
+
+
+def test_words_that_are_not_in_the_text_are_said():
+    """Stems are in no text, and a document of other words would be shown in their place."""
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+    def stems(document):
+        return [word[:3] + "~" for word in document.split()]
+
+    vectorizer = CountVectorizer(analyzer=stems)
+    X = vectorizer.fit_transform(TEXTS)
+    y = np.arange(20) % 4 < 2
+    model = BudgetClassifier(n_features=2, calibrate=False).fit(X, y)
+    display = plots.WordsDisplay.from_estimator(model, TEXTS, vectorizer)
+    assert all(one.context == "" and one.document is not None for one in display.words)
+    assert "not in the text as it is" in [text.get_text() for text in display.ax_.texts]
+    absent = plots.WordsDisplay.from_estimator(model, ["nothing"], vectorizer)
+    assert all(one.document is None and one.part == 0 for one in absent.words)
+    for documents, other, message in (
+        ("one text", vectorizer, "documents must be a list of one or more texts; got one text"),
+        ([1], vectorizer, "documents must be a list of one or more texts; got 1"),
+        (TEXTS, CountVectorizer().fit(TEXTS), "vectorizer must make the"),
+        (TEXTS, HashingVectorizer(), "vectorizer must have get_feature_names_out"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            plots.WordsDisplay.from_estimator(model, documents, other)
+
+
+def test_groups_by_what_they_do():
+    """A group whose features cancel out does nothing, however large their coefficients are."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((80, 9))
+    model = BudgetRegressor(n_features=5, n_groups=2, groups=list("aaabbbccc"))
+    model.fit(X, X @ [1, 1, 1, 2, 2, 0, 0, 0, 0])
+    display = plots.GroupsDisplay.from_estimator(model, X)
+    parts = X * model.coef_
+    assert display.names == ["b: 2 features", "a: 3 features"]
+    assert display.coef[0] == pytest.approx(
+        [parts[:, 3:6].sum(axis=1).std(), parts[:, :3].sum(axis=1).std()]
+    )
+    with pytest.raises(ValueError, match="must be of features in groups"):
+        plots.GroupsDisplay.from_estimator(BudgetRegressor(2).fit(X, X[:, 0]), X)

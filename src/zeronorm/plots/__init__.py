@@ -6,6 +6,7 @@ picture speaks by colour alone. matplotlib comes with pip install "zeronorm[plot
 """
 
 from ._coefficients import CoefficientsDisplay
+from ._groups import GroupsDisplay
 from ._held_out import HeldOutDisplay
 from ._near_optimal import NearOptimalDisplay
 from ._proof import ProofDisplay
@@ -14,9 +15,11 @@ from ._stability import StabilityDisplay
 from ._supports import SupportsDisplay
 from ._survival import KaplanMeierDisplay
 from ._waterfall import WaterfallDisplay
+from ._words import WordsDisplay
 
 __all__ = [
     "CoefficientsDisplay",
+    "GroupsDisplay",
     "HeldOutDisplay",
     "KaplanMeierDisplay",
     "NearOptimalDisplay",
@@ -25,4 +28,5 @@ __all__ = [
     "StabilityDisplay",
     "SupportsDisplay",
     "WaterfallDisplay",
+    "WordsDisplay",
 ]

@@ -105,7 +105,7 @@ class WaterfallDisplay:
         if output is None:
             output = int(scores.argmax()) if isinstance(model, LoadedClassifier) else 0
         output = _place("output", output, len(base))
-        link, of = link_of(model), _output(model, output)
+        link, of = link_of(model), output_of(model, output)
         values, names = model._values(X)[row], feature_names(model)
         display = cls(
             names=[f"{text(name)} = {one:.4g}" for name, one in zip(names, values, strict=True)],
@@ -185,7 +185,7 @@ def _place(name: str, value: Any, n: int) -> int:
     return int(value)
 
 
-def _output(model: LoadedModel, output: int) -> str:
+def output_of(model: LoadedModel, output: int) -> str:
     """Return what a score is of: a class, a response, or nothing."""
     if isinstance(model, LoadedClassifier) and len(model.coef) == 1:
         return str(model.classes_[-1])
@@ -202,7 +202,7 @@ def _prediction(model: LoadedModel, X: Any, row: int, output: int, score: float)
         p = float(model.predict_proba(X)[row, place])
         shown = f"{p:.3f}" if 0.001 <= p <= 0.999 else "below 0.001" if p < 0.5 else "above 0.999"
         return f"probability of {text(str(model.classes_[place]))}: {shown}"
-    of = " ".join(["prediction", text(_output(model, output))]).strip()
+    of = " ".join(["prediction", text(output_of(model, output))]).strip()
     if link == "log":
         return f"{of}: {math.exp(score):.4g}"
     return "" if link == "risk" else f"{of}: {score:.4g}"
