@@ -23,6 +23,7 @@ SURVIVAL = ("--time", "days", "--event", "dead")
 CASES = {
     "classes": ("select", "golub", "-k", "2,3", "--cv", 3, "--permutations", 2, "--no-save"),
     "criterion": ("select", "golub", "-k", 3, "--rule", "bic", *PLAIN),
+    "stability": ("select", "golub", "-k", 3, "--stability", 2, *PLAIN),
     "folds": ("cv", "golub", "-k", "1:3", "--cv", 3),
     "proof": ("select", "golub", "-k", 2, "--prove", "--no-cv", "-o", "m.npz"),
     "verify": ("verify", "golub", "m.certificate.npz"),

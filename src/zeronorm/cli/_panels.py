@@ -22,7 +22,8 @@ PANELS = {
     ),
     "The search": ("method", "starts", "prove", "gap", "time_limit"),
     "The model and its score": (
-        "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "scoring",
+        "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "stability",
+        "scoring",
     ),
     "Files": (
         "output", "save", "certificate", "features_out", "view", "checkpoint", "config",
