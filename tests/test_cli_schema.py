@@ -65,6 +65,7 @@ CASES = {
     "explain survival": ("explain", "s.npz", "all.csv"),
     "certify": ("certify", "golub", "X95735_at,M27891_at", "--certificate", "l.npz"),
     "prove": ("prove", "golub", "X95735_at,M23197_at"),
+    "near optimal": ("prove", "golub", "X95735_at,M23197_at", "--within", 0.1, "--limit", 3),
     "certify numbers": ("number", "certify", "x0,x1"),
     "groups": ("two", "select", "--groups", 2, "--group-file", "groups.tsv", *SCORED),
     "measure": ("two", "select", "--measure", "f1", *SCORED),
