@@ -85,6 +85,7 @@ class SelectOptions:
     cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
     permutations: int | None = option("Labels permuted: a p-value.", metavar="N")
+    stability: int | None = option("How stable, by half-samples.", metavar="PAIRS")
     method: str | None = option(
         f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
         "--prove, l0. With --groups, it is bilevel and no other.",

@@ -34,6 +34,7 @@ from ._options import SelectOptions
 from ._order import Ordered
 from ._plan import OF_CRITERIA, OF_FOLDS, Plan, for_every_size
 from ._progress import Work
+from ._stability import stability_of
 from ._target import Response, columns_of
 from ._validation import folds_of, validated
 from .documents._data import describe_data
@@ -93,22 +94,11 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         estimator._keep_size(validation.choose(rule))
     elif rule in OF_FOLDS:  # nothing has chosen
         plan = for_every_size(options, plan)
+    stability = stability_of(options, estimator, samples, interrupt, work)
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
-    models = [
-        describe_model(
-            estimator,
-            size,
-            samples.table,
-            response,
-            design,
-            validation,
-            samples.groups,
-            for_accuracy,
-            permutations,
-        )
-        for size in estimator._paths[0]
-    ]
+    found = samples.table, response, design, validation, samples.groups, for_accuracy, permutations
+    models = [describe_model(estimator, size, *found) for size in estimator._paths[0]]
     work.notes.extend(targets_in_disguise(models, samples))
     for size, model in zip(estimator._paths[0], models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
@@ -131,6 +121,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "chosen_by": None
         if validation is None or plan.rule not in OF_FOLDS
         else validation.chosen_by,
+        "stability": stability,
         "interrupted": interrupt.describe(),
         "n_scans": int(estimator.n_scans_),
         "features_file": None if options.features_out is None else str(options.features_out),

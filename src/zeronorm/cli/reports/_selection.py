@@ -24,6 +24,7 @@ from ._claims import (
 )
 from ._covariates import print_covariates
 from ._outputs import print_outputs
+from ._stability import stability_text
 from ._tables import (
     count_groups,
     counted,
@@ -186,6 +187,8 @@ def _facts(
 ) -> list[tuple[str, str | Text]]:
     """Return what stands under the table of features."""
     classes, facts = document["classes"], _score_facts(document, model, words)
+    if document["stability"] is not None:
+        facts.append(("stability", stability_text(document["stability"])))
     if model["thresholds"]:
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
     if model["calibration"] is not None:
