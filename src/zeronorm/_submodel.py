@@ -20,6 +20,7 @@ STEPS = 100
 DOUBLINGS = 40  # of the reach of an interval
 CONVERGED = 1e-10  # of a Newton decrement, to the loss
 LEAST_STEP = 1e-6
+FAR = 200.0  # of margins: coefficients grow without end
 FLAT = 1e-6  # curvature of a row's share in a direction that has no largest likelihood
 DEPENDENT = 1e-8  # of a singular value of standardised columns, to the largest
 
@@ -110,7 +111,7 @@ def _likelihood(model: str, Z: FloatArray, y: FloatArray, level: float) -> Estim
         Z = np.column_stack([Z, np.ones(n)])
     coef, least, hessian = _best(loss, Z, y, np.zeros(n))
     rows = (y[:, 1] > 0).sum() if model == "cox" else n
-    if np.linalg.eigvalsh(hessian)[0] < FLAT * rows:
+    if np.ptp(Z @ coef) > FAR or np.linalg.eigvalsh(hessian)[0] < FLAT * rows:
         what = "order the events" if model == "cox" else "separate the classes"
         raise ValueError(
             f"y must leave the likelihood a largest value; the {k} chosen features {what} in the "
