@@ -42,6 +42,7 @@ CASES = {
     "verify numbers": ("number", "verify", "n.npz"),
     "predict numbers": ("number", "predict", "number.npz"),
     "text": ("number", "select", "--keep-text", *PLAIN),
+    "named text": ("number", "select", "--covariates", "city", *PLAIN),
     "quantile": ("number", "select", "--loss", "quantile", "--level", 0.9, *PLAIN),
     "responses": ("number,other", "select", *SCORED),
     "counts": ("count", "select", "--exposure", "years", "--cv", 3, "-o", "count.npz"),

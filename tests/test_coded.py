@@ -516,6 +516,30 @@ def test_a_category_is_named_as_a_whole(run, write):
     assert [one["name"] for one in found["models"][0]["covariates"]] == ["sex=m"]
 
 
+def test_a_category_is_reported_as_it_was_named(run, fails, write):
+    """A user who forced one column reads of four, and of features that nobody chose."""
+    columns = census()
+    del columns["age"], columns["seen"]
+    path = write("a.csv", columns)
+    command = ("select", path, "--target", "y", "--no-cv", "--no-save")
+    found = run(*command, "-k", 6, "--force", "city", "--force", "sex", "--force", "x1")
+    assert "forced       city (all 4 levels), sex (2 levels by 1 feature)" in found.stdout
+    document = json.loads(run(*command, "-k", 6, "--force", "city", "--json").stdout)
+    city = {"option": "--force", "column": "city", "levels": 4, "features": 4}
+    assert document["categories"] == [city]
+    found = run(*command, "-k", 2, "--covariates", "city,x1").stdout
+    assert "2 covariates   in every model" in found
+    assert "city (all 4 levels by 3 features)" in " ".join(found.split())
+    assert "2 features beside the covariates lower" in " ".join(found.split())
+    assert "forced" not in found
+    for sizes in ("2", "2,7"):
+        given = ("-k", sizes, "--rule", "all", "--force", "city", "--force", "x1")
+        message = fails(*command, *given)
+        said = "--features counts what is forced, and a column of text is a feature for each of its"
+        assert f"{said} levels (city 4): it must be at least 5; got 2." in message
+        assert "--covariates" in message
+
+
 def test_mice_as_they_were_measured(run, tmp_path):
     """Real records of text, numbers and gaps would be refused, or folds leak."""
     path = DATA / "mice" / "phenotypes.csv.gz"

@@ -43,8 +43,9 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             from .. import persistence
             from ..certificate import certify as certify_support
             from ..certificate import prove as prove_support
+            from ._named_features import positions_of
             from ._near_optimal import near_lists
-            from ._selection import Samples, estimator_of, positions_of
+            from ._selection import Samples, estimator_of
             from .documents._certified import describe_certified
             from .reports._certified import print_certified
         names, of_model = _listed(options.features)

@@ -105,7 +105,7 @@ def read(
             return read_table(data, target, id=id or of_id, columns=columns, **options)
 
         return read_joined(data, target, samples, columns or {}, covariates, force, like, read_own)
-    with _options_named():
+    with options_named():
         return read_table(
             data,
             target,
@@ -167,7 +167,7 @@ def _blocks(
     whole = like.names is None or any(
         is_label_file(name) for name in (target or "", *others.values())
     )
-    with _options_named():
+    with options_named():
         try:
             yield from read_blocks(data, request, None if whole else _BLOCK)
         except MissingFeaturesError:
@@ -194,6 +194,21 @@ def is_data(path: str) -> bool:
     return not path.endswith(".model.npz") and not is_archive(path)
 
 
+def refuse_swapped(command: str, archive: str, data: str) -> None:
+    """Refuse the arguments of a command, a file of zeronorm and data, in each other's place."""
+    from ..persistence import is_archive
+
+    def is_one(path: str) -> bool:
+        return Path(path).is_file() and is_archive(path)
+
+    if is_one(data) and not is_one(archive):
+        first, second = (data, archive) if command != "verify" else (archive, data)
+        raise ValueError(
+            f"{archive} is no file of zeronorm, and {data} is one: say zeronorm {command} "
+            f"{shlex.quote(first)} {shlex.quote(second)}."
+        )
+
+
 @contextmanager
 def read_repeatedly(data: str) -> Iterator[str]:
     """Yield data that can be read more than once: standard input as a file."""
@@ -215,7 +230,7 @@ def is_golub(data: str) -> bool:
 
 
 @contextmanager
-def _options_named() -> Iterator[None]:
+def options_named() -> Iterator[None]:
     """Name the option in an error that says what the argument of a function should be."""
     from ..files import FileError, SampleNamesError
 

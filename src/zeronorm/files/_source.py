@@ -248,6 +248,9 @@ def check_path(path: PathLike) -> Path:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
+        if re.match(r"[a-z0-9+.-]{2,}:/", text := str(path)):
+            text = text.replace(":/", "://", 1)
+            raise MissingFileError(f"{text}: an address, no file; download it first.") from None
         raise MissingFileError(f"{path}: no such file.{similar_files(path)}") from None
     except (OSError, ValueError) as error:  # too long, not permitted, a NUL in it
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
