@@ -372,6 +372,8 @@ def test_good_models_are_a_grid(golub):
     named = plots.NearOptimalDisplay.from_near_optimal(
         near, feature_names=[f"$g{j}" for j in range(X.shape[1])]
     )
+    with pytest.raises(ValueError, match="feature_names must name all columns"):
+        plots.NearOptimalDisplay.from_near_optimal(near, feature_names=["g"])
     assert named.names[0] == rf"\$g{display.names[0][1:]}"
 
 

@@ -524,6 +524,9 @@ def test_the_command_says_it_in_words(run):
         "--stability", 3,
     )  # fmt: skip
     assert few["n_stable"] == 2
+    np.savez("classes.npz", X=X, y=y > 0)
+    measured, _ = told(run, "classes.npz", "-k", 2, "--measure", "f1", "--stability", 3)
+    assert measured["n_chosen"] == 2
 
 
 def test_what_the_command_leaves_out_it_says(run, fails, monkeypatch):

@@ -39,7 +39,7 @@ def stability_of(
     size = estimator.size_ if isinstance(estimator.size_, tuple) else (estimator.size_,)
     model = clone(estimator).set_params(
         **dict(zip(("n_features", "n_groups"), size, strict=False)),
-        **({"criterion": None} if hasattr(estimator, "criterion") else {}),
+        **({"criterion": None} if "criterion" in estimator.get_params() else {}),
     )
     selection, found = StabilitySelection(model, options.stability), None
     work.progress.phase("Selecting on half-samples")

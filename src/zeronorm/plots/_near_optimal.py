@@ -28,6 +28,7 @@ class NearOptimalDisplay:
     names : (m,) of the features, from the top
     present : (m, n_supports) whether a support has a feature
     excess : (n_supports,) growing: (objective - best) / best
+    k : the number of features, or of groups, of a support
     within : the share up to which supports were wanted
     complete_within : up to where none is missing; `within` where the list is complete
     n_left_out : features of supports without a row, those in the fewest
@@ -72,6 +73,8 @@ class NearOptimalDisplay:
                 f"{near!r:.60}."
             )
         features, count = np.unique(near.supports, return_counts=True)
+        if feature_names is not None:
+            _check_names(feature_names, features)
         present = np.array([(near.supports == one).any(axis=1) for one in features])
         order = np.lexsort((present.argmax(axis=1), -count))[:MOST_ROWS]
         labels = [_label(features[at], feature_names) for at in order]
@@ -116,14 +119,15 @@ class NearOptimalDisplay:
     def _draw_costs(self, ax: Axes) -> None:
         from matplotlib.ticker import PercentFormatter
 
-        n, reach = len(self.excess), self.within or 1e-9
+        n = len(self.excess)
+        reach = (1.1 * float(self.excess.max()) if self.complete else self.within) or 0.01
         ax.bar(range(n), self.excess, 0.8, color=QUIET)
         ax.set_ylim(0, reach)
         ax.yaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_ylabel("worse by")
         others = "there are no others" if self.complete else "there may be others"
         ax.set_title(
-            f"{n:,} {'set' if n == 1 else 'sets'} of {self.k} within {100 * self.within:.3g} % of "
+            f"{n:,} {'set' if n == 1 else 'sets'} of {self.k} within {100 * self.within:,.6g} % of "
             f"the best: {others}",
             loc="left",
         )
@@ -171,6 +175,20 @@ class NearOptimalDisplay:
         if not self.complete:
             rest += " of these"
         ax.set_xlabel(f"sets, the best first; {rest}")
+
+
+def _check_names(names: Any, features: np.ndarray) -> None:
+    """Raise where names are not those of the columns that supports have."""
+    if features.dtype.kind not in "iu":
+        raise ValueError(
+            "feature_names must be None for supports of groups, which have labels of their own; "
+            f"got {len(names):,}."
+        )
+    if len(names) <= features[-1]:
+        raise ValueError(
+            f"feature_names must name all columns of X, {features[-1] + 1:,} or more; got "
+            f"{len(names):,}."
+        )
 
 
 def _label(feature: Any, names: Any) -> str:

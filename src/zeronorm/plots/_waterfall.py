@@ -24,8 +24,8 @@ _SCORES = {
     "ordered logit": "score: the higher, the higher the class",
     "sign": "score of {}",
     "largest": "score of {}",
-    "identity": "prediction {}",
-    "log": "logarithm of the mean {}",
+    "identity": "prediction of {}",
+    "log": "logarithm of the mean of {}",
     "risk": "logarithm of the hazard, relative",
 }
 
@@ -111,7 +111,9 @@ class WaterfallDisplay:
             names=[f"{text(name)} = {one:.4g}" for name, one in zip(names, values, strict=True)],
             parts=parts[row, output],
             base=base[output],
-            score_name=" ".join(_SCORES[link].format(text(of)).split()),
+            score_name=(_SCORES[link] if of else _SCORES[link].replace(" of {}", "")).format(
+                text(of)
+            ),
             prediction=_prediction(model, X, row, output, float(scores[output])),
             link=link,
         )
@@ -202,7 +204,8 @@ def _prediction(model: LoadedModel, X: Any, row: int, output: int, score: float)
         p = float(model.predict_proba(X)[row, place])
         shown = f"{p:.3f}" if 0.001 <= p <= 0.999 else "below 0.001" if p < 0.5 else "above 0.999"
         return f"probability of {text(str(model.classes_[place]))}: {shown}"
-    of = " ".join(["prediction", text(output_of(model, output))]).strip()
+    name = output_of(model, output)
+    of = f"prediction of {text(name)}" if name else "prediction"
     if link == "log":
         return f"{of}: {math.exp(score):.4g}"
     return "" if link == "risk" else f"{of}: {score:.4g}"

@@ -24,7 +24,7 @@ def near_optimal_facts(near: Mapping[str, Any]) -> list[tuple[str, str | Text]]:
     lists, features = near["lists"], near["features"]
     n, k = len(lists), len(lists[0]["features"])
     are = "list is" if n == 1 else "lists are"
-    head = f"{n:,} {are} within {100 * near['within']:.3g}% of the best {counted(k)}"
+    head = f"{n:,} {are} within {100 * near['within']:,.6g}% of the best {counted(k)}"
     parts: list[str | tuple[str, str]] = [(f"{head}, and no others: proven", "bold")]
     if not near["complete"]:
         end = _ENDS.get(near["status"], near["status"])
