@@ -103,13 +103,15 @@ def test_the_next_partial_correlation_has_the_law_of_the_last():
     assert np.var(many) == pytest.approx(np.mean(many), rel=0.15)
 
 
-def test_any_number_of_dummies_costs_nothing():
-    """Of 10^12 dummies only those that could enter are drawn."""
+def test_many_dummies_ask_for_more():
+    """Of each feature; too many are refused."""
     X, y = sample()
-    found = FalseDiscoverySelector(n_dummies=10**12).fit(X, y)
-    assert found.discoveries_.n_dummies == 10**12
-    few = FalseDiscoverySelector(n_dummies=200).fit(X, y)
-    assert set(found.support_) < set(few.support_) | {0, 1, 2}
+    many = FalseDiscoverySelector(n_dummies=200_000).fit(X, y)
+    assert many.discoveries_.n_dummies == 200_000
+    few = FalseDiscoverySelector(n_dummies=20).fit(X, y)
+    assert set(many.support_) <= {0, 1, 2} <= set(few.support_)
+    with pytest.raises(ValueError, match=r"n_dummies must be at most 200,000.*got 200,001"):
+        FalseDiscoverySelector(n_dummies=200_001).fit(X, y)
 
 
 # Votes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy import special
@@ -111,6 +112,7 @@ def best_of(
     return best
 
 
+@cache
 def expected_false(n_votes: int, n_experiments: int, n_entered: int) -> float:
     """Return how many features without any effect are expected to get so many votes.
 

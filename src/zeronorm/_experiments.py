@@ -21,6 +21,7 @@ from .designs._operations import memory
 SPANNED = 1e-5  # of a squared norm: what is left of a column that others span, in float32
 EXPLAINED = 1e-12  # of the variance of the target: less is rounding
 BYTES = 8  # of a feature in a model
+BUSY = 1 << 18  # products that keep several threads busy
 
 
 @dataclass(eq=False)
@@ -186,7 +187,7 @@ class Experiments:
             def update(place: int, found: FloatArray = products, first: int = start) -> None:
                 asked[place].update(found[:, place], first)
 
-            map_threads(update, range(len(asked)))
+            map_threads(update, range(len(asked)), None if products.size > BUSY else 1)
         for one in asked:
             one.entered = None
 

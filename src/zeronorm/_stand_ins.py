@@ -51,7 +51,7 @@ def stand_ins(
     y = (y - y.mean()) / np.linalg.norm(y - y.mean())
     residual = y - basis @ (basis.T @ y)
     # Row j of the inverse of R is what column j has beside the others, but for its length.
-    beside = np.linalg.solve(triangle, np.eye(k)).T
+    beside = np.linalg.pinv(triangle).T
     beside /= np.linalg.norm(beside, axis=0)
     own = beside.T @ (basis.T @ y)  # (k,) the product of the target with these directions
     rest = residual @ residual + own**2  # of the target without j

@@ -20,6 +20,8 @@ from .designs._operations import center_scale
 from .estimators._budget_regressor import BudgetRegressor
 
 LEAST_ROWS = 10
+# Of a feature; as many in the mean exceed the best of features without effect, and are drawn.
+MOST_DUMMIES = 1000
 
 
 class FalseDiscoverySelector(SelectedColumns):
@@ -43,7 +45,7 @@ class FalseDiscoverySelector(SelectedColumns):
     n_experiments : int
         K, at least 2. A single feature can be found at a level of 1/K at least.
     n_dummies : int or None
-        L; None: as many as X has features that vary.
+        L, at most 1000 times the features that vary; None: as many as these.
     n_threads : int or None
         Of passes over X; None: all.
     random_state : int or None
@@ -149,6 +151,11 @@ class FalseDiscoverySelector(SelectedColumns):
         n_usable = int(usable.sum())
         validate.check_usable(n_usable, usable.size)
         n_dummies = n_usable if self.n_dummies is None else int(self.n_dummies)
+        if n_dummies > MOST_DUMMIES * n_usable:
+            raise ValueError(
+                f"n_dummies must be at most {MOST_DUMMIES * n_usable:,}, {MOST_DUMMIES} times the "
+                f"features that vary; got {n_dummies:,}. Hardly a feature could be the first."
+            )
         seeds = np.random.SeedSequence(self.random_state).spawn(self.n_experiments)
         dummies = [Dummies(np.random.default_rng(seed), float(n_dummies)) for seed in seeds]
         largest = y.size // 2
@@ -202,18 +209,19 @@ class FalseDiscoverySelector(SelectedColumns):
 
 def _numbers(y: Any) -> Any:
     """Return two classes as 0 and 1, and numbers as they are."""
-    labels = np.asarray(validate.in_memory(y))
-    if labels.dtype.kind in "iuf" or labels.ndim != 1:
+    given = np.asarray(validate.in_memory(y))
+    if given.dtype.kind in "iuf" or given.ndim != 1:
         return y
-    classes = np.unique(validate.check_target(y, labels.size))
-    if all(isinstance(one, (int, float)) for one in classes.tolist()) and classes.size > 2:
+    labels = validate.check_target(y, given.size)
+    classes = np.unique(labels)
+    if classes.size > 2 and all(isinstance(one, (int, float)) for one in classes.tolist()):
         return y
     if classes.size > 2:
         raise ValueError(
             "y must be numbers, or two classes, for a linear working model; got "
             f"{classes.size} classes. Compare one class with the others."
         )
-    return (validate.check_target(y, labels.size) == classes[-1]).astype(float)
+    return (labels == classes[-1]).astype(float)
 
 
 def _target(y: np.ndarray) -> FloatArray:
