@@ -438,7 +438,7 @@ def test_force_of_a_name_of_two_columns(fails, tmp_path):
     """The user is told that a column that is there does not exist."""
     (tmp_path / "a.csv").write_text("a,g,b,g,y\n1,2,3,4,u\n4,3,2,1,v\n1,2,3,5,u\n4,3,2,0,v\n")
     line = fails("select", "a.csv", "--target", "y", "-k", 1, "--force", "g")
-    assert "'g' is the name of 2 columns: g#1, g#3; name one of these." in line
+    assert "'g' is the name of 2 columns: g (1 of 2), g (2 of 2); name one of these." in line
 
 
 def test_many_features_are_cut_in_the_table_only(run):
@@ -1550,7 +1550,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "golub", "--prove"], "--prove needs the number of features: say --features K"),
         (["select", "golub", "-k", "4000"], "--features must be between 1 and 3051"),
         (["select", "golub", "-k", "3", "--C", "-1"], "--C must be a positive"),
-        (["select", "golub", "-k", "3", "--C", "x"], "Invalid value for '--C'"),
+        (["select", "golub", "-k", "3", "--C", "x"], "--C must be a number; got 'x'."),
         (["select", "golub", "-k", "3", "--refit-c", "no"], "--refit-c must be loo or a positive"),
         (["select", "golub", "-k", "3", "--refit-c", "nan"], "--refit-c must be loo or a positive"),
         (["select", "golub", "-k", "3", "--cv", "1"], "--cv must be at least 2; got 1"),
@@ -1604,7 +1604,10 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             "--group-file g.tsv needs the number of groups to select at most; say --groups G as",
         ),
         (["select", "golub", "-k", "3", *GROUPS, "0"], "--groups must be at least 1; got 0"),
-        (["select", "golub", "-k", "3", *GROUPS, "1,2"], "Invalid value for '--groups'"),
+        (
+            ["select", "golub", "-k", "3", *GROUPS, "1,2"],
+            "--groups must be a whole number; got '1,2'. Which features are in which",
+        ),
         (["select", "golub", "-k", "3", *GROUPS, "2"], "g.tsv: no such file"),
         (
             ["select", "golub", "-k", "3", *GROUPS, "2", "--prove"],
@@ -1667,7 +1670,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["verify", "golub", "none.npz"], "none.npz: no such file."),
         (["path"], "Missing argument 'DATA'"),
         (["path", "golub", "--points", "1"], "--points must be at least 2; got 1"),
-        (["path", "golub", "--points", "x"], "Invalid value for '--points'"),
+        (["path", "golub", "--points", "x"], "--points must be a whole number; got 'x'."),
         (["path", "golub", "--ratio", "1"], "--ratio must be a finite number above 1; got 1"),
         (["path", "golub", "--ratio", "nan"], "--ratio must be a finite number above 1; got nan"),
         (["path", "golub", "--max-features", "0"], "--max-features must be at least 1; got 0"),

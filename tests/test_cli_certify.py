@@ -4,9 +4,11 @@ import json
 from itertools import combinations
 
 import numpy as np
+import pandas
 import pytest
 
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove
+from zeronorm.near_optimal import near_optimal
 
 
 def written(path, X, columns):
@@ -150,3 +152,58 @@ def test_bad_problems_are_refused(fails, table):
     assert "is an input as well" in fails("certify", *given, "--certificate", "sick.csv")
     with pytest.raises(TypeError, match="problem must be an estimator of this package"):
         certify([1], X, columns["sick"], problem="ridge")
+
+
+def test_all_lists_that_are_nearly_as_good(run, table):
+    """Those of near_optimal for the problem of the list, in the report, in JSON and in a file."""
+    X, columns = table
+    y = columns["number"]
+    given = ("number.csv", "g0,g1,g4,g7", "--target", "number", "--within", 0.5)
+    document = found(run, "prove", *given, "-o", "all.csv")["near_optimal"]
+    near = near_optimal(X, y, 4, within=0.5, problem=BudgetRegressor(4))
+    names = [[f"g{j}" for j in support] for support in near.supports.tolist()]
+    assert len(names) > 2
+    assert [one["features"] for one in document["lists"]] == names
+    assert [one["objective"] for one in document["lists"]] == pytest.approx(near.objectives)
+    assert document["complete"]
+    assert names[document["given"]] == ["g0", "g1", "g4", "g7"]
+    assert {one["name"] for one in document["features"] if one["n_lists"] == len(names)} == {
+        f"g{j}" for j in near.in_all
+    }
+    frame = pandas.read_csv("all.csv")
+    assert frame[[f"feature_{j}" for j in range(1, 5)]].to_numpy().tolist() == names
+    assert frame["complete"].all()
+    assert frame["worse_by"].to_numpy() == pytest.approx(near.objectives / near.objectives[0] - 1)
+    text = " ".join(run("prove", *given).stdout.split())
+    assert f"{len(names)} lists are within 50% of the best 4 features, and no others" in text
+    assert f"the given one is number {document['given'] + 1}" in text
+    other = found(run, "prove", "number.csv", "g1,g2,g5", "--target", "number", "--within", 0.01)
+    assert other["near_optimal"]["given"] is None
+    assert found(run, "prove", *given[:4])["near_optimal"] is None
+
+
+def test_lists_with_gaps_are_told(run, table):
+    """Whoever reads a file of two lists would think that there are no others."""
+    pytest.importorskip("pyarrow")
+    given = ("number.csv", "g0,g1,g4,g7", "--target", "number", "--within", 0.5, "--limit", 2)
+    document = found(run, "prove", *given, "-o", "two.parquet")["near_optimal"]
+    assert (len(document["lists"]), document["complete"]) == (2, False)
+    assert 0 < document["complete_within"] < 0.5
+    text = " ".join(run("prove", *given).stdout.split())
+    assert "others may be missing: more of them are near than --limit keeps; none is" in text
+    worse, certain = pandas.read_parquet("two.parquet")[["worse_by", "complete"]].to_numpy().T
+    assert np.array_equal(certain.astype(bool), worse < document["complete_within"])
+
+
+def test_lists_that_cannot_be(fails, table):
+    """Options that say nothing without --within would be left out in silence."""
+    given = ("number.csv", "g1,g4,g7", "--target", "number")
+    for more, message in (
+        (("-o", "a.csv"), "--output is of the lists of --within; got a.csv"),
+        (("--limit", 3), "--limit is of the lists of --within; got 3"),
+        (("--within", -1), "--within must be at least 0"),
+        (("--within", 0.1, "--limit", 0), "--limit must be at least 1; got 0"),
+        (("--within", 0.1, "-o", "a.txt"), "--output must end in .csv or .parquet"),
+        (("--within", 0.1, "-o", "number.csv"), "--output number.csv is an input as well"),
+    ):
+        assert message in fails("prove", *given, *more)

@@ -1,9 +1,12 @@
 """Notes about data that hardly are what was meant, and text with NUL bytes."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
+
+from zeronorm.cli import _input
 
 CHEAP = ("--no-cv", "--no-save")
 
@@ -128,8 +131,8 @@ def test_doubled_names_are_told(run, fails, tmp_path):
     text = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
     (tmp_path / "d.csv").write_text(f"a,b,a,y\n{text}\n")
     found = run("select", "d.csv", "--target", "y", "-k", 3, *CHEAP)
-    assert "a#0" in found.stdout
-    assert "a#2" in found.stdout
+    assert "a (1 of 2)" in found.stdout
+    assert "a (2 of 2)" in found.stdout
     (tmp_path / "e.csv").write_text(f"a,y,b,y\n{text}\n")
     assert "2 columns have the name 'y'" in fails("select", "e.csv", "--target", "y", "-k", 1)
 
@@ -142,3 +145,49 @@ def test_nul_bytes_have_a_place(fails, tmp_path, n_lines):
     (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
     message = fails("select", "d.csv", "--target", "y", "-k", 1)
     assert f"d.csv: line {n_lines + 1}: a NUL byte" in message
+
+
+def test_names_on_several_rows_are_told(run, tmp_path, monkeypatch):
+    """A sample that was joined twice would count twice, in the score and in its error."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3)).round(3)
+    names = [f"s{i}" for i in range(60)]
+    y = np.where(X[:, 0] > 0, "a", "b")
+    columns = {"id": names, **{f"x{j}": X[:, j].tolist() for j in range(3)}, "y": y.tolist()}
+    write_csv(tmp_path / "once.csv", columns)
+    twice = {name: [*column, *column[5:7]] for name, column in columns.items()}
+    write_csv(tmp_path / "twice.csv", twice)
+    rows = [dict(zip(twice, row, strict=True)) for row in zip(*twice.values(), strict=True)]
+    (tmp_path / "twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ("--target", "y", "--id", "id", "-k", 1, "--no-cv", "-o", "m.npz")
+    said = (
+        "Note: 2 names stand on several rows, as on the samples 6 and 61: each row counts as a "
+        "sample of its own.\n"
+    )
+    assert said in run("select", "twice.csv", *given).stderr
+    assert "several rows" not in run("select", "once.csv", *given).stderr
+    monkeypatch.setattr(_input, "_BLOCK", 100)  # of JSON lines several blocks
+    for data in ("twice.csv", "twice.jsonl"):
+        for command in ("predict", "evaluate", "explain"):
+            assert run(command, "m.npz", data).stderr.count(said) == 1
+            assert "several rows" not in run(command, "m.npz", "once.csv").stderr
+        assert run("predict", "m.npz", data, "-o", "p.csv").stderr == said
+        assert run("compare", "m.npz", "m.npz", data).stderr.count(said) == 1
+
+
+def test_rows_of_one_sample_with_starts_are_meant_so(run, tmp_path):
+    """Covariates that change over time have a row for every interval, with one name."""
+    rng = np.random.default_rng(1)
+    n = 40
+    x = rng.standard_normal(n).round(3)
+    rows = {
+        "id": np.repeat(np.arange(n), 2),
+        "start": np.tile([0, 1], n),
+        "stop": np.tile([1, 2], n) + np.repeat(rng.random(n).round(3), 2),
+        "died": np.stack([np.zeros(n, int), (x > 0).astype(int)], 1).ravel(),
+        "x": np.repeat(x, 2),
+        "z": rng.standard_normal(2 * n).round(3),
+    }
+    write_csv(tmp_path / "a.csv", rows)
+    given = ("--time", "stop", "--event", "died", "--id", "id", "-k", 1, "--no-cv", "-o", "m.npz")
+    assert "several rows" not in run("select", "a.csv", "--start", "start", *given).stderr

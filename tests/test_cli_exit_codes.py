@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import typer.testing
 
 from zeronorm import cli, persistence
@@ -51,3 +52,40 @@ def test_the_table_is_what_commands_return(run, monkeypatch, tmp_path):
     assert code("info", "a.zarr", "--check") == 1
     table = PAGE.read_text().partition("## Exit codes")[2]
     assert reached == {int(one) for one in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("select", "Missing argument 'DATA'. Usage: zeronorm select [OPTIONS] DATA."),
+        ("select golub extra", "extra argument(s) (extra). Usage: zeronorm select [OPTIONS] DATA."),
+        ("select a.csv b.csv", "are one DATA by a pattern, as 'part-*.csv'."),
+        ("select a.csv -target y", "Options of several letters have two dashes: --target."),
+        ("select golub --cv x", "Error: --cv must be a whole number; got 'x'."),
+        ("select golub -k 2 -C=ten", "must be a number; got"),
+        ("select golub --C=ten", "Error: --C must be a number; got 'ten'."),
+        ("select golub --groups g.gmt", "Which features are in which group says --group-file FILE"),
+        ("path golub -k 3", "No such option: -k. zeronorm path --help lists those that there are."),
+        ("selec golub", "No such command 'selec'. Did you mean 'select'?"),
+        ("select https://a.org/b.csv", "https://a.org/b.csv: an address, no file; download it"),
+        ("path a.csv --target y -o p.parquet", "--output must end in .csv; got p.parquet."),
+        ("verify a.csv c.npz --rtol -1", "Error: --rtol must be above 0 and at most 1e-3"),
+        ("select a.csv --target y --measure g1", "prbep, auc or ap; got 'g1'"),
+        ("convert a.csv a.csv", "exists; remove it, give another name, or say --overwrite."),
+        ("convert t.csv t.zarr", "if it names the samples, say --id id."),
+        ("predict a.csv m.npz", "say zeronorm predict m.npz a.csv."),
+        ("evaluate a.csv m.npz", "say zeronorm evaluate m.npz a.csv."),
+        ("explain a.csv m.npz", "say zeronorm explain m.npz a.csv."),
+        ("verify c.npz a.csv", "say zeronorm verify a.csv c.npz."),
+    ],
+)
+def test_wrong_lines_are_told_the_way_out(fails, run, tmp_path, line, message):
+    """A user reads what is wrong in the words of a library, or not what to do."""
+    rows = "".join(f"{j % 5},{j % 3},{int(j % 5 > 2)}\n" for j in range(30))
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(f"a,b,y\n{rows}")
+    (tmp_path / "t.csv").write_text("id,a\n" + "".join(f"s{j},{j}\n" for j in range(5)))
+    if ".npz" in line:
+        given = ("--target", "y", "-k", 1, "--no-cv", "-o", "m.npz", "--certificate", "c.npz")
+        run("select", "a.csv", *given)
+    assert message in fails(*line.split())

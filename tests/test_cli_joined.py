@@ -120,6 +120,9 @@ def test_covariates_of_text_are_their_values(run, tables, tmp_path, data):
         np.testing.assert_allclose(shown["probabilities"], wanted.predict_proba(new), atol=1e-6)
         unseen = any("that the model never saw, as 'B9'" in note for note in shown["notes"])
         assert unseen == (label == "B9")
+    (tmp_path / "new.tsv").write_text((tmp_path / "new.tsv").read_text().replace("B9", "b3"))
+    message = run("predict", "m.npz", data, "--samples", "new.tsv", code=2).stderr
+    assert "'batch': 'b3' differs from 'B3', which the model knows, by case or blanks" in message
 
 
 @pytest.mark.parametrize(
@@ -178,7 +181,7 @@ def test_features_in_rows_may_have_names_twice_or_numbers(run, tables, tmp_path)
     ]
     (tmp_path / "numbers.csv").write_text("\n".join(numbers) + "\n")
     _, wanted = chosen(run, "genes.csv", *GIVEN)
-    names = {"twice.csv": {"g3": "g3#3", "g5": "g3#5"}, "numbers.csv": {}}
+    names = {"twice.csv": {"g3": "g3 (1 of 2)", "g5": "g3 (2 of 2)"}, "numbers.csv": {}}
     names["numbers.csv"] = {f"g{j}": str(7000 + j) for j in range(P)}
     for data, known in names.items():
         document, found = chosen(run, data, *GIVEN)

@@ -23,6 +23,7 @@ SURVIVAL = ("--time", "days", "--event", "dead")
 CASES = {
     "classes": ("select", "golub", "-k", "2,3", "--cv", 3, "--permutations", 2, "--no-save"),
     "criterion": ("select", "golub", "-k", 3, "--rule", "bic", *PLAIN),
+    "stability": ("select", "golub", "-k", 3, "--stability", 2, *PLAIN),
     "folds": ("cv", "golub", "-k", "1:3", "--cv", 3),
     "proof": ("select", "golub", "-k", 2, "--prove", "--no-cv", "-o", "m.npz"),
     "verify": ("verify", "golub", "m.certificate.npz"),
@@ -41,6 +42,7 @@ CASES = {
     "verify numbers": ("number", "verify", "n.npz"),
     "predict numbers": ("number", "predict", "number.npz"),
     "text": ("number", "select", "--keep-text", *PLAIN),
+    "named text": ("number", "select", "--covariates", "city", *PLAIN),
     "quantile": ("number", "select", "--loss", "quantile", "--level", 0.9, *PLAIN),
     "responses": ("number,other", "select", *SCORED),
     "counts": ("count", "select", "--exposure", "years", "--cv", 3, "-o", "count.npz"),
@@ -64,6 +66,7 @@ CASES = {
     "explain survival": ("explain", "s.npz", "all.csv"),
     "certify": ("certify", "golub", "X95735_at,M27891_at", "--certificate", "l.npz"),
     "prove": ("prove", "golub", "X95735_at,M23197_at"),
+    "near optimal": ("prove", "golub", "X95735_at,M23197_at", "--within", 0.1, "--limit", 3),
     "certify numbers": ("number", "certify", "x0,x1"),
     "groups": ("two", "select", "--groups", 2, "--group-file", "groups.tsv", *SCORED),
     "measure": ("two", "select", "--measure", "f1", *SCORED),

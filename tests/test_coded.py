@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -272,7 +273,7 @@ def test_all_bad_columns_are_listed(write):
         "name": [f"person {i}" for i in range(n)],
         "age": ["", *map(str, range(1, n))],
         "size": ["12", "tall", *map(str, range(2, n))],
-        "price": ["1,5" if i else "2" for i in range(n)],
+        "price": ["1,5" if i else "2.5" for i in range(n)],
         "day": ["2020-01-01" if i else "2020-02-30" for i in range(n)],
         "far": ["9999-12-31" if i else "2020-01-01" for i in range(n)],
         "none": [""] * n,
@@ -286,7 +287,7 @@ def test_all_bad_columns_are_listed(write):
         "7 columns cannot be features: column 'name', line 2: 'person 0' is text, with 30 diff",
         "column 'age', line 2: a value is missing (1 of 30)",
         "column 'size', line 3: 'tall' is no number, as most of the column are",
-        "column 'price', line 3: '1,5' has a decimal comma",
+        "column 'price', line 3: '1,5' has a comma, and other numbers of the column have a point",
         "column 'day', line 2: '2020-02-30' is no ISO date",
         "column 'far', line 3: '9999-12-31' is a date beyond the years 1600 to 2399",
         "column 'none', line 2: all values are missing",
@@ -400,6 +401,38 @@ def test_a_model_codes_new_rows(run, tmp_path, write):
     )
 
 
+@pytest.mark.parametrize("value", ["oslo", "OSLO", "O slo"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "frame"])
+def test_a_value_that_is_almost_a_level_is_refused(run, fails, write, value, kind):
+    """Rows of Oslo would be predicted as rows of no city."""
+    columns = census()
+    path = write("a.csv", columns)
+    given = ("--drop", "age", "--drop", "seen", "--no-cv", "-o", "m.npz")
+    run("select", path, "--target", "y", "-k", 2, *given)
+    few = {name: values[:9].astype(object) for name, values in columns.items()}
+    few["city"][:] = ["Oslo", "Paris", " Oslo ", "Bergen", value, "Rome", "Lima", "Oslo", "Rome"]
+    place = "row 5" if kind == "frame" else "line 5" if kind == "jsonl" else "line 6"
+    said = (
+        f"column 'city', {place}: {value!r} differs from 'Oslo', which the model knows, by case or "
+        "blanks alone. Write such a value as the training data have it."
+    )
+    if kind == "frame":
+        frame = pytest.importorskip("pandas").DataFrame(
+            {**few, "city": map(str.strip, few["city"])}
+        )
+        with pytest.raises(FileError, match=re.escape(said)):
+            load("m.npz").predict(frame)
+        return
+    if kind == "csv":
+        new = write("new.csv", few)
+    else:
+        rows = zip(*few.values(), strict=True)
+        lines = [json.dumps(dict(zip(few, row, strict=True))) for row in rows]
+        new = write("new.jsonl", "\n".join(lines))
+    for command in ("predict", "evaluate"):
+        assert said in fails(command, "m.npz", new)
+
+
 def test_a_model_has_the_means_of_its_training(tmp_path, write):
     """Gaps of new rows would be filled by the means of these."""
     columns = {"a": ["", "1", "2", "3", "9", "6"] * 6, "b": range(36)}
@@ -429,7 +462,7 @@ def test_a_layout_reads_what_its_codings_are_of(write):
     ]
     with pytest.raises(FileError, match="'one' the model was trained on a number there"):
         read_table(write("b.csv", "x,code\none,7\n2,8\n"), like=like)
-    with pytest.raises(FileError, match="the model needs the features 'code', which are not"):
+    with pytest.raises(FileError, match="the model needs the feature 'code', which is not"):
         read_table(write("b.csv", "x\n1\n2\n"), like=like)
 
 
@@ -481,6 +514,30 @@ def test_a_category_is_named_as_a_whole(run, write):
     assert names == ["city=Oslo", "city=Paris", "city=Rome"]
     found = json.loads(run(*command, "--covariates", "sex", "--nonnegative", "city").stdout)
     assert [one["name"] for one in found["models"][0]["covariates"]] == ["sex=m"]
+
+
+def test_a_category_is_reported_as_it_was_named(run, fails, write):
+    """A user who forced one column reads of four, and of features that nobody chose."""
+    columns = census()
+    del columns["age"], columns["seen"]
+    path = write("a.csv", columns)
+    command = ("select", path, "--target", "y", "--no-cv", "--no-save")
+    found = run(*command, "-k", 6, "--force", "city", "--force", "sex", "--force", "x1")
+    assert "forced       city (all 4 levels), sex (2 levels by 1 feature)" in found.stdout
+    document = json.loads(run(*command, "-k", 6, "--force", "city", "--json").stdout)
+    city = {"option": "--force", "column": "city", "levels": 4, "features": 4}
+    assert document["categories"] == [city]
+    found = run(*command, "-k", 2, "--covariates", "city,x1").stdout
+    assert "2 covariates   in every model" in found
+    assert "city (all 4 levels by 3 features)" in " ".join(found.split())
+    assert "2 features beside the covariates lower" in " ".join(found.split())
+    assert "forced" not in found
+    for sizes in ("2", "2,7"):
+        given = ("-k", sizes, "--rule", "all", "--force", "city", "--force", "x1")
+        message = fails(*command, *given)
+        said = "--features counts what is forced, and a column of text is a feature for each of its"
+        assert f"{said} levels (city 4): it must be at least 5; got 2." in message
+        assert "--covariates" in message
 
 
 def test_mice_as_they_were_measured(run, tmp_path):

@@ -81,7 +81,7 @@ def test_both_kinds_in_one_file_are_refused(tmp_path):
     with pytest.raises(FileError, match=r"line 2701: .* has a decimal point, where other numbers"):
         read_table(tmp_path / "late.csv", "t")
     (tmp_path / "soon.csv").write_text("a;b;t\n1,5;2.5;0\n2,5;3.5;1\n")
-    with pytest.raises(FileError, match="has a decimal comma; numbers have a point"):
+    with pytest.raises(FileError, match=r"line 2, column 'b': 2.5 has a decimal point, where"):
         read_table(tmp_path / "soon.csv", "t")
 
 
@@ -153,3 +153,82 @@ def test_points_in_quotes_are_no_numbers(tmp_path):
     reader = WithPoints("a.csv", io.BytesIO(path.read_bytes()), DecimalCommas.of(";"))
     with pytest.raises(FileError, match=f"line {n_lines}: .* has a decimal point"):
         reader.read()
+
+
+def quoted(X, y, header="a,b,n,t"):
+    """A table whose columns but the last two are numbers with commas in quotes."""
+    lines = [header]
+    for row, label in zip(X.tolist(), y, strict=True):
+        cells = [f'"{value}"'.replace(".", ",") for value in row[:2]]
+        lines.append(",".join([*cells, str(int(row[2])), str(label)]))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("n", [30, 4000])
+def test_quoted_numbers_between_commas(tmp_path, n):
+    """Most programs that write a comma between columns put such numbers in quotes."""
+    X, y = drawn(n, 3), np.arange(n) % 2
+    X[:, 2] = np.round(X[:, 2])
+    path = tmp_path / "a.csv"
+    path.write_text(quoted(X, y))
+    table = read_table(path, "t")
+    assert np.array_equal(table.X, X)
+    assert table.feature_names == ["a", "b", "n"]
+    said = "numbers with a decimal comma are read as with a point (column 'a', column 'b')"
+    assert table.notes[0] == said
+    # The target and gaps, whole numbers before the first comma.
+    lines = path.read_text().splitlines()
+    lines[1] = '7,"",3,"1,5"'
+    lines[2] = '"1,25",,3,2'
+    lines[3:] = [line[:-1] + '"2,75"' for line in lines[3:]]
+    path.write_text("\n".join(lines) + "\n")
+    table = read_table(path, "t", missing="mean")
+    assert table.y.tolist() == [1.5, 2, *[2.75] * (n - 2)]
+    assert table.filled == {"b": 2}
+    found = table.X.gather(np.array([0]))[:, 0]
+    assert found.tolist() == [7, 1.25, *X[2:, 0].tolist()]
+
+
+@pytest.mark.parametrize("n", [30, 4000])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('"1.5","2,5",3,1', "column 'a', line 2: '.*,.*' has a comma, and other .* have a point"),
+        ('1.5,"2,5",3,1', "column 'a', line 2: '.*,.*' has a comma, and other .* have a point"),
+        ('"1,5","2,5",3.5,1', "line 9, column 'n': 3.5 has a decimal point, where .* 'a' have a"),
+        ('"1,5","p",3,1', "column 'b', line 9: 'p' is no number, as most of the column are"),
+        ('"1,500,000","2,5",3,1', "column 'a', line 9: '1,500,000' is no number"),
+    ],
+)
+def test_mixtures_in_quotes_are_refused(tmp_path, n, line, message):
+    """1.234 beside 1,5 may be a thousand."""
+    X, y = drawn(n, 3), np.arange(n) % 2
+    lines = quoted(X, y).splitlines()
+    lines[8] = line
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(FileError, match=message):
+        read_table(path, "t")
+
+
+def test_quoted_numbers_that_may_be_thousands(tmp_path):
+    """Prices of some countries have commas at thousands alone."""
+    path = tmp_path / "a.csv"
+    path.write_text('a,t\n"1,234",0\n"22,432",1\n950,1\n')
+    said = "'1,234' may have a decimal comma, or one of thousands. Write decimals with a point"
+    with pytest.raises(FileError, match=said):
+        read_table(path, "t")
+
+
+def test_a_model_reads_quoted_numbers(run, tmp_path):
+    """Text that was a level of a category would turn into a number."""
+    X = drawn(60, 3)
+    X[:, 2] = np.round(X[:, 2])
+    y = np.where(X[:, 0] > 0, "high", "low")
+    (tmp_path / "a.csv").write_text(quoted(X, y))
+    rows = [f"{a},{b},{n:.0f},{t}" for (a, b, n), t in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "b.csv").write_text("\n".join(["a,b,n,t", *rows]) + "\n")
+    run("select", "a.csv", "--target", "t", "-k", "2", "--no-cv", "-o", "m.npz")
+    for name in ("a.csv", "b.csv"):
+        run("predict", "m.npz", name, "-o", f"{name}.out.csv")
+    assert (tmp_path / "a.csv.out.csv").read_text() == (tmp_path / "b.csv.out.csv").read_text()

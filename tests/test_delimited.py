@@ -284,3 +284,108 @@ def test_many_rows_and_many_columns(tmp_path):
         values, (_, y), *_ = read(tmp_path, text.getvalue().encode(), True, part=10_000)
         assert values == X.tobytes()
         assert y == list(range(shape[0]))
+
+
+# --- other encodings ----------------------------------------------------------------------------
+
+
+def accents(n_rows, delimiter=","):
+    """A table with letters beyond ASCII in names and cells, of so many rows."""
+    rng = np.random.default_rng(0)
+    words = ["É", "ß", "Zürich", "a"]
+    lines = [
+        delimiter.join([f"{x:.5f}", words[j % 4], f"{z:.5f}", "jä" if x > 0 else "nö"])
+        for j, (x, z) in enumerate(rng.standard_normal((n_rows, 2)))
+    ]
+    return "\n".join([delimiter.join(["größe", "ort", "x", "y"]), *lines]) + "\n"
+
+
+@pytest.mark.parametrize("n_rows", [20, 5000])
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-be", "utf-8", "UTF8"])
+def test_text_in_other_encodings_is_the_same_table(tmp_path, encoding, n_rows):
+    """Letters would be others, or parts of letters at the ends of blocks be lost."""
+    text = accents(n_rows)
+    expected = read(tmp_path, text.encode(), True)
+    given = text.encode(encoding)
+    assert read(tmp_path, given, True, encoding=encoding) == expected
+    assert read(tmp_path, gzip.compress(given), True, "a.csv.gz", encoding=encoding) == expected
+    assert isinstance(expected[1], tuple)
+    table = read_table(tmp_path / "a.csv", "y", encoding=encoding)
+    assert table.feature_names[0] == "größe"
+    assert sorted(set(table.y)) == ["jä", "nö"]
+
+
+def test_other_encodings_have_decimal_commas_and_are_read_fast(tmp_path, monkeypatch):
+    """Two translations, one over the other, would count the bytes of a file that changed."""
+    answers, read_body = [], _delimited.read_body
+    monkeypatch.setattr(
+        _delimited, "read_body", lambda *args: answers.append(read_body(*args)) or answers[-1]
+    )
+    text = accents(5000, ";")
+    expected = read(tmp_path, text.encode(), True)
+    commas = text.replace(".", ",")
+    for encoding in ("cp1252", "utf-16"):
+        found = read(tmp_path, commas.encode(encoding), True, encoding=encoding)
+        assert found[:2] == expected[:2]
+    assert len(answers) == 3
+    assert None not in answers
+
+
+def test_encodings_of_json_lines(tmp_path):
+    """JSON that another program wrote would be refused."""
+    lines = "".join(f'{{"größe": {j}, "y": "jä{j % 2}"}}\n' for j in range(10))
+    (tmp_path / "a.jsonl").write_bytes(lines.encode("latin-1"))
+    table = read_table(tmp_path / "a.jsonl", "y", encoding="latin-1")
+    assert table.feature_names == ["größe"]
+    assert set(table.y) == {"jä0", "jä1"}
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "message"),
+    [
+        ("é,y\n1,a\n".encode("latin-1"), None, "say --encoding NAME, as cp1252"),
+        ("a,y\n1,a\n".encode("utf-16"), None, "UTF-16 text; say --encoding utf-16"),
+        ("a,y\n1,\x81\n".encode("latin-1"), "cp1252", "not cp1252 text, near byte 0 .*another"),
+        (b"a,y\n1,a\n\n", "utf-16", "not utf-16 text"),
+        (b"\xff\xfea\x00,\x00y", "utf-16", "not utf-16 text|no samples"),
+    ],
+)
+def test_encodings_that_a_text_has_not(tmp_path, content, encoding, message):
+    """Wrong letters would be taken, or the way out not be told."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(FileError, match=message):
+        read_table(path, "y", encoding=encoding)
+
+
+@pytest.mark.parametrize("name", ["latin9000", "hex", "rot13", "", "a\0b"])
+def test_names_that_are_no_encodings(tmp_path, name):
+    """A traceback would come from the depths, or bytes be read as text."""
+    (tmp_path / "a.csv").write_text("a,y\n1,p\n")
+    with pytest.raises(ValueError, match="encoding must be the name of an encoding of text"):
+        read_table(tmp_path / "a.csv", "y", encoding=name)
+
+
+def test_commands_take_encodings(run, fails, tmp_path):
+    """A user would have to rewrite every file."""
+    text = accents(80)
+    for name, encoding in (("a.csv", "utf-8"), ("b.csv", "cp1252"), ("c.csv", "utf-16")):
+        (tmp_path / name).write_bytes(text.encode(encoding))
+    given = ("--target", "y", "-k", 2, "--no-cv")
+    assert "say --encoding NAME" in fails("select", "b.csv", *given)
+    run("select", "b.csv", *given, "-o", "m.npz", "--encoding", "cp1252", "--certificate", "c.npz")
+    run("verify", "c.csv", "c.npz", "--encoding", "utf-16")
+    run("predict", "m.npz", "a.csv", "-o", "a.out.csv")
+    expected = (tmp_path / "a.out.csv").read_text()
+    for name, encoding in (("b.csv", "latin-1"), ("c.csv", "UTF-16")):
+        run("predict", "m.npz", name, "-o", "p.csv", "--encoding", encoding)
+        assert (tmp_path / "p.csv").read_text() == expected
+        run("evaluate", "m.npz", name, "--encoding", encoding)
+        run("info", name, "--encoding", encoding)
+    made = ("convert", "c.csv", "c.zarr", "--target", "y", "--drop", "ort")
+    run(*made, "--encoding", "utf-16")
+    assert "größe" in run("select", "c.zarr", "-k", 1, "--no-cv", "--no-save").stdout
+    assert "--encoding must be the name" in fails("select", "b.csv", *given, "--encoding", "lat")
+    np.save(tmp_path / "x.npy", np.eye(3))
+    for data in ("x.npy", "c.zarr", "golub"):
+        assert "leave out" in fails("select", data, "-k", 1, "--encoding", "latin-1")

@@ -7,9 +7,11 @@ import io
 import lzma
 import os
 import pickle
+import re
 import sys
 import zipfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ from zeronorm.files import (
     read_table,
 )
 from zeronorm.files._table import Request
+from zeronorm.persistence import load
 
 try:
     import pyarrow as pa
@@ -140,7 +143,11 @@ def test_empty_file(write, name):
         ("a.parquet", b"a,b\n1,2\n", r"named \.parquet but its content is something else"),
         ("a.csv", b"a,\x00b\n", "line 1: a NUL byte"),
         ("a.csv", b"\x01\x00\x02", "binary data of an unknown kind"),
-        ("a.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
+        (
+            "a.csv",
+            "a,b\n1,2\n".encode("utf-16"),
+            "UTF-16 text; say --encoding utf-16, or save it as UTF-8",
+        ),
         ("a.npz", pickle.dumps(np.ones(3)), "a pickle, which is never loaded"),
         ("a.csv", pickle.dumps({"a": 1}), "a pickle, which is never loaded"),
     ],
@@ -392,11 +399,51 @@ def test_csv_types_of_labels(write, labels, kind, values):
 def test_csv_names_that_occur_twice(write):
     """One of two columns of the same name would be read for the other."""
     table = read_table(write("a.csv", "x,x,z,z,,y\n1,2,3,4,5,0\n"), "y")
-    assert table.feature_names == ["x#0", "x#1", "z#2", "z#3", "column#4"]
+    names = ["x (1 of 2)", "x (2 of 2)", "z (1 of 2)", "z (2 of 2)", "unnamed (1 of 1)"]
+    assert table.feature_names == names
     assert "5 features share a name or have none" in table.notes[0]
-    # The same marks find the features again, wherever they are read.
-    again = read_table(write("b.csv", "x,x,z,z,\n1,2,3,4,5\n"), like=Layout(5, ["x#1", "z#2"]))
-    same(again.X, [[2, 3]])
+    # The same names find the features again, wherever they are read.
+    like = Layout(5, ["x (2 of 2)", "z (1 of 2)", "unnamed (1 of 1)"])
+    for text in ("x,x,z,z,\n1,2,3,4,5\n", "id,,z,new,x,y,z,x\n9,5,3,8,1,7,4,2\n"):
+        same(read_table(write("b.csv", text), like=like).X, [[2, 3, 5]])
+    # A column of such a name is that feature.
+    text = "x (2 of 2),z (1 of 2),unnamed (1 of 1)\n2,3,5\n"
+    same(read_table(write("b.csv", text), like=like).X, [[2, 3, 5]])
+
+
+@pytest.mark.parametrize(
+    ("header", "feature", "message"),
+    [
+        ("x,x,x", "x (1 of 2)", "3 columns have the name 'x', and the model was trained on 2, so "
+         "that its feature 'x (1 of 2)' cannot be told. Give the column that is meant, and no "
+         "other, the name 'x (1 of 2)'."),
+        ("x,a,b", "x (2 of 2)", "1 column has the name 'x', and the model was trained on 2"),
+        ("x,a,x", "x", "2 columns have the name 'x', and the model was trained on 1"),
+        ("a,b,c", "x (1 of 2)", "the model needs the feature 'x (1 of 2)', which is not there"),
+    ],
+)  # fmt: skip
+def test_other_numbers_of_columns_of_a_name_are_refused(write, header, feature, message):
+    """A model would read the first of three columns for the first of two."""
+    with pytest.raises(FileError, match=re.escape(message)):
+        read_table(write("a.csv", f"{header}\n1,2,3\n"), like=Layout(3, [feature]))
+
+
+def test_a_model_reads_columns_of_one_name_wherever_they_stand(run, write):
+    """Where the target stands before them, another of these columns was read."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4)).round(3)
+    y = (X[:, 1] + 0.5 * X[:, 3] > 0).astype(int)
+    rows = zip(X.tolist(), y.tolist(), strict=True)
+    lines = [f"{a},{b},{t},{c},{d}" for (a, b, c, d), t in rows]
+    write("train.csv", "\n".join(["MYC,MYC,y,TP53,TP53", *lines]))
+    run("select", "train.csv", "--target", "y", "-k", "2", "--no-cv", "-o", "m.npz")
+    model = load("m.npz")
+    assert [model.feature_names[j] for j in range(2)] == ["MYC (2 of 2)", "TP53 (2 of 2)"]
+    rows = [f"0,{c},{a},s{i},{d},{b}" for i, (a, b, c, d) in enumerate(X.tolist())]
+    write("new.csv", "\n".join(["batch,TP53,MYC,name,TP53,MYC", *rows]))
+    run("predict", "m.npz", "train.csv", "-o", "a.csv")
+    run("predict", "m.npz", "new.csv", "-o", "b.csv")
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
 
 
 @pytest.mark.parametrize(
@@ -426,7 +473,7 @@ def test_csv_names_that_occur_twice(write):
         ("a,b\n1,nan\n", "a", "column 'b', line 2: all values are missing"),
         ("a,b\n1,2\n1,-1e999\n", "a", r"column 'b', line 3: a value is not finite \(-inf\)"),
         ("a,b\n1,1_000\n", "a", "column 'b', line 2: '1_000' is text"),
-        ("a;b\n1.5;1,5\n", "a", "'1,5' has a decimal comma"),
+        ("a;b\n1.5;1,5\n", "a", "line 2, column 'a': 1.5 has a decimal point, where"),
         ("a,b\n,2\n", "a", r"line 2, column 'a': the target is missing \(''\)"),
         ("a,b,c\n1,2,3\n1,2\n", "a", "line 3 has 2 fields; the lines before have 3"),
         ("a,b\n", "a", "a header line and no samples under it"),
@@ -445,7 +492,9 @@ def test_csv_errors(write, text, target, message):
 def test_csv_encoding(write):
     """Text that is not UTF-8 would be misread without a word."""
     path = write("a.csv", b"a,b\n1,2\n" + "é,3\n".encode("latin1"))
-    with pytest.raises(FileError, match=r"line 3, byte 1: not UTF-8 text; convert it"):
+    with pytest.raises(
+        FileError, match=r"line 3, byte 1: not UTF-8 text; say --encoding NAME, as cp1252"
+    ):
         read_table(path, "b")
     assert read_table(write("b.csv", "gène,y\n1,2\n"), "y").feature_names == ["gène"]
 
@@ -465,7 +514,7 @@ def test_csv_like_a_model(write):
     assert table.feature_names == ["c", "a"]
     assert table.y.tolist() == [0]
     assert read_table(write("b.csv", "a,c\n1,2\n"), like=layout).y is None
-    with pytest.raises(FileError, match=r"the model needs the features 'c', which are not there"):
+    with pytest.raises(FileError, match=r"the model needs the feature 'c', which is not there"):
         read_table(write("c.csv", "a,b\n1,2\n"), like=layout)
     bare = write("d.csv", "1,2,0\n3,4,1\n")
     same(read_table(bare, "2", like=Layout(2)).X, [[1, 2], [3, 4]])
@@ -885,6 +934,62 @@ def test_groups_of_features_errors(write, table, content, message):
     """Features would be in a wrong group in silence, or the user not know which line it is."""
     with pytest.raises(FileError, match=message):
         read_groups(write("groups.txt", content), table)
+
+
+GENES = Table(np.zeros((2, 6)), None, ["TP53", "MYC (1 of 2)", "MYC (2 of 2)", "EGFR", "KRAS", "x"])
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_gene_sets_are_groups(write, suffix):
+    """A gene would be in another set, or what does not match be dropped without a word."""
+    text = "B\thttp://b\tMYC\tNOSUCH\tEGFR\r\n\r\nA\t\tTP53\tKRAS\tTP53\tGONE\t\r\nC\td\tGONE\n"
+    path = write("sets.gmt" + suffix, COMPRESS[suffix](text.encode()))
+    notes = []
+    groups = read_groups(path, GENES, notes)
+    assert [groups.labels[g] for g in groups.code] == ["A", "B", "B", "B", "A", "x"]
+    assert notes == [
+        f"2 of 3 sets of {path} have features of the data",
+        "2 of their 6 genes are not in the data: NOSUCH, GONE",
+        "1 of 6 features are in no set, and each is a group of its own: x",
+    ]
+    assert read_groups(path, GENES).labels.tolist() == groups.labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("A\td\tTP53\tKRAS\nB\td\tEGFR\tKRAS\n", "line 2: groups must not overlap; the feature "
+         "'KRAS' is in the set 'B', and by line 1 in 'A'. Leave out sets, or genes"),
+        ("A\td\tMYC\nB\td\tMYC\n", r"'MYC \(1 of 2\)' is in the set 'B'.*\(2 features are in"),
+        ("A\td\ttp53\n", "none of its genes is a feature .* as 'tp53'. Did you mean 'TP53'"),
+        ("A\td\n", "line 1: a set is its name, a description and its genes, parted by"),
+        ("A d TP53\n", "line 1: a set is its name, a description and its genes"),
+        ("A\td\tTP53\n\nA\td\tMYC\n", "line 3: the set 'A' is in line 1 already"),
+        ("x\td\tTP53\n", "'x' is a set, and a feature of the data in no set"),
+        ("\n\n", "no gene sets in it"),
+        (b"A\td\tTP\xff\n", "line 1, byte 7: not UTF-8 text"),
+    ],
+)  # fmt: skip
+def test_gene_sets_that_are_refused(write, content, message):
+    """A partition would be made of sets that are none."""
+    with pytest.raises(FileError, match=message):
+        read_groups(write("sets.gmt", content), GENES)
+
+
+def test_the_command_takes_gene_sets(run, write):
+    """The user would not see that most genes have other names in the sets."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8)).round(3)
+    y = np.where(X[:, 0] + X[:, 1] > 0, "a", "b")
+    lines = [",".join([*map(str, row), label]) for row, label in zip(X, y, strict=True)]
+    write("a.csv", "\n".join([",".join([f"G{j}" for j in range(8)]) + ",y", *lines]) + "\n")
+    write("sets.gmt", "ONE\td\tG0\tG1\tH5\nTWO\td\tG2\tG3\n")
+    given = ("--target", "y", "-k", 2, "--groups", 1, "--group-file", "sets.gmt", "--no-cv")
+    found = run("select", "a.csv", *given, "-o", "m.npz")
+    assert "2 features in 1 of 6 groups" in found.stdout
+    assert "ONE" in found.stdout
+    assert "1 of their 5 genes are not in the data: H5" in found.stderr
+    assert "4 of 8 features are in no set" in found.stderr
 
 
 def test_no_file_of_groups(tmp_path):

@@ -5,13 +5,25 @@ import gzip
 import io
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import typer.testing
 
 from zeronorm import cli
-from zeronorm.files import FileError, MissingFileError, Where, read_table
+from zeronorm.files import (
+    Coding,
+    FileError,
+    Layout,
+    MissingFeaturesError,
+    MissingFileError,
+    Where,
+    read_blocks,
+    read_table,
+)
+from zeronorm.files._table import Request
+from zeronorm.persistence import load
 
 N, P = 60, 5
 
@@ -132,6 +144,53 @@ def test_lines_that_are_refused(tmp_path, lines, message):
     path.write_text(lines)
     with pytest.raises(FileError, match=message):
         read_table(path, "y")
+
+
+def test_a_key_that_lines_lack_is_missing_and_never_zero(run, fails, tmp_path):
+    """A model would be trained on zeros, or predict by the means of a key that no line has."""
+    rows = made()
+    for row in rows[1::3]:
+        del row["x3"]
+    data = write_lines(tmp_path / "a.jsonl", rows)
+    given = ("-k", 2, "--target", "y", "--id", "id", "--drop", "batch", "--no-cv")
+    said = "A key that a line lacks is a missing value; where it means 0, write 0."
+    message = fails("select", data, *given)
+    assert "column 'x3', line 2: a value is missing (20 of 60)" in message
+    assert said in message
+    run("select", data, *given, "--missing", "mean", "-o", "m.npz")
+    model = load("m.npz")
+    assert "x3" in model.feature_names
+    run("predict", "m.npz", data, "-o", "a.csv")
+    null = write_lines(tmp_path / "null.jsonl", [{"x3": None, **row} for row in rows])
+    # What the first line lacks is found below, in any order.
+    turned = write_lines(tmp_path / "turned.jsonl", [rows[1], *rows])
+    for other, start in ((null, 1), (turned, 2)):
+        run("predict", "m.npz", other, "-o", "b.csv")
+        lines = Path("b.csv").read_text().splitlines()
+        assert lines[start:] == Path("a.csv").read_text().splitlines()[1:]
+    assert json.loads(run("evaluate", "m.npz", turned, "--json").stdout)["data"]["n_samples"] == 61
+
+    absent = [{key: row[key] for key in row if key != "x3"} for row in rows]
+    none = write_lines(tmp_path / "none.jsonl", absent)
+    for command in ("predict", "evaluate"):
+        message = fails(command, "m.npz", none)
+        assert "none.jsonl: the model needs the feature 'x3', which is not there" in message
+    # A model that was trained without gaps knows no mean for them.
+    full = write_lines(tmp_path / "full.jsonl", made())
+    run("select", full, *given, "-o", "f.npz")
+    assert said in fails("predict", "f.npz", data)
+
+
+def test_a_key_is_looked_for_on_the_first_lines_alone(tmp_path):
+    """All of a long stream would be held in memory for a key that it lacks."""
+    rows = [{"a": 1.0}] * 40 + [{"a": 1.0, "b": 2.0}]
+    data = write_lines(tmp_path / "a.jsonl", rows)
+    gaps = Coding("b", "number", gaps="mean", fill=5.0)
+    request = Request(like=Layout(2, ["a", "b"], codings={"b": gaps}))
+    blocks = [table.X for table in read_blocks(data, request, 50)]
+    assert np.concatenate(blocks)[:, 1].tolist() == [5.0] * 40 + [2.0]
+    with pytest.raises(MissingFeaturesError, match="the feature 'b', which is not there"):
+        next(read_blocks(data, request, 30))
 
 
 def test_a_list_of_json_is_refused(tmp_path):

@@ -21,7 +21,9 @@ from zeronorm import (  # noqa: E402
     prove,
 )
 from zeronorm.datasets import load_golub  # noqa: E402
+from zeronorm.near_optimal import near_optimal  # noqa: E402
 from zeronorm.persistence import load, save  # noqa: E402
+from zeronorm.stability import StabilitySelection  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -317,3 +319,198 @@ def test_held_out_panels_are_chosen():
         display.plot(axes=list(display.axes_.values()))
     with pytest.raises(ValueError, match="from 0 to 1"):
         plots.HeldOutDisplay.from_predictions(positive, 5 * p)
+
+
+def test_stability_bars_are_frequencies_and_the_bound_is_its_own():
+    """Bars, stable ones apart, and below at every threshold what the record says of it."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((60, 40))
+    y = X[:, 3] + X[:, 5] + 0.5 * rng.standard_normal(60)
+    selection = StabilitySelection(BudgetRegressor(4), 8, threshold=0.8).fit(X, y)
+    display = plots.StabilityDisplay.from_estimator(selection)
+    stability = selection.stability_
+    bars, thresholds = display.axes_
+    stable, others = bars.containers[:2]
+    assert [bar.get_width() for bar in [*stable, *others]] == sorted(
+        stability.frequency, reverse=True
+    )[: len(display.names)]
+    assert len(stable) == selection.support_.size
+    assert {display.names[j] for j in range(len(stable))} == {f"x{j}" for j in selection.support_}
+    known = lines(thresholds)
+    counts = known[f"stable: {selection.support_.size}"]
+    bound = next(line for label, line in known.items() if label.startswith("expected"))
+    for tau, low, n in zip(bound.get_xdata(), bound.get_ydata(), counts.get_ydata(), strict=True):
+        assert low == stability.expected_low(tau)
+        assert n == stability.stable(tau).size
+    assert f"at most {selection.expected_low_:.2g}" in bound.get_label()
+    with pytest.raises(TypeError, match="a fitted StabilitySelection"):
+        plots.StabilityDisplay.from_estimator(BudgetClassifier())
+    assert set(selection.support_) >= {3, 5}
+    with pytest.raises(ValueError, match=r"threshold must be above 0\.5"):
+        plots.StabilityDisplay.from_stability(stability, threshold=0.3)
+
+
+def test_good_models_are_a_grid(golub):
+    """Each column has the features of a support; what is in all stands above."""
+    X, y = golub
+    near = near_optimal(X, y, 3, within=0.03)
+    display = plots.NearOptimalDisplay.from_near_optimal(near)
+    costs, grid = display.axes_
+    cells = grid.images[0].get_array()
+    for column, support in enumerate(near.supports):
+        assert {display.names[row] for row in np.flatnonzero(cells[:, column])} == {
+            f"x{j}" for j in support
+        }
+    assert [bar.get_height() for bar in costs.patches] == pytest.approx(
+        near.objectives / near.objectives[0] - 1
+    )
+    in_all = [name for name, row in zip(display.names, cells, strict=True) if (row == 2).all()]
+    assert sorted(in_all) == sorted(f"x{j}" for j in near.in_all)
+    assert 0 < len(in_all) < len(display.names)
+    assert display.names[: len(in_all)] == in_all
+    assert costs.get_title(loc="left").endswith("there are no others")
+    named = plots.NearOptimalDisplay.from_near_optimal(
+        near, feature_names=[f"$g{j}" for j in range(X.shape[1])]
+    )
+    with pytest.raises(ValueError, match="feature_names must name all columns"):
+        plots.NearOptimalDisplay.from_near_optimal(near, feature_names=["g"])
+    assert named.names[0] == rf"\$g{display.names[0][1:]}"
+
+
+def test_a_list_with_gaps_says_so(golub):
+    """Whoever sees 5 of 45 sets would think that there are no others."""
+    X, y = golub
+    near = near_optimal(X, y, 5, limit=5)
+    display = plots.NearOptimalDisplay.from_near_optimal(near)
+    assert display.axes_[0].get_title(loc="left").endswith("there may be others")
+    words = " ".join(text.get_text() for text in display.axes_[0].texts)
+    assert f"up to {100 * near.complete_within:.2g} %" in words
+    with pytest.raises(TypeError, match="of one class; got"):
+        plots.NearOptimalDisplay.from_near_optimal([near])
+
+
+def test_a_waterfall_ends_at_the_score(golub, tmp_path):
+    """Bars add up from the mean row to the margin, whose probability is that of the model."""
+    X, y = golub
+    model = BudgetClassifier(n_features=30).fit(X, y)
+    display = plots.WaterfallDisplay.from_estimator(model, X, 4)
+    assert display.score == pytest.approx(model.decision_function(X)[4])
+    assert display.base == pytest.approx(model.decision_function(X.mean(axis=0)[None])[0])
+    p = model.predict_proba(X)[:, 1]
+    unsure = plots.WaterfallDisplay.from_estimator(model, X, int(np.abs(p - 0.5).argmin()))
+    nearest = p[np.abs(p - 0.5).argmin()]
+    assert unsure.prediction == f"probability of {model.classes_[1]}: {nearest:.3f}"
+    sure = plots.WaterfallDisplay.from_estimator(model, X, int(p.argmax()))
+    assert sure.prediction == f"probability of {model.classes_[1]}: above 0.999"
+    bars = display.ax_.patches
+    assert len(bars) == 20  # and the smaller ones as one
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(display.score - display.base)
+    save(model, tmp_path / "model.npz", X=X[:20])
+    loaded = plots.WaterfallDisplay.from_estimator(load(tmp_path / "model.npz"), X[4:5])
+    assert loaded.base == pytest.approx(model.decision_function(X[:20]).mean())
+    with pytest.raises(ValueError, match="row must be an integer from 0 to 37; got 38"):
+        plots.WaterfallDisplay.from_estimator(model, X, 38)
+
+
+def test_waterfalls_of_classes_counts_and_times():
+    """The axis says what the score is, and the title what it comes to."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((90, 6))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 1], [-0.5, 0.5])]
+    model = BudgetClassifier(n_features=2, calibrate=False).fit(X, y)
+    shown = plots.WaterfallDisplay.from_estimator(model, X, 7)
+    p = model.predict_proba(X)[7]
+    assert shown.prediction in (
+        f"probability of {model.predict(X)[7]}: {p.max():.3f}",
+        f"probability of {model.predict(X)[7]}: above 0.999",
+    )
+    other = plots.WaterfallDisplay.from_estimator(model, X, 7, output=int(p.argmin()))
+    assert other.score == pytest.approx(model.decision_function(X)[7].min())
+    with pytest.raises(ValueError, match="output must be an integer from 0 to 2; got 3"):
+        plots.WaterfallDisplay.from_estimator(model, X, 7, output=3)
+    counts = BudgetRegressor(n_features=1, loss="poisson").fit(X, rng.poisson(np.exp(X[:, 0])))
+    shown = plots.WaterfallDisplay.from_estimator(counts, X, 2)
+    assert shown.prediction == f"prediction: {counts.predict(X)[2]:.4g}"
+    X, y = survival(60, rng)
+    hazards = BudgetSurvivalAnalysis(n_features=2).fit(X, y)
+    shown = plots.WaterfallDisplay.from_estimator(hazards, X, 2)
+    assert shown.score == pytest.approx(hazards.predict(X)[2])
+    assert shown.ax_.get_xlabel() == "logarithm of the hazard, relative"
+
+
+TEXTS = [
+    "The Kernel scans columns\nof X, and the kernel is fast.",
+    "A scan of columns: $x_j$ is a column of the kernel.",
+    "Genes of patients; no patient is alone.",
+    "Patients have genes, and a gene has patients.",
+] * 5
+
+
+def test_words_stand_in_the_document_where_they_matter_most():
+    """The line is the text as it is, and marks are where words of the model stand."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(ngram_range=(1, 2))
+    X = vectorizer.fit_transform(TEXTS)
+    y = np.array(["code", "code", "medicine", "medicine"] * 5)
+    model = BudgetClassifier(n_features=4, calibrate=False).fit(X, y)
+    display = plots.WordsDisplay.from_estimator(model, TEXTS, vectorizer)
+    display.figure_.canvas.draw()
+    names = vectorizer.get_feature_names_out()
+    assert {one.word for one in display.words} == set(names[model.support_])
+    dense, coef = X.toarray(), dict(zip(names, model.coef_[0], strict=True))
+    for one in display.words:
+        column = dense[:, list(names).index(one.word)]
+        assert one.document == column.argmax()
+        assert one.part == pytest.approx(coef[one.word] * column.max())
+        marked = "".join(c for c, mark in zip(one.context, one.marks, strict=True) if mark)
+        assert " ".join(one.word.split()) in marked.lower()
+        assert set(one.marks) <= {0, np.sign(one.part), -np.sign(one.part)}
+        plain = one.context.strip("\u00a0")
+        assert plain in " ".join(TEXTS[one.document].split())
+        assert one.output == "medicine"
+    assert [one.part for one in display.words] == sorted(
+        (one.part for one in display.words), reverse=True
+    )
+
+
+def test_words_that_are_not_in_the_text_are_said():
+    """Stems are in no text, and a document of other words would be shown in their place."""
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+    def stems(document):
+        return [word[:3] + "~" for word in document.split()]
+
+    vectorizer = CountVectorizer(analyzer=stems)
+    X = vectorizer.fit_transform(TEXTS)
+    y = np.arange(20) % 4 < 2
+    model = BudgetClassifier(n_features=2, calibrate=False).fit(X, y)
+    display = plots.WordsDisplay.from_estimator(model, TEXTS, vectorizer)
+    assert all(one.context == "" and one.document is not None for one in display.words)
+    assert "not in the text as it is" in [text.get_text() for text in display.ax_.texts]
+    absent = plots.WordsDisplay.from_estimator(model, ["nothing"], vectorizer)
+    assert all(one.document is None and one.part == 0 for one in absent.words)
+    for documents, other, message in (
+        ("one text", vectorizer, "documents must be a list of one or more texts; got one text"),
+        ([1], vectorizer, "documents must be a list of one or more texts; got 1"),
+        (TEXTS, CountVectorizer().fit(TEXTS), "vectorizer must make the"),
+        (TEXTS, HashingVectorizer(), "vectorizer must have get_feature_names_out"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            plots.WordsDisplay.from_estimator(model, documents, other)
+
+
+def test_groups_by_what_they_do():
+    """A group whose features cancel out does nothing, however large their coefficients are."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((80, 9))
+    model = BudgetRegressor(n_features=5, n_groups=2, groups=list("aaabbbccc"))
+    model.fit(X, X @ [1, 1, 1, 2, 2, 0, 0, 0, 0])
+    display = plots.GroupsDisplay.from_estimator(model, X)
+    parts = X * model.coef_
+    assert display.names == ["b: 2 features", "a: 3 features"]
+    assert display.coef[0] == pytest.approx(
+        [parts[:, 3:6].sum(axis=1).std(), parts[:, :3].sum(axis=1).std()]
+    )
+    with pytest.raises(ValueError, match="must be of features in groups"):
+        plots.GroupsDisplay.from_estimator(BudgetRegressor(2).fit(X, X[:, 0]), X)

@@ -1,6 +1,7 @@
 """Stability selection: pairs, bounds against other computations, choices against separate fits."""
 
 import itertools
+import json
 
 import numpy as np
 import pandas
@@ -17,6 +18,7 @@ from zeronorm import (
     MeasureClassifier,
     convert,
 )
+from zeronorm import stability as of_halves
 from zeronorm._half_samples import half_samples
 from zeronorm._low_probability import expected_low, r_concave_tail
 from zeronorm.datasets import load_golub
@@ -467,3 +469,79 @@ def test_data_that_cannot_be():
             found.index_interval(1 if wrong == 0 else wrong)
         with pytest.raises(ValueError, match="low must be a probability"):
             found.expected_low(0.8, low=wrong)
+
+
+# The command
+
+
+def told(run, *arguments, **more):
+    """What the command tells of stability, and its notes."""
+    shown = run("select", *arguments, "--no-cv", "--no-save", "--json", **more)
+    document = json.loads(shown.stdout)
+    return document["stability"], document["notes"]
+
+
+def test_the_command_counts_as_the_class_does(run):
+    """At the size that is chosen, with the options of the selection; nothing unless asked for."""
+    found, _ = told(run, "golub", "-k", "1:4", "--rule", "bic", "--stability", 6)
+    golub = load_golub()
+    fit = BudgetClassifier(4, criterion="bic", calibrate=False).fit(golub.X, golub.y)
+    alone = StabilitySelection(BudgetClassifier(fit.size_), 6).fit(golub.X, golub.y)
+    record = alone.stability_
+    assert found["n_chosen"] == fit.size_
+    assert found["expected_low"] == alone.expected_low_
+    assert found["n_stable"] == alone.support_.size
+    shares = {row["index"]: (row["frequency"], row["by_both"]) for row in found["features"]}
+    assert {j: one for j, one in shares.items() if one[0]} == {
+        j: (share, both)
+        for j, share, both in zip(
+            record.features.tolist(), record.frequency, record.simultaneous, strict=True
+        )
+    }
+    assert {row["index"] for row in found["features"] if row["in_model"]} == {*fit.support_}
+    assert told(run, "golub", "-k", 2)[0] is None
+
+
+def test_the_command_says_it_in_words(run):
+    """The features of the model by how often halves choose them, and what is guaranteed."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 30))
+    y = X[:, 4] + X[:, 7] + 0.3 * rng.standard_normal(60)
+    np.savez("data.npz", X=X, y=y)
+    data = ("select", "data.npz", "--task", "numbers", "--no-cv", "--no-save")
+    text = " ".join(run(*data, "-k", 3, "--stability", 10).stdout.split())
+    assert "2 features chosen by 75% or more of 20 half-samples of 30 samples, 3 on each" in text
+    assert "those of the model: 4 100%, 7 100%," in text
+    assert "more often than by lot at most 0.6 are expected among those chosen by 75%." in text
+    forced, _ = told(run, "data.npz", "--task", "numbers", "-k", 2, "--force", 9, "--stability", 3)
+    assert forced["n_chosen"] == 1
+    assert 9 not in {row["index"] for row in forced["features"]}
+    groups = [(str(j), str(j // 3)) for j in range(30)]
+    with open("groups.tsv", "w") as file:
+        file.writelines(f"{feature}\t{group}\n" for feature, group in groups)
+    few, _ = told(
+        run, "data.npz", "--task", "numbers", "-k", 2, "--groups", 2, "--group-file", "groups.tsv",
+        "--stability", 3,
+    )  # fmt: skip
+    assert few["n_stable"] == 2
+    np.savez("classes.npz", X=X, y=y > 0)
+    measured, _ = told(run, "classes.npz", "-k", 2, "--measure", "f1", "--stability", 3)
+    assert measured["n_chosen"] == 2
+
+
+def test_what_the_command_leaves_out_it_says(run, fails, monkeypatch):
+    """A model would be lost where halves are too small for its size, or by Ctrl-C."""
+    found, notes = told(run, "golub", "-k", 20, "--stability", 3)
+    assert found is None
+    assert notes[-1].startswith("no stability: --features must be at most 17")
+    assert "--stability must be at least 1 pair" in fails(
+        "select", "golub", "-k", 2, "--stability", 0
+    )
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(of_halves.StabilitySelection, "fit", interrupted)
+    found, notes = told(run, "golub", "-k", 2, "--stability", 3, code=130)
+    assert found is None
+    assert notes[-1] == "interrupted in the stability, which is left out"

@@ -11,8 +11,9 @@ from scipy.optimize import minimize
 
 import forgeries
 from conftest import slow
-from zeronorm import BudgetSurvivalAnalysis, certify, methods, prove, verify
+from zeronorm import BudgetSurvivalAnalysis, certify, cross_validate, methods, prove, verify
 from zeronorm.losses import Cox, check_loss
+from zeronorm.metrics import c_index, c_index_scorer
 from zeronorm.verification import CertificateError
 from zeronorm.verification._losses import loss_of
 
@@ -555,3 +556,34 @@ def test_curves_end_where_times_do():
     curve = BudgetSurvivalAnalysis(2).fit(X, y).predict_survival_function(X[:1])[0]
     assert curve.domain == (0.0, y["time"].max())
     assert curve(2.0 * curve.domain[1]) == curve.y[-1]
+
+
+def test_searches_of_scikit_learn_score_by_harrells_c():
+    """A search among models that are not of this package would have no score of survival times."""
+    from sklearn.linear_model import LinearRegression
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = good()
+    model = BudgetSurvivalAnalysis(2)
+    own = cross_val_score(model, X, y, cv=3)
+    assert np.array_equal(cross_val_score(model, X, y, cv=3, scoring=c_index_scorer), own)
+    steps = make_pipeline(StandardScaler(), BudgetSurvivalAnalysis())
+    grid = {"budgetsurvivalanalysis__n_features": [1, 2]}
+    search = GridSearchCV(steps, grid, cv=3, scoring=c_index_scorer).fit(X, y)
+    assert search.best_score_ == pytest.approx(
+        max(cross_val_score(BudgetSurvivalAnalysis(k), X, y, cv=3).mean() for k in (1, 2))
+    )
+    other = LinearRegression().fit(X, -y["time"])
+    assert c_index_scorer(other, X, y) == c_index(y, other.predict(X))
+    weight = np.resize([1.0, 0.0, 2.0], len(X))
+    fitted = model.fit(X, y)
+    assert c_index(y, fitted.predict(X), weight) == fitted.score(X, y, weight)
+    named = cross_validate(model, X, y, cv=3, scoring="c_index")
+    assert np.array_equal(named.scores, cross_validate(model, X, y, cv=3).scores)
+    with pytest.raises(ValueError, match="scoring must be None or 'c_index'"):
+        cross_validate(model, X, y, scoring="r2")
+    for wrong in (np.full(len(X), np.nan), np.zeros((len(X), 2)), ["a"] * len(X)):
+        with pytest.raises(ValueError, match="risk must be finite numbers, one for each row"):
+            c_index(y, wrong)

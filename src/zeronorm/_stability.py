@@ -134,6 +134,12 @@ class Stability:
         terms = agreed + 0.5 * index * (2.0 * mean * size - size - mean + 1.0)
         return index, np.asarray(terms / by_lot)
 
+    def _shown(self) -> IndexArray:
+        """Return the places of the features chosen most often, those that have room."""
+        frequency = self.frequency
+        order = np.lexsort((self.features, -self.simultaneous, -frequency))
+        return order[: min(SHOWN, max(self.n_chosen, int((frequency >= 0.5).sum())))]
+
     def _low(self, low: float | None) -> float:
         """Return a probability up to which features are of low selection probability."""
         if low is None:
@@ -151,9 +157,7 @@ class Stability:
     def __repr__(self) -> str:
         """Return the features that half of the halves chose at least, or the first, as a table."""
         low, high = self.index_interval()
-        frequency, both = self.frequency, self.simultaneous
-        order = np.lexsort((self.features, -both, -frequency))
-        shown = order[: min(SHOWN, max(self.n_chosen, int((frequency >= 0.5).sum())))]
+        frequency, both, shown = self.frequency, self.simultaneous, self._shown()
         names = [str(one) for one in self.features] if self.names is None else self.names
         width = max([len(self.unit), *(len(names[at]) for at in shown)])
         lines = [
@@ -166,6 +170,6 @@ class Stability:
         lines += [
             f"{names[at]:<{width}}  {frequency[at]:9.0%}  {both[at]:14.0%}" for at in shown.tolist()
         ]
-        if order.size > shown.size:
-            lines.append(f"and {order.size - shown.size} that were chosen less often")
+        if self.features.size > shown.size:
+            lines.append(f"and {self.features.size - shown.size} that were chosen less often")
         return "\n".join(lines)

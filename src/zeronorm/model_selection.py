@@ -65,8 +65,8 @@ def cross_validate(
     scoring : in place of it, of classifiers and regressors, a scorer of scikit-learn: its name
         ("neg_log_loss", "balanced_accuracy", "neg_mean_absolute_error", ...), or a function of an
         estimator, its X and y. None: of a regressor R^2, of "poisson", "gamma" and "quantile" the
-        share of the deviance or pinball loss (D^2); of survival times Harrell's C. Of an ordered
-        categorical the classes are numbers, from 0, for a scorer.
+        share of the deviance or pinball loss (D^2); of survival times Harrell's C, "c_index". Of an
+        ordered categorical the classes are numbers, from 0, for a scorer.
     pos_label : of a measure, the positive of two classes; by default that of the estimator, or the
         second in sorted order.
     random_state : of the shuffle of stratified folds, an integer from 0 to 2^32 - 1; None shuffles
@@ -227,9 +227,11 @@ class Judge:
             if measure is not None:
                 raise ValueError("measure and scoring are one or the other; got both.")
             if not (is_classifier(estimator) or is_regressor(estimator)):
+                if isinstance(scoring, str) and scoring == estimator._score_name:
+                    return cls(estimator, scoring)
                 raise ValueError(
-                    "scoring must be None for survival times, which are scored by Harrell's C; got "
-                    f"{scoring!r:.50}."
+                    "scoring must be None or 'c_index' for survival times, which are scored by "
+                    f"Harrell's C; got {scoring!r:.50}."
                 )
             name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
             return cls(estimator, name, None, get_scorer(scoring))

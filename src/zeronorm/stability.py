@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 
 from . import validate
 from ._half_choices import Budget, Halves
 from ._half_samples import half_samples
 from ._low_probability import ASSUMPTIONS, check_threshold, least_threshold
+from ._selected_columns import SelectedColumns
 from ._stability import Stability as Stability
 from ._threads import one_blas_thread
 from .checkpoints import recorded
 from .estimators._selecting import Selector
 
 
-class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[misc]
     """The features that most half-samples choose, with a bound on those chosen by chance.
 
     Each of B pairs cuts the rows in two halves of equal size without a row in common; on each half
@@ -144,13 +143,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # t
         stable = self.stability_.stable(threshold)
         self.threshold_ = threshold
         self.expected_low_ = self.stability_.expected_low(threshold, assume=self.assume)
-        model._keep_columns(X, data)
-        model.support_ = self.support_ = budget.columns(stable)
-        self._columns = model
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
+        self._keep_columns(model, X, data, budget.columns(stable))
         return self
 
     def _check(self) -> None:
@@ -183,20 +176,6 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # t
         q, p = budget.n_chosen, budget.candidates.size
         bound = validate.check_positive("expected_low", self.expected_low)
         return least_threshold(q, p, bound, self.n_pairs, q / p, self.assume)
-
-    def transform(self, X: Any) -> Any:
-        """Return the stable columns of X; a file or a design is read for them."""
-        check_is_fitted(self)
-        return self._columns.transform(X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the stable features."""
-        check_is_fitted(self)
-        return np.asarray(self._columns.get_feature_names_out(input_features))
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return np.asarray(self._columns.get_support())
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of the estimator."""

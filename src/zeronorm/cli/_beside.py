@@ -68,6 +68,12 @@ def _coded(
     from ..files._codings import Problem, fitted
 
     result = coding or fitted(name, texts, None)
+    problem = None if coding is None else coding.problem(texts)
+    if problem is not None:
+        shown = quote("" if problem.row is None else texts[problem.row])
+        raise ValueError(
+            f"{known.data}: the covariate {quote(name)}: {shown} {problem.what}. {problem.remedy}."
+        )
     if isinstance(result, Problem) or result.kind != "category":
         what = result.what if isinstance(result, Problem) else "is a date"
         raise ValueError(
@@ -83,13 +89,6 @@ def _coded(
 
 def picked(X: Any, features: list[str], wanted: Sequence[str], data: str) -> tuple[Any, list[str]]:
     """Return the columns that a model needs, in its order."""
-    from ..files import did_you_mean, quote
+    from ..files._unique import places_of_features
 
-    place = {name: j for j, name in enumerate(features)}
-    lacking = [name for name in wanted if name not in place]
-    if lacking:
-        raise ValueError(
-            f"{data}: {len(lacking)} of the {len(wanted)} features of the model are not in it, as "
-            f"{quote(lacking[0])}.{did_you_mean(lacking[0], features)}"
-        )
-    return X[:, [place[name] for name in wanted]], [*wanted]
+    return X[:, places_of_features(data, wanted, features)], [*wanted]

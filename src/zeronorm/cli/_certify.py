@@ -43,7 +43,9 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             from .. import persistence
             from ..certificate import certify as certify_support
             from ..certificate import prove as prove_support
-            from ._selection import Samples, estimator_of, positions_of
+            from ._named_features import positions_of
+            from ._near_optimal import near_lists
+            from ._selection import Samples, estimator_of
             from .documents._certified import describe_certified
             from .reports._certified import print_certified
         names, of_model = _listed(options.features)
@@ -65,10 +67,10 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             work.progress.phase("Certifying")
             with work.timed("search"):
                 if isinstance(options, ProveOptions):
-                    given |= {"gap": options.gap, "time_limit": options.time_limit}
-                    report = work.progress.searched
+                    goal: Any = {"gap": options.gap, "time_limit": options.time_limit}
                     work.progress.proving(options.gap, options.time_limit)
-                    proof = prove_support(support, table.X, samples.y, callback=report, **given)
+                    goal["callback"] = work.progress.searched
+                    proof = prove_support(support, table.X, samples.y, **goal, **given)
                     certificate: Any = proof.certificate
                 else:
                     certificate = certify_support(support, table.X, samples.y, **given)
@@ -87,6 +89,9 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
                 )
         file = None if options.certificate is None else str(options.certificate)
         found = describe_certified(options.data, samples, support, certificate, proof)
+        if isinstance(options, ProveOptions):
+            with columns_named(table.feature_names):
+                found["near_optimal"] = near_lists(options, support, samples, given, proof, work)
     document = {**found, "file": file, "seconds": work.seconds, "notes": work.notes}
     show_document(document, options, print_certified)
 

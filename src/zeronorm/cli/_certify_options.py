@@ -23,6 +23,7 @@ class ProblemOptions:
     samples: list[str] | None = None
     drop: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     missing: str | None = None
     layer: str | None = None
     task: str = option(
@@ -75,6 +76,17 @@ class ProveOptions(ProblemOptions):
         default=0.01,
     )
     time_limit: float = option("Seconds.", metavar="SECONDS", default=60.0)
+    within: float | None = option(
+        "List all lists of this length that are worse than the best by at most this share; 0.01 "
+        "stands for 1%. It takes --time-limit once more.",
+        metavar="SHARE",
+    )
+    limit: int | None = option(
+        "Of --within: so many lists are kept, the best ones. Default: 1000.", metavar="N"
+    )
+    output: Path | None = option(
+        "Of --within: the lists, a row each (.csv, .parquet).", "--output", "-o", metavar="FILE"
+    )
     certificate: Path | None = option("Write the proof, for zeronorm verify.", metavar="FILE.npz")
     as_json: bool = False
     quiet: bool = False

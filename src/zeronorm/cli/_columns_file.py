@@ -31,7 +31,7 @@ def check_columns_file(path: Path, option: str, formats: Sequence[str], also: st
     check_folder(path, option)
     suffix = path.suffix.lower()
     if suffix not in formats:
-        known = f"{', '.join(formats[:-1])} or {formats[-1]}"
+        known = " or ".join([*filter(None, [", ".join(formats[:-1])]), formats[-1]])
         raise ValueError(f"{option} must end in {known}{also}; got {path}.")
     if suffix == ".parquet" and not (find_spec("pyarrow") or find_spec("polars")):
         raise ValueError(

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
+from ._input import options_named
 from ._options import ConvertOptions
 from ._output import print_json
 from ._progress import watched
@@ -40,11 +41,12 @@ def convert(options: ConvertOptions) -> None:
             work.progress.advance(done)
 
         piped = standard_input() if options.data == "-" else nullcontext(Path(options.data))
-        with piped as data:
+        with piped as data, options_named():
             made = written(
                 data, options.store, target=options.target, id=options.id,
                 keep=options.keep.split(",") if options.keep else (), drop=options.drop or (),
-                layer=options.layer, dtype=options.dtype, memory=int(options.memory * 2**20),
+                layer=options.layer, encoding=options.encoding, dtype=options.dtype,
+                memory=int(options.memory * 2**20),
                 overwrite=options.overwrite, progress=progress,
             )  # fmt: skip
     document = {**asdict(made), "path": str(options.store), "shape": list(made.shape)}

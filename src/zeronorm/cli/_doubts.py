@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._messages import show, some
 
 if TYPE_CHECKING:
+    from ..files import Table
     from ._selection import Samples
     from ._target import Response
 
@@ -35,6 +36,39 @@ def alike_labels(response: Response) -> list[str]:
         for labels in alike.values()
         if len(labels) > 1
     ]
+
+
+class RepeatedNames:
+    """Names of samples that come block by block, kept as hashes, and whether any come again."""
+
+    def __init__(self) -> None:
+        self._hashes: list[Any] = []
+
+    def take(self, table: Table) -> None:
+        """Take the names of a block; rows of one sample that differ in their start are meant so."""
+        import numpy as np
+
+        if table.sample_names and "start" not in table.columns:
+            self._hashes.append(np.fromiter(map(hash, table.sample_names), np.int64))
+
+    def notes(self) -> list[str]:
+        """Return a note where names stand on several rows, with the first two such rows."""
+        import numpy as np
+
+        if not self._hashes:
+            return []
+        hashes = np.concatenate(self._hashes)
+        _, place, count = np.unique(hashes, return_inverse=True, return_counts=True)
+        repeated = int((count > 1).sum())
+        if not repeated:
+            return []
+        first = int((count[place] > 1).argmax())
+        second = int(np.flatnonzero(place == place[first])[1])
+        many = "one name of a sample stands" if repeated == 1 else f"{repeated:,} names stand"
+        return [
+            f"{many} on several rows, as on the samples {first + 1:,} and {second + 1:,}: each row "
+            "counts as a sample of its own"
+        ]
 
 
 def targets_in_disguise(models: Sequence[Mapping[str, Any]], samples: Samples) -> list[str]:

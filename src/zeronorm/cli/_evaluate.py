@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._input import LEFT_OUT, comparable, listed, read_blocks
+from ._input import LEFT_OUT, comparable, listed, read_blocks, refuse_swapped
 from ._joined import header_of
 from ._output import show_document
 from ._predict import confusion_of, known_offset, response_in
@@ -32,6 +32,7 @@ def evaluate(options: EvaluateOptions) -> None:
         from .documents._evaluation import confusion_by_class, judged, wilson
         from .reports._evaluation import print_evaluation
 
+        refuse_swapped("evaluate", options.model, options.data)
         loaded = persistence.load(options.model)
         work.progress.phase(f"Reading {options.data}")
         rows = read_rows(options, loaded, work.notes)

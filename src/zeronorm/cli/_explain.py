@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
-from ._input import read_blocks, refuse_overwriting
+from ._input import read_blocks, refuse_overwriting, refuse_swapped
 from ._messages import say_notes
 from ._output import show_document
 from ._predict import known_offset
@@ -31,6 +31,7 @@ def explain(options: ExplainOptions) -> None:
         from ..export._model import feature_names, labels, link_of, outputs
         from .reports._explanation import print_explanations
 
+        refuse_swapped("explain", options.model, options.data)
         loaded = persistence.load(options.model)
         to_stdout = options.output is not None and str(options.output) == STDOUT
         if options.output is not None:

@@ -57,8 +57,9 @@ def export(options: InfoOptions) -> None:
     model = persistence.load(options.model)
     given: dict[str, Any] = {name: getattr(options, name) for name in form.options}
     if given.get("data") is not None:
-        table = read(given["data"], None, like=model.layout, layer=options.layer)
-        given["X"] = table
+        given["X"] = read(
+            given["data"], None, like=model.layout, layer=options.layer, encoding=options.encoding
+        )
     given.pop("data", None)
     made = form.make(model, **{name: value for name, value in given.items() if value is not None})
     written = form.encode(made)

@@ -49,7 +49,7 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
     remedy = "Mend such values; names of classes that look like numbers need --task classes."
     if commas:
-        remedy = "Write decimals with a point."
+        remedy = "Write decimals with a point, thousands without a comma."
     raise ValueError(
         f"{data}: the {name} must be numbers, as most of it are, or classes; got {quote(text)} in "
         f"sample {row + 1}. {remedy}"

@@ -99,7 +99,7 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
         raise ValueError(
             f"--features must be a whole number of at least 1; got {options.features!r}."
         )
-    table = read(path, None, layer=options.layer)
+    table = read(path, None, layer=options.layer, encoding=options.encoding)
     design = as_design(table.X)
     estimate = estimate_of(design, selection_of(options.method, int(options.features)))
     y = table.y

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._doubts import RepeatedNames
 from ._genotypes import is_genotypes, read_genotypes
 from ._joined import read_joined
 from ._messages import show, some
@@ -44,6 +45,7 @@ def read(
     layer: str | None = None,
     where: str | None = None,
     missing: str | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
@@ -55,6 +57,7 @@ def read(
     if is_genotypes(data):
         unused = {
             "--id": id, "--drop": drop, "--layer": layer, "--where": where, "--missing": missing,
+            "--encoding": encoding,
         }  # fmt: skip
         for option, given in unused.items():
             if given:
@@ -72,6 +75,8 @@ def read(
         if id is not None or samples:
             option = f"--id {id!r}" if id is not None else f"--samples {samples[0]}"
             raise ValueError(f"golub has no names of samples; leave out {option}.")
+        if encoding is not None:
+            raise ValueError(f"golub is no file of text; leave out --encoding {encoding!r}.")
         if missing is not None:
             raise ValueError("golub has no empty cells; leave out --missing.")
         if target is not None:
@@ -92,13 +97,15 @@ def read(
             raise ValueError(
                 f"--missing fills cells of DATA by itself; join {samples[0]} to {data} in one file."
             )
-        options: dict[str, Any] = {"drop": drop, "layer": layer, "where": where}
+        options: dict[str, Any] = {
+            "drop": drop, "layer": layer, "where": where, "encoding": encoding,
+        }  # fmt: skip
 
         def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
             return read_table(data, target, id=id or of_id, columns=columns, **options)
 
         return read_joined(data, target, samples, columns or {}, covariates, force, like, read_own)
-    with _options_named():
+    with options_named():
         return read_table(
             data,
             target,
@@ -110,6 +117,7 @@ def read(
             layer=layer,
             where=where,
             missing=missing,
+            encoding=encoding,
         )
 
 
@@ -123,6 +131,20 @@ def read_blocks(
 
     notes : what became of the rows is added to it at the end.
     """
+    repeated = RepeatedNames()
+    for table in _blocks(options, like, columns, notes):
+        repeated.take(table)
+        yield table
+    notes += [note for note in repeated.notes() if note not in notes]  # of another model
+
+
+def _blocks(
+    options: RowsOptions,
+    like: Layout,
+    columns: Mapping[str, str],
+    notes: list[str],
+) -> Iterator[Table]:
+    """Yield the blocks; see `read_blocks`."""
     from ..files import ROLES, MissingFeaturesError, Where, read_blocks
     from ..files._source import is_label_file
     from ..files._table import Request
@@ -131,22 +153,25 @@ def read_blocks(
     if is_genotypes(data) or is_golub(data) or options.samples:
         table = read(
             data, target, options.id, like, columns=columns, samples=options.samples or (),
-            layer=options.layer, where=options.where,
+            layer=options.layer, where=options.where, encoding=options.encoding,
         )  # fmt: skip
         yield table
         return
     others = {role: name for role, name in columns.items() if role in ROLES}
     where = None if options.where is None else Where(options.where)
-    request = Request(target, like, options.id, False, others, (), options.layer, where)
+    request = Request(
+        target, like, options.id, False, others, (), options.layer, where,
+        encoding=options.encoding,
+    )  # fmt: skip
     # A file of labels has those of all rows, and text without a model of it is coded by all.
     whole = like.names is None or any(
         is_label_file(name) for name in (target or "", *others.values())
     )
-    with _options_named():
+    with options_named():
         try:
             yield from read_blocks(data, request, None if whole else _BLOCK)
         except MissingFeaturesError:
-            across = None if target or others else features_in_rows(data, like)
+            across = None if target or others else features_in_rows(data, like, options.encoding)
             if across is None:
                 raise
             yield across
@@ -167,6 +192,21 @@ def is_data(path: str) -> bool:
     if not Path(path).is_file():
         return parts_of(path) is not None
     return not path.endswith(".model.npz") and not is_archive(path)
+
+
+def refuse_swapped(command: str, archive: str, data: str) -> None:
+    """Refuse the arguments of a command, a file of zeronorm and data, in each other's place."""
+    from ..persistence import is_archive
+
+    def is_one(path: str) -> bool:
+        return Path(path).is_file() and is_archive(path)
+
+    if is_one(data) and not is_one(archive):
+        first, second = (data, archive) if command != "verify" else (archive, data)
+        raise ValueError(
+            f"{archive} is no file of zeronorm, and {data} is one: say zeronorm {command} "
+            f"{shlex.quote(first)} {shlex.quote(second)}."
+        )
 
 
 @contextmanager
@@ -190,7 +230,7 @@ def is_golub(data: str) -> bool:
 
 
 @contextmanager
-def _options_named() -> Iterator[None]:
+def options_named() -> Iterator[None]:
     """Name the option in an error that says what the argument of a function should be."""
     from ..files import FileError, SampleNamesError
 

@@ -22,7 +22,7 @@ EXIT_CODE = 130
 class Interrupt:
     """Whether there was one, when, and what it has left out."""
 
-    during: str | None = None  # "selection" or "cross-validation"
+    during: str | None = None  # "selection", "cross-validation" or "stability"
     lacking: list[int] = field(default_factory=list)  # numbers of features
 
     def describe(self) -> dict[str, Any] | None:
@@ -52,15 +52,17 @@ class Interrupt:
             )
 
     @contextmanager
-    def validating(self, options: SelectOptions, work: Work) -> Iterator[None]:
-        """Cross-validate in the block; an interrupt leaves that out, and keeps the models."""
+    def validating(
+        self, options: SelectOptions, work: Work, what: str = "cross-validation"
+    ) -> Iterator[None]:
+        """Validate in the block; an interrupt leaves that out, and keeps the models."""
         try:
             yield
         except KeyboardInterrupt:
             if options.checkpoint is not None:
                 raise
-            self.during = "cross-validation"
-            work.notes.append(f"{INTERRUPTED} in the cross-validation, which is left out")
+            self.during = what
+            work.notes.append(f"{INTERRUPTED} in the {what}, which is left out")
 
 
 def ranges(sizes: Sequence[int]) -> str:

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from ._completion import NAME, prepare
 from ._names import in_options
+from ._usage import usage_message
 
 
 class Group(TyperGroup):
@@ -50,7 +51,7 @@ class Group(TyperGroup):
                 raise
             usage = getattr(error, "format_message", None)  # a UsageError of typer
             if usage is not None:
-                say(f"Error: {one_line(usage())}")
+                say(f"Error: {one_line(usage_message(error, [*map(str, given)]))}")
                 return 2
             if isinstance(error, MemoryError):
                 say(f"Error: not enough memory. {one_line(error)}".rstrip())

@@ -36,9 +36,11 @@ OPTIONS = {
     "l1_ratio": "--l1-ratio",
     "max_features": "--max-features",
     "tol": "--tol",
+    "rtol": "--rtol",
     "n_threads": "--threads",
     "checkpoint": "--checkpoint",
     "offset": "--offset",
+    "encoding": "--encoding",
     "X": "DATA",
     "y": "the target",
 }
@@ -48,6 +50,7 @@ _BEGINNING = re.compile(rf"({'|'.join(OPTIONS)})(?= )")
 _LONG = "|".join(name for name in OPTIONS if "_" in name)
 _WITHIN = re.compile(rf"(?<![\w'\"/.-])({_LONG})(?![\w'\"/=]|\.\w)")
 _VALUE = re.compile(rf"(?<![\w'\"/.-])({'|'.join(OPTIONS)})='?([\w.+-]*\w)'?")
+_SWITCH = re.compile(r"pass \w+=True \((--[\w-]+)\)")
 _COLUMN = re.compile(r"\bcolumn (\d+)\b")
 _OF_DATA = re.compile(r"\b(of|in|to) X\b(?!['\"=])")
 
@@ -58,7 +61,10 @@ def in_options(message: str) -> str:
     if begins is not None and begins[1] not in ("X", "y"):
         # Python's way not to give it, and values that the command cannot be given.
         rule, got, rest = message.partition("; got")
-        message = re.sub(r"\bNone(, | or )", "", rule).replace(" or a dict", "") + got + rest
+        for of_python in (" or a dict", ", or a Measure"):
+            rule = rule.replace(of_python, "")
+        message = re.sub(r"\bNone(, | or )", "", rule) + got + rest
+    message = _SWITCH.sub(r"say \1", message)
     message = _VALUE.sub(_with_value, message)
     begins = _BEGINNING.match(message)
     if begins is not None:

@@ -44,6 +44,7 @@ class SelectOptions:
     samples: list[str] | None = None
     drop: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     missing: str | None = None
     layer: str | None = None
     task: str = option(
@@ -69,8 +70,8 @@ class SelectOptions:
         "In how many groups the features are at most; needs --group-file.", metavar="G"
     )
     group_file: Path | None = option(
-        "The groups: text with two columns, feature (name, or number as DATA counts) and "
-        "group; every feature once.",
+        "The groups: feature (name, or number as DATA counts) and group in every line, each "
+        "feature once; or gene sets that do not overlap (.gmt).",
         metavar="FILE",
     )
     output: Path | None = option(
@@ -84,6 +85,7 @@ class SelectOptions:
     cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
     permutations: int | None = option("Labels permuted: a p-value.", metavar="N")
+    stability: int | None = option("How stable, by half-samples.", metavar="PAIRS")
     method: str | None = option(
         f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
         "--prove, l0. With --groups, it is bilevel and no other.",
@@ -181,6 +183,7 @@ class VerifyOptions:
     samples: list[str] | None = None
     drop: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     layer: str | None = None
     time: str | None = None
     event: str | None = None
@@ -208,6 +211,7 @@ class PathOptions:
     samples: list[str] | None = None
     drop: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     missing: str | None = None
     layer: str | None = None
     points: int = option(
@@ -271,6 +275,7 @@ class ConvertOptions:
         metavar="NAME[,NAME2,...]",
     )
     drop: list[str] | None = None
+    encoding: str | None = None
     layer: str | None = option(
         "Of HDF5: which matrix; of cells the layer, raw, or the genome; default: X. Of VCF: GT or "
         "DS; default: GT where all variants have it.",
@@ -309,6 +314,7 @@ class InfoOptions:
         default=False,
     )
     layer: str | None = None
+    encoding: str | None = None
     format: str | None = option(
         "Export MODEL for other programs: json, sql, scorecard or onnx.",
         "--format",

@@ -9,8 +9,8 @@ from typer.models import OptionInfo
 
 PANELS = {
     "The target": (
-        "target", "id", "samples", "drop", "where", "task", "order", "time", "event", "start",
-        "strata", "ties", "offset", "exposure",
+        "target", "id", "samples", "drop", "where", "encoding", "task", "order", "time", "event",
+        "start", "strata", "ties", "offset", "exposure",
     ),
     "The features": (
         "layer", "missing", "groups", "group_file", "force", "covariates", "nonnegative",
@@ -20,9 +20,10 @@ PANELS = {
         "loss", "level", "C", "standardize", "intercept", "class_weight", "measure",
         "positive",
     ),
-    "The search": ("method", "starts", "prove", "gap", "time_limit"),
+    "The search": ("method", "starts", "prove", "gap", "time_limit", "within", "limit"),
     "The model and its score": (
-        "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "scoring",
+        "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "stability",
+        "scoring",
     ),
     "Files": (
         "output", "save", "certificate", "features_out", "view", "checkpoint", "config",

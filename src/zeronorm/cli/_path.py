@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ._input import (
-    check_folder,
-    check_folds,
-    refuse_overwriting,
-)
+from ._columns_file import check_columns_file
+from ._input import check_folds, refuse_overwriting
 from ._options import LOSSES, PathOptions
 from ._output import show_document
 from ._progress import Work, watched
@@ -207,7 +204,7 @@ def _check_options(options: PathOptions) -> None:
             f"{option} is of classes, but --loss {options.loss} says {task}. Leave out one of them."
         )
     if options.output is not None:
-        check_folder(options.output)
+        check_columns_file(options.output, "--output", [".csv"])
 
 
 def _check_classes(y: Any, options: PathOptions, folds: int | None) -> None:

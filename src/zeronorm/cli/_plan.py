@@ -243,10 +243,7 @@ def _check_measure(measure: str | None, positive: str | None, others: Mapping[st
         return
     from ..measures import parse_measure
 
-    try:
-        parse_measure(measure)
-    except ValueError as error:
-        raise ValueError(f"--{error}") from None
+    parse_measure(measure)
     for option, given in others.items():
         if given:
             raise ValueError(

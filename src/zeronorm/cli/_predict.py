@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
-from ._input import comparable, listed, read_blocks, refuse_overwriting
+from ._input import comparable, listed, read_blocks, refuse_overwriting, refuse_swapped
 from ._messages import say_notes, show
 from ._output import show_document
 from ._progress import Work, watched
@@ -33,6 +33,7 @@ def predict(options: PredictOptions) -> None:
 
         data, output = options.data, options.output
         to_stdout = output is not None and str(output) == STDOUT
+        refuse_swapped("predict", options.model, options.data)
         loaded = persistence.load(options.model)
         times = _times(options, loaded)
         if output is not None:

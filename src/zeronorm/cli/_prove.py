@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._certify import certified
 from ._certify_options import ProveOptions
+from ._near_optimal import check_within
 from ._takes import takes
 
 
@@ -16,4 +17,5 @@ def prove(options: ProveOptions) -> None:
         raise ValueError(
             f"--time-limit must be a positive finite number of seconds; got {options.time_limit:g}."
         )
+    check_within(options)
     certified(options)

@@ -16,6 +16,7 @@ class ColumnsOptions:
     id: str | None = None
     samples: list[str] | None = None
     where: str | None = None
+    encoding: str | None = None
     layer: str | None = None
     time: str | None = None
     event: str | None = None

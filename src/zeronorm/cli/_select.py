@@ -12,6 +12,7 @@ from ._options import SelectOptions
 from ._output import show_document
 from ._plan import plan_selection
 from ._progress import watched
+from ._stability import check_pairs
 from ._takes import takes
 from ._target import read_response
 from ._task import settle_task
@@ -30,6 +31,7 @@ def selected(options: SelectOptions, report: str) -> None:
         with work.timed("imports"):
             task = settle_task(options)
             check_permutations(options)
+            check_pairs(options)
             plan = plan_selection(options)
             work.progress.phase("Starting")
             from ..checkpoints import resumable
@@ -44,8 +46,10 @@ def selected(options: SelectOptions, report: str) -> None:
             work.progress.phase(f"Reading {data}")
             with work.timed("read"):
                 table, response = read_response(options, task)
-                groups = None if group_file is None else read_groups(group_file, table)
-            work.notes.extend(table.notes)
+                work.notes.extend(table.notes)
+                groups = None
+                if group_file is not None:
+                    groups = read_groups(group_file, table, work.notes)
             if client is not None:
                 from ..cluster import on_cluster
 

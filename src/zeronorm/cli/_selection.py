@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +18,7 @@ from ..estimators import (
     BudgetSurvivalAnalysis,
     MeasureClassifier,
 )
-from ..files import Table, did_you_mean, quote
+from ..files import Table
 from ..genome_view import correlations, drawn
 from ..groups import Groups
 from ..losses import Quantile
@@ -29,11 +27,12 @@ from ._doubts import targets_in_disguise
 from ._features_out import write_features
 from ._input import listed
 from ._interrupt import Interrupt
-from ._messages import show
+from ._named_features import categories, covariates, forced_features, positions_of
 from ._options import SelectOptions
 from ._order import Ordered
 from ._plan import OF_CRITERIA, OF_FOLDS, Plan, for_every_size
 from ._progress import Work
+from ._stability import stability_of
 from ._target import Response, columns_of
 from ._validation import folds_of, validated
 from .documents._data import describe_data
@@ -93,22 +92,11 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         estimator._keep_size(validation.choose(rule))
     elif rule in OF_FOLDS:  # nothing has chosen
         plan = for_every_size(options, plan)
+    stability = stability_of(options, estimator, samples, interrupt, work)
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
-    models = [
-        describe_model(
-            estimator,
-            size,
-            samples.table,
-            response,
-            design,
-            validation,
-            samples.groups,
-            for_accuracy,
-            permutations,
-        )
-        for size in estimator._paths[0]
-    ]
+    found = samples.table, response, design, validation, samples.groups, for_accuracy, permutations
+    models = [describe_model(estimator, size, *found) for size in estimator._paths[0]]
     work.notes.extend(targets_in_disguise(models, samples))
     for size, model in zip(estimator._paths[0], models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
@@ -124,6 +112,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "classes": classes_of(estimator).tolist(),
         "outputs": outputs_of(estimator, samples.table),
         "models": models,
+        "categories": categories(options, samples.table),
         "n_covariates": len(getattr(estimator, "covariates_", ())),
         "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
         "rule": plan.rule,
@@ -131,6 +120,7 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         "chosen_by": None
         if validation is None or plan.rule not in OF_FOLDS
         else validation.chosen_by,
+        "stability": stability,
         "interrupted": interrupt.describe(),
         "n_scans": int(estimator.n_scans_),
         "features_file": None if options.features_out is None else str(options.features_out),
@@ -241,20 +231,10 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
         "refit_C": plan.refit_C,
         "standardize": options.standardize,
         "fit_intercept": options.intercept,
-        "forced_features": positions_of("--force", options.force, table) or None,
+        "forced_features": forced_features(options, plan.n_features, table) or None,
         "n_threads": options.threads,
-        **_covariates(options, table),
+        **covariates(options, table),
     }
-
-
-def _covariates(options: SelectOptions, table: Table) -> dict[str, Any]:
-    """Return the parameter of --covariates: names with commas between them, or one with commas."""
-    text = options.covariates
-    if text is None:
-        return {}
-    whole = table.feature_names is not None and text in table.feature_names
-    names = [text] if whole else [name.strip() for name in text.split(",")]
-    return {"covariates": positions_of("--covariates", names, table)}
 
 
 def _write(
@@ -331,50 +311,6 @@ def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
                     "0. Leave it out of one of them."
                 )
     return signs or None
-
-
-def positions_of(option: str, names: Sequence[str] | None, table: Table) -> list[int]:
-    """Return the positions of the features that an option names; a category is all of its own."""
-    positions: list[int] = []
-    if not names:
-        return positions
-    n_features = table.X.shape[1]
-    known = table.feature_names
-    for name in names:
-        levels = _levels_of(name, table)
-        if known is not None and name in known:
-            positions.append(known.index(name))
-        elif levels:
-            # Beside an intercept all levels but one say everything, without a penalty.
-            positions += levels[1:] if option == "--covariates" and len(levels) > 1 else levels
-        elif known is not None:
-            same = [other for other in known if re.fullmatch(re.escape(name) + r"#\d+'*", other)]
-            if len(same) > 1:
-                shown = ", ".join(show(other) for other in same[:8])
-                raise ValueError(
-                    f"{option}: {quote(name)} is the name of {len(same)} columns: {shown}; name "
-                    "one of these."
-                )
-            raise ValueError(f"{option}: no feature {quote(name)}.{did_you_mean(name, known)}")
-        elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
-            positions.append(int(name) - table.first_index)
-        else:
-            last = n_features - 1 + table.first_index
-            raise ValueError(
-                f"{option} must be between {table.first_index} and {last} (the features have no "
-                f"names); got {quote(name)}."
-            )
-    return positions
-
-
-def _levels_of(column: str, table: Table) -> list[int]:
-    """Return the features that a category became, by the name of its column."""
-    codings = [table.codings.get(name) for name in table.feature_names or ()]
-    return [
-        place
-        for place, coding in enumerate(codings)
-        if coding is not None and (coding.column, coding.kind) == (column, "category")
-    ]
 
 
 def _named_class(label: str, y: Any) -> Any:

@@ -31,6 +31,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         help="Keep rows by columns, as \"batch == 'B1' and age >= 18\"; a column compared with "
         "text is no feature.",
     ),
+    "encoding": typer.Option(metavar="NAME", help="Of text but UTF-8: latin-1, cp1252, utf-16."),
     "missing": typer.Option(
         metavar="WAY",
         help="Fill empty cells: mean, that of the training rows; indicator: and say where.",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ._doubts import alike_labels
+from ._doubts import RepeatedNames, alike_labels
 from ._guess import guess_task
 from ._input import FEWER_FOLDS, NO_VALIDATION, read
 from ._messages import show
@@ -126,7 +126,7 @@ def read_response(
         options.samples or (), _covariates_of(options),
         getattr(options, "force", None) or (),
         getattr(options, "threads", None), options.layer, options.where,
-        getattr(options, "missing", None),
+        getattr(options, "missing", None), options.encoding,
     )  # fmt: skip
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
@@ -147,7 +147,10 @@ def read_response(
                     "to explain. Name another one with --target."
                 )
             _check_range(response.task, column, getattr(options, "loss", None), options.data)
-    return replace(table, notes=(*table.notes, *alike_labels(response))), response
+    repeated = RepeatedNames()
+    repeated.take(table)
+    notes = (*table.notes, *repeated.notes(), *alike_labels(response))
+    return replace(table, notes=notes), response
 
 
 def _covariates_of(options: Any) -> list[str]:

@@ -45,6 +45,8 @@ def _lies(table: Table, there: Collection[str]) -> bool:
 
 def upright(table: Table, data: str, there: Collection[str]) -> Table:
     """Return data with samples in rows; where they are in columns, the other way round."""
+    from ..files._unique import shared_name
+
     if not _lies(table, there):
         if table.sample_names is None:
             raise ValueError(
@@ -53,9 +55,8 @@ def upright(table: Table, data: str, there: Collection[str]) -> Table:
             )
         return table
     for name in table.feature_names or ():
-        # Columns of one name have their position behind it.
-        own, mark, _ = name.rpartition("#")
-        if mark and own in there and name not in there:
+        own, count = shared_name(name)
+        if count > 1 and own in there and name not in there:
             raise ValueError(
                 f"{data}: the sample {own!r:.60} has several columns; leave out all but one."
             )
@@ -67,24 +68,25 @@ def upright(table: Table, data: str, there: Collection[str]) -> Table:
     return turned(table, data, note)
 
 
-def features_in_rows(data: str, like: Layout) -> Table | None:
+def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | None:
     """Return data with samples in columns the other way round; None where rows are no features.
 
     like : a model, whose features the names of the rows are.
     """
     from ..files import FileError, read_table
+    from ..files._unique import unique_names
 
     if like.codings or not Path(data).is_file():
         return None
     try:
-        column = next(iter(read_table(data).feature_names or ()), None)
+        column = next(iter(read_table(data, encoding=encoding).feature_names or ()), None)
     except FileError as error:
         column = error.column
     if column is None:
         return None
-    table = read_table(data, id=column)
+    table = read_table(data, id=column, encoding=encoding)
     wanted = like.names or ()
-    n_found = len(set(wanted) & set(table.sample_names or ()))
+    n_found = len(set(wanted) & set(unique_names(table.sample_names or ())[0]))
     if not n_found:
         return None
     note = (
@@ -100,7 +102,7 @@ def turned(table: Table, data: str, note: str) -> Table:
     """Return a table whose rows are features and whose columns are samples, the other way round."""
     import numpy as np
 
-    from ..files._table import unique_names
+    from ..files._unique import unique_names
 
     if not isinstance(table.X, np.ndarray) or table.feature_names is None:
         raise ValueError(
@@ -109,7 +111,7 @@ def turned(table: Table, data: str, note: str) -> Table:
         )
     features, notes = table.sample_names, tuple[str, ...]()
     if features is not None:
-        features, notes = unique_names(features, range(len(features)))
+        features, notes = unique_names(features)
     return replace(
         table,
         X=np.asfortranarray(table.X.T),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ._input import comparable
+from ._input import comparable, refuse_swapped
 from ._messages import readers_may_leave
 from ._options import VerifyOptions
 from ._output import show_document
@@ -42,6 +42,7 @@ def verify(options: VerifyOptions) -> None:
         from .documents._data import describe_data
         from .reports._verification import print_verification
 
+        refuse_swapped("verify", options.certificate, options.data)
         saved = persistence.load_certificate(options.certificate)
         work.progress.phase(f"Reading {options.data}")
         loss = saved.certificates[0].loss

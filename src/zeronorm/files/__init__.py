@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._codings import WAYS, Coding
+from ._encodings import checked_encoding
 from ._errors import (
     FileError,
     MissingFeaturesError,
@@ -77,6 +78,7 @@ _READERS = {
     "hdf5": ("_hdf5", "read_hdf5"),
 }
 _WITH_COLUMNS = ("delimited", "json_lines", "excel", "parquet")
+_TEXT = ("delimited", "json_lines", "svmlight")
 _BY_BLOCKS = ("json_lines", "excel")
 _ON_USE = {"Rows": "_svmlight", "svmlight_blocks": "_svmlight", "read_frame": "_frames"}
 
@@ -99,6 +101,7 @@ def read_table(
     layer: str | None = None,
     where: str | None = None,
     missing: str | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """Read samples from a file.
 
@@ -159,6 +162,8 @@ def read_table(
         their column, with "indicator" beside a column of 0 and 1 that says where; in text a level
         of its own. Then X is a design, whose rows of training in a fold are filled by their own
         means. None: they are refused.
+    encoding : str or None
+        Of text: an encoding that Python knows, as "latin-1", "cp1252" or "utf-16". None: UTF-8.
 
     Returns
     -------
@@ -176,7 +181,7 @@ def read_table(
         raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
     rows = None if where is None else Where(where)
     request = Request(
-        target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing
+        target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing, encoding
     )
     table = read_request(path, request)
     return table if rows is None else replace(table, notes=(*table.notes, rows.note))
@@ -191,22 +196,23 @@ def read_blocks(path: PathLike, request: Request, size: int | None = None) -> It
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from ._stored import read_stored
 
-        for what in ("id", "drop", "layer", "where", "missing"):
+        for what in ("id", "drop", "layer", "where", "missing", "encoding"):
             if getattr(request, what):
                 raise FileError(
                     f"{path}: a store has one matrix and its columns; leave out {what}."
                 )
         yield read_stored(Path(path), request)
         return
+    encoding = checked_encoding(request.encoding)
     parts = parts_of(path)
     if parts is not None:
         yield from tables_of_parts(path, parts, request, read_blocks)
         return
     with ExitStack() as stack:
         if str(path) == "-":
-            source = Source(stack.enter_context(standard_input()), "standard input")
+            source = Source(stack.enter_context(standard_input()), "standard input", encoding)
         else:
-            source = Source(check_path(path))
+            source = Source(check_path(path), None, encoding)
         stream = stack.enter_context(source.open())
         form = format_of(source, stream)
         if form == "hdf5" and source.name != str(source.path):
@@ -254,6 +260,8 @@ def _check_request(source: Source, form: str, request: Request) -> None:
             raise FileError(
                 f"{source}: only empty cells of {tables} can be filled; leave out missing."
             )
+    if request.encoding is not None and form not in _TEXT:
+        raise FileError(f"{source}: only text has an encoding; leave out --encoding.")
     if request.layer is not None and form not in ("hdf5", "excel"):
         raise FileError(
             f"{source}: only HDF5 files and workbooks have layers; got {quote(request.layer)}."

@@ -19,7 +19,7 @@ from ..designs._blocks import Blocks
 from ..designs._foreign import SparseReader
 from ..designs._lazy import open_lazy
 from ._errors import FileError, did_you_mean, quote
-from ._table import unique_names
+from ._unique import unique_names
 
 RAW = "raw"
 
@@ -118,7 +118,7 @@ class Annotated:
                 raise FileError(f"{self._path}: no table {name} in it; write the file again.")
         self.samples = _index(group["obs"])
         names = _index(group[of])
-        self.features, self.notes = unique_names(names, range(len(names)))
+        self.features, self.notes = unique_names(names)
         self.descriptions: list[str] | None = None
         self._check_sizes(tuple(_shape(self._matrix)))
 
@@ -135,7 +135,7 @@ class Annotated:
             symbol if count[symbol] == 1 else f"{symbol}_{id}"
             for id, symbol in zip(ids, symbols, strict=True)
         ]
-        self.features, self.notes = unique_names(names, range(len(names)))
+        self.features, self.notes = unique_names(names)
         self.descriptions = ids
         self.samples = _text(group["barcodes"])
         n_features, n_samples = (int(size) for size in group["shape"][:])

@@ -20,7 +20,8 @@ from ._errors import FileError, did_you_mean, quote
 from ._labels import LABEL_KEYS, as_labels, as_target, read_labels, read_others
 from ._npy import Member, decoded, listed, load_npz, read_npy, read_npy_header
 from ._source import Source, Stream, is_label_file, similar_files
-from ._table import Request, Table, unique_names
+from ._table import Request, Table
+from ._unique import unique_names
 
 ROW_BYTES = 32  # A sample takes so many beside its entries: their begin, label, weight, margin.
 
@@ -107,7 +108,7 @@ def read_npz(
     notes: tuple[str, ...] = ()
     names = _names_from(source, arrays, "feature_names", n_features)
     if names is not None:
-        names, notes = unique_names(names, range(n_features))
+        names, notes = unique_names(names)
     return Table(
         X,
         y,

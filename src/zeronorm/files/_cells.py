@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ._coded import Cells, as_table, needs_coding, text_columns
+from ._coded import Cells, as_table, needs_coding, text_features
 from ._codings import MEND, Problem
 from ._errors import FileError, quote
 from ._labels import as_labels, read_kept
@@ -34,10 +34,11 @@ def tables_of_cells(
     request: Request,
     size: int | None = None,
     word: str = "line",
+    gaps: str | None = None,
 ) -> Iterator[Table]:
     """Yield the rows as tables of about `size` cells each; None: as one table.
 
-    rows : at least one. word : what their numbers count.
+    rows : at least one. word : what their numbers count. gaps : what is said of empty cells.
     """
     first = next(rows)
     samples = 0 if not names[0] and len(names) > 1 else None
@@ -52,7 +53,7 @@ def tables_of_cells(
             row for row in remaining if where.keeps(pick(row[1]), f"{source}: {word} {row[0]}")
         )
     n_rows = None if size is None else max(1, size // len(names))
-    reader = _Reader(source, columns, request, word)
+    reader = _Reader(source, columns, request, word, gaps)
     while (table := reader.read(itertools.islice(remaining, n_rows))) is not None:
         yield table
 
@@ -60,8 +61,11 @@ def tables_of_cells(
 class _Reader:
     """Reads rows of typed cells."""
 
-    def __init__(self, source: Source, columns: Columns, request: Request, word: str) -> None:
+    def __init__(
+        self, source: Source, columns: Columns, request: Request, word: str, gaps: str | None
+    ) -> None:
         self._source, self._columns, self._request, self._word = source, columns, request, word
+        self._gaps = gaps
         self._of_text: dict[int, bool] = {}  # whether a column that is kept is text
 
     def read(self, rows: Iterator[Row]) -> Table | None:
@@ -89,7 +93,7 @@ class _Reader:
         }
         others = read_kept(source, request, columns, arrays, n)
         others["sample_names"] = samples if columns.samples is not None else None
-        features = found.cells([f"{self._word} {number}" for number in numbers])
+        features = found.cells([f"{self._word} {number}" for number in numbers], self._gaps)
         plain = not (features.texts or features.problems or needs_coding(request.like))
         plain = plain and first_nonfinite(features.numbers) is None
         X = features.numbers
@@ -120,13 +124,11 @@ class _Features:
     """The cells of features: numbers, and text beside them."""
 
     def __init__(self, columns: Columns, request: Request, first: Sequence[Any]) -> None:
-        by_model = text_columns(request.like)
         self._n_features, self._n_rows = len(columns.features), 0
         self._texts: dict[int, list[str]] = {}
-        self._given: set[int] = set()  # columns that a model takes as text, whatever they hold
+        # Columns that a model takes as text, whatever they hold.
+        self._given = text_features(columns, request.like)
         for order, position in enumerate(columns.features):
-            if columns.plain_name(position) in by_model:
-                self._given.add(order)
             if order in self._given or not (
                 _is_missing(first[position]) or _is_number(first[position])
             ):
@@ -171,8 +173,8 @@ class _Features:
     def _refuse(self, order: int, what: str) -> None:
         self._problems.setdefault(order, Problem(what, MEND, self._n_rows))
 
-    def cells(self, places: Sequence[str]) -> Cells:
-        """Return what was taken. places : of every row, as "line 3"."""
+    def cells(self, places: Sequence[str], gaps: str | None) -> Cells:
+        """Return what was taken; see `Cells`."""
         n = self._n_rows
         X = np.frombuffer(self._values, np.float64).reshape(n, len(self._numeric))
         numbers = X
@@ -187,7 +189,7 @@ class _Features:
             else:
                 self._texts[order] = [words.get(row, "") for row in range(n)]
         texts = {order: Texts.of(words) for order, words in self._texts.items()}
-        return Cells(numbers, texts, places, self._problems)
+        return Cells(numbers, texts, places, self._problems, gaps)
 
 
 def picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design, FloatArray
-from ._codings import DROP, LEAVE, Coding, Content, Problem, fitted, gaps_of, said
+from ._codings import DROP, FILL, LEAVE, UNKNOWN, Coding, Content, Problem, fitted, gaps_of, said
 from ._errors import FileError, SampleNamesError, quote
 from ._source import Source
 from ._table import Columns, Layout, Request, Table, check_count, strict_float
@@ -34,6 +34,7 @@ class Cells:
     places: Sequence[str]  # of every row, as "line 3"
     # What else is in the way, by place among the features.
     problems: Mapping[int, Problem] | None = None
+    gaps: str | None = None  # what is to be said of empty cells where there must be none
 
     def content(self, order: int) -> Content:
         """Return one column."""
@@ -149,7 +150,7 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
     if not features:
         raise FileError(f"{source}: no features in it, but columns of one value.")
     filled = _filled_cells(cells, found)
-    told = _said_of_kinds(found, cells) if wanted is None else []
+    told = [*notes, *_said_of_kinds(found, cells)] if wanted is None else []
     unseen = {} if wanted is None else _unseen(found, cells)
     Y: Any = _assembled(cells, found, features)
     if not sp.issparse(Y) and any(coding.gaps is not None for coding in found.values()):
@@ -158,7 +159,7 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
                 column[np.isnan(column)] = codings[name].fill or 0.0
         elif np.isnan(Y).any():
             Y, codings = _mean_filled(Y, features, codings, like is None)
-    return Coded(Y, features, (*notes, *told), codings, filled, unseen)
+    return Coded(Y, features, tuple(told), codings, filled, unseen)
 
 
 def _names_of(
@@ -319,6 +320,8 @@ def _refusal(
         problems = {**problems, 0: replace(problems[0], remedy=DROP)}
     remedies = dict.fromkeys(problem.remedy for problem in problems.values())
     remedies = dict.fromkeys(sorted(remedies, key=lambda remedy: remedy == DROP))
+    if cells.gaps is not None and not remedies.keys().isdisjoint({FILL, UNKNOWN}):
+        remedies = {cells.gaps: None, **remedies}
     message = f"{source}: {head}{'; '.join(listed)}{more}. {'. '.join(remedies)}"
     first = columns.argument(columns.features[0])
     error = SampleNamesError(message, first) if names_samples else FileError(f"{message}.")
@@ -335,10 +338,12 @@ def _may_name_samples(cells: Cells, problem: Problem) -> bool:
     return 2 * sum(strict_float(text) is None for text in texts.levels) > len(texts)
 
 
-def text_columns(like: Layout | None) -> set[str]:
-    """Return the columns that a model takes as text: categories and dates."""
+def text_features(columns: Columns, like: Layout | None) -> set[int]:
+    """Return the features, by place, that a model takes as text: categories and dates."""
     codings = {} if like is None else like.codings
-    return {one.column for one in codings.values() if one.kind != "number"}
+    text = {one.column for one in codings.values() if one.kind != "number"}
+    names = columns.feature_names(None)[0] if text else None
+    return {order for order, name in enumerate(names or ()) if name in text}
 
 
 def needs_coding(like: Layout | None) -> bool:

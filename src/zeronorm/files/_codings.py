@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
+from ._decimal_commas import has_comma, may_be_thousands
 from ._errors import quote
 from ._table import strict_float
 from ._texts import Texts
@@ -32,7 +33,6 @@ Content: TypeAlias = "FloatArray | Texts"
 _DATE = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
-_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+([eE][-+]?[0-9]+)?", re.ASCII)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -48,11 +48,13 @@ class Problem:
 
 DROP = "Leave the column out with --drop NAME"
 LEAVE = f"{DROP}, or say --id NAME if it names the samples"
+POINTS = "Write decimals with a point, thousands without a comma"
 MEND = "Mend such a value, or leave the column out with --drop NAME"
 FILL = (
     "Say --missing mean to select or path, which fills what is missing with the mean of its column "
     "(--missing indicator: and says in a column where), or leave the column out with --drop NAME"
 )
+TRAINED = "Write such a value as the training data have it"
 UNKNOWN = "Fill it: the model knows no mean for it, since no cell was empty in its training"
 
 
@@ -131,8 +133,22 @@ class Coding:
             if rows.size:
                 kind = "an ISO date" if self.kind == "date" else "a number"
                 what = f"the model was trained on {kind} there"
-                return Problem(what, MEND, int(rows[0]), only=False)
-        return self.gaps_problem(content, UNKNOWN)
+                return Problem(what, TRAINED, int(rows[0]), only=False)
+        return self._alike(content) or self.gaps_problem(content, UNKNOWN)
+
+    def _alike(self, texts: Texts) -> Problem | None:
+        """Return the problem of a text that is almost a level, which would be 0 in all features."""
+        rows = self.unseen(texts)
+        if not rows.size:
+            return None
+        levels = {_folded(level): level for level in self.levels}
+        alike = {text: levels[_folded(text)] for text in texts.levels if _folded(text) in levels}
+        row = next((int(row) for row in rows if texts[row] in alike), None)
+        if row is None:
+            return None
+        known = quote(alike[texts[row]])
+        what = f"differs from {known}, which the model knows, by case or blanks alone"
+        return Problem(what, TRAINED, row, only=False)
 
     def gaps_problem(self, content: Content, remedy: str = FILL) -> Problem | None:
         """Return the problem of empty cells where there must be none."""
@@ -165,6 +181,11 @@ class Coding:
         parts = [_parts(moment) for moment in moments]
         for level in self.levels:
             yield np.array([level in some for some in parts])[texts.codes]
+
+
+def _folded(text: str) -> str:
+    """Return a text without case and blanks."""
+    return "".join(text.casefold().split())
 
 
 def gaps_of(content: Content) -> NDArray[np.int64]:
@@ -212,13 +233,19 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
         row = int(texts.rows(lambda text: text and holds(text))[0])
         return Problem(what, remedy, row, only=False)
 
-    if most(_COMMA.fullmatch):
-        return problem("has a decimal comma; numbers have a point", _COMMA.fullmatch)
-    if most(lambda text: strict_float(text) is not None):
-        if all(strict_float(text) is not None for text in counts):
+    if most(_is_any_number):
+        if not all(map(_is_any_number, counts)):
+            what = "is no number, as most of the column are"
+            return problem(what, lambda text: not _is_any_number(text))
+        if not any(map(has_comma, counts)):
             return problem("is a number that is written as text", bool)
-        what = "is no number, as most of the column are"
-        return problem(what, lambda text: strict_float(text) is None)
+        if any("." in text for text in counts):
+            what = "has a comma, and other numbers of the column have a point"
+        elif may_be_thousands(counts):
+            what = "may have a decimal comma, or one of thousands"
+        else:
+            what = "has a decimal comma; numbers have a point"
+        return problem(what, has_comma, POINTS)
     if most(_DATE.fullmatch):
         moments = {text: _moment(text) for text in counts}
         if None in moments.values():
@@ -233,6 +260,10 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
         )
         return problem(what, bool, LEAVE if len(levels) == n else DROP)
     return Coding(column, "category", tuple(levels))
+
+
+def _is_any_number(text: str) -> bool:
+    return has_comma(text) or strict_float(text) is not None
 
 
 def _of_dates(

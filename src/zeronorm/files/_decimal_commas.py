@@ -4,20 +4,27 @@ Such files separate their columns by semicolons or tabs. A cell that is a number
 read with a point; text is left as it is, and so is everything in quotes. A file that has both kinds
 of numbers is refused, as 1.234 might be a thousand in it; so is one with tabs whose numbers with
 commas are all like 1,234, which may be thousands as well.
+
+Where commas separate the columns, or all numbers are in quotes, the same is decided of a column as
+a whole: its cells are text, which the readers have by then.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import IO, Any
 
 from ._errors import FileError, quote
+from ._texts import Texts
 
 _PART = 1 << 20
 _QUOTED = re.compile(rb'"[^"]*"')
 _THOUSANDS = re.compile(rb"[-+]?[1-9][0-9]{0,2},[0-9]{3}")
+_NUMBER = re.compile(r"[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?", re.ASCII)
+_WHOLE = re.compile(r"[-+]?[0-9]+", re.ASCII)
 NOTE = "numbers with a decimal comma are read as with a point"
 
 
@@ -91,6 +98,29 @@ def decimal_commas(name: str, head: bytes, delimiter: str) -> tuple[str, Decimal
                 )
             return one, found
     return delimiter, None
+
+
+def has_comma(text: str) -> bool:
+    """Return whether a text is a number with one comma."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def may_be_thousands(texts: Iterable[str]) -> bool:
+    """Return whether all numbers with a comma may be thousands, as 1,234 may."""
+    return all(_THOUSANDS.fullmatch(text.encode()) for text in texts if has_comma(text))
+
+
+def with_points(texts: Texts) -> Texts | None:
+    """Return a column of text with points for commas, None where it is left as it is.
+
+    All cells must be numbers with a decimal comma, whole numbers or empty.
+    """
+    there = texts.counts()
+    if not any(map(has_comma, there)) or may_be_thousands(there):
+        return None
+    if not all(has_comma(text) or _WHOLE.fullmatch(text) for text in there):
+        return None
+    return texts.mapped(lambda text: text.replace(",", "."))
 
 
 class WithPoints(io.RawIOBase):

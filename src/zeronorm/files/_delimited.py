@@ -14,14 +14,16 @@ import re
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._cells import picker
-from ._coded import Cells, as_table, needs_coding, text_columns
+from ._coded import Cells, as_table, needs_coding, text_features
 from ._decimal_commas import NOTE, decimal_commas
 from ._errors import FileError, quote
-from ._fast_delimited import Body, cell_text, read_body
+from ._fast_delimited import Body, cell_text, numbers_of, points_in, read_body
 from ._labels import labels_from_text, read_kept
 from ._source import DELIMITERS, Source, Stream, not_utf8, nul_byte
 from ._table import (
@@ -62,12 +64,37 @@ def read_delimited(
     try:
         columns, body = _parse(source, stream, delimiter, request)
     except UnicodeDecodeError:
-        raise not_utf8(source) from None
+        raise not_utf8(source, of_data=True) from None
     except csv.Error as error:
         raise FileError(f"{source}: not a table in CSV form ({error}).") from None
+    if body.commas:
+        _refuse_points(source, columns, body)
     kept = read_kept(source, request, columns, body.stored, body.X.shape[0])
     samples = body.samples if columns.samples is not None else None
-    return as_table(source, columns, body.X, body.cells, request, {**kept, "sample_names": samples})
+    table = as_table(
+        source, columns, body.X, body.cells, request, {**kept, "sample_names": samples}
+    )
+    if not body.commas:
+        return table
+    more = f" and {len(body.commas) - 5:,} more" if len(body.commas) > 5 else ""
+    named = ", ".join(columns.name(j) for j in body.commas[:5])
+    return replace(table, notes=(f"{NOTE} ({named}{more})", *table.notes))
+
+
+def _refuse_points(source: Source, columns: Columns, body: Body) -> None:
+    """Refuse numbers with a point beside columns with decimal commas: 1.234 may be a thousand."""
+    numbers: dict[int, NDArray[Any]] = {
+        j: values for j, values in body.stored.items() if values.dtype.kind == "f"
+    }
+    numbers |= {j: body.X[:, order] for order, j in enumerate(columns.features)}
+    for j, values in sorted(numbers.items()):
+        rows = np.flatnonzero(np.isfinite(values) & (values % 1 != 0))
+        if j not in body.commas and rows.size:
+            raise FileError(
+                f"{source}: {body.places[rows[0]]}, {columns.name(j)}: {values[rows[0]]} has a "
+                f"decimal point, where numbers of {columns.name(body.commas[0])} have a comma. "
+                "Write all of them in one way."
+            )
 
 
 def _delimiter(line: str, candidates: str) -> str:
@@ -167,12 +194,8 @@ def _held(
 
 def _texts_of(columns: Columns, row: Sequence[str], request: Request) -> set[int]:
     """Return the features, by place, that hold text: in the first row, or for a model."""
-    text = text_columns(request.like)
-    return {
-        order
-        for order, j in enumerate(columns.features)
-        if _is_text(row[j]) or columns.plain_name(j) in text
-    }
+    text = {order for order, j in enumerate(columns.features) if _is_text(row[j])}
+    return text | text_features(columns, request.like)
 
 
 class _Careful:
@@ -236,19 +259,28 @@ class _Careful:
 
     def body(self, request: Request) -> Body:
         """Return what was read."""
-        n = len(self.lines)
+        n, features = len(self.lines), self.columns.features
         X = np.frombuffer(self.values, np.float64).reshape(n, len(self.numeric))
-        stored = {position: labels_from_text(column) for position, column in self.kept.items()}
-        cells = None
-        if self.texts or needs_coding(request.like) or first_nonfinite(X) is not None:
-            numbers = np.full((n, len(self.columns.features)), np.nan, order="F")
+        words = {features[order]: Texts.of(found) for order, found in self.texts.items()}
+        words |= {position: Texts.of(found) for position, found in self.kept.items()}
+        words = {j: text.mapped(cell_text) for j, text in words.items()}
+        by_model = text_features(self.columns, request.like)
+        commas = points_in(words, {features[order] for order in by_model})
+        stored = {
+            position: labels_from_text(words[position].levels)[words[position].codes]
+            for position in self.kept
+        }
+        texts = {order: words[j] for order in self.texts if (j := features[order]) not in commas}
+        if self.texts:
+            numbers = np.full((n, len(features)), np.nan, order="F")
             numbers[:, self.numeric] = X
-            places = [f"line {number}" for number in self.lines]
-            texts = {
-                order: Texts.of(found).mapped(cell_text) for order, found in self.texts.items()
-            }
-            X, cells = numbers, Cells(numbers, texts, places)
-        return Body(X, stored, self.samples, is_fast=False, cells=cells)
+            for order in self.texts.keys() - texts.keys():
+                numbers[:, order] = numbers_of(words[features[order]])
+            X = numbers
+        cells, places = None, [f"line {number}" for number in self.lines]
+        if texts or needs_coding(request.like) or first_nonfinite(X) is not None:
+            cells = Cells(X, texts, places)
+        return Body(X, stored, self.samples, places, False, cells, commas)
 
 
 def _arrange(

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from .._typing import FloatArray
-from ._coded import Cells, needs_coding, text_columns
+from ._coded import Cells, needs_coding, text_features
+from ._decimal_commas import with_points
 from ._labels import as_whole, labels_from_text
 from ._lines import PART, Text, cut, parts_of
 from ._source import Source
@@ -47,9 +48,11 @@ class Body:
     X: FloatArray
     stored: dict[int, NDArray[np.generic]]  # of the target and of what else is read as it stands
     samples: list[str]  # empty without names of samples
+    places: Sequence[str]  # of every row, as "line 3"
     is_fast: bool = True  # whether a kernel read it
     # What is no number among the features, where there is such.
     cells: Cells | None = None
+    commas: Sequence[int] = ()  # columns of text that were numbers with decimal commas
 
 
 def read_body(
@@ -81,6 +84,20 @@ def cell_text(text: str) -> str:
     """Return what a cell of text holds, "" where it is missing."""
     text = text.strip()
     return "" if text.lower() in MISSING else text
+
+
+def points_in(texts: dict[int, Texts], left: Collection[int]) -> list[int]:
+    """Put points for the commas of columns of numbers, some columns left as they are.
+
+    Returns
+    -------
+    list of int
+        The columns in which it was done.
+    """
+    found = {j: with_points(text) for j, text in texts.items() if j not in left}
+    changed = {j: text for j, text in found.items() if text is not None}
+    texts.update(changed)
+    return [*changed]
 
 
 class _Lines(Sequence[str]):
@@ -140,24 +157,25 @@ class _Reader:
         }
         words = {j: some.texts() for j, some in zip(self.texts, self.words, strict=True)}
         samples = [] if columns.samples is None else words.pop(columns.samples).tolist()
+        words = {j: text.mapped(cell_text) for j, text in words.items()}
+        by_model = text_features(columns, request.like)
+        commas = points_in(words, {columns.features[order] for order in by_model})
         for j in columns.kept:
             if j in words:
                 stored[j] = _labels(words[j])
         texts: dict[int, Texts] = {}
-        by_model = text_columns(request.like)
         for order, j in enumerate(columns.features):
             if j in words:
-                text = words[j].mapped(cell_text)
-                values = None if columns.plain_name(j) in by_model else _numbers(text)
+                values = None if order in by_model else numbers_of(words[j])
                 if values is None:
-                    texts[order] = text
+                    texts[order] = words[j]
                 else:
                     X[:, order] = values
-        cells = None
+        cells, places = None, _Lines(self.source, n_lines, len(X))
         gaps = len(self.orders) < n_features and first_nonfinite(X) is not None
         if texts or gaps or needs_coding(request.like):
-            cells = Cells(X, texts, _Lines(self.source, n_lines, len(X)))
-        return Body(X, stored, samples, cells=cells)
+            cells = Cells(X, texts, places)
+        return Body(X, stored, samples, places, cells=cells, commas=commas)
 
     def _rows(self, text: Text) -> Iterator[FloatArray]:
         """Yield the numbers of the rows of a part, (columns, rows); keep what is text."""
@@ -260,13 +278,12 @@ def _is_finite(field: str) -> bool:
 
 def _labels(texts: Texts) -> NDArray[Any]:
     """Return labels that stand in a column of text; _Odd where any is missing."""
-    texts = texts.mapped(cell_text)
     if "" in texts.levels:
         raise _Odd
     return labels_from_text(texts.levels)[texts.codes]
 
 
-def _numbers(texts: Texts) -> FloatArray | None:
+def numbers_of(texts: Texts) -> FloatArray | None:
     """Return the numbers of a column, NaN for those that are missing; None where there is text."""
     values = np.empty(len(texts.levels))
     for place, text in enumerate(texts.levels):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..groups import Groups
 from ._errors import FileError, did_you_mean, quote
+from ._gene_sets import groups_of_sets
 from ._source import PathLike, Source, check_path, format_of, not_utf8
 from ._table import MISSING, Table
 
@@ -22,7 +23,7 @@ _DELIMITERS = "\t,;| "
 _Row = tuple[int, str, str]  # the number of the line, the feature, its group
 
 
-def read_groups(path: PathLike, table: Table) -> Groups:
+def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) -> Groups:
     """Read the group of every feature of a table.
 
     Parameters
@@ -33,23 +34,22 @@ def read_groups(path: PathLike, table: Table) -> Groups:
         the label of its group; the name of a column of text or dates stands for all features
         that it became. Columns are parted by tab , ; | or blanks, whichever makes two of
         the first line. The first line is a header if it names no feature and its second column is
-        the group of no feature.
+        the group of no feature. Or gene sets, a .gmt file with the name of a set, a description
+        and its genes in every line, parted by tabs: a feature in no set is a group of its own.
     table : Table
         The data.
+    notes : list of str or None
+        What a user should know about gene sets is added to it: what is not in the data, and which
+        features are in no set.
 
     Raises
     ------
     FileError
         Where a feature of the table is missing or occurs twice, or where a line is of no feature
-        of the table; the message has the line and the feature.
+        of the table; the message has the line and the feature. Of gene sets where one feature is in
+        several sets, or none in any.
     """
     source = Source(check_path(path))
-    try:
-        rows = list(_rows(source))
-    except UnicodeDecodeError:
-        raise not_utf8(source) from None
-    except csv.Error as error:
-        raise FileError(f"{source}: not a table in CSV form ({error}).") from None
     n_features = table.X.shape[1]
     names = table.feature_names
     if names is None:
@@ -58,6 +58,17 @@ def read_groups(path: PathLike, table: Table) -> Groups:
     for name, coding in table.codings.items():  # a column stands for all features that it became
         if coding.column not in names:
             place.setdefault(coding.column, []).extend(place[name])
+    try:
+        if source.suffix == ".gmt":
+            groups, said = groups_of_sets(source, names, place)
+            if notes is not None:
+                notes += said
+            return groups
+        rows = list(_rows(source))
+    except UnicodeDecodeError:
+        raise not_utf8(source) from None
+    except csv.Error as error:
+        raise FileError(f"{source}: not a table in CSV form ({error}).") from None
     if rows and rows[0][1] not in place and rows[0][2] not in {group for *_, group in rows[1:]}:
         del rows[0]
     labels = sorted({group for *_, group in rows})

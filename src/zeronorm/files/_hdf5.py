@@ -14,6 +14,7 @@ from ._errors import FileError, did_you_mean, quote
 from ._labels import as_labels, read_labels
 from ._source import Source, Stream, check_path, is_label_file
 from ._table import Request, Table
+from ._unique import places_of_features
 
 if TYPE_CHECKING:
     from ._annotated import Annotated
@@ -150,15 +151,7 @@ def _one(source: Any, cells: Cells, name: str) -> tuple[NDArray[Any], str]:
 
 def _needed(source: Any, X: Design, names: list[str], wanted: Any) -> Any:
     """Return the columns that a model needs, by name."""
-    place = {name: j for j, name in enumerate(names)}
-    missing = [name for name in wanted if name not in place]
-    if missing:
-        raise FileError(
-            f"{source}: the model needs the feature {quote(missing[0])}"
-            f"{f' and {len(missing) - 1} more' if missing[1:] else ''}, which are not there."
-            f"{did_you_mean(missing[0], names)}"
-        )
-    return X.gather(np.array([place[name] for name in wanted], np.int64))
+    return X.gather(np.array(places_of_features(source, wanted, names), np.int64))
 
 
 @contextmanager

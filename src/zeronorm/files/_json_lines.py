@@ -12,6 +12,7 @@ from ._errors import FileError, did_you_mean, quote
 from ._source import Source, Stream, not_utf8
 from ._table import Request, Table
 
+_GAPS = "A key that a line lacks is a missing value; where it means 0, write 0"
 _MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
 
@@ -26,21 +27,40 @@ def read_json_lines(
     names = list(first[1])
     if not names:
         raise FileError(f"{source}: line {first[0]}: the object has no keys, which name columns.")
+    like = request.like
+    by_name = like is not None and like.names is not None  # others are not read then
+    begin = [first]
+    if by_name:
+        wanted = _wanted(request) - {*names}
+        most = None if size is None else max(1, size // len(names))
+        for number, found in itertools.islice(lines if wanted else (), most):
+            begin.append((number, found))
+            names += [key for key in found if key in wanted]
+            wanted -= found.keys()
+            if not wanted:
+                break
 
     def rows() -> Iterator[Row]:
-        known, like = set(names), request.like
-        by_name = like is not None and like.names is not None  # others are not read then
-        for number, found in itertools.chain([first], lines):
+        known = set(names)
+        for number, found in itertools.chain(begin, lines):
             if not by_name and len(found.keys() & known) < len(found):
                 new = next(key for key in found if key not in known)
                 raise FileError(
                     f"{source}: line {number}: the key {quote(new)} is not on the first line, whose"
                     f" keys are the columns.{did_you_mean(new, names)} Write it there, with null "
-                    "where it has no value."
+                    "where it has no value, or 0 where that is meant."
                 )
             yield number, list(map(found.get, names))
 
-    yield from tables_of_cells(source, names, rows(), request, size)
+    yield from tables_of_cells(source, names, rows(), request, size, gaps=_GAPS)
+
+
+def _wanted(request: Request) -> set[str]:
+    """Return the keys that are columns where any line has them: those that are asked for."""
+    like = request.like
+    named = [name for name in (request.target, request.id) if name is not None]
+    asked = [*named, *(request.target or "").split(","), *request.columns.values()]
+    return {*asked, *((like.sources or ()) if like is not None else ())}
 
 
 def _objects(source: Source, stream: Stream) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -53,7 +73,7 @@ def _objects(source: Source, stream: Stream) -> Iterator[tuple[int, dict[str, An
         try:
             found = decoder.decode(text.decode("utf-8"))
         except UnicodeDecodeError:
-            raise not_utf8(source) from None
+            raise not_utf8(source, of_data=True) from None
         except (ValueError, RecursionError) as error:
             hint = "" if text.lstrip().startswith(b"{") else "; every line must be one {object}"
             raise FileError(f"{source}: line {number}: not JSON ({error}){hint}.") from None

@@ -36,7 +36,7 @@ def parts_of(source: Source, stream: Stream, size: int = PART) -> Iterator[Text]
             end = _last_line_end(text, 0, n_bytes)
             if not is_last:
                 filling = reader.submit(_fill, stream, following, text[end:n_bytes])
-            elif source.compression is None and stream.tell() != source.size:
+            elif source.compression is source.encoding is None and stream.tell() != source.size:
                 raise FileError(
                     f"{source}: changed while it was read: it had {source.size} bytes, then "
                     f"{stream.tell()}."

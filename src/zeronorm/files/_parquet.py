@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._coded import Cells, as_table, needs_coding, text_columns
+from ._coded import Cells, as_table, needs_coding, text_features
 from ._codings import DROP, Problem
 from ._errors import FileError, engine_errors
 from ._labels import as_labels, read_kept
@@ -126,7 +126,7 @@ def cells_of(
     """Return what stands in columns of any type. places : of every row, as "row 3"."""
     import narwhals as nw
 
-    text = text_columns(request.like)
+    text = text_features(known, request.like)
     n = len(columns[0])
     numbers = np.full((n, len(columns)), np.nan, order="F")
     texts: dict[int, Texts] = {}
@@ -134,7 +134,7 @@ def cells_of(
     words = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object)
     for order, series in enumerate(columns):
         dtype = series.dtype
-        if _is_number(dtype) and known.plain_name(known.features[order]) not in text:
+        if _is_number(dtype) and order not in text:
             numbers[:, order] = series.cast(nw.Float64).to_numpy()
         elif _is_number(dtype) or dtype in words or n == series.null_count():
             texts[order] = Texts.of(_text_of(value) for value in series.to_list())

@@ -141,9 +141,9 @@ def _joined_cells(
                 problems.setdefault(order, replace(one, row=row))
         else:
             places.extend([path.name] * n)
-    return Cells(
-        numbers, {order: Texts.of(column) for order, column in texts.items()}, places, problems
-    )
+    said = [table.cells.gaps for _, table in found if table.cells is not None]
+    whole = {order: Texts.of(column) for order, column in texts.items()}
+    return Cells(numbers, whole, places, problems, said[0])
 
 
 def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ._decimal_commas import DecimalCommas, WithPoints
+from ._encodings import Recoded
 from ._errors import FileError, MissingFileError, did_you_mean, os_errors, quote
 from ._zstd import Frames
 
@@ -35,6 +36,7 @@ _COMPRESSIONS = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
+_BINARY = (b"\x93NUMPY", b"PAR1", b"\x89HDF\r\n\x1a\n", b"PK\x03\x04")
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 _SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")  # what text does not have
@@ -47,12 +49,13 @@ _BOMB_RATIO = 200
 
 
 class Source:
-    """A regular file and how it is compressed."""
+    """A regular file, how it is compressed, and of text how it is encoded, if not as UTF-8."""
 
-    def __init__(self, path: Path, name: str | None = None) -> None:
+    def __init__(self, path: Path, name: str | None = None, encoding: str | None = None) -> None:
         self.path = path
         self.name = str(path) if name is None else name  # as messages have it
         self.size = path.stat().st_size
+        self.encoding = encoding
         self.commas: DecimalCommas | None = None  # where numbers have them
         with os_errors(path), path.open("rb") as file:
             magic = file.read(8)
@@ -87,8 +90,10 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[Stream]:
-        """Yield the decompressed bytes, with decimal points."""
+        """Yield the decompressed bytes, as UTF-8, with decimal points."""
         with self._bytes() as stream:
+            if self.encoding is not None and not stream.peek(8).startswith(_BINARY):
+                stream = io.BufferedReader(Recoded(str(self), stream, self.encoding), 1 << 17)
             if self.commas is None:
                 yield stream
             else:
@@ -208,7 +213,7 @@ def format_of(source: Source, stream: Stream) -> str:
     if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5", ".xlsx"}:
         raise FileError(f"{source}: named {source.suffix} but its content is something else.")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(f"{source}: UTF-16 text; save it as UTF-8.")
+        raise FileError(f"{source}: UTF-16 text; say --encoding utf-16, or save it as UTF-8.")
     if b"\x00" in head:
         if source.suffix in {*DELIMITERS, *_SVMLIGHT} and not _CONTROL.search(head):
             raise nul_byte(source)
@@ -243,6 +248,9 @@ def check_path(path: PathLike) -> Path:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
+        if re.match(r"[a-z0-9+.-]{2,}:/", text := str(path)):
+            text = text.replace(":/", "://", 1)
+            raise MissingFileError(f"{text}: an address, no file; download it first.") from None
         raise MissingFileError(f"{path}: no such file.{similar_files(path)}") from None
     except (OSError, ValueError) as error:  # too long, not permitted, a NUL in it
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -271,18 +279,20 @@ def is_label_file(target: str) -> bool:
         return False
 
 
-def not_utf8(source: Source) -> FileError:
-    """Return the error of the first line that is not UTF-8."""
+def not_utf8(source: Source, of_data: bool = False) -> FileError:
+    """Return the error of the first line that is not UTF-8. of_data : which have an option."""
+    remedy = "convert it, for example with iconv -f latin1 -t utf8"
+    if of_data:
+        remedy = f"say --encoding NAME, as cp1252 (Windows) or latin-1, or {remedy}"
     with source.open() as stream:
         for number, line in enumerate(stream, 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 return FileError(
-                    f"{source}: line {number}, byte {error.start + 1}: not UTF-8 text; convert it, "
-                    "for example with iconv -f latin1 -t utf8."
+                    f"{source}: line {number}, byte {error.start + 1}: not UTF-8 text; {remedy}."
                 )
-    return FileError(f"{source}: not UTF-8 text; convert it with iconv.")
+    return FileError(f"{source}: not UTF-8 text; {remedy}.")
 
 
 def nul_byte(source: Source) -> FileError:

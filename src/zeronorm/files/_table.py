@@ -7,7 +7,6 @@ find their target and features with `assign`, so that a column is named in the s
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +17,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design
-from ._errors import FileError, MissingFeaturesError, did_you_mean, quote
+from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
+from ._unique import places_of_features, unique_names
 from ._where import MISSING as MISSING
 from ._where import Where
 
@@ -96,6 +96,7 @@ class Request:
     layer: str | None = None  # which of several matrices
     where: Where | None = None  # which rows are kept
     missing: str | None = None  # what becomes of empty cells in features
+    encoding: str | None = None  # of text that is no UTF-8
     is_part: bool = False  # whether columns are coded beside those of other files
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
 
@@ -142,10 +143,10 @@ class Columns:
             return None if like is not None else [f"column {j}" for j in self.features], ()
         if like is not None and like.names is not None:
             return list(like.names), ()
-        return unique_names([self.names[j] for j in self.features], self.features)
+        return unique_names(self.names, self.features)
 
     def plain_name(self, position: int) -> str:
-        """Return what a model calls a column."""
+        """Return what a model calls a column that is no feature."""
         return f"column {position}" if self.names is None else self.names[position]
 
 
@@ -191,7 +192,7 @@ def assign(
     taken = {*targets, *there.values(), *dropped, samples}
     sources = None if like is None else like.sources
     if sources is not None and names is not None:
-        features = _find_features(source, sources, names)
+        features = places_of_features(source, sources, unique_names(names)[0])
     else:
         features = [j for j in range(n_columns) if j not in taken]
         if like is not None and not like.exact:
@@ -296,45 +297,6 @@ def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -
         more = f" and {len(text) - 5} more" if len(text) > 5 else ""
         hint += f"; not numbers: {names}{more}"
     return FileError(f"{source}: labels are needed; say where they are with --target.{hint}.")
-
-
-def _find_features(source: Source | str, wanted: Sequence[str], names: list[str]) -> list[int]:
-    """Return where the features of a model stand."""
-    # Names made unique at training are made unique in the same way here.
-    unique, _ = unique_names(names, range(len(names)))
-    position = {name: j for j, name in enumerate(unique)}
-    missing = [name for name in wanted if name not in position]
-    if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        shown = ", ".join(quote(name) for name in missing[:3])
-        raise MissingFeaturesError(
-            f"{source}: the model needs the features {shown}{more}, which are not there."
-            f"{did_you_mean(missing[0], names)}"
-        )
-    return [position[name] for name in wanted]
-
-
-def unique_names(
-    names: Sequence[str], positions: Iterable[int]
-) -> tuple[list[str], tuple[str, ...]]:
-    """Return the names, those that are empty or occur twice marked by their position."""
-    count = Counter(names)
-    if len(count) == len(names) and "" not in count:
-        return list(names), ()
-    taken = set(count)
-    unique: list[str] = []
-    changed = 0
-    for name, position in zip(names, positions, strict=True):
-        if name and count[name] == 1:
-            unique.append(name)
-            continue
-        changed += 1
-        candidate = f"{name or 'column'}#{position}"
-        while candidate in taken:
-            candidate += "'"
-        taken.add(candidate)
-        unique.append(candidate)
-    return unique, (f"{changed} features share a name or have none; '#' and position was added",)
 
 
 def strict_float(token: str) -> float | None:

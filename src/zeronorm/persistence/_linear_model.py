@@ -13,6 +13,7 @@ from scipy.special import softmax
 
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
+from ..files._unique import other_number
 from ..ordering import predicted
 from ._shown import shown, shown_in_notebook
 
@@ -171,6 +172,9 @@ class LinearModel:
 
                 return coded_frame(frame, self.layout), np.arange(len(self.columns))
             if missing:
+                other = other_number(missing, [str(name) for name in names])
+                if other is not None:
+                    raise ValueError(f"X must have the features of the model; {other}")
                 hint = did_you_mean(missing[0], [str(name) for name in names])
                 raise ValueError(
                     f"X must have the features of the model; {len(missing)} are missing, the first "

@@ -6,17 +6,27 @@ picture speaks by colour alone. matplotlib comes with pip install "zeronorm[plot
 """
 
 from ._coefficients import CoefficientsDisplay
+from ._groups import GroupsDisplay
 from ._held_out import HeldOutDisplay
+from ._near_optimal import NearOptimalDisplay
 from ._proof import ProofDisplay
 from ._sizes import SizesDisplay
+from ._stability import StabilityDisplay
 from ._supports import SupportsDisplay
 from ._survival import KaplanMeierDisplay
+from ._waterfall import WaterfallDisplay
+from ._words import WordsDisplay
 
 __all__ = [
     "CoefficientsDisplay",
+    "GroupsDisplay",
     "HeldOutDisplay",
     "KaplanMeierDisplay",
+    "NearOptimalDisplay",
     "ProofDisplay",
     "SizesDisplay",
+    "StabilityDisplay",
     "SupportsDisplay",
+    "WaterfallDisplay",
+    "WordsDisplay",
 ]

@@ -64,6 +64,7 @@ def convert(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     layer: str | None = None,
+    encoding: str | None = None,
     dtype: str | None = None,
     memory: int = 1 << 30,
     overwrite: bool = False,
@@ -104,6 +105,8 @@ def convert(
     layer : str
         Which matrix of an AnnData, which dataset of HDF5; of VCF "GT" or "DS", None: GT where all
         variants have it.
+    encoding : str
+        Of CSV and JSON lines that are not UTF-8, as "latin-1"; it is as of `read_table`.
     dtype : "float32", "float64", "uint8", ... or None
         The type of the numbers; None: the one that they have. Numbers that change in it are an
         error, but for rounding to float32.
@@ -137,7 +140,7 @@ def convert(
     if memory < LEAST_MEMORY:
         raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
     _check_free(path, overwrite)
-    contents, identity = _opened(data, target, id, keep, drop, layer, path.parent)
+    contents, identity = _opened(data, target, id, keep, drop, layer, encoding, path.parent)
     matrix = contents.matrix
     _check_names(contents)
     kind = _kind(matrix, dtype)
@@ -193,10 +196,10 @@ def _check_free(path: Path, overwrite: bool) -> None:
 
 def _opened(
     data: Any, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, spill: Path,
+    layer: str | None, encoding: str | None, spill: Path,
 ) -> tuple[Contents, dict[str, Any] | None]:  # fmt: skip
     """Return what data hold, and what says that a file is the same one in a later call."""
-    asked = [target, id, *keep, *drop, layer]
+    asked = [target, id, *keep, *drop, layer, *([encoding] if encoding else [])]
     paths = several(data)
     if paths is not None:
         each = [_written(path) for path in paths]
@@ -206,13 +209,13 @@ def _opened(
         source = Path(data).absolute()
         parts = None if source.is_dir() else parts_of(source)
         each = [_written(path) for path in parts or [source]]
-        contents = open_source(source, target, id, keep, drop, layer, spill)
+        contents = open_source(source, target, id, keep, drop, layer, encoding, spill)
         if parts is not None:
             return contents, {"source": [*map(str, parts)], "written": each, "asked": asked}
         return contents, {"source": str(source), "written": each[0], "asked": asked}
     if any(asked):
         raise ValueError(
-            "target, id, keep, drop and layer name what a file has; convert an array of the "
+            "target, id, keep, drop, layer and encoding are of files; convert an array of the "
             "features alone, or the file."
         )
     named = getattr(data, "columns", None)

@@ -18,7 +18,8 @@ from ..files._annotated import Annotated
 from ..files._hdf5 import Cells, open_annotated
 from ..files._parts import parts_of
 from ..files._plink import names_of_variants
-from ..files._table import Request, unique_names
+from ..files._table import Request
+from ..files._unique import unique_names
 from ._entries import KINDS, OfCompressedColumns, OfCompressedRows, OfText, end_of, kind_of
 from ._genotypes import genotypes_suffix
 from ._market import open_market, read_column
@@ -167,7 +168,7 @@ class OfParquet:
 
 def open_source(
     path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, spill: Path,
+    layer: str | None, encoding: str | None, spill: Path,
 ) -> Contents:  # fmt: skip
     """Return what a file holds; see `convert`. spill : where text may lie as numbers meanwhile."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -188,7 +189,7 @@ def open_source(
         return Contents(open_market(path, spill))
     request = Request(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
-        spill=spill,
+        encoding=encoding, spill=spill,
     )  # fmt: skip
     table = read_request(path, request)
     columns = dict(table.columns)
@@ -261,7 +262,7 @@ def _of_directory(
     if markets:
         names = [read_column(path, stem) for stem in ("features.tsv", "genes.tsv", "barcodes.tsv")]
         features = [line.split("\t")[0] for line in names[0] or names[1]]
-        unique, notes = unique_names(features, range(len(features)))
+        unique, notes = unique_names(features)
         matrix = open_market(markets[0], spill, of_cells=True)
         for found, size in ((unique, matrix.shape[1]), (names[2], matrix.shape[0])):
             if len(found) != size:

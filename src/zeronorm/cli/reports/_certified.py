@@ -10,6 +10,7 @@ from rich.text import Text
 
 from .._messages import show, some
 from ._claims import duplicate_facts, percent, scope
+from ._near_optimal import near_optimal_facts
 from ._selection import certificate_text
 from ._tables import counted, open_console, print_header, print_pairs, styled
 
@@ -47,6 +48,8 @@ def print_certified(document: Mapping[str, Any], quiet: bool = False) -> None:
     facts.append((name, certificate_text("", certificate, proof, total, k)))
     facts.append(("", styled((scope(certificate), "dim"))))
     facts += duplicate_facts([None], [document["equivalents"]])
+    if document.get("near_optimal") is not None:
+        facts += near_optimal_facts(document["near_optimal"])
     if document["file"] is not None:
         facts.append(("written", styled((show(document["file"]), "bold"))))
         if not quiet:

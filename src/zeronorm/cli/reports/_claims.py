@@ -36,8 +36,7 @@ def state_claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) ->
         what = "single group" if n_groups == 1 else f"{n_groups} groups of features"
     among = f" with the {certificate['n_forced']} forced" if certificate["n_forced"] else ""
     if certificate.get("n_covariates"):
-        number = certificate["n_covariates"]
-        among += f" beside the {number} covariates" if number > 1 else " beside the covariate"
+        among += " beside the covariate" + "s" * (certificate["n_covariates"] > 1)
     among += " with the signs asked for" if certificate.get("n_signed") else ""
     lower = "lowers the objective" if what.startswith("single") else "lower the objective"
     if certificate.get("proven"):

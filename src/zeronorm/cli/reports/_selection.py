@@ -22,8 +22,9 @@ from ._claims import (
     search_end,
     state_claim,
 )
-from ._covariates import print_covariates
+from ._covariates import category_words, print_covariates
 from ._outputs import print_outputs
+from ._stability import stability_text
 from ._tables import (
     count_groups,
     counted,
@@ -71,7 +72,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
         titled = [] if data["task"] == "ordered" else classes
         print_models(console, model["features"], titled, entered, words, data["n_groups"])
     labelled = len(classes) > 2 and data["task"] != "ordered"  # one model of all classes
-    print_covariates(console, model["covariates"], outputs, words, labelled)
+    print_covariates(console, model["covariates"], outputs, words, labelled, document["categories"])
     if not quiet:
         effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
         legend = f"{'each number' if outputs else words.head}: {effect}"
@@ -186,10 +187,15 @@ def _facts(
 ) -> list[tuple[str, str | Text]]:
     """Return what stands under the table of features."""
     classes, facts = document["classes"], _score_facts(document, model, words)
+    if document["stability"] is not None:
+        facts.append(("stability", stability_text(document["stability"])))
     if model["thresholds"]:
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
     if model["calibration"] is not None:
         facts.append(("probabilities", probabilities(model["calibration"])))
+    forced = [one for one in document["categories"] if one["option"] == "--force"]
+    if forced:
+        facts.insert(0, ("forced", category_words(forced)))
     method = document["parameters"]["method"]
     if method != "auto":
         facts.insert(

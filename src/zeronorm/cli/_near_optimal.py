@@ -1,0 +1,97 @@
+"""The lists that are nearly as good as the best one: `zeronorm prove --within`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._certify_options import ProveOptions
+from ._columns_file import check_columns_file, columns_file
+from ._input import refuse_overwriting
+from ._progress import Work
+
+if TYPE_CHECKING:
+    from ..files import Table
+    from ..near_optimal import NearOptimal
+    from ..result import Proof
+    from ._selection import Samples
+
+
+def check_within(options: ProveOptions) -> None:
+    """Refuse what is no share, and options of lists that nobody asks for."""
+    within, path = options.within, options.output
+    if within is None:
+        for option, given in (("--output", path), ("--limit", options.limit)):
+            if given is not None:
+                raise ValueError(
+                    f"{option} is of the lists of --within; got {given} without it. Say --within "
+                    "0.01 as well, or leave it out."
+                )
+        return
+    if not 0 <= within < float("inf"):
+        raise ValueError(f"--within must be at least 0 (0.01 stands for 1%); got {within:g}.")
+    if options.limit is not None and options.limit < 1:
+        raise ValueError(f"--limit must be at least 1; got {options.limit}.")
+    if path is not None:
+        check_columns_file(path, "--output", (".csv", ".parquet"))
+        for other in (options.features, options.certificate, *(options.samples or ())):
+            refuse_overwriting([path], options.data, options.target, other)
+
+
+def near_lists(
+    options: ProveOptions,
+    support: list[int],
+    samples: Samples,
+    given: dict[str, Any],
+    proof: Proof,
+    work: Work,
+) -> dict[str, Any] | None:
+    """Return the lists of as many features, and write them where a file is named.
+
+    None where they are not asked for, and after an interrupt.
+
+    given : the problem, the offset and the threads.
+    """
+    from ..near_optimal import near_optimal
+    from ..result import Status
+    from .documents._near_optimal import describe_near_optimal
+
+    if options.within is None:
+        return None
+    if proof.status is Status.INTERRUPTED:
+        work.notes.append("interrupted: the lists of --within are left out")
+        return None
+    work.progress.phase("Listing what is nearly as good")
+    with work.timed("lists"):
+        near: Any = near_optimal(
+            samples.table.X,
+            samples.y,
+            len(support),
+            within=options.within,
+            limit=1000 if options.limit is None else options.limit,
+            time_limit=options.time_limit,
+            **given,
+        )
+    if options.output is not None:
+        with work.timed("write"):
+            _write(options.output, near, samples.table)
+    return describe_near_optimal(near, support, samples.table, options.output)
+
+
+def _write(path: Path, near: NearOptimal, table: Table) -> None:
+    """Write a row for each list, the best first."""
+    from .documents._data import feature_name
+    from .documents._near_optimal import excess_of
+
+    excess = excess_of(near)
+    columns: dict[str, list[Any]] = {
+        "rank": list(range(1, len(near) + 1)),
+        "objective": near.objectives.tolist(),
+        "worse_by": excess.tolist(),
+        # Whether no list that is as good as this one, or better, is missing.
+        "complete": [near.complete or one < near.complete_within for one in excess.tolist()],
+    }
+    for place, features in enumerate(near.supports.T.tolist(), 1):
+        columns[f"feature_{place}"] = [feature_name(table, j) for j in features]
+    with columns_file(path) as write:
+        write(columns)

@@ -1,0 +1,53 @@
+"""The stability of what `zeronorm select` has chosen: how often half-samples choose it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._interrupt import Interrupt
+from ._names import in_options
+from ._options import SelectOptions
+from ._progress import Work
+
+if TYPE_CHECKING:
+    from ._selection import Samples
+
+
+def check_pairs(options: SelectOptions) -> None:
+    """Refuse a number of pairs that is none."""
+    if options.stability is not None and options.stability < 1:
+        raise ValueError(
+            "--stability must be at least 1 pair of half-samples, 50 are usual; got "
+            f"{options.stability}. Leave it out for none."
+        )
+
+
+def stability_of(
+    options: SelectOptions, estimator: Any, samples: Samples, interrupt: Interrupt, work: Work
+) -> dict[str, Any] | None:
+    """Return how often half-samples choose each feature, at the size of the chosen model.
+
+    None where that is not asked for, or left out, of which a note tells.
+    """
+    if options.stability is None or interrupt.during is not None:
+        return None
+    from sklearn.base import clone
+
+    from ..stability import StabilitySelection
+    from .documents._stability import describe_stability
+
+    size = estimator.size_ if isinstance(estimator.size_, tuple) else (estimator.size_,)
+    model = clone(estimator).set_params(
+        **dict(zip(("n_features", "n_groups"), size, strict=False)),
+        **({"criterion": None} if "criterion" in estimator.get_params() else {}),
+    )
+    selection, found = StabilitySelection(model, options.stability), None
+    work.progress.phase("Selecting on half-samples")
+    with interrupt.validating(options, work, "stability"), work.timed("stability"):
+        try:
+            selection.fit(samples.table.X, samples.y, offset=samples.response.offset)
+        except ValueError as error:
+            work.notes.append(in_options(f"no stability: {error}"))
+        else:
+            found = describe_stability(selection, samples.table, estimator)
+    return found

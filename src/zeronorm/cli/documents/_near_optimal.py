@@ -1,0 +1,55 @@
+"""The lists that are nearly as good as the best one, as a document has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...files import Table
+from ...near_optimal import NearOptimal
+from ._data import describe_feature, feature_name
+
+
+def describe_near_optimal(
+    near: NearOptimal, support: list[int], table: Table, file: Path | None
+) -> dict[str, Any]:
+    """Return the lists, which features they have, and where a given one is among them.
+
+    support : the given list.
+    """
+    features, counts = np.unique(near.supports, return_counts=True)
+    order = np.lexsort((features, -counts)).tolist()
+    places = np.flatnonzero((near.supports == np.sort(support)).all(axis=1))
+    excess = excess_of(near).tolist()
+    return {
+        "within": near.within,
+        "limit": near.limit,
+        "complete": near.complete,
+        "complete_within": near.complete_within,
+        "status": near.status.name,
+        "given": int(places[0]) if places.size else None,
+        "features": [
+            {**describe_feature(table, int(features[at])), "n_lists": int(counts[at])}
+            for at in order
+        ],
+        "lists": [
+            {
+                "objective": float(objective),
+                "worse_by": worse,
+                "features": [feature_name(table, j) for j in one],
+            }
+            for one, objective, worse in zip(
+                near.supports.tolist(), near.objectives, excess, strict=True
+            )
+        ],
+        "file": None if file is None else str(file),
+    }
+
+
+def excess_of(near: NearOptimal) -> FloatArray:
+    """Return by how much each support is worse than the best one, relative to it."""
+    best = float(near.objectives[0])
+    return np.asarray((near.objectives - best) / max(abs(best), 1e-300))

@@ -1,0 +1,38 @@
+"""What half-samples choose, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from .._messages import show, some
+from ._tables import counted, styled
+
+_MAX_NAMES = 20  # A report names so many features.
+
+
+def stability_text(found: Mapping[str, Any]) -> Text:
+    """Return how many features are stable, how often each is chosen, and what that guarantees."""
+    rows, n = found["features"], found["n_stable"]
+    share = f"{found['threshold']:.0%}"
+    halves = f"{2 * found['n_pairs']} half-samples of {found['n_rows']:,} samples"
+    parts: list[str | tuple[str, str]] = [
+        (f"{counted(n) if n else 'no feature'} chosen by {share} or more", "bold"),
+        f" of {halves}, {found['n_chosen']:,} on each",
+    ]
+    own = [row for row in rows if row["in_model"]]
+    others = [row for row in rows if not row["in_model"] and row["frequency"] >= 0.5]
+    for name, shown in (("those of the model", own), ("others", others)):
+        if shown:
+            listed = [f"{show(row['name'], 40)} {row['frequency']:.0%}" for row in shown]
+            parts.append(f"\n{name}: {some(listed, _MAX_NAMES)}")
+    parts.append(
+        (
+            f"\nOf features that halves choose no more often than by lot at most "
+            f"{found['expected_low']:.2g} are expected among those chosen by {share}.",
+            "dim",
+        )
+    )
+    return styled(*parts)
