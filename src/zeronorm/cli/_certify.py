@@ -170,21 +170,20 @@ def _as_selection(options: ProblemOptions, k: int, model: LoadedModel | None) ->
     given |= {"features": str(k), "no_cv": True, "save": False}
     if model is not None:
         built_in = ("target", "id") if is_golub(options.data) else ()
-        for name, value in _of_model(model).items():
+        for name, value in options_of_model(model).items():
             if given[name] in (None, "auto") and name not in built_in:
                 given[name] = value
     return SelectOptions(**given)
 
 
-def _of_model(model: LoadedModel) -> dict[str, Any]:
+def options_of_model(model: LoadedModel) -> dict[str, Any]:
     """Return what a model says of its problem, as options."""
     from ..persistence import LoadedClassifier, LoadedRegressor
     from ..persistence._linear_model import named_among
 
     metadata = model.metadata
     found: dict[str, Any] = {}
-    (certificate,) = metadata["certificates"]
-    if certificate is not None:
+    for certificate in filter(None, metadata["certificates"]):
         found["C"] = certificate["C"]
     if metadata["parameters"].get("class_weight") == "balanced":
         found["class_weight"] = "balanced"

@@ -26,7 +26,7 @@ PANELS = {
         "scoring",
     ),
     "Files": (
-        "output", "save", "certificate", "features_out", "view", "checkpoint", "config",
+        "output", "save", "certificate", "features_out", "report", "view", "checkpoint", "config",
         "save_config", "log",
     ),
 }  # fmt: skip
