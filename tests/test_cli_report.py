@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from conftest import write_csv
+from conftest import slow, write_csv
 
 pytest.importorskip("matplotlib")
 
@@ -129,6 +129,7 @@ def test_the_data_of_the_slider_are_those_of_select(run, tmp_path):
         assert f"{model['cross_validation']['mean']:.3f} ±" in size["texts"]["new"]
 
 
+@pytest.mark.slow
 def test_the_size_depends_on_k(run, tmp_path):
     """A page of a million features could not be sent."""
     rng = np.random.default_rng(0)
@@ -140,7 +141,20 @@ def test_the_size_depends_on_k(run, tmp_path):
         for number, row in enumerate(rows)
     ]
     (tmp_path / "big.svm").write_text("\n".join(lines) + "\n")
-    run("select", "big.svm", "-k", 2, "--no-cv", "--no-save", "--report", "page.html")
+    run("select", "big.svm", "-k", 2, "--no-cv", "-o", "m.npz")
+    run(
+        "report",
+        "m.npz",
+        "big.svm",
+        "--cv",
+        2,
+        "--pairs",
+        1,
+        "--time-limit",
+        0.1,
+        "-o",
+        "page.html",
+    )
     assert (tmp_path / "page.html").stat().st_size < 500_000
     assert "2 of 1,000,000 features" in Page(tmp_path / "page.html").text
 
@@ -157,21 +171,24 @@ def test_long_names_are_shortened(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "problem"),
+    "case",
     [
         (("--target", "z"), ()),
-        (("--target", "z"), ("--loss", "huber")),
-        (("--target", "three"), ()),
         (("--target", "three"), ("--per-class",)),
         (("--target", "y,z"), None),
         (("--time", "days", "--event", "dead"), ()),
-        (("--target", "y"), ("--prove",)),
-        (("--target", "y"), ("--measure", "f1")),
-        (("--target", "y"), ("--covariates", "x3", "--force", "x4")),
+        *slow(
+            (("--target", "z"), ("--loss", "huber")),
+            (("--target", "three"), ()),
+            (("--target", "y"), ("--prove",)),
+            (("--target", "y"), ("--measure", "f1")),
+            (("--target", "y"), ("--covariates", "x3", "--force", "x4")),
+        ),
     ],
 )
-def test_every_kind_of_model_has_a_page(run, tmp_path, target, problem):
+def test_every_kind_of_model_has_a_page(run, tmp_path, case):
     """A model would have no page, or one of another model."""
+    target, problem = case
     z = table()
     others = {"three": np.digitize(z, [-0.6, 0.6]), "days": np.exp(-z) + 0.1, "z": z}
     table(**others, dead=(z > -1).astype(int))

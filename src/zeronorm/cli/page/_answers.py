@@ -41,12 +41,12 @@ def number(value: float | None, form: str = ".3f") -> Cell:
 
 
 def share(value: float) -> Cell:
-    return Cell(f"{100 * value:.0f} %", value)
+    return Cell(f"{100 * value:.0f}%", value)
 
 
 def cost(value: float) -> str:
     """Return a change of the objective, in percent."""
-    return f"{100 * value:+.2g} %"
+    return f"{100 * value:+.2g}%"
 
 
 class Answers:
@@ -167,8 +167,8 @@ class Answers:
         gain = max(gain for gain, _ in known)
         worst = max(certificate["gap"] for _, certificate in known)
         if all(certificate["proven"] for _, certificate in known):
-            return Cell("no, proven" if gain == 0 else f"yes, by {100 * gain:.2g} %", gain)
-        known_one = "" if gain == 0 else f"yes, by {100 * gain:.2g} %; "
+            return Cell("no, proven" if gain == 0 else f"yes, by {100 * gain:.2g}%", gain)
+        known_one = "" if gain == 0 else f"yes, by {100 * gain:.2g}%; "
         return Cell(f"{known_one}at most {percent(gain + worst)}", gain + worst)
 
     def heads(self) -> list[tuple[str, str]]:
@@ -186,7 +186,7 @@ class Answers:
             heads.append(("in half-samples", "n"))
         if self.trust["models"]:
             heads += [("without it", "n"), ("best instead", ""), ("at a cost of", "n")]
-            heads.append(("others within 1 %", "n"))
+            heads.append(("others within 1%", "n"))
         return heads
 
     def _columns(self) -> list[str]:
@@ -263,7 +263,7 @@ def _better(proof: Mapping[str, Any], k: int) -> str:
         )
         found = (
             f"Yes: with {added} in place of {dropped} the objective is "
-            f"{100 * proof['gain']:.2g} % lower"
+            f"{100 * proof['gain']:.2g}% lower"
         )
         if certificate["proven"]:
             return f"{found}; that list is proven to be the best {what}."
@@ -289,7 +289,7 @@ def near_words(near: Mapping[str, Any]) -> str:
     if not near["complete"]:
         text += " that were found"
         if near["complete_within"] > 0:
-            text += f" (complete within {100 * near['complete_within']:.2g} %)"
+            text += f" (complete within {100 * near['complete_within']:.2g}%)"
     else:
         text += ", and no others, which is proven"
     if in_all:

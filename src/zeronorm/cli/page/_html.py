@@ -390,7 +390,7 @@ def _table(
 def _cell(cell: Cell) -> str:
     text = escape(cell.text)
     if cell.kind == "which":
-        return f"<td><details><summary>names</summary>{text}</details></td>"
+        return f'<td class="which"><details><summary>names</summary>{text}</details></td>'
     value = "" if cell.value is None else f' data-v="{cell.value:.12g}"'
     kind = f' class="{cell.kind}"' if cell.kind else ""
     return f"<td{kind}{value}>{text}</td>"
