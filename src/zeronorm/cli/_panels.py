@@ -20,7 +20,7 @@ PANELS = {
         "loss", "level", "C", "standardize", "intercept", "class_weight", "measure",
         "positive",
     ),
-    "The search": ("method", "starts", "prove", "gap", "time_limit", "within", "limit"),
+    "The search": ("method", "starts", "prove", "gap", "time_limit"),
     "The model and its score": (
         "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "stability",
         "scoring",
