@@ -70,8 +70,8 @@ class SelectOptions:
         "In how many groups the features are at most; needs --group-file.", metavar="G"
     )
     group_file: Path | None = option(
-        "The groups: feature (name, or number as DATA counts) and group in every line, each "
-        "feature once; or gene sets that do not overlap (.gmt).",
+        "Feature (name, or number as DATA counts) and its group in every line; or gene sets that "
+        "do not overlap (.gmt).",
         metavar="FILE",
     )
     output: Path | None = option(
