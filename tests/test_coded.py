@@ -18,6 +18,7 @@ from zeronorm.designs._filled import Filled, fill, filled_over
 from zeronorm.files import FileError, Layout, _coded, read_frame, read_groups, read_table
 from zeronorm.model_selection import cross_validate
 from zeronorm.persistence import load, save
+from zeronorm.store import check_store, convert
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "none"))
 N, P = 90, 12
@@ -653,3 +654,79 @@ def test_the_option_is_checked(fails, run, write):
     np.save("t.npy", np.arange(4) % 2)
     command = ("select", "x.npy", "--target", "t.npy", "-k", 1, "--missing", "mean")
     assert "only empty cells of CSV, JSON lines, Excel or Parquet can be filled" in fails(*command)
+
+
+# --- stores -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["mean", "indicator"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_store_has_codings_and_gaps(run, tmp_path, write, way, kind):
+    """A fold would know what it holds out, or a model of a store take no raw rows."""
+    path = write("a.csv", census())
+    data = path
+    if kind == "parquet":
+        polars = pytest.importorskip("polars")
+        data = tmp_path / "a.parquet"
+        polars.read_csv(path).write_parquet(data)
+    run("convert", data, "a.zarr", "--target", "y", "--missing", way, "--quiet")
+    assert not check_store(tmp_path / "a.zarr").damage
+    asked = ("-k", 5, "--cv", 3, "--json", "--covariates", "age")
+    files = ("-o", "a.npz", "--certificate", "c.npz")
+    a = json.loads(run("select", path, "--target", "y", "--missing", way, *asked).stdout)
+    b = json.loads(run("select", "a.zarr", *asked, *files).stdout)
+    for part in ("features", "covariates"):
+        assert [x["name"] for x in a["models"][0][part]] == [
+            x["name"] for x in b["models"][0][part]
+        ]
+        found = [[x["coefficient"] for x in one["models"][0][part]] for one in (a, b)]
+        np.testing.assert_allclose(*found, rtol=1e-9)
+    folds = [one["models"][0]["cross_validation"] for one in (a, b)]
+    assert folds[0]["scores"] == pytest.approx(folds[1]["scores"], rel=1e-9)
+    for entry in ("coded", "filled"):
+        assert a["data"][entry] == b["data"][entry]
+    assert "verified" in run("verify", "a.zarr", "c.npz", "--target", "y").stdout
+    shown = [
+        json.loads(run("predict", "a.npz", one, "--proba", "--json").stdout)["probabilities"]
+        for one in (path, "a.zarr")
+    ]
+    np.testing.assert_allclose(*shown, rtol=1e-9)
+
+
+def test_a_store_is_filled_as_the_model_was(run, write):
+    """New rows would be filled by their own means."""
+    columns = census()
+    run("select", write("a.csv", columns), "--target", "y", "-k", 4, "--force", "age",
+        "--missing", "mean", "--no-cv", "-o", "m.npz", "--quiet")  # fmt: skip
+    new = {name: values[:200] for name, values in columns.items()}
+    new["seen"] = columns["seen"][:200].copy()
+    new["seen"][0] = min(columns["seen"])
+    run("convert", write("b.csv", new), "b.zarr", "--missing", "mean", "--target", "y", "--quiet")
+    shown = [
+        json.loads(run("predict", "m.npz", one, "--proba", "--json").stdout)["probabilities"]
+        for one in ("b.csv", "b.zarr")
+    ]
+    np.testing.assert_allclose(*shown, rtol=1e-9)
+
+
+def test_estimators_fill_the_gaps_of_a_store(tmp_path, write):
+    """A store would be read with zeros for empty cells."""
+    table = read_table(write("a.csv", census()), target="y", missing="mean")
+    path = convert(tmp_path / "a.csv", tmp_path / "a.zarr", target="y", missing="mean").path
+    one, two = (BudgetClassifier(4).fit(X, table.y) for X in (table.X, path))
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
+    scores = [cross_validate(BudgetClassifier(4), X, table.y, cv=3) for X in (table.X, path)]
+    np.testing.assert_array_equal(scores[0].scores, scores[1].scores)
+    rows = path / "uns" / "missing" / "rows" / "c" / "0"
+    whole = rows.read_bytes()
+    rows.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+    assert [one.file for one in check_store(path).damage] == [rows]
+
+
+def test_empty_cells_are_refused_where_they_cannot_be_filled(fails, write):
+    """An option would be ignored."""
+    path = write("a.csv", census())
+    assert "Say --missing mean" in fails("convert", path, "a.zarr", "--target", "y")
+    svm = write("a.svm", "1 1:2\n0 2:3\n")
+    assert "only empty cells of tables" in fails("convert", svm, "a.zarr", "--missing", "mean")
+    assert "--missing must be mean or" in fails("convert", path, "a.zarr", "--missing", "median")

@@ -53,8 +53,7 @@ def read(
     samples : tables of the samples.
     covariates, force : features that may be columns of these.
     """
-    if missing not in (None, "mean", "indicator"):
-        raise ValueError(f"--missing must be mean or indicator; got {missing!r}.")
+    check_missing(missing)
     if is_genotypes(data):
         unused = {
             "--id": id, "--drop": drop, "--layer": layer, "--where": where, "--missing": missing,
@@ -125,6 +124,12 @@ def read(
             missing=missing,
             encoding=encoding,
         )
+
+
+def check_missing(missing: str | None) -> None:
+    """Refuse what empty cells cannot become, before anything is imported."""
+    if missing not in (None, "mean", "indicator"):
+        raise ValueError(f"--missing must be mean or indicator; got {missing!r}.")
 
 
 def read_blocks(

@@ -268,17 +268,25 @@ def _mean_filled(
     from ..designs._filled import fill
 
     design = fill(X, resolve_threads(None))
+    kept = with_fills(names, design.mean, codings)
+    everything: Any = design.gather(slice(None))
+    return design if lazily else everything, kept
+
+
+def with_fills(
+    names: Sequence[str], means: FloatArray, codings: Mapping[str, Coding]
+) -> dict[str, Coding]:
+    """Return codings that know the means of their columns."""
     kept = dict(codings)
-    for name, mean in zip(names, design.mean.tolist(), strict=True):
-        coding = codings[name]
-        if coding.number == name and coding.gaps is not None:
+    for name, mean in zip(names, means.tolist(), strict=True):
+        coding = codings.get(name)
+        if coding is not None and coding.number == name and coding.gaps is not None:
             kept |= {
                 feature: replace(coding, fill=mean)
                 for feature in coding.names()
                 if feature in codings
             }
-    everything: Any = design.gather(slice(None))
-    return design if lazily else everything, kept
+    return kept
 
 
 def _filled_cells(cells: Cells, found: Mapping[int, Coding]) -> dict[str, int]:
