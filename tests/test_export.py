@@ -599,6 +599,92 @@ def test_a_database_has_the_raw_columns(tmp_path, way):
     assert found[1][1] is None
 
 
+def frame_of(rows):
+    """Return raw cells as pandas reads them."""
+    columns = ["ward", "sex", "age", "day", "y"]
+    return pd.DataFrame(
+        [[np.nan if c is None else c for c in row] for row in rows], columns=columns
+    )
+
+
+def inputs_of(session, frame):
+    """Return what a graph of raw columns is given."""
+    found = {}
+    for one in session.get_inputs():
+        text = one.type == "tensor(string)"
+        values = frame[one.name].fillna("").astype(str) if text else frame[one.name].astype(float)
+        found[one.name] = values.to_numpy(object if text else float)[:, None]
+    return found
+
+
+@pytest.mark.parametrize("way", ["mean", "indicator"])
+def test_other_programs_take_raw_columns(tmp_path, way):
+    """Rows as they are would have to be coded by hand, and levels and means be guessed."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model, rows, path = coded_model(tmp_path, way=way)
+    expected = model.predict_proba(read_table(path, "y", like=model.layout))
+    labels = model.predict(read_table(path, "y", like=model.layout))
+    frame = frame_of(rows)
+    pipeline = pickle.loads(pickle.dumps(to_sklearn(model, by="name")))
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    assert {one.name for one in session.get_inputs()} == {"ward", "sex", "age"}
+    for shuffled in (frame, frame[["day", "age", "sex", "ward"]]):
+        np.testing.assert_allclose(pipeline.predict_proba(shuffled), expected, atol=1e-12)
+        found = session.run(["label", "probabilities"], inputs_of(session, shuffled))
+        assert (found[0] == labels).all()
+        np.testing.assert_allclose(found[1], expected, atol=1e-12)
+    assert (pipeline.predict(frame) == labels).all()
+    # Cells that pandas has as None, a level that nobody saw, and one that is a part of another.
+    new = [["kidney", "f", 40, None, ""], ["hear", "m", None, None, ""], [None, "f", 30, None, ""]]
+    text = "\n".join(",".join("" if c is None else str(c) for c in row[:3]) for row in new)
+    (tmp_path / "new.csv").write_text("ward,sex,age\n" + text + "\n")
+    expected = model.predict_proba(read_table(tmp_path / "new.csv", like=model.layout))
+    frame = frame_of(new)
+    none = frame.assign(ward=frame["ward"].astype(object).where(frame["ward"].notna(), None))
+    assert none["ward"][2] is None
+    for one in (frame, none):
+        np.testing.assert_allclose(pipeline.predict_proba(one), expected, atol=1e-12)
+    found = session.run(["probabilities"], inputs_of(session, frame))[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_features_that_a_model_lacks_are_in_no_pipeline(tmp_path):
+    """Levels that were not selected would be columns, or others take their coefficients."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    _, rows, path = coded_model(tmp_path)
+    table = read_table(path, "y", missing="indicator", drop=["day"])
+    for k in (1, 2, 3, 4):
+        fitted = BudgetClassifier(k, calibrate=False).fit(table.X, table.y)
+        file = persistence.save(
+            fitted, tmp_path / "k.npz", feature_names=table.feature_names, codings=table.codings
+        )
+        model = persistence.load(file)
+        expected = model.predict_proba(read_table(path, "y", like=model.layout))
+        pipeline = to_sklearn(model, by="name")
+        assert pipeline[-1].coef_.shape == (1, k)
+        np.testing.assert_allclose(pipeline.predict_proba(frame_of(rows)), expected, atol=1e-12)
+        session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+        found = session.run(["probabilities"], inputs_of(session, frame_of(rows)))[0]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_graphs_without_dates_say_what_features_are(tmp_path):
+    """A graph would ask for columns that nobody can make."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model, _, path = coded_model(tmp_path, dates=True)
+    for make, options in ((to_onnx, {"inputs": "columns"}), (to_sklearn, {"by": "name"})):
+        with pytest.raises(ValueError, match="cannot be made of dates"):
+            make(model, **options)
+    made = to_onnx(model)
+    metadata = {one.key: json.loads(one.value) for one in made.metadata_props}
+    assert metadata["features"] == list(model.feature_names)
+    assert {one["column"] for one in metadata["origins"] if one["kind"] == "date"} == {"day"}
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    table = read_table(path, "y", like=model.layout)
+    found = session.run(["probabilities"], {"X": np.asarray(table.X)})[0]
+    np.testing.assert_allclose(found, model.predict_proba(table), atol=1e-12)
+
+
 def test_json_says_what_features_are_made_of(tmp_path):
     """Nobody could predict by hand from raw rows."""
     model, rows, path = coded_model(tmp_path)
