@@ -198,6 +198,7 @@ def answers(query, names, values, table="data"):
     """The rows and the columns of a query on a table of features, beside their number."""
     base = sqlite3.connect(":memory:")
     base.create_function("EXP", 1, lambda x: None if x is None else math.exp(x))
+    base.create_function("FLOOR", 1, lambda x: None if x is None else math.floor(x))
     base.create_function("LN", 1, lambda x: None if x is None else math.log(x))
     quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
     base.execute(f'CREATE TABLE "{table}" ("row", {quoted})')
@@ -704,15 +705,63 @@ def test_json_says_what_features_are_made_of(tmp_path):
     np.testing.assert_allclose(score, model.decision_function(table), rtol=1e-12)
 
 
-def test_dates_are_no_standard_sql(tmp_path):
-    """The query would fail on the server."""
-    model, _, _ = coded_model(tmp_path, dates=True)
-    with pytest.raises(ValueError, match=r"SQL has no functions of dates .* Drop the column 'day'"):
-        to_sql(model)
-    kinds = {
-        (one["origin"] or {"kind": None})["kind"] for one in json.loads(to_json(model))["features"]
-    }
-    assert kinds == {"date", "level", "missing", "filled"}
+DAYS = [
+    *("1600-02-29", "1900-02-28", "1900-03-01", "2000-02-29", "2000-12-31", "2001-01-01"),
+    *("2023-01-01T00:00", "2024-02-29 17:30", "2024-02-29T17:30:45Z", "2399-12-31T23:59:59.5"),
+    *("2024-06-30T05:06:07.123456+02:00", "2024-06-30T05:06:07.12+02:00", "2024-07-01T18:00-0500"),
+]
+
+
+def dated_model(tmp_path, days, way):
+    """A model of all parts of dates, and its path."""
+    rng = np.random.default_rng(2)
+    n = 400
+    day = np.array(days)[np.arange(n) % len(days)].astype(object)
+    if way is not None:
+        day[rng.random(n) < 0.1] = ""
+    path = tmp_path / "d.csv"
+    noise = rng.standard_normal(n)
+    y = rng.standard_normal(n) + np.array([len(one) + int(one[5:7] or 0) for one in day])
+    lines = [f"{d},{z!r},{t!r}" for d, z, t in zip(day, noise.tolist(), y.tolist(), strict=True)]
+    path.write_text("\n".join(["day,z,y", *lines]) + "\n")
+    table = read_table(path, "y", missing=way)
+    fitted = BudgetRegressor(table.X.shape[1], C=1e3).fit(table.X, table.y)
+    names = {"feature_names": table.feature_names, "codings": table.codings}
+    return persistence.load(persistence.save(fitted, tmp_path / "m.npz", **names)), day, noise
+
+
+@pytest.mark.parametrize("way", [None, "mean", "indicator"])
+@pytest.mark.parametrize("times", [False, True])
+def test_a_database_takes_dates_apart(tmp_path, way, times):
+    """Leap days, Sundays, zones or missing days would be others on the server."""
+    days = DAYS if times else [one[:10] for one in DAYS]
+    model, day, noise = dated_model(tmp_path, days, way)
+    parts = {one["origin"]["part"] for one in json.loads(to_json(model))["features"]
+             if one["origin"] is not None and one["origin"]["kind"] == "date"}  # fmt: skip
+    assert parts == {"days", "month", "weekday", *(["hour"] if times else [])}
+    # Other days than those of training, all months and weekdays of some years.
+    more = np.arange("1999-12-25", "2001-03-05", dtype="datetime64[D]").astype(str)
+    day, noise = [*day, *more], np.concatenate([noise, np.zeros(len(more))])
+    path = tmp_path / "new.csv"
+    path.write_text("\n".join(["day,z", *(f"{d},{z!r}" for d, z in zip(day, noise.tolist(),
+                                                                       strict=True))]))  # fmt: skip
+    expected = model.predict(read_table(path, like=model.layout))
+    query = to_sql(model, key="row")
+    rows = [[d or None, z] for d, z in zip(day, noise.tolist(), strict=True)]
+    found, columns = answers(query, ["day", "z"], rows)
+    assert columns == ["row", "mean"]
+    np.testing.assert_allclose([row[1] for row in found], expected, rtol=1e-9)
+    duckdb = pytest.importorskip("duckdb")
+    base = duckdb.connect()
+    kinds = ["VARCHAR"] if times else ["VARCHAR", "DATE", "TIMESTAMP"]
+    for kind in kinds:
+        base.execute(f'CREATE OR REPLACE TABLE "data" ("row" INT, "day" {kind}, "z" DOUBLE)')
+        numbered = [[place, *row] for place, row in enumerate(rows)]
+        base.executemany('INSERT INTO "data" VALUES (?, ?, ?)', numbered)
+        given = base.execute(query).fetchall()
+        np.testing.assert_allclose([mean for _, mean in sorted(given)], expected, rtol=1e-9)
+    if way is None:
+        assert answers(query, ["day", "z"], [[None, 0.0]])[0][0][1] is None
 
 
 # --------------------------------------------------------------------------- the command

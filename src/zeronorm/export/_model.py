@@ -112,7 +112,12 @@ def _origin(name: str, coding: Coding | None) -> dict[str, Any] | None:
     if coding.gaps == "indicator" and name == coding.absent:
         return {**of, "kind": "missing"}
     if coding.kind == "date":
-        return {**of, "kind": "date", "origin": coding.origin, "fill": coding.fill}
+        empty = None if coding.gaps is None else 0.0
+        if name == coding.number:
+            days = {"part": "days", "origin": coding.origin, "fill": coding.fill}
+            return {**of, "kind": "date", **days}
+        part, _, value = name.removeprefix(f"{coding.column}: ").partition("=")
+        return {**of, "kind": "date", "part": part, "value": value, "empty": empty}
     if coding.kind == "number":
         return {**of, "kind": "filled", "fill": coding.fill}
     value = name.removeprefix(f"{coding.column}=")
