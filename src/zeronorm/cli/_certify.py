@@ -124,7 +124,7 @@ def _listed(text: str) -> tuple[list[str], LoadedModel | None]:
 
 
 def _names_in(text: str) -> list[str]:
-    """Return the names in a text: those of a column, or a line each."""
+    """Return the names in a text: those of a column, or a line each; without covariates."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         return []
@@ -140,7 +140,12 @@ def _names_in(text: str) -> list[str]:
             "FEATURES must have a name on each line, or a column feature or name; got the columns "
             f"{', '.join(rows[0])[:80]}."
         )
-    found = [row[place].strip() for row in rows[1:] if len(row) > place]
+    beside = head.index("covariate") if "covariate" in head else None
+    found = [
+        row[place].strip()
+        for row in rows[1:]
+        if len(row) > place and (beside is None or row[beside].strip().lower() != "true")
+    ]
     return list(dict.fromkeys(found))  # of several sizes or classes in one file
 
 

@@ -284,6 +284,7 @@ class ConvertOptions:
         "--dataset",
         metavar="NAME",
     )
+    missing: str | None = None
     dtype: str | None = option(
         "The type of the numbers, as float32; default: the one that they have.", metavar="TYPE"
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._typing import FloatArray
+from ._table import strict_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,17 @@ class Texts:
     def rows(self, holds: Callable[[str], object]) -> NDArray[np.int64]:
         """Return the rows of whose texts something holds."""
         return np.flatnonzero(np.array([bool(holds(text)) for text in self.levels])[self.codes])
+
+    def numbers(self) -> FloatArray | None:
+        """Return the numbers of the rows, NaN where a cell is empty; None where there is text."""
+        values = np.empty(len(self.levels))
+        for place, text in enumerate(self.levels):
+            value = strict_float(text) if text else math.nan
+            if value is None:
+                return None
+            values[place] = value
+        found: FloatArray = values[self.codes]
+        return found
 
     def counts(self) -> dict[str, int]:
         """Return how many rows have each text, "" apart, but those that none has."""
