@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
-from ._table import strict_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +62,13 @@ class Texts:
         found = np.bincount(self.codes, minlength=len(self.levels)).tolist()
         pairs = zip(self.levels, found, strict=True)
         return {text: count for text, count in pairs if text and count}
+
+
+def strict_float(token: str) -> float | None:
+    """Return the number that a token is, or None: no underscores, which Python's float takes."""
+    if "_" in token:
+        return None
+    try:
+        return float(token)
+    except ValueError:
+        return None
