@@ -3,7 +3,7 @@
     python benchmarks/split_inference.py [--draws N]
 
 Data sets (150) of 200 rows and 300 normal features, of which the first eight have effects of 0.5
-and, next to each other, correlations of 0.5; three to six features are chosen on one half. True
+and, next to each other, correlations of 0.5; four to twelve features are chosen on one half. True
 coefficients of the chosen model are those of a fit on 40,000 other rows: of logistic and Cox models
 that lack effects they are no others than these. Coverage of 95 % intervals, the share of p-values
 of at most 0.05 among chosen features of independent noise, both with standard errors over data
@@ -26,10 +26,10 @@ from zeronorm.split_inference import split_inference
 
 ROWS, FEATURES, EFFECTS, LARGE = 200, 300, 8, 40_000
 CASES: dict[str, tuple[str, Any]] = {
-    "linear, BudgetRegressor(6)": ("linear", BudgetRegressor(6)),
-    "linear, L1Regressor, 6 features": ("linear", L1Regressor(n_features=6)),
-    "linear, six of the largest F": ("linear", SelectKBest(f_regression, k=6)),
-    "logistic, BudgetClassifier(3)": ("logistic", BudgetClassifier(3, calibrate=False)),
+    "linear, BudgetRegressor(12)": ("linear", BudgetRegressor(12)),
+    "linear, L1Regressor, 12 features": ("linear", L1Regressor(n_features=12)),
+    "linear, 12 of the largest F": ("linear", SelectKBest(f_regression, k=12)),
+    "logistic, BudgetClassifier(6)": ("logistic", BudgetClassifier(6, calibrate=False)),
     "Cox, BudgetSurvivalAnalysis(4)": ("cox", BudgetSurvivalAnalysis(4)),
 }
 

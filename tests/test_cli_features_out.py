@@ -1,6 +1,7 @@
 """--features-out: the table of the selected features."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -152,3 +153,56 @@ def test_files_that_are_refused(fails, tmp_path):
     )
     assert (tmp_path / "t.csv").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("options", [("--per-class",), ("--shared",)])
+def test_covariates_are_told_apart(run, tmp_path, options):
+    """They would be counted as features, be lost, or have the statistics of others."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((90, 6))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + X[:, 4] + rng.standard_normal(90), [-1, 1])]
+    path = write_csv(tmp_path / "d.csv", X, y[:, None].tolist())
+    given = (path, "--target", "y", "-k", "1,2", "--rule", "all", "--covariates", "x5,x3", *options)
+    text = run("select", *given, "--no-cv", "--no-save", "--json", "--features-out", "f.csv").stdout
+    found = table_of(tmp_path / "f.csv")
+    models, row = json.loads(text)["models"], 0
+    covariate = [one == "True" for one in found["covariate"]]
+    for model in models:
+        for part in ("features", "covariates"):
+            for one in model[part]:
+                assert covariate[row] == (part == "covariates")
+                assert found["n_features"][row] == model["n_features"]
+                assert (found["name"][row], found["index"][row]) == (one["name"], one["index"])
+                assert (found["rank"][row] == "") == covariate[row]
+                given = [one["coefficient"]] if options == ("--per-class",) else one["coefficient"]
+                heads = ["coefficient"] if options == ("--per-class",) else [
+                    f"coefficient({label})" for label in "abc"
+                ]  # fmt: skip
+                assert [found[head][row] for head in heads] == given
+                column = X[:, one["index"]]
+                assert found["mean"][row] == pytest.approx(column.mean())
+                assert found["standard_deviation"][row] == pytest.approx(column.std())
+                for label in "abc":
+                    wanted = column[y == label].mean()
+                    assert found[f"mean({label})"][row] == pytest.approx(wanted)
+                row += 1
+    assert row == len(covariate)
+    assert {found["name"][j] for j in range(row) if covariate[j]} == {"x3", "x5"}
+
+
+def test_a_list_has_no_covariates(run, tmp_path):
+    """A certificate would be of a list with covariates in it."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((90, 6))
+    y = np.where(X[:, 0] + X[:, 4] + rng.standard_normal(90) > 0, "u", "v")
+    path = write_csv(tmp_path / "d.csv", X, y[:, None].tolist())
+    given = ("--target", "y", "--covariates", "x3")
+    asked = ("-k", 2, *given, "--json", "--no-cv", "--no-save")
+    text = run("select", path, *asked, "--features-out", "f.csv").stdout
+    names = {one["name"] for one in json.loads(text)["models"][0]["features"]}
+    pq = pytest.importorskip("pyarrow.parquet")
+    run("select", path, *asked, "--features-out", "f.parquet")
+    assert pq.read_table(tmp_path / "f.parquet")["covariate"].to_pylist() == [False, False, True]
+    shown = run("certify", path, "f.csv", *given).stdout
+    assert "2 features" in shown
+    assert all(name in shown for name in names)

@@ -59,6 +59,7 @@ CASES = {
     "compare": ("compare", "m.npz", "m.npz"),
     "compare on rows": ("compare", "m.npz", "m.npz", "golub"),
     "compare numbers": ("compare", "number.npz", "number.npz", "all.csv", "--target", "number"),
+    "report": ("report", "m.npz", "golub", "--pairs", 2, "--time-limit", 0, "-o", "m.html"),
     "explain": ("explain", "m.npz", "golub"),
     "explain one": ("explain", "m.npz", "golub", "--sample", 2),
     "explain several": ("three", "explain", "three.npz"),

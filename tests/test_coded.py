@@ -18,6 +18,7 @@ from zeronorm.designs._filled import Filled, fill, filled_over
 from zeronorm.files import FileError, Layout, _coded, read_frame, read_groups, read_table
 from zeronorm.model_selection import cross_validate
 from zeronorm.persistence import load, save
+from zeronorm.store import check_store, convert
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "none"))
 N, P = 90, 12
@@ -490,17 +491,100 @@ def test_data_frames_are_tables_too(tmp_path, write):
         read_frame(frame, "z")
 
 
-def test_tables_of_samples_are_joined_to_plain_features(run, fails, write):
-    """A prediction would be coded by the levels of its own rows."""
+@pytest.fixture
+def apart(write):
+    """Return a census as one file, and as data and a table of the samples in another order."""
     columns = census()
-    del columns["age"]
-    target = {"id": [f"s{i}" for i in range(400)], "y": columns.pop("y")}
-    data = write("a.csv", {"id": target["id"], **columns})
-    samples = ("--samples", write("s.csv", target))
-    run("select", data, *samples, "--target", "y", "-k", 3, "--no-cv", "-o", "m.npz")
-    message = fails("predict", "m.npz", data, *samples)
-    assert "which is not done beside --samples" in message
-    assert "join" in fails("select", data, *samples, "--target", "y", "-k", 3, "--missing", "mean")
+    rng = np.random.default_rng(3)
+    columns["city"] = np.where(rng.random(400) < 0.1, "", columns["city"])
+    columns["x1"] = np.where(rng.random(400) < 0.2, "", columns["x1"].astype(str))
+    ward = np.where(rng.random(400) < 0.1, "NA", rng.choice(["a", "b", "c"], 400))
+    weight = np.where(rng.random(400) < 0.2, "", rng.normal(70, 9, 400).round(1).astype(str))
+    names, target = [f"s{i}" for i in range(400)], columns.pop("y")
+    beside = {"ward": ward, "weight": weight, "y": target}
+    kept = np.arange(400) < 390  # the last ten have no line in the table
+    order = rng.permutation(400)
+    order = order[kept[order]]
+    whole = {"id": names, **columns, "ward": ward, "weight": weight, "y": target}
+    some = {name: np.asarray(values)[kept] for name, values in whole.items()}
+    table = {"id": names, **beside}
+    table = {name: np.asarray(values)[order] for name, values in table.items()}
+    one, data = write("one.csv", some), write("a.csv", {"id": names, **columns})
+    return one, (data, "--samples", write("s.csv", table))
+
+
+@pytest.mark.parametrize("way", ["mean", "indicator"])
+def test_tables_of_samples_are_joined_and_filled(run, apart, way):
+    """Means would be of rows that are left out, or a fold know those that it holds out."""
+    one, joined = apart
+    asked = ("--target", "y", "-k", 6, "--missing", way, "--cv", 3, "--covariates", "ward,weight")
+    documents, predicted = [], []
+    for number, data in enumerate([(one, "--id", "id"), joined]):
+        files = ("-o", f"m{number}.npz", "--certificate", f"c{number}.npz")
+        documents.append(json.loads(run("select", *data, *asked, *files, "--json").stdout))
+        checked = ("verify", data[0], f"c{number}.npz", *data[1:], "--target", "y")
+        assert "verified" in run(*checked).stdout
+        shown = run("predict", f"m{number}.npz", *data, "--proba", "--json")
+        predicted.append(json.loads(shown.stdout))
+    a, b = documents
+    assert a["data"]["filled"].keys() == {"age", "city", "x1", "ward", "weight"}
+    assert a["data"]["filled"] == b["data"]["filled"]
+    assert a["data"]["coded"] == b["data"]["coded"]
+    assert b["data"]["n_samples"] == 390
+    assert "10 samples left out: no target" in " ".join(b["notes"])
+    for before, after in zip(a["models"], b["models"], strict=True):
+        for part in ("features", "covariates"):
+            assert [x["name"] for x in before[part]] == [x["name"] for x in after[part]]
+            found = [[x["coefficient"] for x in one[part]] for one in (before, after)]
+            np.testing.assert_allclose(*found, rtol=1e-9)
+    assert a["models"][0]["cross_validation"] == b["models"][0]["cross_validation"]
+    np.testing.assert_allclose(*(shown["probabilities"] for shown in predicted), rtol=1e-9)
+
+
+def test_joined_rows_are_coded_as_in_training(run, fails, apart, write):
+    """A level would be one of numbers, and an empty cell have the mean of new rows."""
+    _, joined = apart
+    asked = ("--target", "y", "-k", 4, "--no-cv", "--covariates", "ward,weight")
+    run("select", *joined, *asked, "--missing", "mean", "-o", "m.npz")
+    model = load("m.npz")
+    assert set(model.layout.sources) >= {"ward", "weight", "city"}
+    columns = {**census(), "weight": [""] * 400, "ward": ["b"] * 400, "city": ["1"] * 400}
+    wanted = model.decision_function(read_table(write("n.csv", columns), like=model.layout))
+    beside = {"id": [f"s{i}" for i in range(400)], "weight": [""] * 400, "ward": ["b"] * 400}
+    data = {"id": beside["id"], **{n: columns[n] for n in columns if n not in beside}}
+    data, samples = write("b.csv", data), ("--samples", write("t.csv", beside))
+    shown = run("predict", "m.npz", data, *samples, "--proba", "--json")
+    found = np.array(json.loads(shown.stdout)["probabilities"])
+    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-wanted)), rtol=1e-9)
+    assert "400 rows have a value of 'city' that the model never saw" in shown.stdout
+    assert "a value is missing" in fails("select", *joined, *asked)
+
+
+@pytest.mark.parametrize("way", ["mean", "indicator"])
+def test_features_in_rows_are_filled(run, fails, write, holes, way):
+    """The means would be those of samples, over all features."""
+    y = np.where(np.nan_to_num(holes[:, 3] + holes[:, 5]) > 0, "u", "v")
+    names, cells = [f"s{i}" for i in range(N)], np.where(np.isnan(holes), "", holes.astype(str))
+    genes = {"gene": [f"g{j}" for j in range(P)]} | dict(zip(names, cells, strict=True))
+    rows = {"id": names, **{f"g{j}": cells[:, j] for j in range(P)}}
+    samples = ("--samples", write("s.csv", {"id": names, "y": y}))
+    turned, upright = write("genes.csv", genes), write("rows.csv", rows)
+    asked = (*samples, "--target", "y", "-k", 3, "--cv", 3, "--json")
+    a, b = (
+        json.loads(run("select", data, *asked, "--missing", way, "-o", f"{data}.npz").stdout)
+        for data in (turned, upright)
+    )
+    assert a["models"][0]["features"] == b["models"][0]["features"]
+    assert a["models"][0]["cross_validation"] == b["models"][0]["cross_validation"]
+    assert a["data"]["filled"] == b["data"]["filled"]
+    message = fails("select", turned, *asked)
+    assert "column 'g0', sample 's" in message
+    assert "Say --missing mean" in message
+    if way == "mean":  # new samples come in the form of the old ones, without a table
+        given = ("--id", "id", "--proba", "--json")
+        one = json.loads(run("predict", f"{turned}.npz", upright, *given).stdout)
+        two = json.loads(run("predict", f"{turned}.npz", turned, *given[2:]).stdout)
+        assert one["probabilities"] == two["probabilities"]
 
 
 def test_a_category_is_named_as_a_whole(run, write):
@@ -570,3 +654,79 @@ def test_the_option_is_checked(fails, run, write):
     np.save("t.npy", np.arange(4) % 2)
     command = ("select", "x.npy", "--target", "t.npy", "-k", 1, "--missing", "mean")
     assert "only empty cells of CSV, JSON lines, Excel or Parquet can be filled" in fails(*command)
+
+
+# --- stores -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["mean", "indicator"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_store_has_codings_and_gaps(run, tmp_path, write, way, kind):
+    """A fold would know what it holds out, or a model of a store take no raw rows."""
+    path = write("a.csv", census())
+    data = path
+    if kind == "parquet":
+        polars = pytest.importorskip("polars")
+        data = tmp_path / "a.parquet"
+        polars.read_csv(path).write_parquet(data)
+    run("convert", data, "a.zarr", "--target", "y", "--missing", way, "--quiet")
+    assert not check_store(tmp_path / "a.zarr").damage
+    asked = ("-k", 5, "--cv", 3, "--json", "--covariates", "age")
+    files = ("-o", "a.npz", "--certificate", "c.npz")
+    a = json.loads(run("select", path, "--target", "y", "--missing", way, *asked).stdout)
+    b = json.loads(run("select", "a.zarr", *asked, *files).stdout)
+    for part in ("features", "covariates"):
+        assert [x["name"] for x in a["models"][0][part]] == [
+            x["name"] for x in b["models"][0][part]
+        ]
+        found = [[x["coefficient"] for x in one["models"][0][part]] for one in (a, b)]
+        np.testing.assert_allclose(*found, rtol=1e-9)
+    folds = [one["models"][0]["cross_validation"] for one in (a, b)]
+    assert folds[0]["scores"] == pytest.approx(folds[1]["scores"], rel=1e-9)
+    for entry in ("coded", "filled"):
+        assert a["data"][entry] == b["data"][entry]
+    assert "verified" in run("verify", "a.zarr", "c.npz", "--target", "y").stdout
+    shown = [
+        json.loads(run("predict", "a.npz", one, "--proba", "--json").stdout)["probabilities"]
+        for one in (path, "a.zarr")
+    ]
+    np.testing.assert_allclose(*shown, rtol=1e-9)
+
+
+def test_a_store_is_filled_as_the_model_was(run, write):
+    """New rows would be filled by their own means."""
+    columns = census()
+    run("select", write("a.csv", columns), "--target", "y", "-k", 4, "--force", "age",
+        "--missing", "mean", "--no-cv", "-o", "m.npz", "--quiet")  # fmt: skip
+    new = {name: values[:200] for name, values in columns.items()}
+    new["seen"] = columns["seen"][:200].copy()
+    new["seen"][0] = min(columns["seen"])
+    run("convert", write("b.csv", new), "b.zarr", "--missing", "mean", "--target", "y", "--quiet")
+    shown = [
+        json.loads(run("predict", "m.npz", one, "--proba", "--json").stdout)["probabilities"]
+        for one in ("b.csv", "b.zarr")
+    ]
+    np.testing.assert_allclose(*shown, rtol=1e-9)
+
+
+def test_estimators_fill_the_gaps_of_a_store(tmp_path, write):
+    """A store would be read with zeros for empty cells."""
+    table = read_table(write("a.csv", census()), target="y", missing="mean")
+    path = convert(tmp_path / "a.csv", tmp_path / "a.zarr", target="y", missing="mean").path
+    one, two = (BudgetClassifier(4).fit(X, table.y) for X in (table.X, path))
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
+    scores = [cross_validate(BudgetClassifier(4), X, table.y, cv=3) for X in (table.X, path)]
+    np.testing.assert_array_equal(scores[0].scores, scores[1].scores)
+    rows = path / "uns" / "missing" / "rows" / "c" / "0"
+    whole = rows.read_bytes()
+    rows.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+    assert [one.file for one in check_store(path).damage] == [rows]
+
+
+def test_empty_cells_are_refused_where_they_cannot_be_filled(fails, write):
+    """An option would be ignored."""
+    path = write("a.csv", census())
+    assert "Say --missing mean" in fails("convert", path, "a.zarr", "--target", "y")
+    svm = write("a.svm", "1 1:2\n0 2:3\n")
+    assert "only empty cells of tables" in fails("convert", svm, "a.zarr", "--missing", "mean")
+    assert "--missing must be mean or" in fails("convert", path, "a.zarr", "--missing", "median")

@@ -198,6 +198,7 @@ def answers(query, names, values, table="data"):
     """The rows and the columns of a query on a table of features, beside their number."""
     base = sqlite3.connect(":memory:")
     base.create_function("EXP", 1, lambda x: None if x is None else math.exp(x))
+    base.create_function("FLOOR", 1, lambda x: None if x is None else math.floor(x))
     base.create_function("LN", 1, lambda x: None if x is None else math.log(x))
     quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
     base.execute(f'CREATE TABLE "{table}" ("row", {quoted})')
@@ -599,6 +600,92 @@ def test_a_database_has_the_raw_columns(tmp_path, way):
     assert found[1][1] is None
 
 
+def frame_of(rows):
+    """Return raw cells as pandas reads them."""
+    columns = ["ward", "sex", "age", "day", "y"]
+    return pd.DataFrame(
+        [[np.nan if c is None else c for c in row] for row in rows], columns=columns
+    )
+
+
+def inputs_of(session, frame):
+    """Return what a graph of raw columns is given."""
+    found = {}
+    for one in session.get_inputs():
+        text = one.type == "tensor(string)"
+        values = frame[one.name].fillna("").astype(str) if text else frame[one.name].astype(float)
+        found[one.name] = values.to_numpy(object if text else float)[:, None]
+    return found
+
+
+@pytest.mark.parametrize("way", ["mean", "indicator"])
+def test_other_programs_take_raw_columns(tmp_path, way):
+    """Rows as they are would have to be coded by hand, and levels and means be guessed."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model, rows, path = coded_model(tmp_path, way=way)
+    expected = model.predict_proba(read_table(path, "y", like=model.layout))
+    labels = model.predict(read_table(path, "y", like=model.layout))
+    frame = frame_of(rows)
+    pipeline = pickle.loads(pickle.dumps(to_sklearn(model, by="name")))
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    assert {one.name for one in session.get_inputs()} == {"ward", "sex", "age"}
+    for shuffled in (frame, frame[["day", "age", "sex", "ward"]]):
+        np.testing.assert_allclose(pipeline.predict_proba(shuffled), expected, atol=1e-12)
+        found = session.run(["label", "probabilities"], inputs_of(session, shuffled))
+        assert (found[0] == labels).all()
+        np.testing.assert_allclose(found[1], expected, atol=1e-12)
+    assert (pipeline.predict(frame) == labels).all()
+    # Cells that pandas has as None, a level that nobody saw, and one that is a part of another.
+    new = [["kidney", "f", 40, None, ""], ["hear", "m", None, None, ""], [None, "f", 30, None, ""]]
+    text = "\n".join(",".join("" if c is None else str(c) for c in row[:3]) for row in new)
+    (tmp_path / "new.csv").write_text("ward,sex,age\n" + text + "\n")
+    expected = model.predict_proba(read_table(tmp_path / "new.csv", like=model.layout))
+    frame = frame_of(new)
+    none = frame.assign(ward=frame["ward"].astype(object).where(frame["ward"].notna(), None))
+    assert none["ward"][2] is None
+    for one in (frame, none):
+        np.testing.assert_allclose(pipeline.predict_proba(one), expected, atol=1e-12)
+    found = session.run(["probabilities"], inputs_of(session, frame))[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_features_that_a_model_lacks_are_in_no_pipeline(tmp_path):
+    """Levels that were not selected would be columns, or others take their coefficients."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    _, rows, path = coded_model(tmp_path)
+    table = read_table(path, "y", missing="indicator", drop=["day"])
+    for k in (1, 2, 3, 4):
+        fitted = BudgetClassifier(k, calibrate=False).fit(table.X, table.y)
+        file = persistence.save(
+            fitted, tmp_path / "k.npz", feature_names=table.feature_names, codings=table.codings
+        )
+        model = persistence.load(file)
+        expected = model.predict_proba(read_table(path, "y", like=model.layout))
+        pipeline = to_sklearn(model, by="name")
+        assert pipeline[-1].coef_.shape == (1, k)
+        np.testing.assert_allclose(pipeline.predict_proba(frame_of(rows)), expected, atol=1e-12)
+        session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+        found = session.run(["probabilities"], inputs_of(session, frame_of(rows)))[0]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_graphs_without_dates_say_what_features_are(tmp_path):
+    """A graph would ask for columns that nobody can make."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model, _, path = coded_model(tmp_path, dates=True)
+    for make, options in ((to_onnx, {"inputs": "columns"}), (to_sklearn, {"by": "name"})):
+        with pytest.raises(ValueError, match="cannot be made of dates"):
+            make(model, **options)
+    made = to_onnx(model)
+    metadata = {one.key: json.loads(one.value) for one in made.metadata_props}
+    assert metadata["features"] == list(model.feature_names)
+    assert {one["column"] for one in metadata["origins"] if one["kind"] == "date"} == {"day"}
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    table = read_table(path, "y", like=model.layout)
+    found = session.run(["probabilities"], {"X": np.asarray(table.X)})[0]
+    np.testing.assert_allclose(found, model.predict_proba(table), atol=1e-12)
+
+
 def test_json_says_what_features_are_made_of(tmp_path):
     """Nobody could predict by hand from raw rows."""
     model, rows, path = coded_model(tmp_path)
@@ -618,15 +705,63 @@ def test_json_says_what_features_are_made_of(tmp_path):
     np.testing.assert_allclose(score, model.decision_function(table), rtol=1e-12)
 
 
-def test_dates_are_no_standard_sql(tmp_path):
-    """The query would fail on the server."""
-    model, _, _ = coded_model(tmp_path, dates=True)
-    with pytest.raises(ValueError, match=r"SQL has no functions of dates .* Drop the column 'day'"):
-        to_sql(model)
-    kinds = {
-        (one["origin"] or {"kind": None})["kind"] for one in json.loads(to_json(model))["features"]
-    }
-    assert kinds == {"date", "level", "missing", "filled"}
+DAYS = [
+    *("1600-02-29", "1900-02-28", "1900-03-01", "2000-02-29", "2000-12-31", "2001-01-01"),
+    *("2023-01-01T00:00", "2024-02-29 17:30", "2024-02-29T17:30:45Z", "2399-12-31T23:59:59.5"),
+    *("2024-06-30T05:06:07.123456+02:00", "2024-06-30T05:06:07.12+02:00", "2024-07-01T18:00-0500"),
+]
+
+
+def dated_model(tmp_path, days, way):
+    """A model of all parts of dates, and its path."""
+    rng = np.random.default_rng(2)
+    n = 400
+    day = np.array(days)[np.arange(n) % len(days)].astype(object)
+    if way is not None:
+        day[rng.random(n) < 0.1] = ""
+    path = tmp_path / "d.csv"
+    noise = rng.standard_normal(n)
+    y = rng.standard_normal(n) + np.array([len(one) + int(one[5:7] or 0) for one in day])
+    lines = [f"{d},{z!r},{t!r}" for d, z, t in zip(day, noise.tolist(), y.tolist(), strict=True)]
+    path.write_text("\n".join(["day,z,y", *lines]) + "\n")
+    table = read_table(path, "y", missing=way)
+    fitted = BudgetRegressor(table.X.shape[1], C=1e3).fit(table.X, table.y)
+    names = {"feature_names": table.feature_names, "codings": table.codings}
+    return persistence.load(persistence.save(fitted, tmp_path / "m.npz", **names)), day, noise
+
+
+@pytest.mark.parametrize("way", [None, "mean", "indicator"])
+@pytest.mark.parametrize("times", [False, True])
+def test_a_database_takes_dates_apart(tmp_path, way, times):
+    """Leap days, Sundays, zones or missing days would be others on the server."""
+    days = DAYS if times else [one[:10] for one in DAYS]
+    model, day, noise = dated_model(tmp_path, days, way)
+    parts = {one["origin"]["part"] for one in json.loads(to_json(model))["features"]
+             if one["origin"] is not None and one["origin"]["kind"] == "date"}  # fmt: skip
+    assert parts == {"days", "month", "weekday", *(["hour"] if times else [])}
+    # Other days than those of training, all months and weekdays of some years.
+    more = np.arange("1999-12-25", "2001-03-05", dtype="datetime64[D]").astype(str)
+    day, noise = [*day, *more], np.concatenate([noise, np.zeros(len(more))])
+    path = tmp_path / "new.csv"
+    path.write_text("\n".join(["day,z", *(f"{d},{z!r}" for d, z in zip(day, noise.tolist(),
+                                                                       strict=True))]))  # fmt: skip
+    expected = model.predict(read_table(path, like=model.layout))
+    query = to_sql(model, key="row")
+    rows = [[d or None, z] for d, z in zip(day, noise.tolist(), strict=True)]
+    found, columns = answers(query, ["day", "z"], rows)
+    assert columns == ["row", "mean"]
+    np.testing.assert_allclose([row[1] for row in found], expected, rtol=1e-9)
+    duckdb = pytest.importorskip("duckdb")
+    base = duckdb.connect()
+    kinds = ["VARCHAR"] if times else ["VARCHAR", "DATE", "TIMESTAMP"]
+    for kind in kinds:
+        base.execute(f'CREATE OR REPLACE TABLE "data" ("row" INT, "day" {kind}, "z" DOUBLE)')
+        numbered = [[place, *row] for place, row in enumerate(rows)]
+        base.executemany('INSERT INTO "data" VALUES (?, ?, ?)', numbered)
+        given = base.execute(query).fetchall()
+        np.testing.assert_allclose([mean for _, mean in sorted(given)], expected, rtol=1e-9)
+    if way is None:
+        assert answers(query, ["day", "z"], [[None, 0.0]])[0][0][1] is None
 
 
 # --------------------------------------------------------------------------- the command

@@ -117,7 +117,8 @@ def test_arrays_by_row_are_read_by_slabs_of_rows(tmp_path, monkeypatch, kind):
     np.save(tmp_path / "x.npy", X)
     made = convert(tmp_path / "x.npy", tmp_path / "x.zarr", memory=1 << 20)
     assert isinstance(
-        open_source(tmp_path / "x.npy", None, None, (), (), None, None, tmp_path).matrix, OfRows
+        open_source(tmp_path / "x.npy", None, None, (), (), None, None, None, tmp_path).matrix,
+        OfRows,
     )
     assert made.shape == (70, 41)
     np.testing.assert_array_equal(as_design(made.path).gather(slice(None)), X)

@@ -28,6 +28,7 @@ COMMANDS = {
     "predict": "Predict with a model; with its target in DATA, say how well.",
     "evaluate": "Say how good a model is on rows whose target is known, and how sure that is.",
     "compare": "Compare models of one target: features, coefficients, and scores on the same rows.",
+    "report": "Write one page to forward: the features, how sure each is, what else would do.",
     "explain": "Say what each feature adds to the prediction of a sample.",
     "convert": "Write data as a store: blocks of columns on disk, which may be larger than memory.",
     "info": "Show what a model file or data hold, or versions here; export a model.",

@@ -3,92 +3,115 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..files._codings import Coding
-    from ..files._texts import Texts
+    from ..files import Layout, Table
+    from ..files._codings import Coding, Content
     from ._joined import Known
 
 
 def with_columns(
-    X: Any,
-    features: list[str] | None,
+    table: Table,
     known: Known,
     names: Sequence[str],
     codings: Mapping[str, Coding],
-) -> tuple[Any, list[str] | None, dict[str, Coding]]:
-    """Return X with columns of tables behind its own, their names, and how text became features.
+    missing: str | None,
+) -> Table:
+    """Return a table with columns of tables of samples behind its own; text is still to be coded.
 
     codings : of a model, by column.
+    missing : what becomes of empty cells.
     """
     import numpy as np
-    import scipy.sparse as sp
 
     from ..files import quote
+    from ..files._coded import Cells
+    from ..files._texts import Texts
 
-    made: dict[str, Coding] = {}
+    X, features, cells = table.X, table.feature_names, table.cells
     if not names:
-        return X, features, made
-    if features is None or not (isinstance(X, np.ndarray) or sp.issparse(X)):
+        return table
+    if features is None or not isinstance(X, np.ndarray):
         raise ValueError(
             f"{known.data}: covariates of --samples go beside columns with names in memory; write "
             f"{quote(names[0])} into the data."
         )
-    values: dict[str, Any] = {}
-    for name in names:
-        column = known.values(name)
-        if column.dtype.kind == "U":
-            from ..files._texts import Texts
-
-            coding, found = _coded(known, name, Texts.of(column.tolist()), codings.get(name))
-            made |= dict.fromkeys(found, coding)
-            values |= found
-        else:
-            values[name] = column.astype(np.float64)
-    for name in values.keys() & set(features):
+    for name in {*names} & {*features}:
         raise ValueError(
             f"{known.data}: the covariate {quote(name)} is a column of the data and of "
             "--samples; rename one of them."
         )
-    beside: Any = np.column_stack([*values.values()]).astype(np.float64, copy=False)
-    names = [*features, *values]
-    if isinstance(X, np.ndarray):
-        return np.asfortranarray(np.hstack([X, beside])), names, made
-    parts: Any = [X, sp.csr_array(beside)]
-    return sp.csr_array(sp.hstack(parts)), names, made
+    contents = [_content(known, name, codings.get(name), missing) for name in names]
+    texts = {j: one for j, one in enumerate(contents, len(features)) if isinstance(one, Texts)}
+    numbers = [
+        np.full(len(one), np.nan) if isinstance(one, Texts) else one.astype(np.float64)
+        for one in contents
+    ]
+    X = np.asfortranarray(np.column_stack([X, *numbers]))
+    if cells is None and (texts or np.isnan(numbers).any()):
+        cells = Cells(X, {}, [f"sample {quote(name)}" for name in table.sample_names or ()])
+    if cells is not None:
+        cells = replace(cells, numbers=X, texts={**cells.texts, **texts})
+    return replace(table, X=X, feature_names=[*features, *names], cells=cells)
 
 
-def _coded(
-    known: Known, name: str, texts: Texts, coding: Coding | None
-) -> tuple[Coding, dict[str, Any]]:
-    """Return how a column of text is coded, as by a model where there is one, and its features."""
+def _content(known: Known, name: str, coding: Coding | None, missing: str | None) -> Content:
+    """Return a column, which must be numbers or text of few values."""
     from ..files import quote
-    from ..files._coded import notes_of
     from ..files._codings import Problem, fitted
+    from ..files._texts import Texts
 
-    result = coding or fitted(name, texts, None)
-    problem = None if coding is None else coding.problem(texts)
+    content: Content = known.content(name, as_text=coding is not None and coding.kind != "number")
+    result = fitted(name, content, missing) if coding is None else coding
+    problem = None if coding is None else coding.problem(content)
     if problem is not None:
-        shown = quote("" if problem.row is None else texts[problem.row])
+        row = problem.row
+        shown = quote("" if row is None else str(content[row]))
         raise ValueError(
             f"{known.data}: the covariate {quote(name)}: {shown} {problem.what}. {problem.remedy}."
         )
-    if isinstance(result, Problem) or result.kind != "category":
+    if isinstance(result, Problem) or result.kind == "date":
         what = result.what if isinstance(result, Problem) else "is a date"
+        row = (result.row if isinstance(result, Problem) else None) or 0
+        cell = quote(content[row]) if isinstance(content, Texts) else content[row]
         raise ValueError(
             f"{known.data}: the covariate {quote(name)} must be numbers, or text of few values; "
-            f"got {quote(texts[0])}, which {what}."
+            f"got {cell}, which {what}."
         )
-    unseen = result.unseen(texts)
-    if unseen.size:
-        example = texts[int(unseen[0])]
-        known.notes.extend(notes_of({}, {name: (unseen.size, example)}, by_model=True))
-    return result, dict(zip(result.names(), result.features(texts), strict=True))
+    return content
 
 
-def picked(X: Any, features: list[str], wanted: Sequence[str], data: str) -> tuple[Any, list[str]]:
-    """Return the columns that a model needs, in its order."""
+def picked(table: Table, wanted: Sequence[str], data: str) -> Table:
+    """Return a table with the columns that a model needs alone, in its order."""
     from ..files._unique import places_of_features
 
-    return X[:, places_of_features(data, wanted, features)], [*wanted]
+    orders = places_of_features(data, wanted, table.feature_names or [])
+    cells = None if table.cells is None else table.cells.columns(orders)
+    X: Any = table.X
+    return replace(table, X=X[:, orders], feature_names=[*wanted], cells=cells)
+
+
+def as_trained(table: Table, like: Layout | None, data: str, missing: str | None = None) -> Table:
+    """Return a table with its cells coded, as a model has them where there is one."""
+    import numpy as np
+
+    from ..files._coded import Cells, coded_whole, needs_coding
+    from ..files._table import Request
+
+    if like is not None and like.sources is not None and table.feature_names is not None:
+        table = picked(table, like.sources, data)
+    if needs_coding(like) and table.cells is None:
+        if not isinstance(table.X, np.ndarray):
+            raise ValueError(
+                f"{data}: the model codes columns as in its training, which is done of tables in "
+                "memory alone; write the data as CSV or Parquet."
+            )
+        table = replace(table, cells=Cells(table.X, {}, table.sample_names or ()))
+    table = coded_whole(data, table, Request(like=like, missing=missing))
+    if like is not None and like.names is None and table.X.shape[1] != like.n_features:
+        raise ValueError(
+            f"{data}: {table.X.shape[1]} features; the model was trained on {like.n_features}."
+        )
+    return table

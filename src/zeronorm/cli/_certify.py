@@ -124,7 +124,7 @@ def _listed(text: str) -> tuple[list[str], LoadedModel | None]:
 
 
 def _names_in(text: str) -> list[str]:
-    """Return the names in a text: those of a column, or a line each."""
+    """Return the names in a text: those of a column, or a line each; without covariates."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         return []
@@ -140,7 +140,12 @@ def _names_in(text: str) -> list[str]:
             "FEATURES must have a name on each line, or a column feature or name; got the columns "
             f"{', '.join(rows[0])[:80]}."
         )
-    found = [row[place].strip() for row in rows[1:] if len(row) > place]
+    beside = head.index("covariate") if "covariate" in head else None
+    found = [
+        row[place].strip()
+        for row in rows[1:]
+        if len(row) > place and (beside is None or row[beside].strip().lower() != "true")
+    ]
     return list(dict.fromkeys(found))  # of several sizes or classes in one file
 
 
@@ -170,21 +175,20 @@ def _as_selection(options: ProblemOptions, k: int, model: LoadedModel | None) ->
     given |= {"features": str(k), "no_cv": True, "save": False}
     if model is not None:
         built_in = ("target", "id") if is_golub(options.data) else ()
-        for name, value in _of_model(model).items():
+        for name, value in options_of_model(model).items():
             if given[name] in (None, "auto") and name not in built_in:
                 given[name] = value
     return SelectOptions(**given)
 
 
-def _of_model(model: LoadedModel) -> dict[str, Any]:
+def options_of_model(model: LoadedModel) -> dict[str, Any]:
     """Return what a model says of its problem, as options."""
     from ..persistence import LoadedClassifier, LoadedRegressor
     from ..persistence._linear_model import named_among
 
     metadata = model.metadata
     found: dict[str, Any] = {}
-    (certificate,) = metadata["certificates"]
-    if certificate is not None:
+    for certificate in filter(None, metadata["certificates"]):
         found["C"] = certificate["C"]
     if metadata["parameters"].get("class_weight") == "balanced":
         found["class_weight"] = "balanced"

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
-from ._input import options_named
+from ._input import check_missing, options_named
 from ._options import ConvertOptions
 from ._output import print_json
 from ._progress import watched
@@ -23,6 +23,7 @@ def convert(options: ConvertOptions) -> None:
             f"--memory must be a number of megabytes from 1 to {MOST_MEGABYTES:g}; got "
             f"{options.memory:g}. For example: --memory 1024."
         )
+    check_missing(options.missing)
     with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from ..files import standard_input
@@ -45,8 +46,8 @@ def convert(options: ConvertOptions) -> None:
             made = written(
                 data, options.store, target=options.target, id=options.id,
                 keep=options.keep.split(",") if options.keep else (), drop=options.drop or (),
-                layer=options.layer, encoding=options.encoding, dtype=options.dtype,
-                memory=int(options.memory * 2**20),
+                layer=options.layer, encoding=options.encoding, missing=options.missing,
+                dtype=options.dtype, memory=int(options.memory * 2**20),
                 overwrite=options.overwrite, progress=progress,
             )  # fmt: skip
     document = {**asdict(made), "path": str(options.store), "shape": list(made.shape)}

@@ -11,8 +11,8 @@ from ._takes import takes
 
 # What is of the model, its proof and its files.
 _NOT_OF_FOLDS = {
-    "output", "save", "certificate", "features_out", "view", "no_cv", "prove", "gap", "time_limit",
-    "calibrate", "stability",
+    "output", "save", "certificate", "features_out", "report", "view", "no_cv", "prove", "gap",
+    "time_limit", "calibrate", "stability",
 }  # fmt: skip
 _TYPES = get_type_hints(SelectOptions)
 

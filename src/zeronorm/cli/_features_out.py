@@ -52,31 +52,42 @@ def write_features(path: Path, document: Mapping[str, Any], samples: Samples) ->
 def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, list[Any]]:
     """Return the columns of the file, by their names.
 
-    A model that has a coefficient for each of several outputs has a column for each, as
-    "coefficient(LABEL)". The statistics are those of all rows of the data, as they were read.
+    Where there are covariates, they are behind the features of their model, without a rank, and
+    "covariate" says which they are. A model that has a coefficient for each of several outputs has
+    a column for each, as "coefficient(LABEL)". The statistics are those of all rows of the data.
     """
     models = document["models"]
     if document["rule"] != "all":
         models = [model for model in models if model["n_features"] == document["chosen"]]
-    rows = [(model["n_features"], row) for model in models for row in model["features"]]
+    rows = [
+        (model["n_features"], part, row)
+        for model in models
+        for part in ("features", "covariates")
+        for row in model[part]
+    ]
     found: dict[str, list[Any]] = {
-        "n_features": [size for size, _ in rows],
-        **{name: [row[name] for _, row in rows] for name in ("class", "rank", "name", "index")},
-        **{name: [row[name] for _, row in rows] for name in ("description", "group")},
-        "entered": [row["block"] for _, row in rows],
+        "n_features": [size for size, *_ in rows],
+        **{
+            name: [row.get(name) for *_, row in rows] for name in ("class", "rank", "name", "index")
+        },
+        "covariate": [part == "covariates" for _, part, _ in rows],
+        **{name: [row.get(name) for *_, row in rows] for name in ("description", "group")},
+        "entered": [row.get("block") for *_, row in rows],
     }
     for name in ("class", "description", "group"):
         if all(value is None for value in found[name]):
             del found[name]
+    if not any(found["covariate"]):
+        del found["covariate"]
     outputs = [str(label) for label in document["outputs"]]
     for name in ("coefficient", "per_deviation"):
-        values = [row[name] for _, row in rows]
+        values = [row[name] for *_, row in rows]
         found |= _by_output(name, values, outputs)
     ratio = _RATIOS.get(document["parameters"].get("loss", ""))
     if ratio is not None and not (outputs and document["classes"]):
-        values = [row["coefficient"] for _, row in rows]
+        values = [row["coefficient"] for *_, row in rows]
         found |= _by_output(ratio, _exponentials(values), outputs)
-    statistics = _statistics([row["index"] for _, row in rows], document, samples)
+    statistics = _statistics([row["index"] for *_, row in rows], document, samples)
     return found | statistics
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +53,7 @@ def read(
     samples : tables of the samples.
     covariates, force : features that may be columns of these.
     """
-    if missing not in (None, "mean", "indicator"):
-        raise ValueError(f"--missing must be mean or indicator; got {missing!r}.")
+    check_missing(missing)
     if is_genotypes(data):
         unused = {
             "--id": id, "--drop": drop, "--layer": layer, "--where": where, "--missing": missing,
@@ -65,7 +65,8 @@ def read(
         return read_genotypes(
             data, target, samples, columns or {}, covariates, force, like, threads
         )
-    from ..files import ROLES, Table, read_table
+    from ..files import ROLES, Layout, Table, Where, read_request, read_table
+    from ..files._table import Request
 
     if is_golub(data):
         from ..datasets import load_golub
@@ -93,18 +94,22 @@ def read(
         )
     others = {role: name for role, name in (columns or {}).items() if role in ROLES}
     if samples:
-        if missing is not None:
-            raise ValueError(
-                f"--missing fills cells of DATA by itself; join {samples[0]} to {data} in one file."
-            )
-        options: dict[str, Any] = {
-            "drop": drop, "layer": layer, "where": where, "encoding": encoding,
-        }  # fmt: skip
+        # What a model takes as text is text, whatever stands there now; the rest is as it is.
+        codings = {} if like is None else like.codings
+        kinds = Layout(0, codings=codings, exact=True) if codings else None
 
         def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
-            return read_table(data, target, id=id or of_id, columns=columns, **options)
+            rows = None if where is None else Where(where)
+            own = id or of_id
+            request = Request(
+                target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
+                is_part=True, encoding=encoding,
+            )  # fmt: skip
+            table = read_request(data, request)
+            return table if rows is None else replace(table, notes=(*table.notes, rows.note))
 
-        return read_joined(data, target, samples, columns or {}, covariates, force, like, read_own)
+        roles = columns or {}
+        return read_joined(data, target, samples, roles, covariates, force, like, missing, read_own)
     with options_named():
         return read_table(
             data,
@@ -119,6 +124,12 @@ def read(
             missing=missing,
             encoding=encoding,
         )
+
+
+def check_missing(missing: str | None) -> None:
+    """Refuse what empty cells cannot become, before anything is imported."""
+    if missing not in (None, "mean", "indicator"):
+        raise ValueError(f"--missing must be mean or indicator; got {missing!r}.")
 
 
 def read_blocks(

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._beside import picked, with_columns
+from ._beside import as_trained, with_columns
 from ._upright import read_named, upright
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
+    from ..files._codings import Content
 
     # Reads data with a target, other columns by role, and the column that names the rows.
     Read = Callable[[str | None, Mapping[str, str], str | None], Table]
@@ -72,8 +73,13 @@ class Known:
         """Return the number of the first table with a column, None where none has it."""
         return next((n for n, table in enumerate(self.tables) if name in table.columns), None)
 
-    def take(self, name: str, what: str, missing: float | None = None) -> None:
-        """Read a column, and leave out the samples without a value; `missing` is none either."""
+    def take(
+        self, name: str, what: str, missing: float | None = None, filled: bool = False
+    ) -> None:
+        """Read a column, and leave out the samples without a value; `missing` is none either.
+
+        filled : whether cells may be empty; then samples are left out that have no line alone.
+        """
         import numpy as np
 
         from ..files import did_you_mean, strict_float
@@ -86,8 +92,9 @@ class Known:
         place = self._places[number]
         text = np.where(place >= 0, self.tables[number].columns[name][place], "")
         lacking = np.array([value.lower() in _MISSING for value in text.tolist()])
+        text = np.where(lacking, "", text)
         self._columns[name] = text
-        self._leave_out(lacking, what)
+        self._leave_out(place < 0 if filled else lacking, what)
         if missing is not None:
             means = np.array([strict_float(value) == missing for value in text.tolist()])
             self._leave_out(means, f"{what} but {missing:g}, which stands for a missing one")
@@ -125,6 +132,14 @@ class Known:
         numbers = np.array(found, np.float64)
         whole = all(value.lstrip("+-").isdigit() for value in values)
         return numbers.astype(np.int64) if whole and np.abs(numbers).max() < 2**53 else numbers
+
+    def content(self, name: str, as_text: bool) -> Content:
+        """Return a column of the samples kept, "" or NaN where it is empty: numbers, or text."""
+        from ..files._texts import Texts
+
+        texts = Texts.of(self._columns[name][self.kept].tolist())
+        numbers = None if as_text else texts.numbers()
+        return texts if numbers is None else numbers
 
     def _leave_out(self, lacking: Any, what: str) -> None:
         if (lacking & self._kept).any():
@@ -249,17 +264,19 @@ def read_joined(
     covariates: Sequence[str],
     force: Sequence[str],
     like: Layout | None,
+    missing: str | None,
     read: Read,
 ) -> Table:
     """Return data with what tables say of their samples, joined by the samples' names.
 
     Names that a table has mean its column, others a column of the data. Where the columns of the
     data are samples of the tables, and not the rows, features are in the rows. A sample that lacks
-    one of the columns is left out, and a note says how many do.
+    one of the columns is left out, and a note says how many do; with `missing` one that lacks the
+    target or another column that is no feature, or has no line at all.
 
     columns, covariates, force, like : as of `read_genotypes`; covariates may be of the data.
-    read : reads the data, all of their columns, with a target and other columns of their own, and
-        with the column that names the rows, where no option says which.
+    read : reads the data, all of their columns, not coded yet, with a target and other columns of
+        their own, and with the column that names the rows, where no option says which.
     """
     import numpy as np
 
@@ -267,15 +284,10 @@ def read_joined(
 
     names = [name for path in tables for name in header_of(path)]
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
-    for column in codings.keys() - set(names):
-        raise ValueError(
-            f"{data}: the model codes the column {quote(column)} as in its training, which is not "
-            "done beside --samples, but for columns of these; join the tables into one file."
-        )
     roles = {role: name for role, name in columns.items() if name in names}
     if like is not None:
-        # A level of a text column stands for the column.
-        covariates = [one if one in names else one.partition("=")[0] for one in like.covariates]
+        covariates = [_column_of(one, names) for one in like.covariates]
+        missing = like.columns.get("missing") if like.names is None else None
         force = like.sources or ()
         if target is None and like.exact and isinstance(like.target_name, str):
             target = like.target_name
@@ -287,7 +299,7 @@ def read_joined(
     joined = target is not None and target in names
     others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
     there = {value for path in tables for row in _rows_of(path)[1] for value in row}
-    named = read_named(partial(read, None if joined else target, others), there)
+    named = read_named(partial(read, None if joined else target, others), data, there)
     table = upright(named, data, there)
     here = set(table.feature_names or ()) if like is not None else set()
     asked = dict.fromkeys([*covariates, *(name for name in force if name not in here)])
@@ -309,29 +321,23 @@ def read_joined(
     if joined and target is not None:
         known.take(target, f"target {quote(target)}")
     for name in beside:
-        known.take(name, f"covariate {quote(name)}")
+        coding = codings.get(name)
+        filled = missing is not None or (coding is not None and coding.gaps is not None)
+        known.take(name, f"covariate {quote(name)}", filled=filled)
     for role, name in roles.items():
         known.take(name, f"{role} {quote(name)}")
     kept = np.flatnonzero(known.kept)
-    X, features = table.X, table.feature_names
     if kept.size < len(own):
-        X = X[kept]
-    X, features, made = with_columns(X, features, known, beside, codings)
-    if like is not None and like.names is not None and features is not None:
-        X, features = picked(X, features, like.names, data)
-    elif like is not None and X.shape[1] != like.n_features:
-        raise ValueError(
-            f"{data}: {X.shape[1]} features; the model was trained on {like.n_features}."
-        )
+        X, cells = table.X, table.cells
+        table = replace(table, X=X[kept], cells=None if cells is None else cells.rows(kept))
+    table = replace(table, sample_names=[own[row] for row in kept])
+    table = with_columns(table, known, beside, codings, missing)
+    table = as_trained(table, like, data, missing)
     y = known.values(target) if joined and target is not None else table.y
     return replace(
         table,
-        X=X,
-        feature_names=features,
-        codings={**table.codings, **made},
         y=y if joined or y is None else y[kept],
         target_name=target if joined else table.target_name,
-        sample_names=[own[row] for row in kept],
         notes=(*table.notes, *known.notes),
         columns={
             **{role: values[kept] for role, values in table.columns.items()},
@@ -339,3 +345,12 @@ def read_joined(
         },
         column_names={**table.column_names, **roles},
     )
+
+
+def _column_of(feature: str, names: Collection[str]) -> str:
+    """Return the column that a covariate is of: a level of text stands for it."""
+    if feature in names:
+        return feature
+    ends = [name for name in names if feature.startswith(f"{name}=")]
+    ends += [name for name in names if feature == f"{name} is missing"]
+    return ends[0] if ends else feature

@@ -70,8 +70,8 @@ class SelectOptions:
         "In how many groups the features are at most; needs --group-file.", metavar="G"
     )
     group_file: Path | None = option(
-        "The groups: feature (name, or number as DATA counts) and group in every line, each "
-        "feature once; or gene sets that do not overlap (.gmt).",
+        "Feature (name, or number as DATA counts) and its group in every line; or gene sets that "
+        "do not overlap (.gmt).",
         metavar="FILE",
     )
     output: Path | None = option(
@@ -82,6 +82,7 @@ class SelectOptions:
         "For zeronorm verify. Default: with --prove, beside the model.", metavar="FILE"
     )
     features_out: Path | None = option("The features, a table (.csv, .parquet).", metavar="FILE")
+    report: Path | None = option("A page to forward (.html).", metavar="FILE")
     cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
     permutations: int | None = option("Labels permuted: a p-value.", metavar="N")
@@ -283,6 +284,7 @@ class ConvertOptions:
         "--dataset",
         metavar="NAME",
     )
+    missing: str | None = None
     dtype: str | None = option(
         "The type of the numbers, as float32; default: the one that they have.", metavar="TYPE"
     )

@@ -20,13 +20,13 @@ PANELS = {
         "loss", "level", "C", "standardize", "intercept", "class_weight", "measure",
         "positive",
     ),
-    "The search": ("method", "starts", "prove", "gap", "time_limit", "within", "limit"),
+    "The search": ("method", "starts", "prove", "gap", "time_limit"),
     "The model and its score": (
         "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "stability",
         "scoring",
     ),
     "Files": (
-        "output", "save", "certificate", "features_out", "view", "checkpoint", "config",
+        "output", "save", "certificate", "features_out", "report", "view", "checkpoint", "config",
         "save_config", "log",
     ),
 }  # fmt: skip

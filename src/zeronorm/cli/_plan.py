@@ -11,6 +11,7 @@ from typing import Any
 from ._features_out import check_features_out
 from ._input import check_folder, check_folds, refuse_overwriting
 from ._options import FOLDS, METHOD_NAMES, SelectOptions
+from ._page import check_page
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.
 OF_FOLDS, OF_CRITERIA = ("1se", "best"), ("aic", "bic", "ebic", "gic")
@@ -94,7 +95,10 @@ def plan_selection(options: SelectOptions) -> Plan:
         certificates = _certificate_files(options, candidates, models, one)
     _check_outputs(options, models, "--output")
     _check_outputs(options, certificates, "--certificate")
-    check_features_out(options, [*models.values(), *certificates.values()])
+    files = [*models.values(), *certificates.values()]
+    check_features_out(options, files)
+    if options.report is not None:
+        check_page(options.report, "--report", options, files)
     refit_C = _parse_refit_c(options.refit_c)
     return Plan(sizes, rule, method, search, refit_C, folds, models, certificates)
 

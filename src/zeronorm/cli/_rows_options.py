@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from ._takes import argument, option
+
+PAIRS, SECONDS = 50, 1.0  # of a report, unless the user says others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,36 @@ class ExplainOptions(RowsOptions):
         "-o",
         metavar="FILE",
     )
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions(RowsOptions):
+    """What `zeronorm report` is asked for."""
+
+    data: str = argument("The samples that MODEL was selected from, as select reads them.",
+                         metavar="DATA")  # fmt: skip
+    drop: list[str] | None = None
+    output: Path = option("The page.", "--output", "-o", metavar="FILE.html", default=MISSING)
+    features: str | None = option(
+        "Other numbers of features beside that of MODEL: 1:20, or 5,10. Default: those that were "
+        "compared when it was selected.",
+        "--features",
+        "-k",
+        metavar="K[,K2,...]",
+    )
+    cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
+    pairs: int = option(
+        "Pairs of half-samples, for how sure each feature is; 0: none.", metavar="N", default=PAIRS
+    )
+    time_limit: float = option(
+        "Seconds to look for a better list of each size, and for lists nearly as good; 0: neither.",
+        metavar="SECONDS",
+        default=SECONDS,
+    )
+    threads: int | None = None
     as_json: bool = False
     quiet: bool = False
     debug: bool = False

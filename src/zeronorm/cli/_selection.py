@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from ..estimators import (
     MeasureClassifier,
 )
 from ..files import Table
-from ..genome_view import correlations, drawn
 from ..groups import Groups
 from ..losses import Quantile
 from ..measures import parse_measure
@@ -32,8 +30,9 @@ from ._options import SelectOptions
 from ._order import Ordered
 from ._plan import OF_CRITERIA, OF_FOLDS, Plan, for_every_size
 from ._progress import Work
+from ._selection_files import draw_variants, write_model
 from ._stability import stability_of
-from ._target import Response, columns_of
+from ._target import Response
 from ._validation import folds_of, validated
 from .documents._data import describe_data
 from .documents._selection import (
@@ -43,6 +42,9 @@ from .documents._selection import (
     feature_budget,
     outputs_of,
 )
+
+if TYPE_CHECKING:
+    from ._again import Again
 
 _Estimator: TypeAlias = (
     BudgetClassifier | BudgetRegressor | BudgetSurvivalAnalysis | MeasureClassifier
@@ -64,11 +66,16 @@ class Samples:
         return self.response.y if order is None else Ordered(self.response.y, order)
 
 
-def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dict[str, Any]:
-    """Fit, cross-validate and write the models; return what is known about them."""
+def run(
+    options: SelectOptions, plan: Plan, samples: Samples, work: Work, again: Again | None = None
+) -> dict[str, Any]:
+    """Fit, cross-validate and write the models; return what is known about them.
+
+    again : a selection that is repeated, and has its own estimator.
+    """
     if options.view is not None and samples.table.variants is None:
         raise ValueError(f"--view {options.view} is of genotypes, a .bed file; leave it out.")
-    estimator = estimator_of(options, plan, samples)
+    estimator = estimator_of(options, plan, samples) if again is None else again.estimator
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
     if plan.n_features is None:
@@ -82,6 +89,8 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
         work.progress.proving(plan.search["gap"], plan.search["time_limit"])
     interrupt = Interrupt()
     interrupt.fit(options, estimator, X, y, work, **offset)
+    if again is not None:
+        again.check()
     validation, for_accuracy, permutations = None, None, None
     if folds is not None and interrupt.during is None:
         with interrupt.validating(options, work):
@@ -101,9 +110,9 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     for size, model in zip(estimator._paths[0], models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):
-                _write(options, plan, samples, estimator, size, model)
+                write_model(options, plan, samples, estimator, size, model)
     if options.view is not None:
-        _draw(options.view, estimator, samples, offset.get("offset"))
+        draw_variants(options.view, estimator, samples, offset.get("offset"))
     document = {
         "zeronorm": __version__,
         "data": describe_data(options.data, samples.table, response, samples.groups),
@@ -130,14 +139,11 @@ def run(options: SelectOptions, plan: Plan, samples: Samples, work: Work) -> dic
     if options.features_out is not None:
         with work.timed("write"):
             write_features(options.features_out, document, samples)
+    if options.report is not None:
+        from ._page import write_page
+
+        write_page(options, again, estimator, samples, validation, document, work)
     return document
-
-
-def _draw(path: Path, estimator: _Estimator, samples: Samples, offset: Any) -> None:
-    """Write the picture of the chosen variants."""
-    variants: Any = samples.table.variants
-    scores = correlations(estimator, samples.table.X, samples.y, offset)
-    persistence.write_file(path, drawn(variants, estimator, scores).encode())
 
 
 def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estimator:
@@ -235,46 +241,6 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
         "n_threads": options.threads,
         **covariates(options, table),
     }
-
-
-def _write(
-    options: SelectOptions,
-    plan: Plan,
-    samples: Samples,
-    estimator: _Estimator,
-    size: Any,
-    model: dict[str, Any],
-) -> None:
-    """Write the model of a size and its certificate, and note in its document where."""
-    table, k = samples.table, model["n_features"]
-    names: dict[str, Any] = {
-        "feature_names": table.feature_names,
-        "first_index": table.first_index,
-        "target_name": table.target_name,
-        "columns": _named_columns(options, table),
-    }
-    if plan.models:
-        file = plan.models[k]
-        names_of_data = {**names, "codings": table.codings}
-        persistence.save(estimator, file, n_features=size, **names_of_data, X=table.X)
-        model["file"] = str(plan.models[k])
-    if plan.certificates:
-        persistence.save_certificate(
-            [path[size].certificate for path in estimator._paths],
-            plan.certificates[k],
-            table.X,
-            samples.y,
-            class_weight=options.class_weight,
-            **names,
-        )
-        model["certificate_file"] = str(plan.certificates[k])
-
-
-def _named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
-    """Return the names of the columns that the options name, as the file has them."""
-    value = columns_of(options).get("event_value")
-    more = {"event_value": value, "missing": options.missing}
-    return {**table.column_names, **{what: text for what, text in more.items() if text}}
 
 
 def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:

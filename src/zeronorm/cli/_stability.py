@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._interrupt import Interrupt
 from ._names import in_options
 from ._options import SelectOptions
 from ._progress import Work
 
 if TYPE_CHECKING:
+    from ._interrupt import Interrupt
     from ._selection import Samples
 
 

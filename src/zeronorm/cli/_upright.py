@@ -7,31 +7,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._beside import picked
+from ._beside import as_trained
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
 
 
-def read_named(read: Callable[[str | None], Table], there: Collection[str]) -> Table:
+def read_named(read: Callable[[str | None], Table], data: str, there: Collection[str]) -> Table:
     """Return data whose rows have names: of samples, or of features where samples are in columns.
 
-    read : takes the column of the names; None: what the data say by themselves.
+    read : takes the column of the names; None: what the data say by themselves. Its cells are not
+        coded yet.
     there : what stands in the tables of the samples.
     """
-    from ..files import FileError, SampleNamesError
+    from ..files import SampleNamesError
+    from ..files._coded import uncodable
 
-    try:
-        table = read(None)
-    except FileError as error:
-        if error.column is None:
-            raise
-        table = read(error.column)
-        if not isinstance(error, SampleNamesError) and not _lies(table, there):
-            raise
+    table = read(None)
+    if table.sample_names is not None:
         return table
+    error = uncodable(data, table)
+    if error is not None and error.column is not None:
+        named = read(error.column)
+        if isinstance(error, SampleNamesError) or _lies(named, there):
+            return named
+        raise error
     names = table.feature_names
-    if table.sample_names is None and names and names[0] not in there and _lies(table, there):
+    if names and names[0] not in there and _lies(table, there):
         return read(names[0])  # numbers of features
     return table
 
@@ -73,19 +75,18 @@ def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | N
 
     like : a model, whose features the names of the rows are.
     """
-    from ..files import FileError, read_table
+    from ..files import read_request
+    from ..files._table import Request
     from ..files._unique import unique_names
 
-    if like.codings or not Path(data).is_file():
+    if any(one.kind != "number" for one in like.codings.values()) or not Path(data).is_file():
         return None
-    try:
-        column = next(iter(read_table(data, encoding=encoding).feature_names or ()), None)
-    except FileError as error:
-        column = error.column
+    table = read_request(data, Request(is_part=True, encoding=encoding))
+    column = next(iter(table.feature_names or ()), None)
     if column is None:
         return None
-    table = read_table(data, id=column, encoding=encoding)
-    wanted = like.names or ()
+    table = read_request(data, Request(id=column, is_part=True, encoding=encoding))
+    wanted = like.sources or ()
     n_found = len(set(wanted) & set(unique_names(table.sample_names or ())[0]))
     if not n_found:
         return None
@@ -93,17 +94,27 @@ def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | N
         f"features are in the rows of {data}, since {n_found:,} features of the model are in its "
         f"column {column!r}: taken the other way round"
     )
-    table = turned(table, data, note)
-    X, features = picked(table.X, table.feature_names or [], wanted, data)
-    return replace(table, X=X, feature_names=features)
+    return as_trained(turned(table, data, note), like, data)
 
 
 def turned(table: Table, data: str, note: str) -> Table:
     """Return a table whose rows are features and whose columns are samples, the other way round."""
     import numpy as np
 
+    from ..files import quote
+    from ..files._coded import Cells, uncodable
     from ..files._unique import unique_names
 
+    error = uncodable(data, table)
+    if error is not None:
+        raise error
+    if table.cells is not None and table.cells.texts:
+        name = (table.feature_names or [])[next(iter(table.cells.texts))]
+        raise ValueError(
+            f"{data}: its columns are samples, and its rows features, which must be numbers; got "
+            f"{quote(table.cells.cell(next(iter(table.cells.texts)), 0))} in column {quote(name)}. "
+            "Leave such rows out."
+        )
     if not isinstance(table.X, np.ndarray) or table.feature_names is None:
         raise ValueError(
             f"{data}: its columns are samples, and its rows features, which is read of CSV, TSV "
@@ -112,9 +123,13 @@ def turned(table: Table, data: str, note: str) -> Table:
     features, notes = table.sample_names, tuple[str, ...]()
     if features is not None:
         features, notes = unique_names(features)
+    X, cells = np.asfortranarray(table.X.T), None
+    if table.cells is not None:
+        cells = Cells(X, {}, [f"sample {quote(name)}" for name in table.feature_names])
     return replace(
         table,
-        X=np.asfortranarray(table.X.T),
+        X=X,
+        cells=cells,
         feature_names=features,
         sample_names=table.feature_names,
         descriptions=None,

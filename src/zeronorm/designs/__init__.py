@@ -19,7 +19,7 @@ from ._lazy import open_lazy
 from ._products import Products
 from ._read_sparse import read_sparse
 from ._sparse import Sparse
-from ._store import is_store, open_store
+from ._store import is_store, open_filled
 from ._wrappers import Rows, Scaled
 
 __all__ = [
@@ -92,7 +92,7 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
 def _open(path: Path, n_threads: int) -> Design:
     """Return what lies at a path as a design."""
     if is_store(path):
-        return open_store(path, n_threads)
+        return open_filled(path, n_threads)
     if path.suffix == ".bed":
         from ..genotypes import read_plink
 

@@ -21,22 +21,22 @@ class Filled(Wrapper):
 
     Parameters
     ----------
-    base : X with zeros in the gaps.
-    values : the array of the base, (n_samples, n_features).
+    base : X with zeros in the gaps, dense.
     gaps : (indptr, rows), the gaps by column.
     rows : (k,) the rows that the means are of; None: all.
+    mean : (n_features,) what is in the gaps instead of means over rows; None: these.
     """
 
     def __init__(
         self,
         base: Design,
-        values: FloatArray,
         gaps: tuple[IndexArray, IndexArray],
         rows: IndexArray | None = None,
+        mean: FloatArray | None = None,
     ) -> None:
         super().__init__(base)
-        self.values, self.gaps = values, gaps
-        self.mean = self._means(rows)
+        self.gaps = gaps
+        self.mean = self._means(rows) if mean is None else mean
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -45,7 +45,7 @@ class Filled(Wrapper):
 
     def over(self, rows: IndexArray) -> Filled:
         """Return the same columns with their means over some of the rows."""
-        return Filled(self.base, self.values, self.gaps, rows)
+        return Filled(self.base, self.gaps, rows)
 
     @property
     def scan_error(self) -> float:
@@ -99,7 +99,8 @@ class Filled(Wrapper):
         counted = np.concatenate([[0], np.cumsum(inside[gaps])])
         n_known = inside.sum() - np.diff(counted[indptr])
         for block in feature_blocks(np.flatnonzero(np.diff(indptr)), n_samples):
-            sums = np.ascontiguousarray(self.values.T[block][:, inside]).sum(axis=1)
+            columns: Any = self.base.gather(block)
+            sums = np.ascontiguousarray(columns.T[:, inside]).sum(axis=1)
             mean[block] = sums / np.maximum(n_known[block], 1)
         return mean
 
@@ -109,7 +110,7 @@ def fill(values: FloatArray, n_threads: int) -> Filled:
     order, rows = np.nonzero(np.isnan(values.T))
     indptr = np.searchsorted(order, np.arange(values.shape[1] + 1)).astype(np.int64)
     values[rows, order] = 0.0
-    return Filled(read_dense(values, n_threads), values, (indptr, rows))
+    return Filled(read_dense(values, n_threads), (indptr, rows))
 
 
 def filling_of(design: Design) -> Filled | None:

@@ -20,14 +20,16 @@ from .._memory import available_memory
 from .._typing import Design, FloatArray, IndexArray, Stored, float64_scan_error
 from ._beside import InParts
 from ._dense import SAMPLED_ROWS, Dense, as_features
+from ._filled import Filled
 from ._sparse import Sparse, compressed
 from ._zarr import METADATA, StoreError, ZarrArray, open_array, read_node, read_texts
 
 KEPT_SHARE = 0.25  # of the available memory, of maps that stay
 FILES_EACH = 4  # that a thread reads in a call of a scan: threads wait for each other at its end
-LATEST = 1  # version of the layout
+LATEST = 2  # version of the layout: 1 where no cell is missing
 OWN = "zeronorm"  # attribute of a store's group that has the version
 INDEX = "_index"  # names of rows of `obs` and `var`
+GAPS = Path("uns", "missing")  # cells that are 0 in X and stand for means: `indptr` and `rows`
 
 
 class Store(InParts):
@@ -64,6 +66,23 @@ class Store(InParts):
     def first_index(self) -> int:
         """What the data called the first column where columns have numbers alone."""
         return int(self._own["first index"])
+
+    @property
+    def codings(self) -> Any:
+        """How features came from columns of a table, as records that are not checked."""
+        return self._own.get("codings", [])
+
+    @property
+    def gaps(self) -> tuple[IndexArray, IndexArray] | None:
+        """The cells that were empty, (indptr, rows) by column; None where there are none."""
+        if self._own["version"] < LATEST:
+            return None
+        indptr, rows = (open_array(self.path / GAPS / name).whole() for name in ("indptr", "rows"))
+        n_samples, n_features = self.shape
+        ends = indptr.shape == (n_features + 1,) and indptr[0] == 0 and indptr[-1] == rows.size
+        if not ends or (np.diff(indptr) < 0).any() or not ((rows >= 0) & (rows < n_samples)).all():
+            raise StoreError(f"{self.path / GAPS}: no places in X; convert the data again.")
+        return indptr.astype(np.int64), rows.astype(np.int64)
 
     @property
     def storage(self) -> str:
@@ -371,3 +390,10 @@ def open_store(path: Path, n_threads: int = 1) -> Store:
             f"of {named[0]} and {named[1]}; convert the data again."
         )
     return store
+
+
+def open_filled(path: Path, n_threads: int = 1) -> Design:
+    """Return the matrix of a store with means in its gaps."""
+    store = open_store(path, n_threads)
+    gaps = store.gaps
+    return store if gaps is None else Filled(store, gaps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -111,11 +112,49 @@ def _origin(name: str, coding: Coding | None) -> dict[str, Any] | None:
     if coding.gaps == "indicator" and name == coding.absent:
         return {**of, "kind": "missing"}
     if coding.kind == "date":
-        return {**of, "kind": "date", "origin": coding.origin, "fill": coding.fill}
+        empty = None if coding.gaps is None else 0.0
+        if name == coding.number:
+            days = {"part": "days", "origin": coding.origin, "fill": coding.fill}
+            return {**of, "kind": "date", **days}
+        part, _, value = name.removeprefix(f"{coding.column}: ").partition("=")
+        return {**of, "kind": "date", "part": part, "value": value, "empty": empty}
     if coding.kind == "number":
         return {**of, "kind": "filled", "fill": coding.fill}
     value = name.removeprefix(f"{coding.column}=")
     return {**of, "kind": "level", "value": value, "empty": None if coding.gaps is None else 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class RawColumn:
+    """A column of a table, and which features of a model are made of it."""
+
+    name: str
+    kind: str  # "number", "category" or "date"
+    features: dict[int, dict[str, Any] | None]  # the origin of each, by its place in the model
+
+    def of_kind(self, kind: str) -> list[int]:
+        """Return the places of the features of a kind of origin."""
+        found = self.features.items()
+        return [place for place, origin in found if origin is not None and origin["kind"] == kind]
+
+
+def raw_columns(model: LoadedModel, what: str, instead: str) -> list[RawColumn]:
+    """Return the columns that features are made of, in the order of the first feature of each.
+
+    Raises ValueError where one has dates, which `what` has not; `instead` says what to do.
+    """
+    found: dict[str, RawColumn] = {}
+    names = feature_names(model)
+    for place, (name, origin) in enumerate(zip(names, origins(model), strict=True)):
+        coding = model.codings.get(name)
+        column, kind = (name, "number") if coding is None else (coding.column, coding.kind)
+        if kind == "date":
+            raise ValueError(
+                f"{what} cannot be made of dates; got the feature {name!r}. {instead}, or drop the "
+                f"column {column!r} and select again."
+            )
+        found.setdefault(column, RawColumn(column, kind, {})).features[place] = origin
+    return list(found.values())
 
 
 def labels(model: LoadedModel) -> list[Label]:

@@ -18,6 +18,7 @@ from ._model import (
     outputs,
     thresholds,
 )
+from ._sql_dates import date_part
 
 FAR = 700  # exp(-FAR) is 0 beside 1, and no server calls it an underflow
 Columns = dict[str, str]  # expressions by the names that they get
@@ -31,15 +32,16 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
     the mean, exp(score) for log links (of several responses "mean_NAME"); of survival times the
     risk. A row with NULL in a feature has NULL.
 
-    The SQL is standard: only arithmetic, CASE, EXP, LN and nested SELECT. Names are quoted, with "
-    doubled; numbers are the shortest that read back as the same double, with an exponent, so that
-    servers take them for doubles and not for decimals of few places.
+    The SQL is standard: only arithmetic, CASE, EXP, LN and nested SELECT, with FLOOR, LENGTH and
+    SUBSTR where there are dates, which are text as ISO 8601 has it, or DATE or TIMESTAMP. Names are
+    quoted, with " doubled; numbers are the shortest that read back as the same double, with an
+    exponent, so that servers take them for doubles and not for decimals of few places.
 
     Parameters
     ----------
     model : fitted estimator, or what `load` returns
         Columns go by the names of its features, without names by x and their number; where features
-        were made of columns of text or with gaps, by those of these columns. The column of the
+        were made of columns of text, dates or gaps, by those of these columns. The column of the
         offset or the exposure of `zeronorm select` is added as in the fit.
     table : str, or several: schema and name
     key : str or None
@@ -48,8 +50,8 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
     Raises
     ------
     ValueError
-        If a name is empty or has a NUL, key is the name of a prediction, a feature is part of a
-        date, or a score has no expression: as `to_json`.
+        If a name is empty or has a NUL, key is the name of a prediction, or a score has no
+        expression: as `to_json`.
     """
     loaded = as_model(model)
     stages, kept = _stages(loaded, scores(loaded))
@@ -76,7 +78,7 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
 def scores(model: LoadedModel) -> list[str]:
     """Return the expression of every score; of ordered classes that without thresholds."""
     names = [
-        identifier(name, "feature") if origin is None else coded(name, origin)
+        identifier(name, "feature") if origin is None else coded(origin)
         for name, origin in zip(feature_names(model), origins(model), strict=True)
     ]
     ordered = link_of(model) == "ordered logit"
@@ -93,14 +95,12 @@ def scores(model: LoadedModel) -> list[str]:
     return found
 
 
-def coded(name: str, origin: dict[str, Any]) -> str:
-    """Return the expression of a feature that is made of a column of text or with gaps."""
+def coded(origin: dict[str, Any]) -> str:
+    """Return the expression of a feature that is made of a column of text, dates or gaps."""
     column = identifier(origin["column"], "column")
     if origin["kind"] == "date":
-        raise ValueError(
-            f"SQL has no functions of dates that all servers share; got the feature {name!r}. Drop "
-            f"the column {origin['column']!r} and select again, or export json."
-        )
+        part, fill = date_part(column, origin), origin.get("fill")
+        return part if fill is None else f"COALESCE({part}, {number(fill)})"
     if origin["kind"] == "filled":
         return f"COALESCE({column}, {number(origin['fill'])})"
     if origin["kind"] == "missing":

@@ -6,7 +6,7 @@ nothing can become.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design, FloatArray
+from ._coded_notes import notes_of, notes_of_kinds
 from ._codings import DROP, FILL, LEAVE, UNKNOWN, Coding, Content, Problem, fitted, gaps_of, said
 from ._errors import FileError, SampleNamesError, quote
 from ._source import Source
@@ -43,6 +44,32 @@ class Cells:
     def cell(self, order: int, row: int) -> str:
         """Return one cell."""
         return self.texts[order][row] if order in self.texts else str(self.numbers[row, order])
+
+    def rows(self, kept: NDArray[np.int64]) -> Cells:
+        """Return some rows."""
+        place = {row: new for new, row in enumerate(kept.tolist())}
+        return replace(
+            self,
+            numbers=np.asfortranarray(self.numbers[kept]),
+            texts={
+                order: Texts(some.levels, some.codes[kept]) for order, some in self.texts.items()
+            },
+            places=[self.places[row] for row in place],
+            problems={
+                order: replace(one, row=None if one.row is None else place.get(one.row))
+                for order, one in (self.problems or {}).items()
+            },
+        )
+
+    def columns(self, orders: Sequence[int]) -> Cells:
+        """Return some columns, in the order given."""
+        problems = self.problems or {}
+        return replace(
+            self,
+            numbers=np.asfortranarray(self.numbers[:, orders]),
+            texts={new: self.texts[old] for new, old in enumerate(orders) if old in self.texts},
+            problems={new: problems[old] for new, old in enumerate(orders) if old in problems},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +109,31 @@ def as_table(
     return table
 
 
+def coded_whole(source: str, table: Table, request: Request) -> Table:
+    """Return a table with its features coded by the cells of all rows that it has."""
+    if table.cells is None:
+        return table
+    found = coded(source, _columns_of(table), table.cells, request)
+    return with_features(table, found, request.like)
+
+
+def uncodable(source: str, table: Table) -> FileError | None:
+    """Return why columns of a table can be no features whatever becomes of empty cells."""
+    if table.cells is None:
+        return None
+    try:
+        _fitted_codings(source, _columns_of(table), table.cells, Request(missing="indicator"))
+    except FileError as error:
+        return error
+    return None
+
+
+def _columns_of(table: Table) -> Columns:
+    names = table.feature_names or []
+    samples = None if table.sample_names is None else 0
+    return Columns(names, len(names), [*range(len(names))], (), samples)
+
+
 def with_features(table: Table, found: Coded, like: Layout | None) -> Table:
     """Return a table with features that are coded."""
     by_model = like is not None and like.names is not None
@@ -97,18 +149,6 @@ def with_features(table: Table, found: Coded, like: Layout | None) -> Table:
     )
 
 
-def notes_of(
-    filled: Mapping[str, int], unseen: Mapping[str, tuple[int, str]], by_model: bool
-) -> list[str]:
-    """Return notes about cells that are filled, and about values that a model does not know."""
-    notes = [
-        f"{count:,} {'row has' if count == 1 else 'rows have'} a value of {quote(column)} that the "
-        f"model never saw, as {quote(example)}: its features are 0 there"
-        for column, (count, example) in unseen.items()
-    ]
-    return [*notes, _said_of_filled(filled, by_model)] if filled else notes
-
-
 def coded(source: Source | str, columns: Columns, cells: Cells, request: Request) -> Coded:
     """Return the features of a table, as of a model where the request has one.
 
@@ -118,15 +158,45 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
         Where a column can be no feature, or cells are empty and nothing says what they are: it
         lists all such columns.
     """
+    like = request.like
+    found = _fitted_codings(source, columns, cells, request)
+    if columns.names is None:
+        raise FileError(
+            f"{source}: text and empty cells in features need names of the columns; add a header "
+            "line."
+        )
+    wanted = None if like is None or like.names is None else list(like.names)
+    features, codings = _names_of(source, found, wanted)
+    if not features:
+        raise FileError(f"{source}: no features in it, but columns of one value.")
+    filled = _filled_cells(cells, found)
+    told: list[str] = []
+    if wanted is None:
+        contents = ((one, cells.content(order)) for order, one in found.items())
+        told = [*columns.feature_names(None)[1], *notes_of_kinds(contents)]
+    unseen = {} if wanted is None else _unseen(found, cells)
+    Y: Any = _assembled(cells, found, features)
+    if not sp.issparse(Y) and any(coding.gaps is not None for coding in found.values()):
+        if wanted is not None:
+            for name, column in zip(features, Y.T, strict=True):
+                column[np.isnan(column)] = codings[name].fill or 0.0
+        elif np.isnan(Y).any():
+            Y, codings = _mean_filled(Y, features, codings, like is None)
+    return Coded(Y, features, tuple(told), codings, filled, unseen)
+
+
+def _fitted_codings(
+    source: Source | str, columns: Columns, cells: Cells, request: Request
+) -> dict[int, Coding]:
+    """Return how every column is coded, by place; a FileError lists those that cannot be."""
     like, way = request.like, request.missing
-    names, notes = columns.feature_names(None)
-    names = names or []
+    names, _ = columns.feature_names(None)
     if like is not None and like.names is None:
         way = like.columns.get("missing")
     known = {} if like is None else {one.column: one for one in like.codings.values()}
     found: dict[int, Coding] = {}
     problems = dict(cells.problems or {})
-    for order, name in enumerate(names):
+    for order, name in enumerate(names or []):
         if order in problems:
             continue
         content = cells.content(order)
@@ -140,26 +210,7 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
             found[order] = result
     if problems:
         raise _refusal(source, columns, cells, problems)
-    if columns.names is None:
-        raise FileError(
-            f"{source}: text and empty cells in features need names of the columns; add a header "
-            "line."
-        )
-    wanted = None if like is None or like.names is None else list(like.names)
-    features, codings = _names_of(source, found, wanted)
-    if not features:
-        raise FileError(f"{source}: no features in it, but columns of one value.")
-    filled = _filled_cells(cells, found)
-    told = [*notes, *_said_of_kinds(found, cells)] if wanted is None else []
-    unseen = {} if wanted is None else _unseen(found, cells)
-    Y: Any = _assembled(cells, found, features)
-    if not sp.issparse(Y) and any(coding.gaps is not None for coding in found.values()):
-        if wanted is not None:
-            for name, column in zip(features, Y.T, strict=True):
-                column[np.isnan(column)] = codings[name].fill or 0.0
-        elif np.isnan(Y).any():
-            Y, codings = _mean_filled(Y, features, codings, like is None)
-    return Coded(Y, features, tuple(told), codings, filled, unseen)
+    return found
 
 
 def _names_of(
@@ -217,17 +268,25 @@ def _mean_filled(
     from ..designs._filled import fill
 
     design = fill(X, resolve_threads(None))
+    kept = with_fills(names, design.mean, codings)
+    everything: Any = design.gather(slice(None))
+    return design if lazily else everything, kept
+
+
+def with_fills(
+    names: Sequence[str], means: FloatArray, codings: Mapping[str, Coding]
+) -> dict[str, Coding]:
+    """Return codings that know the means of their columns."""
     kept = dict(codings)
-    for name, mean in zip(names, design.mean.tolist(), strict=True):
-        coding = codings[name]
-        if coding.number == name and coding.gaps is not None:
+    for name, mean in zip(names, means.tolist(), strict=True):
+        coding = codings.get(name)
+        if coding is not None and coding.number == name and coding.gaps is not None:
             kept |= {
                 feature: replace(coding, fill=mean)
                 for feature in coding.names()
                 if feature in codings
             }
-    everything: Any = design.gather(slice(None))
-    return design if lazily else everything, kept
+    return kept
 
 
 def _filled_cells(cells: Cells, found: Mapping[int, Coding]) -> dict[str, int]:
@@ -237,57 +296,6 @@ def _filled_cells(cells: Cells, found: Mapping[int, Coding]) -> dict[str, int]:
         if coding.gaps is not None
     }
     return {column: count for column, count in counts.items() if count}
-
-
-def _said_of_filled(filled: Mapping[str, int], by_model: bool) -> str:
-    shown = _listed([f"{column} {count:,}" for column, count in filled.items()])
-    how = (
-        "as the model was trained: by the means of its training rows"
-        if by_model
-        else "by the mean of the training rows, in every fold by that of the fold; text by a level "
-        "of its own"
-    )
-    total = _count(sum(filled.values()), "empty cell")
-    return f"{total} in {_count(len(filled), 'column')} filled ({shown}) {how}"
-
-
-def _said_of_kinds(found: Mapping[int, Coding], cells: Cells) -> list[str]:
-    """Return notes about the columns that are no numbers, and about those without any use."""
-    categories = [
-        f"{one.column} {len(one.levels)}"
-        for one in found.values()
-        if one.kind == "category" and one.names()
-    ]
-    dates = [one.column for one in found.values() if one.kind == "date"]
-    constant = [
-        one.column for order, one in found.items() if _is_constant(one, cells.content(order))
-    ]
-    notes = []
-    if categories:
-        notes.append(
-            f"{_count(len(categories), 'column')} of text as categories, with the number of their "
-            f"levels: {_listed(categories)}"
-        )
-    if dates:
-        notes.append(
-            f"{_count(len(dates), 'column')} of dates as days since the first, month, weekday and "
-            f"hour: {_listed(dates)}"
-        )
-    if constant:
-        notes.append(
-            f"{_count(len(constant), 'column')} with one value or none, of no use: "
-            f"{_listed(constant)}"
-        )
-    return notes
-
-
-def _is_constant(coding: Coding, content: Content) -> bool:
-    if coding.kind == "category":
-        return len(coding.levels) + (coding.gaps is not None) < 2
-    if isinstance(content, Texts):
-        return len(content.counts()) < 2
-    known = content[~np.isnan(content)]
-    return not known.size or bool((known == known[0]).all())
 
 
 def _unseen(found: Mapping[int, Coding], cells: Cells) -> dict[str, tuple[int, str]]:
@@ -349,13 +357,3 @@ def text_features(columns: Columns, like: Layout | None) -> set[int]:
 def needs_coding(like: Layout | None) -> bool:
     """Whether the features of a model are not the columns of a table as they stand."""
     return like is not None and bool(like.codings)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    known = list(names)
-    more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
-    return ", ".join(known[:_SHOWN]) + more

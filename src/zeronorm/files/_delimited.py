@@ -23,7 +23,7 @@ from ._cells import picker
 from ._coded import Cells, as_table, needs_coding, text_features
 from ._decimal_commas import NOTE, decimal_commas
 from ._errors import FileError, quote
-from ._fast_delimited import Body, cell_text, numbers_of, points_in, read_body
+from ._fast_delimited import Body, cell_text, points_in, read_body
 from ._labels import labels_from_text, read_kept
 from ._source import DELIMITERS, Source, Stream, not_utf8, nul_byte
 from ._table import (
@@ -275,7 +275,7 @@ class _Careful:
             numbers = np.full((n, len(features)), np.nan, order="F")
             numbers[:, self.numeric] = X
             for order in self.texts.keys() - texts.keys():
-                numbers[:, order] = numbers_of(words[features[order]])
+                numbers[:, order] = words[features[order]].numbers()
             X = numbers
         cells, places = None, [f"line {number}" for number in self.lines]
         if texts or needs_coding(request.like) or first_nonfinite(X) is not None:

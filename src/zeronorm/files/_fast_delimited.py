@@ -166,7 +166,7 @@ class _Reader:
         texts: dict[int, Texts] = {}
         for order, j in enumerate(columns.features):
             if j in words:
-                values = None if order in by_model else numbers_of(words[j])
+                values = None if order in by_model else words[j].numbers()
                 if values is None:
                     texts[order] = words[j]
                 else:
@@ -281,18 +281,6 @@ def _labels(texts: Texts) -> NDArray[Any]:
     if "" in texts.levels:
         raise _Odd
     return labels_from_text(texts.levels)[texts.codes]
-
-
-def numbers_of(texts: Texts) -> FloatArray | None:
-    """Return the numbers of a column, NaN for those that are missing; None where there is text."""
-    values = np.empty(len(texts.levels))
-    for place, text in enumerate(texts.levels):
-        value = strict_float(text) if text else math.nan
-        if value is None:
-            return None
-        values[place] = value
-    found: FloatArray = values[texts.codes]
-    return found
 
 
 def _gathered(

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._coded import Cells, coded, notes_of, with_features
+from ._coded import Cells, coded_whole
+from ._coded_notes import notes_of
 from ._codings import Problem
 from ._errors import FileError, MissingFileError, quote
 from ._source import PathLike
-from ._table import Columns, Request, Table, check_count
+from ._table import Request, Table, check_count
 from ._texts import Texts
 
 
@@ -103,12 +104,11 @@ def _coded_together(path: PathLike, found: Sequence[tuple[Path, Table]], request
     whole = joined(tables)
     if all(table.cells is None for table in tables):
         return whole
-    names = whole.feature_names or []
-    cells = _joined_cells(np.asarray(whole.X, np.float64), names, found)
-    samples = None if whole.sample_names is None else 0
-    columns = Columns(names, len(names), [*range(len(names))], (), samples)
-    like = request.like
-    table = with_features(whole, coded(str(path), columns, cells, request), like)
+    cells = _joined_cells(np.asarray(whole.X, np.float64), whole.feature_names or [], found)
+    whole, like = replace(whole, cells=cells), request.like
+    if request.is_part:
+        return whole
+    table = coded_whole(str(path), whole, request)
     if like is not None and like.exact:
         check_count(str(path), table.X.shape[1], like, whole.target_name is not None)
     return table
@@ -172,14 +172,7 @@ def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:
             )
     X: Any = table.X
     order = [place[name] for name in wanted]
-    cells = table.cells
-    if cells is not None:
-        to = {old: new for new, old in enumerate(order)}
-        cells = replace(
-            cells,
-            texts={to[old]: column for old, column in cells.texts.items()},
-            problems={to[old]: one for old, one in (cells.problems or {}).items()},
-        )
+    cells = None if table.cells is None else table.cells.columns(order)
     return replace(table, X=X[:, order], feature_names=wanted, cells=cells)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .._typing import Design
 from ._errors import FileError, did_you_mean, quote
 from ._source import Source, is_label_file
+from ._texts import strict_float as strict_float
 from ._unique import places_of_features, unique_names
 from ._where import MISSING as MISSING
 from ._where import Where
@@ -297,16 +298,6 @@ def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -
         more = f" and {len(text) - 5} more" if len(text) > 5 else ""
         hint += f"; not numbers: {names}{more}"
     return FileError(f"{source}: labels are needed; say where they are with --target.{hint}.")
-
-
-def strict_float(token: str) -> float | None:
-    """Return the number that a token is, or None: no underscores, which Python's float takes."""
-    if "_" in token:
-        return None
-    try:
-        return float(token)
-    except ValueError:
-        return None
 
 
 def first_nonfinite(values: NDArray[Any]) -> int | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._typing import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,29 @@ class Texts:
         """Return the rows of whose texts something holds."""
         return np.flatnonzero(np.array([bool(holds(text)) for text in self.levels])[self.codes])
 
+    def numbers(self) -> FloatArray | None:
+        """Return the numbers of the rows, NaN where a cell is empty; None where there is text."""
+        values = np.empty(len(self.levels))
+        for place, text in enumerate(self.levels):
+            value = strict_float(text) if text else math.nan
+            if value is None:
+                return None
+            values[place] = value
+        found: FloatArray = values[self.codes]
+        return found
+
     def counts(self) -> dict[str, int]:
         """Return how many rows have each text, "" apart, but those that none has."""
         found = np.bincount(self.codes, minlength=len(self.levels)).tolist()
         pairs = zip(self.levels, found, strict=True)
         return {text: count for text, count in pairs if text and count}
+
+
+def strict_float(token: str) -> float | None:
+    """Return the number that a token is, or None: no underscores, which Python's float takes."""
+    if "_" in token:
+        return None
+    try:
+        return float(token)
+    except ValueError:
+        return None

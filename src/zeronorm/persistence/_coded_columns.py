@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from .._typing import IndexArray
 from ..files import quote
 from ..files._codings import KINDS, WAYS, Coding, is_date
 from ._archive import Require
@@ -24,7 +23,7 @@ _CODING = {
 
 
 def describe_codings(
-    support: IndexArray, names: Sequence[Any] | None, codings: Mapping[str, Coding]
+    support: Iterable[int], names: Sequence[Any] | None, codings: Mapping[str, Coding]
 ) -> list[dict[str, Any]]:
     """Return the records of the columns that features of a model come from, but for plain numbers.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..designs._store import INDEX, columns_of, open_store
+from ..designs._store import GAPS, INDEX, columns_of, open_store
 from ..designs._zarr import BlockError, StoreError, ZarrArray, open_array, read_node, read_texts
 
 _Columns = Callable[[int], tuple[int, int]]  # which columns have a part in a block
@@ -88,6 +88,11 @@ def _files(path: Path) -> Iterator[tuple[Path, tuple[int, int] | None, Callable[
     for array, columns in _arrays(path / "X"):
         for number in range(array.n_chunks):
             yield array.file(number), columns(number), partial(array.check, number)
+    for node in (path / GAPS / "indptr", path / GAPS / "rows"):
+        if node.exists():
+            gaps = open_array(node)
+            for number in range(gaps.n_chunks):
+                yield gaps.file(number), None, partial(gaps.check, number)
     for frame in (path / "var", path / "obs"):
         for name in (INDEX, *columns_of(frame)):
             node = frame / name

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..designs._store import INDEX, LATEST, OWN
-from ..designs._zarr import METADATA, ZarrArray, write_group, write_texts
-from ..files import FileError, quote
+from ..designs._store import INDEX
+from ..designs._zarr import METADATA
+from ..files import WAYS, FileError, quote
 from ..files._parts import parts_of
+from ._describing import describe
 from ._entries import KINDS
 from ._genotypes import beside
 from ._several import several
@@ -67,6 +68,7 @@ def convert(
     encoding: str | None = None,
     dtype: str | None = None,
     memory: int = 1 << 30,
+    missing: str | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Conversion:
@@ -89,12 +91,12 @@ def convert(
         arrays of .npz and the entries of .mtx (16 bytes each; symmetric ones and patterns are
         loaded) lie in a file without a name beside the store until the conversion ends. CSV is gone
         through once: its numbers lie by row in such a file, 8 bytes each, and memory has `memory`
-        (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV below
-        64 KiB, or with anything that the fast reader does not know, as line ends within quotes or
-        blanks between fields, is loaded. A column of genotypes is the dosage of an allele, from 0
-        to 2, of ALT in .pgen and VCF, of the first one in BGEN: the allele that read_plink counts
-        where PLINK 2 has written both files. A missing one is the mean of its variant over the
-        samples, and `notes` says how many there are.
+        (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV with text,
+        dates or empty cells, below 64 KiB, or with anything that the fast reader does not know, as
+        line ends within quotes or blanks between fields, is loaded. A column of genotypes is the
+        dosage of an allele, from 0 to 2, of ALT in .pgen and VCF, of the first one in BGEN: the
+        allele that read_plink counts where PLINK 2 has written both files. A missing one is the
+        mean of its variant over the samples, and `notes` says how many there are.
     store : path
         Where it is to be, by custom NAME.zarr.
     target, id, keep, drop : names of columns of CSV, Parquet, .npz or obs
@@ -110,6 +112,10 @@ def convert(
     dtype : "float32", "float64", "uint8", ... or None
         The type of the numbers; None: the one that they have. Numbers that change in it are an
         error, but for rounding to float32.
+    missing : "mean", "indicator" or None
+        What becomes of empty cells of a table, as in `read_table`. The store keeps where they are,
+        as `uns/missing`, and has 0 there: what reads it as X fills them with means over the rows of
+        training, in every fold by its own.
     memory : int
         Bytes that columns on the way may take, about.
     overwrite : bool
@@ -140,7 +146,11 @@ def convert(
     if memory < LEAST_MEMORY:
         raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
     _check_free(path, overwrite)
-    contents, identity = _opened(data, target, id, keep, drop, layer, encoding, path.parent)
+    if missing not in (None, *WAYS):
+        raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
+    contents, identity = _opened(
+        data, target, id, keep, drop, layer, encoding, missing, path.parent
+    )
     matrix = contents.matrix
     _check_names(contents)
     kind = _kind(matrix, dtype)
@@ -168,7 +178,7 @@ def convert(
                     progress(last, matrix.shape[1])
             writer.finish(journal)
             _check_unchanged(identity, partial)
-            _describe(partial, contents)
+            describe(partial, contents)
             _replace(partial, path)
     tidy(path)
     notes = contents.notes
@@ -196,12 +206,14 @@ def _check_free(path: Path, overwrite: bool) -> None:
 
 def _opened(
     data: Any, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, encoding: str | None, spill: Path,
+    layer: str | None, encoding: str | None, missing: str | None, spill: Path,
 ) -> tuple[Contents, dict[str, Any] | None]:  # fmt: skip
     """Return what data hold, and what says that a file is the same one in a later call."""
-    asked = [target, id, *keep, *drop, layer, *([encoding] if encoding else [])]
+    asked = [target, id, *keep, *drop, layer, encoding, missing]
     paths = several(data)
     if paths is not None:
+        if missing is not None:
+            raise FileError(f"{paths[0]}: genotypes are filled by means; leave out missing.")
         each = [_written(path) for path in paths]
         contents = of_genotypes(paths, target, id, keep, drop, layer)
         return contents, {"source": [*map(str, paths)], "written": each, "asked": asked}
@@ -209,14 +221,14 @@ def _opened(
         source = Path(data).absolute()
         parts = None if source.is_dir() else parts_of(source)
         each = [_written(path) for path in parts or [source]]
-        contents = open_source(source, target, id, keep, drop, layer, encoding, spill)
+        contents = open_source(source, target, id, keep, drop, layer, encoding, missing, spill)
         if parts is not None:
             return contents, {"source": [*map(str, parts)], "written": each, "asked": asked}
         return contents, {"source": str(source), "written": each[0], "asked": asked}
     if any(asked):
         raise ValueError(
-            "target, id, keep, drop, layer and encoding are of files; convert an array of the "
-            "features alone, or the file."
+            "target, id, keep, drop, layer, encoding and missing are of files; convert an array "
+            "of the features alone, or the file."
         )
     named = getattr(data, "columns", None)
     design = OfDesign(data)
@@ -327,40 +339,6 @@ def _check_names(contents: Contents) -> None:
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise FileError(f"{times} features have the name {quote(name)}; rename all but one.")
-
-
-def _describe(partial: Path, contents: Contents) -> None:
-    """Write the names, the columns of the samples and the group."""
-    n_samples, n_features = contents.matrix.shape
-    _write_frame(partial / "var", contents.features or map(str, range(n_features)), n_features, {})
-    samples = contents.samples or map(str, range(n_samples))
-    _write_frame(partial / "obs", samples, n_samples, contents.columns)
-    own = {"version": LATEST, "named": contents.features is not None,
-           "samples named": contents.samples is not None,
-           "first index": contents.first_index}  # fmt: skip
-    write_group(partial, {"encoding-type": "anndata", "encoding-version": "0.1.0", OWN: own})
-
-
-def _write_frame(
-    path: Path, names: Iterable[str], count: int, columns: Mapping[str, NDArray[Any]]
-) -> None:
-    """Write a data frame of so many rows as AnnData does."""
-    text = {"encoding-type": "string-array", "encoding-version": "0.2.0"}
-    write_texts(path / INDEX, names, count, text)
-    for name, values in columns.items():
-        if values.dtype.kind == "U":
-            write_texts(path / name, values.tolist(), count, text)
-            continue
-        kind = np.dtype(np.bool_ if values.dtype == np.bool_ else
-                        "<i8" if values.dtype.kind in "iu" else "<f8")  # fmt: skip
-        array = ZarrArray(path / name, values.shape, values.shape, kind)
-        array.write(0, values.astype(kind))
-        array.create({"encoding-type": "array", "encoding-version": "0.2.0"})
-    write_group(
-        path,
-        {"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": INDEX,
-         "column-order": list(columns)},
-    )  # fmt: skip
 
 
 def _written(source: Path) -> list[int]:

@@ -11,14 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IndexArray
 from ..designs import as_design
-from ..files import FileError, did_you_mean, quote, read_request
+from ..designs._filled import Filled
+from ..files import Coding, FileError, did_you_mean, quote, read_request
 from ..files._annotated import Annotated
 from ..files._hdf5 import Cells, open_annotated
 from ..files._parts import parts_of
 from ..files._plink import names_of_variants
-from ..files._table import Request
+from ..files._table import Request, Table
 from ..files._unique import unique_names
 from ._entries import KINDS, OfCompressedColumns, OfCompressedRows, OfText, end_of, kind_of
 from ._genotypes import genotypes_suffix
@@ -28,6 +29,7 @@ from ._several import open_several
 _HDF5 = (".h5ad", ".h5", ".hdf5")
 _TEXT = (".svm", ".svmlight", ".libsvm")
 LABEL = "label"
+_ZARR = ("zarr.json", ".zgroup", ".zarray")
 
 
 class Matrix(Protocol):
@@ -62,6 +64,9 @@ class Contents:
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of the samples, by name
     notes: tuple[str, ...] = ()
     impute: bool = False  # whether NaN is the mean of its column
+    # How features came from columns of a table, and the cells that were empty: (indptr, rows).
+    codings: Mapping[str, Coding] = field(default_factory=dict)
+    gaps: tuple[IndexArray, IndexArray] | None = None
     first_index: int = 0  # what the data call their first feature when features have no names
 
 
@@ -154,7 +159,8 @@ class OfParquet:
                 if column.null_count:
                     raise FileError(
                         f"{path}: the column {quote(self._features[first + place])} has "
-                        f"{column.null_count} missing values; fill them in, or leave it out (drop)."
+                        f"{column.null_count} missing values; say what they are (missing), or "
+                        "leave it out (drop)."
                     )
                 out[rows, place] = column.to_numpy()
             top = rows.stop
@@ -168,36 +174,54 @@ class OfParquet:
 
 def open_source(
     path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, encoding: str | None, spill: Path,
+    layer: str | None, encoding: str | None, missing: str | None, spill: Path,
 ) -> Contents:  # fmt: skip
     """Return what a file holds; see `convert`. spill : where text may lie as numbers meanwhile."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if any(suffix in _TEXT for suffix in suffixes):
         _refuse(path, "svmlight has", target=target, id=id, keep=keep, drop=drop)
+        _refuse_missing(path, missing)
         matrix = OfText(path)
         labels = {LABEL: _plain(matrix.labels)}
         return Contents(matrix, columns=labels, first_index=matrix.first_index)
     if genotypes_suffix(path) is not None and not path.is_dir():
+        _refuse_missing(path, missing)
         return of_genotypes([path], target, id, keep, drop, layer)
     if suffixes[-1:] and suffixes[-1] in _HDF5:
+        _refuse_missing(path, missing)
         return _of_annotated(path, target, keep, layer)
+    parquet = [path] if suffixes[-1:] == [".parquet"] else None
     if path.is_dir():
-        return _of_directory(path, target, id, keep, drop, layer, spill)
-    if suffixes[-1:] == [".parquet"]:
-        return _of_parquet(parts_of(path) or [path], target, id, keep, drop)
+        parquet = _parquet_in(path)
+        if parquet is None:
+            _refuse_missing(path, missing)
+            return _of_directory(path, target, keep, layer, spill)
+    elif parquet is not None:
+        parquet = parts_of(path) or parquet
+    if parquet is not None and missing is None:
+        numbers = _of_parquet(parquet, target, id, keep, drop)
+        if numbers is not None:
+            return numbers
     if ".mtx" in suffixes:
+        _refuse_missing(path, missing)
         return Contents(open_market(path, spill))
     request = Request(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
-        encoding=encoding, spill=spill,
+        encoding=encoding, missing=missing, spill=spill,
     )  # fmt: skip
-    table = read_request(path, request)
+    return _of_table(read_request(path, request))
+
+
+def _of_table(table: Table) -> Contents:
+    """Return a table that was read as a whole."""
     columns = dict(table.columns)
     if table.y is not None:
         columns = _targets(table.y, table.target_name) | columns
+    filled = table.X if isinstance(table.X, Filled) else None
     return Contents(
-        _matrix_of(table.X), table.feature_names, table.sample_names, columns, table.notes,
-        first_index=table.first_index,
+        _matrix_of(table.X if filled is None else filled.base), table.feature_names,
+        table.sample_names, columns, table.notes, codings=table.codings,
+        gaps=None if filled is None else filled.gaps, first_index=table.first_index,
     )  # fmt: skip
 
 
@@ -228,6 +252,11 @@ def _refuse(path: Path, data: str, **given: Any) -> None:
             raise FileError(f"{path}: {data} no columns to name; leave out {what}.")
 
 
+def _refuse_missing(path: Path, missing: str | None) -> None:
+    if missing is not None:
+        raise FileError(f"{path}: only empty cells of tables can be filled; leave out missing.")
+
+
 def _of_annotated(
     path: Path, target: str | None, keep: Sequence[str], layer: str | None
 ) -> Contents:
@@ -251,33 +280,37 @@ def _of_cells(cells: Cells, target: str | None, keep: Sequence[str]) -> Contents
     return Contents(OfDesign(cells.design()), cells.features, cells.samples, columns, tuple(notes))
 
 
-def _of_directory(
-    path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, spill: Path,
-) -> Contents:  # fmt: skip
-    """Return what a directory holds: Zarr, a matrix of 10x Genomics, or Parquet files."""
-    if any((path / name).exists() for name in ("zarr.json", ".zgroup", ".zarray")):
-        return _of_zarr(path, target, keep, layer)
-    markets = sorted(path.glob("matrix.mtx*"))
-    if markets:
-        names = [read_column(path, stem) for stem in ("features.tsv", "genes.tsv", "barcodes.tsv")]
-        features = [line.split("\t")[0] for line in names[0] or names[1]]
-        unique, notes = unique_names(features)
-        matrix = open_market(markets[0], spill, of_cells=True)
-        for found, size in ((unique, matrix.shape[1]), (names[2], matrix.shape[0])):
-            if len(found) != size:
-                raise FileError(
-                    f"{path}: the matrix is of {matrix.shape[0]} cells and {matrix.shape[1]} "
-                    f"features; features.tsv has {len(unique)} lines, barcodes.tsv {len(names[2])}."
-                )
-        return Contents(matrix, unique, names[2], notes=notes)
-    parquet = sorted(path.glob("*.parquet"))
-    if not parquet:
+def _parquet_in(path: Path) -> list[Path] | None:
+    """Return the Parquet files of a directory; None where it is of Zarr or 10x Genomics."""
+    if any((path / name).exists() for name in _ZARR) or any(path.glob("matrix.mtx*")):
+        return None
+    found = sorted(path.glob("*.parquet"))
+    if not found:
         raise FileError(
             f"{path}: a directory must be of Zarr, of 10x Genomics (matrix.mtx, features.tsv, "
             "barcodes.tsv) or hold Parquet files; name a file in it."
         )
-    return _of_parquet(parquet, target, id, keep, drop)
+    return found
+
+
+def _of_directory(
+    path: Path, target: str | None, keep: Sequence[str], layer: str | None, spill: Path
+) -> Contents:
+    """Return what a directory holds: Zarr, or a matrix of 10x Genomics."""
+    if any((path / name).exists() for name in _ZARR):
+        return _of_zarr(path, target, keep, layer)
+    market = min(path.glob("matrix.mtx*"))
+    names = [read_column(path, stem) for stem in ("features.tsv", "genes.tsv", "barcodes.tsv")]
+    features = [line.split("\t")[0] for line in names[0] or names[1]]
+    unique, notes = unique_names(features)
+    matrix = open_market(market, spill, of_cells=True)
+    for found, size in ((unique, matrix.shape[1]), (names[2], matrix.shape[0])):
+        if len(found) != size:
+            raise FileError(
+                f"{path}: the matrix is of {matrix.shape[0]} cells and {matrix.shape[1]} "
+                f"features; features.tsv has {len(unique)} lines, barcodes.tsv {len(names[2])}."
+            )
+    return Contents(matrix, unique, names[2], notes=notes)
 
 
 def _of_zarr(path: Path, target: str | None, keep: Sequence[str], layer: str | None) -> Contents:
@@ -297,8 +330,8 @@ def _of_zarr(path: Path, target: str | None, keep: Sequence[str], layer: str | N
 def _of_parquet(
     paths: Sequence[Path], target: str | None, id: str | None, keep: Sequence[str],
     drop: Sequence[str],
-) -> Contents:  # fmt: skip
-    """Return the columns of Parquet files, which must have the same ones."""
+) -> Contents | None:  # fmt: skip
+    """Return the columns of Parquet files, which must have the same ones; None: not all numbers."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -324,10 +357,7 @@ def _of_parquet(
         if not (
             pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
         ):
-            raise FileError(
-                f"{paths[0]}: the column {quote(name)} holds {kind}, no numbers; encode it, or "
-                "leave it out (drop)."
-            )
+            return None
         kinds.add(np.dtype(kind.to_pandas_dtype()))
     if not features:
         raise FileError(f"{paths[0]}: no features in it.")

@@ -1,0 +1,185 @@
+"""A selection that is repeated from a model file, so that more can be said of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import methods
+from ..persistence import LoadedClassifier
+from ..persistence._save import _means, as_loaded
+from ._certify import options_of_model
+from ._input import is_golub
+from ._options import SelectOptions
+from ._plan import Plan
+from ._rows_options import ReportOptions
+from ._selection import Samples, estimator_of
+
+if TYPE_CHECKING:
+    from ..persistence import LoadedModel
+
+_NOT_RESTORED = {"n_features", "n_threads", "groups", "n_groups", "forced_groups", "covariates"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Again:
+    """The selection of a model file, repeated on its data."""
+
+    options: ReportOptions
+    loaded: LoadedModel
+    estimator: Any
+    size: int
+
+    @classmethod
+    def of(
+        cls,
+        options: ReportOptions,
+        loaded: LoadedModel,
+        asked: SelectOptions,
+        plan: Plan,
+        samples: Samples,
+    ) -> Again:
+        """Return the estimator as the file has its parameters; refuse other data."""
+        _check_same_samples(options, loaded, samples)
+        estimator = estimator_of(asked, plan, samples)
+        known = estimator.get_params(deep=False)
+        given = _restored(loaded)
+        estimator.set_params(**{name: value for name, value in given.items() if name in known})
+        return cls(options, loaded, estimator, size_of(loaded))
+
+    def check(self) -> None:
+        """Make the fitted estimator that of the file; refuse another model."""
+        self.estimator._keep_size(self.size)
+        found = as_loaded(self.estimator, n_features=self.size)
+        own = self.loaded
+        same = found.columns.shape == own.columns.shape and bool(
+            (found.columns == own.columns).all()
+        )
+        slack = 1e-4 * np.abs(own.coef).max(initial=1e-300)
+        if not same or np.abs(found.coef - own.coef).max(initial=0.0) > slack:
+            what = "coefficients" if same else "features"
+            raise ValueError(
+                f"{self.options.model}: selected again from {self.options.data} by the options "
+                f"that it has, its {what} are others, so that a report would be of another model. "
+                "Were the rows weighted, or the data changed? zeronorm select --report writes the "
+                "page with the model."
+            )
+
+
+def size_of(loaded: LoadedModel) -> int:
+    """Return the number of features of a model, of several classes each that of one."""
+    if len(loaded.metadata["certificates"]) == 1:
+        return int(loaded.support_.size)
+    own = ~np.isin(loaded.columns, loaded.covariates_)
+    return int((loaded.coef[:, own] != 0).sum(axis=1).max())
+
+
+def as_selection(options: ReportOptions, loaded: LoadedModel) -> SelectOptions:
+    """Return the options of the selection, as far as the file and those of the report have them."""
+    metadata = loaded.metadata
+    parameters = metadata["parameters"]
+    if parameters.get("n_groups") is not None or parameters.get("groups") is not None:
+        raise ValueError(
+            f"{options.model} is of features in groups, which the file does not have; zeronorm "
+            "select --report writes the page with the model."
+        )
+    if metadata["solutions"] and "measure" not in parameters:
+        raise ValueError(
+            f"{options.model} is of {metadata['estimator']}; a report is of models with a number "
+            "of features, as zeronorm select writes them."
+        )
+    own = {one.name for one in fields(SelectOptions)} - {"features", "output", "time_limit"}
+    given = {one.name: getattr(options, one.name) for one in fields(options) if one.name in own}
+    built_in = ("target", "id") if is_golub(options.data) else ()
+    of_model = options_of_model(loaded)
+    if parameters.get("measure") is not None:
+        of_model |= {"measure": parameters["measure"]}
+        of_model.pop("C", None)
+    elif parameters.get("multi_class") == "ovr" and len(metadata["certificates"]) > 1:
+        of_model["shared"] = False
+    for name, value in of_model.items():
+        if given.get(name) is None and name not in built_in:
+            given[name] = value
+    sizes = options.features or ",".join(map(str, _sizes(loaded)))
+    given |= {"features": f"{sizes},{size_of(loaded)}", "rule": "all", "save": False}
+    return SelectOptions(**given, report=options.output)
+
+
+def _sizes(loaded: LoadedModel) -> list[int]:
+    """Return the sizes that were compared when a model was selected."""
+    wanted = loaded.metadata["parameters"].get("n_features")
+    if isinstance(wanted, list) and all(type(one) is int for one in wanted):
+        return [int(one) for one in wanted]
+    return [int(row["size"]) for row in loaded.metadata["criteria"]] or [size_of(loaded)]
+
+
+def _check_same_samples(options: ReportOptions, loaded: LoadedModel, samples: Samples) -> None:
+    """Refuse data that are not those of the fit."""
+    table, columns = samples.table, loaded.columns
+    n_features, names = table.X.shape[1], loaded.feature_names
+    known = table.feature_names
+    if n_features != loaded.n_features_in_:
+        raise ValueError(
+            f"{options.data} has {n_features:,} features; {options.model} was selected from "
+            f"{loaded.n_features_in_:,}. A report needs the same data; --drop leaves out columns."
+        )
+    if names is not None and known is not None and [known[j] for j in columns] != list(names):
+        raise ValueError(
+            f"{options.data} has its features in another order than the data of {options.model}; "
+            "a report needs the same data."
+        )
+    means = loaded.metadata["means"]
+    if means is None:
+        return
+    found = np.array(_means(table.X, columns))
+    if not np.allclose(found, means, rtol=1e-5, atol=1e-9 + 1e-6 * np.abs(means).max(initial=0)):
+        raise ValueError(
+            f"{options.data}: not the samples that {options.model} was selected from, as the means "
+            "of its features are others. A report needs these; zeronorm evaluate says how good a "
+            "model is on others."
+        )
+
+
+def _restored(loaded: LoadedModel) -> dict[str, Any]:
+    """Return the parameters of the estimator that a model file has, as they were."""
+    found: dict[str, Any] = {}
+    for name, value in loaded.metadata["parameters"].items():
+        if name in _NOT_RESTORED:
+            continue
+        if name == "method":
+            value = _method(value)
+        elif name == "loss" and not str(value).islower():
+            value = getattr(loaded, "loss", value)
+        elif name == "class_weight" and isinstance(value, Mapping):
+            classes = loaded.classes_.tolist() if isinstance(loaded, LoadedClassifier) else []
+            value = {label: value[str(label)] for label in classes if str(label) in value}
+        elif name == "signs" and isinstance(value, Mapping):
+            value = {int(key) if key.isdigit() else key: sign for key, sign in value.items()}
+        elif value in ("inf", "-inf"):
+            value = float(value)
+        found[name] = value
+    if loaded.covariates_.size:
+        found["covariates"] = loaded.covariates_.tolist()
+    return found
+
+
+def _method(text: Any) -> Any:
+    """Return a method by its name, or by what its record was written as."""
+    if not isinstance(text, str) or "(" not in text:
+        return text
+    call = ast.parse(text, mode="eval").body
+    kinds = {type_.__name__: type_ for type_ in methods.METHODS.values()}
+    name = getattr(call.func, "id", "") if isinstance(call, ast.Call) else ""
+    if not isinstance(call, ast.Call) or name not in kinds:
+        raise ValueError(f"method {text:.80} of the model is of another program.")
+    values = {
+        str(one.arg): float("inf")
+        if ast.unparse(one.value) == "inf"
+        else ast.literal_eval(one.value)
+        for one in call.keywords
+    }
+    return kinds[name](**values)

@@ -1,0 +1,137 @@
+"""The page of `zeronorm report` and of select --report: its checks, and the writing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._input import check_folder, is_golub, refuse_overwriting
+from ._rows_options import PAIRS, SECONDS
+
+if TYPE_CHECKING:
+    from ..model_selection import CrossValidation
+    from ._again import Again
+    from ._options import SelectOptions
+    from ._progress import Work
+    from ._selection import Samples
+
+_LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+def check_page(path: Path, option: str, options: Any, others: Sequence[Path]) -> None:
+    """Refuse a page that cannot be written, before any work.
+
+    others : files that the same run writes.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{option} {path} must be a page, by its name: NAME.html.")
+    if find_spec("matplotlib") is None:
+        raise ValueError(
+            f'{option} draws with the package matplotlib: pip install "zeronorm[plots]".'
+        )
+    check_folder(path, option)
+    for source in (options.target, getattr(options, "model", None), *(options.samples or ())):
+        refuse_overwriting([path], options.data, source, option=option)
+    for other in others:
+        if path.resolve() == other.resolve():
+            raise ValueError(f"{option} {path} is another file of this run; name another.")
+
+
+def write_page(
+    options: SelectOptions,
+    again: Again | None,
+    estimator: Any,
+    samples: Samples,
+    validation: CrossValidation | None,
+    document: dict[str, Any],
+    work: Work,
+) -> None:
+    """Work out what the page says beside the document of a selection, and write it."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from ..persistence import write_file
+    from .documents._trust import describe_trust
+    from .page._figures import figures_of
+    from .page._html import render
+
+    n_pairs, limit = PAIRS, SECONDS
+    if again is not None:
+        n_pairs, limit = again.options.pairs, again.options.time_limit
+    with work.timed("report"):
+        trust, proofs = describe_trust(estimator, samples, n_pairs, limit, work.progress.phase)
+        work.progress.phase("Drawing")
+        figures = figures_of(estimator, samples, validation, proofs)
+        commands = _commands(options, again, estimator, document)
+        page = render(document, trust, figures, commands, _facts(options.data))
+        assert options.report is not None
+        write_file(options.report, page)
+
+
+def _commands(
+    options: SelectOptions, again: Again | None, estimator: Any, document: dict[str, Any]
+) -> list[tuple[str, str]]:
+    """Return what makes the page again, what verifies the certificate, and the model in Python."""
+    import shlex
+
+    from sklearn.base import clone
+
+    from .documents._trust import has_bounds
+    from .page._commands import command_line, commands_of_data
+
+    given = options if again is None else again.options
+    found = [("This page", command_line("select" if again is None else "report", given))]
+    chosen = next(m for m in document["models"] if m["n_features"] == document["chosen"])
+    model = chosen["file"] if again is None else again.options.model
+    data, flags = shlex.quote(options.data), commands_of_data(given)
+    flags = f" {flags}" if flags else ""
+    if model is not None:
+        file = shlex.quote(str(model))
+        if has_bounds(estimator) and len(estimator._paths) == 1:
+            found.append(
+                (
+                    "The certificate of the list, and its check in plain NumPy, without a solver",
+                    f"zeronorm certify {data} {file}{flags} --certificate list.npz\n"
+                    f"zeronorm verify {data} list.npz{flags}",
+                )
+            )
+            found.append(
+                ("Longer in search of a better list",
+                 f"zeronorm prove {data} {file}{flags} --gap 0 --time-limit 600")
+            )  # fmt: skip
+        found.append(
+            ("New samples",
+             f"zeronorm predict {file} NEW.csv\nzeronorm evaluate {file} NEW.csv")
+        )  # fmt: skip
+    one = clone(estimator)
+    size = estimator.size_
+    if not isinstance(size, tuple):
+        one.set_params(n_features=int(size))
+    kind = type(one).__name__
+    read = "# X, y: the samples and their target, as arrays"
+    if is_golub(options.data):
+        read = "from zeronorm.datasets import load_golub\n\nX, y = load_golub(return_X_y=True)"
+    found.append(
+        ("The model in Python", f"from zeronorm import {kind}\n{read}\nmodel = {one!r}.fit(X, y)")
+    )
+    return found
+
+
+def _facts(data: str) -> dict[str, str]:
+    """Return the versions of what was at work, and the digest of the data."""
+    import hashlib
+    import platform
+    from importlib.metadata import version
+    from importlib.resources import files
+
+    from .. import __version__
+
+    found = {"zeronorm": __version__, "Python": platform.python_version()}
+    found |= {name: version(name) for name in _LIBRARIES}
+    path: Any = files("zeronorm") / "data" / "golub.npz" if is_golub(data) else Path(data)
+    if path.is_file():
+        with path.open("rb") as file:
+            found["SHA-256 of the data"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found

@@ -1,0 +1,55 @@
+"""The command `zeronorm report`."""
+
+from __future__ import annotations
+
+from ._output import show_document
+from ._page import check_page
+from ._plan import plan_selection
+from ._progress import watched
+from ._rows_options import ReportOptions
+from ._takes import takes
+from ._target import read_response
+from ._task import settle_task
+
+
+@takes(ReportOptions)
+def report(options: ReportOptions) -> None:
+    """Write one page to forward: the features, how sure each is, what else would do."""
+    check_page(options.output, "--output", options, [])
+    if options.pairs < 0:
+        raise ValueError(f"--pairs must be at least 0; got {options.pairs}. 50 is the default.")
+    if not 0 <= options.time_limit < float("inf"):
+        raise ValueError(
+            f"--time-limit must be a finite number of seconds, at least 0; got "
+            f"{options.time_limit:g}."
+        )
+    with watched(options.quiet or options.as_json) as work:
+        with work.timed("imports"):
+            work.progress.phase("Starting")
+            from .. import persistence
+            from ._again import Again, as_selection
+            from ._selection import Samples, run
+            from .reports._page import print_page
+        loaded = persistence.load(options.model)
+        asked = as_selection(options, loaded)
+        task = settle_task(asked)
+        plan = plan_selection(asked)
+        work.progress.phase(f"Reading {options.data}")
+        with work.timed("read"):
+            table, response = read_response(asked, task)
+        work.notes.extend(table.notes)
+        samples = Samples(table, response, None)
+        again = Again.of(options, loaded, asked, plan, samples)
+        found = run(asked, plan, samples, work, again)
+    document = {
+        "model": options.model,
+        "data": found["data"],
+        "n_features": found["chosen"],
+        "sizes": [model["n_features"] for model in found["models"]],
+        "file": str(options.output),
+        "n_bytes": options.output.stat().st_size,
+        "n_scans": found["n_scans"],
+        "seconds": work.seconds,
+        "notes": work.notes,
+    }
+    show_document(document, options, print_page)

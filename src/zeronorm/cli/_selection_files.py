@@ -1,0 +1,63 @@
+"""The files of `zeronorm select`: models, certificates, pictures, pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import persistence
+from ..files import Table
+from ..genome_view import correlations, drawn
+from ._options import SelectOptions
+from ._plan import Plan
+from ._target import columns_of
+
+if TYPE_CHECKING:
+    from ._selection import Samples
+
+
+def draw_variants(path: Path, estimator: Any, samples: Samples, offset: Any) -> None:
+    """Write the picture of the chosen variants."""
+    variants: Any = samples.table.variants
+    scores = correlations(estimator, samples.table.X, samples.y, offset)
+    persistence.write_file(path, drawn(variants, estimator, scores).encode())
+
+
+def write_model(
+    options: SelectOptions,
+    plan: Plan,
+    samples: Samples,
+    estimator: Any,
+    size: Any,
+    model: dict[str, Any],
+) -> None:
+    """Write the model of a size and its certificate, and note in its document where."""
+    table, k = samples.table, model["n_features"]
+    names: dict[str, Any] = {
+        "feature_names": table.feature_names,
+        "first_index": table.first_index,
+        "target_name": table.target_name,
+        "columns": _named_columns(options, table),
+    }
+    if plan.models:
+        file = plan.models[k]
+        names_of_data = {**names, "codings": table.codings}
+        persistence.save(estimator, file, n_features=size, **names_of_data, X=table.X)
+        model["file"] = str(plan.models[k])
+    if plan.certificates:
+        persistence.save_certificate(
+            [path[size].certificate for path in estimator._paths],
+            plan.certificates[k],
+            table.X,
+            samples.y,
+            class_weight=options.class_weight,
+            **names,
+        )
+        model["certificate_file"] = str(plan.certificates[k])
+
+
+def _named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
+    """Return the names of the columns that the options name, as the file has them."""
+    value = columns_of(options).get("event_value")
+    more = {"event_value": value, "missing": options.missing}
+    return {**table.column_names, **{what: text for what, text in more.items() if text}}

@@ -1,0 +1,1 @@
+"""A selection as one page to forward, and nothing else here: see `_html`."""

@@ -1,0 +1,317 @@
+"""What a page says of the models of each size: sentences, and rows of its table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .._messages import show, some
+from ..documents._trust import STABLE
+from ..reports._chance import score_beside_chance
+from ..reports._claims import percent, search_end, state_claim
+from ..reports._words import words_of
+
+NAME, TEXT = 60, 120  # characters of a name and of a description, at most
+_NAMED = 12  # features that a sentence names
+MOST_ROWS = 500  # features of a model in its table, at most
+_MOST_OUTPUTS = 8  # that have a column each
+_STABLE, _UNSTABLE = 0.75, 0.4  # as the source of the index reads it
+
+
+class Cell(NamedTuple):
+    """A cell of a table: what is shown, what it is sorted by, and its class in the style."""
+
+    text: str
+    value: float | None = None
+    kind: str = "n"
+
+
+def name_cell(name: str) -> Cell:
+    return Cell(show(name, NAME), None, "name")
+
+
+def text_cell(text: str) -> Cell:
+    return Cell(show(text, TEXT), None, "text")
+
+
+def number(value: float | None, form: str = ".3f") -> Cell:
+    known = value is not None and math.isfinite(value)
+    return Cell(format(value, form), value) if known else Cell("-", None)
+
+
+def share(value: float) -> Cell:
+    return Cell(f"{100 * value:.0f}%", value)
+
+
+def cost(value: float) -> str:
+    """Return a change of the objective, in percent."""
+    return f"{100 * value:+.2g}%"
+
+
+class Answers:
+    """What a page says of the models in the document of a selection.
+
+    document : of `zeronorm select`. trust : as of `describe_trust`.
+    """
+
+    def __init__(self, document: Mapping[str, Any], trust: Mapping[str, Any]) -> None:
+        self.document, self.trust = document, trust
+        parameters = document["parameters"]
+        self.words = words_of(
+            document["data"],
+            parameters.get("loss") or "logistic",
+            document["score"],
+            parameters["level"],
+        )
+        self.outputs = [str(one) for one in document["outputs"]]
+        self.by_class = any(row["class"] is not None for row in self._all_rows()) and (
+            len({row["class"] for row in self._all_rows()}) > 1
+        )
+
+    def _all_rows(self) -> list[Mapping[str, Any]]:
+        return [row for model in self.document["models"] for row in model["features"]]
+
+    def texts(self, model: Mapping[str, Any]) -> dict[str, str]:
+        """Return the answers for a model, by what they answer."""
+        k = model["n_features"]
+        return {
+            "size": f"{k:,} feature" + "s" * (k > 1),
+            "which": self._which(model),
+            "new": self._new(model),
+            "sure": self._sure(model),
+            "instead": self._instead(model),
+            "better": self.better(model),
+        }
+
+    def _which(self, model: Mapping[str, Any]) -> str:
+        names = [show(row["name"], NAME) for row in model["features"]]
+        return some(list(dict.fromkeys(names)), _NAMED)
+
+    def _new(self, model: Mapping[str, Any]) -> str:
+        if model["cross_validation"] is None:
+            return "Not known: there was no cross-validation."
+        parts = score_beside_chance(self.document, model, self.words.score)
+        text = "".join(part if isinstance(part, str) else part[0] for part in parts)
+        name = model["measure"] or self.words.score
+        score, folds, *doubts = text.strip().splitlines()
+        return ". ".join([f"{name} {score} {folds}", *doubts]) + "."
+
+    def _sure(self, model: Mapping[str, Any]) -> str:
+        known = self.trust["stability"]
+        if known is None:
+            return "Not known: no half-samples were drawn."
+        if "reason" in known:
+            return f"Not known: {show(known['reason'], 300)}"
+        shares = {row["index"]: self.frequency(row) for row in model["features"]}
+        most = max(shares.values())
+        stable = sum(one >= STABLE for one in shares.values())
+        other = "" if known["n_features"] == model["n_features"] else " (of another length)"
+        best = next(row for row in model["features"] if shares[row["index"]] == most)
+        return (
+            f"{stable} of {len(shares)} are in at least {STABLE:.0%} of the {2 * known['n_pairs']} "
+            f"lists that half of the samples give{other}; most often {show(best['name'], NAME)}, "
+            f"in {most:.0%}. The list as a whole is {stable_words(known['index'])}."
+        )
+
+    def frequency(self, row: Mapping[str, Any]) -> float:
+        """Return the share of the half-samples that chose a feature."""
+        return float(self.trust["stability"]["frequency"].get(row["index"], 0.0))
+
+    def _instead(self, model: Mapping[str, Any]) -> str:
+        own = self.trust["models"].get(model["n_features"])
+        if own is None:
+            return "Not known: no bounds are known for this kind of selection."
+        rows = [row for part in own["substitutes"] for row in part]
+        some_ = sum(row["n_exchangeable"] > 0 for row in rows)
+        text = (
+            f"{some_} of {len(rows)} could each give way to another feature at a cost of at most "
+            f"{rows[0]['within']:.0%} of the objective (see the table)."
+            if rows
+            else "All features were asked for."
+        )
+        near = self.trust["near"]
+        if near and model["n_features"] == self.document["chosen"]:
+            text += " " + " ".join(near_words(one) for one in near)
+        return text
+
+    def better(self, model: Mapping[str, Any]) -> str:
+        """Return whether there is a better list of this length, as far as it is known."""
+        k = model["n_features"]
+        own = self.trust["models"].get(k, {})
+        labels = [str(one) for one in self.document["classes"]]
+        said = []
+        if "proofs" in own:
+            said = [_better(proof, k) for proof in own["proofs"]]
+        else:
+            for certificate in model["certificates"]:
+                if certificate is not None:
+                    claim = state_claim(certificate, k)[0]
+                    said.append(claim[0].upper() + claim[1:] + ".")
+        if not said:
+            return "Not known: no bounds are known for this kind of selection."
+        if len(said) > 1:
+            said = [f"{show(label, 30)}: {one}" for label, one in zip(labels, said, strict=True)]
+        return " ".join(said)
+
+    def gap(self, model: Mapping[str, Any]) -> Cell:
+        """Return by how much another list could be better, the largest of the classes."""
+        own = self.trust["models"].get(model["n_features"], {})
+        known = [
+            (proof["gain"] if proof["added"] else 0.0, proof["certificate"])
+            for proof in own.get("proofs", ())
+        ]
+        known = known or [(0.0, one) for one in model["certificates"]]
+        if not known or any(one is None for _, one in known):
+            return Cell("-", None)
+        gain = max(gain for gain, _ in known)
+        worst = max(certificate["gap"] for _, certificate in known)
+        if all(certificate["proven"] for _, certificate in known):
+            return Cell("no, proven" if gain == 0 else f"yes, by {100 * gain:.2g}%", gain)
+        known_one = "" if gain == 0 else f"yes, by {100 * gain:.2g}%; "
+        return Cell(f"{known_one}at most {percent(gain + worst)}", gain + worst)
+
+    def heads(self) -> list[tuple[str, str]]:
+        """Return the heads of the table of features, each with its class in the style."""
+        heads = [("", "n"), ("feature", "")]
+        if self.by_class:
+            heads.append(("class", ""))
+        if self._described():
+            heads.append(("description", ""))
+        if self.outputs:
+            heads += [(show(f"{self.words.head}, {one}", 40), "n") for one in self._columns()]
+        else:
+            heads += [("coefficient", "n"), (self.words.head, "n")]
+        if self._has_frequencies():
+            heads.append(("in half-samples", "n"))
+        if self.trust["models"]:
+            heads += [("without it", "n"), ("best instead", ""), ("at a cost of", "n")]
+            heads.append(("others within 1%", "n"))
+        return heads
+
+    def _columns(self) -> list[str]:
+        return self.outputs if len(self.outputs) <= _MOST_OUTPUTS else ["largest", "of"]
+
+    def _described(self) -> bool:
+        return any(row["description"] for row in self._all_rows())
+
+    def _has_frequencies(self) -> bool:
+        return "frequency" in (self.trust["stability"] or {})
+
+    def rows(self, model: Mapping[str, Any]) -> list[list[Cell]]:
+        """Return the rows of the table of features."""
+        own = self.trust["models"].get(model["n_features"])
+        labels = list(dict.fromkeys(row["class"] for row in model["features"]))
+        instead: dict[tuple[Any, int], Mapping[str, Any]] = {}
+        if own is not None:
+            for label, part in zip(labels, own["substitutes"], strict=False):
+                instead |= {(label, row["index"]): row for row in part}
+        described = self._described()
+        rows = []
+        for row in model["features"][:MOST_ROWS]:
+            cells = [Cell(str(row["rank"]), row["rank"]), name_cell(row["name"])]
+            if self.by_class:
+                cells.append(text_cell(str(row["class"])))
+            if described:
+                cells.append(text_cell(row["description"] or ""))
+            cells += self._effects(row)
+            if self._has_frequencies():
+                cells.append(share(self.frequency(row)))
+            if self.trust["models"]:
+                cells += _instead_cells(instead.get((row["class"], row["index"])))
+            rows.append(cells)
+        return rows
+
+    def _effects(self, row: Mapping[str, Any]) -> list[Cell]:
+        effects = row["per_deviation"]
+        if not self.outputs:
+            return [number(row["coefficient"], "+.4g"), self._effect(effects)]
+        if len(self.outputs) <= _MOST_OUTPUTS:
+            return [self._effect(one) for one in effects]
+        place = max(range(len(effects)), key=lambda at: abs(effects[at]))
+        return [self._effect(effects[place]), Cell(show(self.outputs[place], NAME), None)]
+
+    def _effect(self, value: float) -> Cell:
+        if not self.words.ratio:
+            return number(value, "+.3f")
+        ratio = math.exp(min(value, 700.0))
+        return number(ratio, ".3g")
+
+
+def _instead_cells(row: Mapping[str, Any] | None) -> list[Cell]:
+    """Return what a feature is worth, and what could take its place; none of a forced one."""
+    if row is None:
+        return [Cell("-", None), Cell("-", None, "name"), Cell("-", None), Cell("-", None)]
+    first = row["names"][:1]
+    sure = "" if row["proven"] else " or more"
+    return [
+        Cell(cost(row["without"]), row["without"]),
+        Cell(show(first[0], NAME) if first else "none", None, "name"),
+        Cell(cost(row["costs"][0]), row["costs"][0]) if first else Cell("-", None),
+        Cell(f"{row['n_exchangeable']:,}{sure}", row["n_exchangeable"]),
+    ]
+
+
+def _better(proof: Mapping[str, Any], k: int) -> str:
+    """Return what a search for a better list has found."""
+    certificate = proof["certificate"]
+    what = "feature" if k == 1 else f"{k} features"
+    left = percent(certificate["gap"])
+    if proof["added"]:
+        added, dropped = (
+            some([show(name, NAME) for name in proof[one]], _NAMED) for one in ("added", "dropped")
+        )
+        found = (
+            f"Yes: with {added} in place of {dropped} the objective is "
+            f"{100 * proof['gain']:.2g}% lower"
+        )
+        if certificate["proven"]:
+            return f"{found}; that list is proven to be the best {what}."
+        return f"{found}; a list that is better by more than another {left} does not exist."
+    if certificate["proven"]:
+        return f"No: it is proven that no other {what} have a lower objective."
+    return (
+        f"None was found ({search_end(proof)}); it is certified that none lowers the objective by "
+        f"more than {left}."
+    )
+
+
+def near_words(near: Mapping[str, Any]) -> str:
+    """Return how many lists are nearly as good as the best one, and whether these are all."""
+    n = near["n_lists"]
+    lists = "1 list is" if n == 1 else f"{n:,} lists are"
+    in_all = [
+        show(name, NAME)
+        for name, one in zip(near["names"], near["shares"], strict=True)
+        if one == 1.0
+    ]
+    text = f"{lists} within {near['within']:.0%} of the best objective"
+    if not near["complete"]:
+        text += " that were found"
+        if near["complete_within"] > 0:
+            text += f" (complete within {100 * near['complete_within']:.2g}%)"
+    else:
+        text += ", and no others, which is proven"
+    if in_all:
+        text += f"; all of them have {some(in_all, _NAMED)}"
+    return text + "."
+
+
+def stable_words(index: float) -> str:
+    """Return how stable sets are, as the source of `Stability.index` reads it."""
+    if math.isnan(index):
+        return "of all features"
+    level = "stable" if index >= _STABLE else "unstable" if index < _UNSTABLE else "fairly stable"
+    return f"{level} (index {index:.2f}; 1: always the same)"
+
+
+def fitting(models: Sequence[Mapping[str, Any]], chosen: int, most: int) -> list[Any]:
+    """Return the models that a slider has: the chosen one, and others of few rows in all."""
+    kept = [model for model in models if model["n_features"] == chosen]
+    left = most - sum(len(model["features"]) for model in kept)
+    others = [model for model in models if model["n_features"] != chosen]
+    while others and sum(min(len(one["features"]), MOST_ROWS) for one in others) > left:
+        del others[1::2]  # every other one, of several of them the smallest stays
+        if len(others) == 1 and len(others[0]["features"]) > left:
+            others = []
+    return sorted([*kept, *others], key=lambda model: model["n_features"])

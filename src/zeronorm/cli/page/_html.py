@@ -1,0 +1,396 @@
+"""A selection as one page to forward: HTML with its style, script and figures inside.
+
+Nothing is loaded from anywhere. A policy in the page lets nothing but its own style and script
+run, by their hashes, and whatever comes from data is escaped. Without script, and in print, the
+page says everything of the chosen size, and the names of the features of all others.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from ...methods import METHODS
+from .._messages import show, some
+from ..reports._chance import mean_error
+from ..reports._claims import scope
+from ..reports._words import describe_target, target_name
+from ._answers import (
+    MOST_ROWS,
+    NAME,
+    TEXT,
+    Answers,
+    Cell,
+    cost,
+    fitting,
+    name_cell,
+    near_words,
+    number,
+    share,
+    stable_words,
+)
+
+_SLIDER_ROWS = 1500  # of all sizes that the slider moves over, at most
+_NOTES = 50
+_NEAR = 20  # features of the near-optimal lists that are shown
+
+
+def render(
+    document: Mapping[str, Any],
+    trust: Mapping[str, Any],
+    figures: Sequence[tuple[str, str]],
+    again: Sequence[tuple[str, str]],
+    facts: Mapping[str, str],
+) -> bytes:
+    """Return the page.
+
+    document : of `zeronorm select`; its chosen size is that of the page.
+    trust : as of `describe_trust`. figures : a sentence for each, and its SVG.
+    again : what commands and code are for, and these.
+    facts : versions and digests, by what they are of.
+    """
+    answers = Answers(document, trust)
+    models = fitting(document["models"], document["chosen"], _SLIDER_ROWS)
+    (chosen,) = (one for one in models if one["n_features"] == document["chosen"])
+    sizes = [
+        {
+            "k": model["n_features"],
+            "texts": answers.texts(model),
+            "tables": {"features": answers.rows(model)},
+        }
+        for model in models
+    ]
+    css, script = _own("page.css"), _own("page.js")
+    # Inside a script element only "<" could end it, or begin a comment.
+    data = json.dumps(sizes, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    texts = {name: escape(text) for name, text in answers.texts(chosen).items()}
+    page = Template(_own("page.html")).substitute(
+        policy=policy,
+        version=escape(document["zeronorm"]),
+        title=escape(_title(document, chosen)),
+        lead=escape(_lead(document)),
+        css=css,
+        script=script,
+        data=data,
+        slider=_slider(answers, models, chosen),
+        features=_features(answers, chosen),
+        scores=_scores(answers, document),
+        stability=_sure(answers, trust, chosen),
+        near=_near(trust, document),
+        figures="".join(_figure(*one) for one in figures),
+        asked=_asked(document),
+        again=_again(again, facts),
+        **texts,
+    )
+    return page.encode("utf-8", "backslashreplace")  # a name may have half of a character
+
+
+def _own(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _title(document: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    k, data = chosen["n_features"], document["data"]
+    what = f"{k:,} of {data['n_features']:,} features"
+    classes = [show(str(one), 30) for one in document["classes"]]
+    if len(classes) == 2 and data["task"] == "classes":
+        return f"{what} that tell {classes[1]} from {classes[0]}"
+    return f"{what} that predict {target_name(data)}"
+
+
+def _lead(document: Mapping[str, Any]) -> str:
+    data = document["data"]
+    if data["class_counts"]:
+        counts = [f"{n:,} {show(label, 30)}" for label, n in data["class_counts"].items()]
+        target = f"{target_name(data)}: {some(counts, 8)}"
+    else:
+        target = f"{target_name(data)}, {describe_target(data)}"
+    return f"{data['n_samples']:,} samples of {show(data['source'], 200)}; {target}."
+
+
+def _slider(
+    answers: Answers, models: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]
+) -> str:
+    """Return the slider over the sizes; none where there is one size."""
+    if len(models) < 2:
+        return ""
+    size = escape(answers.texts(chosen)["size"])
+    return (
+        '<div class="slider scripted" hidden><label for="size">Number of features</label>'
+        f'<input type="range" id="size" min="0" max="{len(models) - 1}" '
+        f'value="{models.index(chosen)}"><output for="size" data-text="size">{size}</output></div>'
+    )
+
+
+def _features(answers: Answers, chosen: Mapping[str, Any]) -> str:
+    words, document = answers.words, answers.document
+    said = [f"{words.head}: {words.effect}."]
+    if words.sign:
+        said.append(f"{words.sign[0].upper()}{words.sign[1:]}.")
+    elif len(document["classes"]) == 2:
+        said.append(f"Positive speaks for {show(str(document['classes'][1]), 30)}.")
+    if answers.trust["models"]:
+        said.append(
+            "Without it: by how much the objective of the selection grows where the feature is "
+            "left out; best instead: the feature that takes its place at the least cost, all "
+            "others staying (below 0 the list gets better)."
+        )
+    if len(chosen["features"]) > MOST_ROWS:
+        said.append(f"The {MOST_ROWS} of the largest effects; the model file has all.")
+    table = _table(
+        "The features of the model, by falling effect",
+        answers.heads(),
+        answers.rows(chosen),
+        rows_of="features",
+    )
+    filters = (
+        '<label class="filter scripted" hidden>Filter<input type="search" id="filter"></label>'
+    )
+    return filters + table + _note(" ".join(said)) + _covariates(chosen)
+
+
+def _covariates(chosen: Mapping[str, Any]) -> str:
+    if not chosen["covariates"]:
+        return ""
+    names = [show(row["name"], NAME) for row in chosen["covariates"]]
+    return _note(f"In every model, uncounted and without a penalty: {some(names, 20)}.")
+
+
+def _scores(answers: Answers, document: Mapping[str, Any]) -> str:
+    """Return the table of all sizes, each beside the model without features."""
+    word = answers.words.score
+    heads = [("features", "n"), (f"{word}, held out", "n"), ("without features", "n")]
+    own = [model["cross_validation"] for model in document["models"]]
+    more = {"balanced_accuracy": "balanced accuracy", "auc": "AUC"}
+    more = {
+        key: name for key, name in more.items() if any(one and one[key] is not None for one in own)
+    }
+    heads += [(name, "n") for name in more.values()]
+    heads += [(f"{word}, training", "n"), ("a better list?", "n"), ("which", "")]
+    rows, keys = [], []
+    for model in document["models"]:
+        held, k = model["cross_validation"], model["n_features"]
+        row = [Cell(f"{k:,}", k)]
+        row += (
+            [number(None), number(None), *(number(None) for _ in more)]
+            if held is None
+            else [
+                Cell(mean_error(held), held["mean"]),
+                number(held["baseline"]),
+                *(number(held[key]) for key in more),
+            ]
+        )
+        training = model.get("training_accuracy", model.get("training_score"))
+        names = [show(one["name"], NAME) for one in model["features"]]
+        row += [number(training), answers.gap(model), Cell(some(names, MOST_ROWS), None, "which")]
+        rows.append(row)
+        keys.append(k)
+    text = (
+        "Held out: the selection is repeated on the other folds, features and all, so that these "
+        "rows had no say; ± one standard error over the folds. Training: on the rows that chose "
+        "the features, which flatters. A better list: by how much another list of the length "
+        "could lower the objective of the selection."
+    )
+    table = _table(
+        "All sizes that were compared", heads, rows, keys=keys, chosen=document["chosen"]
+    )
+    return table + _note(text)
+
+
+def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    """Return what half-samples say of the list, and what is certified."""
+    parts = []
+    known = trust["stability"]
+    if known is not None and "reason" not in known:
+        low, high = known["interval"]
+        parts.append(
+            _paragraph(
+                f"{known['n_pairs']} times the samples were cut in two halves of "
+                f"{known['n_rows']:,}, and {known['n_features']:,} features were selected on each. "
+                f"The {2 * known['n_pairs']} lists are {stable_words(known['index'])}; 95 % "
+                f"interval {low:.2f} to {high:.2f}. They have {known['n_chosen_once']:,} features "
+                f"in all; most often {some([show(one, NAME) for one in known['most']], 8)}. Of the "
+                "features that three quarters of the lists have, at most "
+                f"{known['expected_low']:.2g} are expected to be no likelier than by lot."
+            )
+        )
+        parts.append(
+            _note(
+                "An unstable list predicts as well as it does all the same: where many features "
+                "say the same, which of them is in the list is chance."
+            )
+        )
+    parts.append("<h3>The certificate</h3>")
+    parts.append(f'<p data-text="better">{escape(answers.better(chosen))}</p>')
+    certificates = [one for one in chosen["certificates"] if one is not None]
+    if certificates:
+        one = certificates[0]
+        parts.append(_note(scope(one)))
+    return "".join(parts)
+
+
+def _near(trust: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    """Return the lists that are nearly as good, and how many of them have each feature."""
+    parts = [
+        _paragraph(
+            "For each feature the table above has the best substitute, all others staying. Where "
+            "several may change at once:"
+        )
+        if trust["near"]
+        else _paragraph("See the table above for the best substitute of each feature.")
+        if trust["models"]
+        else _paragraph("Not known: no bounds are known for this kind of selection.")
+    ]
+    chosen = next(m for m in document["models"] if m["n_features"] == document["chosen"])
+    own = {row["index"] for row in chosen["features"]}
+    for near in trust["near"] or ():
+        parts.append(_paragraph(near_words(near)))
+        rows = [
+            [name_cell(name), share(part), Cell("yes" if index in own else "no", None, "")]
+            for index, name, part in zip(
+                near["index"][:_NEAR], near["names"], near["shares"], strict=False
+            )
+        ]
+        left = len(near["index"]) - len(rows)
+        more = f"; {left:,} more are in fewer" if left else ""
+        heads = [("feature", ""), ("in so many of these lists", "n"), ("in the model", "")]
+        parts.append(_table(f"Features of these lists{more}", heads, rows))
+        lists = [
+            [Cell(cost(value), value), _list_cell(names)]
+            for names, value in zip(near["lists"][:5], near["costs"], strict=False)
+        ]
+        parts.append(_table("The best of them", [("above the best", "n"), ("features", "")], lists))
+    return "".join(parts)
+
+
+def _list_cell(names: Sequence[str]) -> Cell:
+    return Cell(some([show(name, NAME) for name in names], 30), None, "text")
+
+
+def _asked(document: Mapping[str, Any]) -> str:
+    """Return what was asked for, and what the data are."""
+    data, parameters = document["data"], document["parameters"]
+    sizes = [f"{model['n_features']:,}" for model in document["models"]]
+    method = parameters["method"]
+    sentence = METHODS[method].sentence if method in METHODS else str(method)
+    facts = {"numbers of features": some(sizes, 30), "chosen": f"{document['chosen']:,}"}
+    if document["rule"] not in (None, "all"):
+        facts["by the rule"] = document["rule"]
+    facts["method"] = sentence.replace("{k}", "k")
+    hidden = ("method", "n_threads", "warm_start", "groups")
+    facts |= {
+        name.replace("_", " "): show(str(value), TEXT)
+        for name, value in parameters.items()
+        if value is not None and name not in hidden
+    }
+    of_data = {
+        "data": show(data["source"], 300),
+        "size": f"{data['n_samples']:,} samples, {data['n_features']:,} features, "
+        f"{data['storage']}",
+        "target": target_name(data),
+    }
+    if data["class_counts"]:
+        counts = [f"{show(label, 30)} {n:,}" for label, n in data["class_counts"].items()]
+        of_data["classes"] = some(counts, 20)
+    else:
+        of_data["range"] = describe_target(data)
+    if data["guess"]:
+        of_data["taken for"] = f"{data['task']}: {data['guess']}"
+    for column, one in data["coded"].items():
+        of_data[f"column {show(column, 40)}"] = f"{one['kind']}, {len(one['levels'])} levels"
+        if len(of_data) > _NOTES:
+            break
+    if data["filled"]:
+        filled = [f"{show(name, 40)}: {n}" for name, n in data["filled"].items()]
+        of_data["filled cells"] = some(filled, 20)
+    notes = [show(note, 400) for note in document["notes"][:_NOTES]]
+    checks = (
+        "<ul class='notes'>" + "".join(f"<li>{escape(note)}.</li>" for note in notes) + "</ul>"
+        if notes
+        else _paragraph(
+            "No empty or unreadable cells, no labels that differ by a letter, no feature that is "
+            "the target in disguise were found."
+        )
+    )
+    return (
+        _facts(of_data) + "<h3>Checks of the data</h3>" + checks + "<h3>The selection</h3>"
+        + _facts(facts)
+    )  # fmt: skip
+
+
+def _again(again: Sequence[tuple[str, str]], facts: Mapping[str, str]) -> str:
+    parts = [f"<h3>{escape(what)}</h3><pre>{escape(_lines(text))}</pre>" for what, text in again]
+    return "".join(parts) + "<h3>Versions and digests</h3>" + _facts(facts)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(show(line, 4000) for line in text.split("\n"))
+
+
+def _figure(caption: str, svg: str) -> str:
+    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
+
+
+def _note(text: str) -> str:
+    return f'<p class="note">{escape(text)}</p>'
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    pairs = (f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
+    return f'<dl class="facts">{"".join(pairs)}</dl>'
+
+
+def _table(
+    caption: str,
+    heads: Iterable[tuple[str, str]],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    rows_of: str | None = None,
+    keys: Sequence[Any] = (),
+    chosen: Any = None,
+) -> str:
+    """Return a table that sorts.
+
+    rows_of : what the rows are, where the slider moves them. keys : the size that a row is of.
+    """
+    head = "".join(f'<th scope="col" class="{kind}">{escape(text)}</th>' for text, kind in heads)
+    lines = []
+    for place, row in enumerate(rows):
+        attributes = ""
+        if keys:
+            attributes = f' data-size="{keys[place]}"'
+            attributes += ' class="chosen"' if keys[place] == chosen else ""
+        lines.append(f"<tr{attributes}>{''.join(map(_cell, row))}</tr>")
+    body = "" if rows_of is None else f' data-rows="{rows_of}"'
+    return (
+        f'<div class="scroll"><table class="sorted"><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody{body}>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    text = escape(cell.text)
+    if cell.kind == "which":
+        return f'<td class="which"><details><summary>names</summary>{text}</details></td>'
+    value = "" if cell.value is None else f' data-v="{cell.value:.12g}"'
+    kind = f' class="{cell.kind}"' if cell.kind else ""
+    return f"<td{kind}{value}>{text}</td>"

@@ -1,0 +1,85 @@
+"""What is said of columns that became features: kinds, cells that were filled, unknown values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from ._codings import Coding, Content
+from ._errors import quote
+from ._texts import Texts
+
+_SHOWN = 10  # columns of a list
+
+
+def notes_of(
+    filled: Mapping[str, int], unseen: Mapping[str, tuple[int, str]], by_model: bool
+) -> list[str]:
+    """Return notes about cells that are filled, and about values that a model does not know."""
+    notes = [
+        f"{count:,} {'row has' if count == 1 else 'rows have'} a value of {quote(column)} that the "
+        f"model never saw, as {quote(example)}: its features are 0 there"
+        for column, (count, example) in unseen.items()
+    ]
+    return [*notes, _said_of_filled(filled, by_model)] if filled else notes
+
+
+def _said_of_filled(filled: Mapping[str, int], by_model: bool) -> str:
+    shown = _listed([f"{column} {count:,}" for column, count in filled.items()])
+    how = (
+        "as the model was trained: by the means of its training rows"
+        if by_model
+        else "by the mean of the training rows, in every fold by that of the fold; text by a level "
+        "of its own"
+    )
+    total = _count(sum(filled.values()), "empty cell")
+    return f"{total} in {_count(len(filled), 'column')} filled ({shown}) {how}"
+
+
+def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
+    """Return notes about the columns that are no numbers, and about those without any use."""
+    known = list(columns)
+    categories = [
+        f"{one.column} {len(one.levels)}"
+        for one, _ in known
+        if one.kind == "category" and one.names()
+    ]
+    dates = [one.column for one, _ in known if one.kind == "date"]
+    constant = [one.column for one, content in known if _is_constant(one, content)]
+    notes = []
+    if categories:
+        notes.append(
+            f"{_count(len(categories), 'column')} of text as categories, with the number of their "
+            f"levels: {_listed(categories)}"
+        )
+    if dates:
+        notes.append(
+            f"{_count(len(dates), 'column')} of dates as days since the first, month, weekday and "
+            f"hour: {_listed(dates)}"
+        )
+    if constant:
+        notes.append(
+            f"{_count(len(constant), 'column')} with one value or none, of no use: "
+            f"{_listed(constant)}"
+        )
+    return notes
+
+
+def _is_constant(coding: Coding, content: Content) -> bool:
+    if coding.kind == "category":
+        return len(coding.levels) + (coding.gaps is not None) < 2
+    if isinstance(content, Texts):
+        return len(content.counts()) < 2
+    known = content[~np.isnan(content)]
+    return not known.size or bool((known == known[0]).all())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    known = list(names)
+    more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
+    return ", ".join(known[:_SHOWN]) + more

@@ -1,0 +1,233 @@
+"""`zeronorm report`: one page, whole, escaped, small, that lets nothing but its own script run."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from conftest import slow, write_csv
+
+pytest.importorskip("matplotlib")
+
+VOID = {"meta", "input", "br", "img", "link"}
+QUICK = ("--cv", 3, "--pairs", 3, "--time-limit", 0.2)
+EVIL = "<img src=x onerror=alert(1)>\"&'</script>"
+
+
+class Page(HTMLParser):
+    """A page as a browser reads it: its elements, and the text in each."""
+
+    def __init__(self, path):
+        super().__init__(convert_charrefs=True)
+        self.source = path.read_text(encoding="utf-8")
+        self.open, self.elements, self.texts = [], [], []
+        self.feed(self.source)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    @property
+    def text(self):
+        return " ".join(text for tag, text in self.texts if tag not in ("script", "style"))
+
+    def inside(self, tag):
+        return [text for own, text in self.texts if own == tag]
+
+    @property
+    def sizes(self):
+        """What the slider moves."""
+        return json.loads(self.inside("script")[0])
+
+
+def table(path="all.csv", n=40, **more):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((n, 6)), 3)
+    z = X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(n)
+    columns = {f"x{j}": X[:, j] for j in range(5)} | {EVIL: X[:, 5] + z}
+    columns["y"] = np.where(z > 0, "yes", "<b>no</b>")
+    write_csv(path, columns | more)
+    return z
+
+
+@pytest.fixture
+def page(run, tmp_path):
+    table()
+    run("select", "all.csv", "--target", "y", "-k", "1:3", "--cv", 3, "-o", "m.npz")
+    run("report", "m.npz", "all.csv", *QUICK, "-o", "page.html")
+    return Page(tmp_path / "page.html")
+
+
+def test_a_page_answers_in_short(page):
+    """A reader would not find which features, how sure, what instead, and how good."""
+    assert [size["k"] for size in page.sizes] == [1, 2, 3]
+    assert any(size["texts"]["which"] in page.text for size in page.sizes)
+    for size in page.sizes:
+        assert len(size["tables"]["features"]) == size["k"]
+        assert set(size["texts"]) == {"size", "which", "new", "sure", "instead", "better"}
+        assert "3-fold cross-validation" in size["texts"]["new"]
+        assert (
+            "always '<b>no</b>'" in size["texts"]["new"] or "always 'yes'" in size["texts"]["new"]
+        )
+        assert size["texts"]["better"].startswith(("No: it is proven", "Yes: with", "None was"))
+    for told in ("zeronorm verify all.csv list.npz", "SHA-256 of the data", "BudgetClassifier("):
+        assert told in page.text
+
+
+def test_nothing_runs_that_is_not_of_the_page(page):
+    """Names from data would be executed, or the page would ask others for something."""
+    policy = next(a["content"] for t, a in page.elements if "http-equiv" in a)
+    css, script = page.inside("style")[0], page.inside("script")[1]
+    for kind, text in (("style", css), ("script", script)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert len(script) < 30_000
+    assert len(page.inside("script")) == 2
+    assert len(page.inside("style")) == 1
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"img", "b", "link", "iframe", "object", "a"}
+    for _, attributes in page.elements:
+        assert not any(name == "style" or name.startswith("on") for name in attributes)
+        assert all(attributes.get(name, "#").startswith("#") for name in ("href", "src"))
+    outside = re.sub(r'xmlns="http://www.w3.org/2000/svg"', "", page.source)
+    assert not re.search(r"https?:|//[a-z]", outside.replace(script, ""))
+    assert EVIL[:20] in page.text
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_data_of_the_slider_are_those_of_select(run, tmp_path):
+    """The page would show other features, scores or certificates than the command."""
+    table()
+    given = ("all.csv", "--target", "y", "-k", "1:3", "--cv", 3, "--rule", "best", "-o", "m.npz")
+    document = json.loads(run("select", *given, "--report", "page.html", "--json").stdout)
+    sizes = Page(tmp_path / "page.html").sizes
+    for size, model in zip(sizes, document["models"], strict=True):
+        rows = size["tables"]["features"]
+        assert [row[1][0] for row in rows] == [one["name"] for one in model["features"]]
+        shown = [row[2][1] for row in rows]
+        assert shown == [one["coefficient"] for one in model["features"]]
+        assert f"{model['cross_validation']['mean']:.3f} ±" in size["texts"]["new"]
+
+
+@pytest.mark.slow
+def test_the_size_depends_on_k(run, tmp_path):
+    """A page of a million features could not be sent."""
+    rng = np.random.default_rng(0)
+    places = np.sort(rng.choice(1_000_000, 60, replace=False)) + 1
+    places[-1] = 1_000_000
+    rows = (rng.standard_normal((24, 60)).round(2) + np.arange(24)[:, None] % 2).tolist()
+    lines = [
+        f"{number % 2} " + " ".join(f"{j}:{value}" for j, value in zip(places, row, strict=True))
+        for number, row in enumerate(rows)
+    ]
+    (tmp_path / "big.svm").write_text("\n".join(lines) + "\n")
+    run("select", "big.svm", "-k", 2, "--no-cv", "-o", "m.npz")
+    run(
+        "report",
+        "m.npz",
+        "big.svm",
+        "--cv",
+        2,
+        "--pairs",
+        1,
+        "--time-limit",
+        0.1,
+        "-o",
+        "page.html",
+    )
+    assert (tmp_path / "page.html").stat().st_size < 500_000
+    assert "2 of 1,000,000 features" in Page(tmp_path / "page.html").text
+
+
+def test_long_names_are_shortened(run, tmp_path):
+    """One name would be the page."""
+    z = table()
+    table(**{"n" * 100_000: z})
+    run("select", "all.csv", "--target", "y", "-k", 1, "--no-cv", "-o", "m.npz")
+    run("report", "m.npz", "all.csv", *QUICK, "-o", "page.html")
+    page = Page(tmp_path / "page.html")
+    assert "n" * 50 in page.text
+    assert len(page.source) < 200_000
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (("--target", "z"), ()),
+        (("--target", "three"), ("--per-class",)),
+        (("--target", "y,z"), None),
+        (("--time", "days", "--event", "dead"), ()),
+        *slow(
+            (("--target", "z"), ("--loss", "huber")),
+            (("--target", "three"), ()),
+            (("--target", "y"), ("--prove",)),
+            (("--target", "y"), ("--measure", "f1")),
+            (("--target", "y"), ("--covariates", "x3", "--force", "x4")),
+        ),
+    ],
+)
+def test_every_kind_of_model_has_a_page(run, tmp_path, case):
+    """A model would have no page, or one of another model."""
+    target, problem = case
+    z = table()
+    others = {"three": np.digitize(z, [-0.6, 0.6]), "days": np.exp(-z) + 0.1, "z": z}
+    table(**others, dead=(z > -1).astype(int))
+    if problem is None:  # several responses
+        target, problem = ("--target", "z,days"), ()
+    own = {name for one in target for name in one.split(",")}
+    unused = {"y", "dead", *others} - own
+    rows = [*target, *(part for name in sorted(unused) for part in ("--drop", name))]
+    run("select", "all.csv", *rows, *problem, "-k", 2, "--cv", 3, "-o", "m.npz")
+    run("report", "m.npz", "all.csv", *rows, *QUICK, "-o", "page.html")
+    page = Page(tmp_path / "page.html")
+    assert re.search("2 of [67] features", page.text)
+    assert "zeronorm predict m.npz NEW.csv" in page.text
+
+
+def test_other_data_are_refused(run, fails, tmp_path):
+    """The page would be of a model that nobody has asked about, and half-samples of other rows."""
+    table()
+    table("fewer.csv", n=30)
+    run("select", "all.csv", "--target", "y", "-k", 2, "--no-cv", "-o", "m.npz")
+    said = fails("report", "m.npz", "fewer.csv", "-o", "page.html")
+    assert "not the samples that m.npz was selected from" in said
+    said = fails("report", "m.npz", "golub", "-o", "page.html")
+    assert "has 3,051 features; m.npz was selected from 6" in said
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_what_cannot_be_written_is_refused_at_once(run, fails, tmp_path, monkeypatch):
+    """Minutes of work would end in an error, or a file be lost."""
+    table()
+    run("select", "all.csv", "--target", "y", "-k", 2, "--no-cv", "-o", "m.npz")
+    shutil.copy("all.csv", "all.html")
+    assert "NAME.html" in fails("report", "m.npz", "all.csv", "-o", "page.txt")
+    assert "is an input as well" in fails("report", "m.npz", "all.html", "-o", "all.html")
+    assert "nowhere" in fails("report", "m.npz", "all.csv", "-o", "nowhere/page.html")
+    assert "--pairs must be" in fails("report", "m.npz", "all.csv", "-o", "p.html", "--pairs", -1)
+    said = fails("report", "m.npz", "all.csv", "-o", "p.html", "--time-limit", "nan")
+    assert "--time-limit must be" in said
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = fails("report", "m.npz", "all.csv", "-o", "page.html")
+    assert said.endswith('pip install "zeronorm[plots]".')
+    assert not list(tmp_path.glob("*p*.html"))
