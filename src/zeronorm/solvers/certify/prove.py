@@ -357,9 +357,8 @@ def _certificate(
 ) -> Certificate:
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
     risk = task.risk(C)
-    fit = signed_ridge(
-        gather(task.design, support), risk, task.signs[support], tol=REFIT_TOL, of_value=True
-    )
+    columns = gather(task.design, support).compact()
+    fit = signed_ridge(columns, risk, task.signs[support], tol=REFIT_TOL, of_value=True)
     size = task.units.of(support).size
     known = bound_at(
         risk, tight.dual, tight.magnitude, size, task.forced, fit.objective, task.groups
