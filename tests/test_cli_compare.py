@@ -213,7 +213,7 @@ def test_what_cannot_be_compared_is_refused(run, fails, made, tmp_path):
     message = fails("compare", "ill.npz", "more.npz", "bare.csv")
     assert "nothing to compare predictions with" in message
     write_csv(tmp_path / "few.csv", {"g5": made.new["g5"], "ill": made.new["ill"]})
-    assert "needs the features" in fails("compare", "ill.npz", "more.npz", "few.csv")
+    assert "needs the feature 'g1'" in fails("compare", "ill.npz", "more.npz", "few.csv")
     np.savez(tmp_path / "plain.npz", X=made.X, y=(made.new["ill"] == "yes").astype(int))
     run("select", "plain.npz", "-k", "1", "--no-cv", "-q", "-o", "numbers.model.npz")
     np.savez(tmp_path / "wide.npz", X=np.tile(made.X, 2), y=(made.X[:, 0] > 0).astype(int))

@@ -104,12 +104,15 @@ def test_the_next_partial_correlation_has_the_law_of_the_last():
 
 
 def test_many_dummies_ask_for_more():
-    """Of each feature; too many are refused."""
+    """Of each feature; with few the votes say less, since each stands for many features."""
     X, y = sample()
     many = FalseDiscoverySelector(n_dummies=200_000).fit(X, y)
     assert many.discoveries_.n_dummies == 200_000
     few = FalseDiscoverySelector(n_dummies=20).fit(X, y)
-    assert set(many.support_) <= {0, 1, 2} <= set(few.support_)
+    assert many.support_.size > 0
+    assert set(many.support_) <= {0, 1, 2}
+    # All votes at the first dummy are expected of 10 / 20 features: 5 have to be found.
+    assert few.support_.size == 0 or few.support_.size >= 5
     with pytest.raises(ValueError, match=r"n_dummies must be at most 200,000.*got 200,001"):
         FalseDiscoverySelector(n_dummies=200_001).fit(X, y)
 

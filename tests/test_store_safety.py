@@ -207,7 +207,7 @@ def test_labels_that_64_bits_do_not_hold(tmp_path):
 
 def test_columns_of_an_array_are_not_ignored(tmp_path):
     """A user would take the labels for kept."""
-    with pytest.raises(ValueError, match="what a file has"):
+    with pytest.raises(ValueError, match="are of files; convert an array of the features alone"):
         convert(np.eye(3), tmp_path / "x.zarr", target="y")
 
 
