@@ -403,6 +403,22 @@ def test_compiled_and_python_relax_alike(monkeypatch, loss, seed):
     assert -risk.conjugate(one.dual) - 0.5 * quadratic == pytest.approx(one.bound, rel=1e-12)
 
 
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_relaxations_take_no_more_steps_than_asked_for(monkeypatch, most):
+    """A few steps that are to improve a bound would take the time of a solution."""
+    X, y = instance(5, 60, 40)
+    Z, units = as_columns(np.asfortranarray(X)), Singles(np.ones(40, bool))
+    risk, found = Risk(y, np.full(60, 2.0), Logistic()), []
+    for compiled in (True, False) if _kernels.HAS_COMPILED_SOLVERS else (False,):
+        monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
+        found.append(relax(Z, units, risk, 1, 3, tol=1e-12, max_iter=most, ahead=True))
+    whole = relax(Z, units, risk, 1, 3, tol=1e-12)
+    for one in found:
+        assert one.objective == pytest.approx(found[0].objective, rel=1e-7)
+        assert one.bound < whole.bound - 1e-7 * whole.bound
+        assert one.objective > whole.objective * (1 + 1e-7)
+
+
 def test_a_bound_above_the_cutoff_ends_the_compiled_steps():
     """A node that cannot hold a better model would be solved to the end."""
     X, y = instance(3, 40, 12)

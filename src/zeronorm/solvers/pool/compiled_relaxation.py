@@ -47,7 +47,7 @@ def newton_steps(
 
     At last whether that is a solution: the gap, or a bound above the cutoff, is reached.
 
-    start : (u, b). aim : tol and cutoff there. most : MAX_NEWTON, MOST_HALVINGS, AHEAD.
+    start : (u, b). aim : tol and cutoff there. most : steps, then MOST_HALVINGS and AHEAD.
     tolerances : MODEL_TOL, FINEST.
     """
     assert Z.array is not None

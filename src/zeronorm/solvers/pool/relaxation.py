@@ -101,17 +101,17 @@ def relax(
     """
     columns = np.arange(Z.shape[1]) if columns is None else columns
     u, b = (np.zeros(columns.size), 0.0) if start is None else start
-    best, best_dual, first = -np.inf, np.zeros(risk.size), 0
+    best, best_dual, begin = -np.inf, np.zeros(risk.size), 0
     nothing_to_choose = n_free == units.usable.size - n_fixed
     if not nothing_to_choose and is_compiled(Z, columns, units, risk):
-        most, tolerances = (MAX_NEWTON, MOST_HALVINGS, AHEAD), (MODEL_TOL, FINEST)
+        begin = min(MAX_NEWTON, max_iter - 1)
+        most, tolerances = (begin, MOST_HALVINGS, AHEAD), (MODEL_TOL, FINEST)
         found, done = newton_steps(
             Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), most, tolerances
         )
         if done:
             return found
         u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
-        first = MAX_NEWTON
     Z = Z.take(columns)
     problem = _Problem(Z, units, risk, n_fixed, n_free, deadline)
     point = problem.at(admitted(u, units.signs), b)
@@ -120,7 +120,7 @@ def relax(
             Z, risk, units.signs, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff
         )
         point = problem.at(fit.coef, fit.intercept)  # above the cutoff signs may be wrong
-    for n_steps in range(first, max_iter):
+    for n_steps in range(begin, max_iter):
         dual, scores, bound, scale = problem.bound(point)
         if bound > best:
             best, best_dual = bound, scale * dual
