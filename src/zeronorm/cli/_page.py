@@ -61,7 +61,9 @@ def write_page(
     if again is not None:
         n_pairs, limit = again.options.pairs, again.options.time_limit
     with work.timed("report"):
-        trust, proofs = describe_trust(estimator, samples, n_pairs, limit, work.progress.phase)
+        trust, proofs = describe_trust(
+            estimator, samples, document["stability"], n_pairs, limit, work.progress.phase
+        )
         work.progress.phase("Drawing")
         figures = figures_of(estimator, samples, validation, proofs)
         commands = _commands(options, again, estimator, document)

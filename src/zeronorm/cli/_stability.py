@@ -31,21 +31,13 @@ def stability_of(
     """
     if options.stability is None or interrupt.during is not None:
         return None
-    from sklearn.base import clone
+    from .documents._stability import describe_stability, half_samples
 
-    from ..stability import StabilitySelection
-    from .documents._stability import describe_stability
-
-    size = estimator.size_ if isinstance(estimator.size_, tuple) else (estimator.size_,)
-    model = clone(estimator).set_params(
-        **dict(zip(("n_features", "n_groups"), size, strict=False)),
-        **({"criterion": None} if "criterion" in estimator.get_params() else {}),
-    )
-    selection, found = StabilitySelection(model, options.stability), None
+    found = None
     work.progress.phase("Selecting on half-samples")
     with interrupt.validating(options, work, "stability"), work.timed("stability"):
         try:
-            selection.fit(samples.table.X, samples.y, offset=samples.response.offset)
+            selection = half_samples(estimator, samples, options.stability)
         except ValueError as error:
             work.notes.append(in_options(f"no stability: {error}"))
         else:

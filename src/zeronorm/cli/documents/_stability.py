@@ -1,15 +1,30 @@
-"""What half-samples choose, as a document has it."""
+"""What half-samples choose, at the size of a model, as a document has it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ...files import Table
 from ...persistence import finite_or_none
 from ...stability import StabilitySelection
 from ._data import describe_feature
+
+if TYPE_CHECKING:
+    from .._selection import Samples
+
+
+def half_samples(estimator: Any, samples: Samples, n_pairs: int) -> StabilitySelection:
+    """Return how half-samples select, at the size of a fitted model."""
+    size = estimator.size_ if isinstance(estimator.size_, tuple) else (estimator.size_,)
+    model = clone(estimator).set_params(
+        **dict(zip(("n_features", "n_groups"), size, strict=False)),
+        **({"criterion": None} if "criterion" in estimator.get_params() else {}),
+    )
+    selection = StabilitySelection(model, n_pairs)
+    return selection.fit(samples.table.X, samples.y, offset=samples.response.offset)
 
 
 def describe_stability(
@@ -36,6 +51,7 @@ def describe_stability(
         "n_stable": int(stable.size),
         "expected_low": float(selection.expected_low_),
         "index": finite_or_none(stability.index),
+        "interval": list(map(finite_or_none, stability.index_interval())),
         "features": [
             {
                 **describe_feature(table, int(features[at])),

@@ -11,20 +11,19 @@ import numpy as np
 from ...certificate import prove
 from ...estimators._budget_selection import BudgetSelection
 from ...files import Table
-from ...near_optimal import NearOptimal, near_optimal
+from ...near_optimal import near_optimal
 from ...persistence import summarize
 from ...result import Proof
-from ...stability import Stability, StabilitySelection
 from ...substitutes import Substitutes, substitutes
 from ._data import feature_name
+from ._near_optimal import describe_near_optimal
 from ._selection import describe_proof
+from ._stability import describe_stability, half_samples
 
 if TYPE_CHECKING:
     from .._selection import Samples
 
-STABLE = 0.75  # a share of the halves, from which on a feature is called stable
 _SUBSTITUTES = 3  # of each feature, those that are named
-_LISTS = 20  # near-optimal lists that are named
 
 
 def has_bounds(estimator: Any) -> bool:
@@ -38,6 +37,7 @@ def has_bounds(estimator: Any) -> bool:
 def describe_trust(
     estimator: Any,
     samples: Samples,
+    stability: dict[str, Any] | None,
     n_pairs: int,
     time_limit: float,
     phase: Callable[[str], None],
@@ -45,14 +45,19 @@ def describe_trust(
     """Return what there is to say of the models of all sizes, and the proofs of the model.
 
     estimator : fitted; its size is that of the half-samples and of the near-optimal lists.
-    n_pairs : of half-samples; 0 for none.
+    stability : of the half-samples where that is known.
+    n_pairs : of half-samples where it is not; 0 for none.
     time_limit : seconds for the proof of each size and for the near-optimal lists; 0 for neither.
     phase : told what is being done.
     """
-    found: dict[str, Any] = {"stability": None, "models": {}, "near": None}
-    if n_pairs:
+    found: dict[str, Any] = {"stability": stability, "models": {}, "near": None}
+    if stability is None and n_pairs:
         phase("Selecting on half-samples")
-        found["stability"] = _stability(estimator, samples, n_pairs)
+        try:
+            selection = half_samples(estimator, samples, n_pairs)
+            found["stability"] = describe_stability(selection, samples.table, estimator)
+        except ValueError as error:
+            found["stability"] = {"reason": str(error)}
     if not has_bounds(estimator):
         return found, []
     own: list[Proof] = []
@@ -80,7 +85,11 @@ def describe_trust(
         near = near_optimal(
             X, y, int(estimator.size_), problem=estimator, time_limit=time_limit, offset=offset
         )
-        found["near"] = [_near(one, table) for one in _each(near)]
+        size = estimator.size_
+        found["near"] = [
+            describe_near_optimal(one, path[size].support, table, None)
+            for one, path in zip(_each(near), estimator._paths, strict=True)
+        ]
     return found, own
 
 
@@ -88,39 +97,6 @@ def _each(found: Any) -> list[Any]:
     """Return what there is for each class, of one problem a list of one."""
     several = isinstance(found, list) and (not found or not isinstance(found[0], Substitutes))
     return list(found) if several else [found]
-
-
-def _stability(estimator: Any, samples: Samples, n_pairs: int) -> dict[str, Any]:
-    """Return how often half-samples choose each feature; or why they do not."""
-    size, one = estimator.size_, copy.copy(estimator)
-    if isinstance(size, tuple):
-        one.set_params(n_features=size[0], n_groups=size[1])
-    else:
-        one.set_params(n_features=int(size))
-    if getattr(one, "criterion", None) is not None:
-        one.set_params(criterion=None)
-    offset = samples.response.offset
-    try:
-        selection = StabilitySelection(one, n_pairs, threshold=STABLE)
-        stability: Stability = selection.fit(samples.table.X, samples.y, offset=offset).stability_
-    except ValueError as error:
-        return {"reason": str(error)}
-    low, high = stability.index_interval()
-    order = np.lexsort((stability.features, -stability.frequency))
-    table = samples.table
-    return {
-        "n_pairs": stability.n_pairs,
-        "n_rows": stability.n_rows,
-        "n_features": int(stability.n_chosen),
-        "index": float(stability.index),
-        "interval": [float(low), float(high)],
-        "expected_low": float(stability.expected_low(STABLE)),
-        "n_chosen_once": int(stability.features.size),
-        "frequency": dict(
-            zip(stability.features.tolist(), stability.frequency.tolist(), strict=True)
-        ),
-        "most": [feature_name(table, int(j)) for j in stability.features[order[: 2 * _LISTS]]],
-    }
 
 
 def _proof(proof: Proof, support: np.ndarray, table: Table) -> dict[str, Any]:
@@ -147,25 +123,6 @@ def _substitute(one: Substitutes, table: Table) -> dict[str, Any]:
         "within": one.within,
         "n_exchangeable": int(one.exchangeable.size - 1),
         "proven": bool(one.proven),
-    }
-
-
-def _near(near: NearOptimal, table: Table) -> dict[str, Any]:
-    """Return the lists that are nearly as good as the best one, and in how many a feature is."""
-    features, counts = np.unique(near.supports, return_counts=True)
-    order = np.lexsort((features, -counts))
-    best = float(near.objectives[0])
-    return {
-        "n_lists": len(near),
-        "limit": near.limit,
-        "within": near.within,
-        "complete": bool(near.complete),
-        "complete_within": float(near.complete_within),
-        "index": features[order].tolist(),
-        "names": _names(features[order], table),
-        "shares": (counts[order] / len(near)).tolist(),
-        "lists": [_names(one, table) for one in near.supports[:_LISTS]],
-        "costs": (near.objectives[:_LISTS] / best - 1.0).tolist(),
     }
 
 

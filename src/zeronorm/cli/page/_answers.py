@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._messages import show, some
-from ..documents._trust import STABLE
 from ..reports._chance import score_beside_chance
 from ..reports._claims import percent, search_end, state_claim
 from ..reports._words import words_of
@@ -68,6 +67,8 @@ class Answers:
         self.by_class = any(row["class"] is not None for row in self._all_rows()) and (
             len({row["class"] for row in self._all_rows()}) > 1
         )
+        known = (trust["stability"] or {}).get("features")
+        self._frequency = known and {row["index"]: row["frequency"] for row in known}
 
     def _all_rows(self) -> list[Mapping[str, Any]]:
         return [row for model in self.document["models"] for row in model["features"]]
@@ -105,18 +106,19 @@ class Answers:
             return f"Not known: {show(known['reason'], 300)}"
         shares = {row["index"]: self.frequency(row) for row in model["features"]}
         most = max(shares.values())
-        stable = sum(one >= STABLE for one in shares.values())
-        other = "" if known["n_features"] == model["n_features"] else " (of another length)"
+        stable = sum(one >= known["threshold"] for one in shares.values())
+        other = "" if known["n_chosen"] == model["n_features"] else " (of another length)"
         best = next(row for row in model["features"] if shares[row["index"]] == most)
         return (
-            f"{stable} of {len(shares)} are in at least {STABLE:.0%} of the {2 * known['n_pairs']} "
-            f"lists that half of the samples give{other}; most often {show(best['name'], NAME)}, "
-            f"in {most:.0%}. The list as a whole is {stable_words(known['index'])}."
+            f"{stable} of {len(shares)} are in at least {known['threshold']:.0%} of the "
+            f"{2 * known['n_pairs']} lists that half of the samples give{other}; most often "
+            f"{show(best['name'], NAME)}, in {most:.0%}. The list as a whole is "
+            f"{stable_words(known['index'])}."
         )
 
     def frequency(self, row: Mapping[str, Any]) -> float:
         """Return the share of the half-samples that chose a feature."""
-        return float(self.trust["stability"]["frequency"].get(row["index"], 0.0))
+        return float((self._frequency or {}).get(row["index"], 0.0))
 
     def _instead(self, model: Mapping[str, Any]) -> str:
         own = self.trust["models"].get(model["n_features"])
@@ -182,7 +184,7 @@ class Answers:
             heads += [(show(f"{self.words.head}, {one}", 40), "n") for one in self._columns()]
         else:
             heads += [("coefficient", "n"), (self.words.head, "n")]
-        if self._has_frequencies():
+        if self._frequency:
             heads.append(("in half-samples", "n"))
         if self.trust["models"]:
             heads += [("without it", "n"), ("best instead", ""), ("at a cost of", "n")]
@@ -194,9 +196,6 @@ class Answers:
 
     def _described(self) -> bool:
         return any(row["description"] for row in self._all_rows())
-
-    def _has_frequencies(self) -> bool:
-        return "frequency" in (self.trust["stability"] or {})
 
     def rows(self, model: Mapping[str, Any]) -> list[list[Cell]]:
         """Return the rows of the table of features."""
@@ -215,7 +214,7 @@ class Answers:
             if described:
                 cells.append(text_cell(row["description"] or ""))
             cells += self._effects(row)
-            if self._has_frequencies():
+            if self._frequency:
                 cells.append(share(self.frequency(row)))
             if self.trust["models"]:
                 cells += _instead_cells(instead.get((row["class"], row["index"])))
@@ -278,13 +277,9 @@ def _better(proof: Mapping[str, Any], k: int) -> str:
 
 def near_words(near: Mapping[str, Any]) -> str:
     """Return how many lists are nearly as good as the best one, and whether these are all."""
-    n = near["n_lists"]
+    n = len(near["lists"])
     lists = "1 list is" if n == 1 else f"{n:,} lists are"
-    in_all = [
-        show(name, NAME)
-        for name, one in zip(near["names"], near["shares"], strict=True)
-        if one == 1.0
-    ]
+    in_all = [show(row["name"], NAME) for row in near["features"] if row["n_lists"] == n]
     text = f"{lists} within {near['within']:.0%} of the best objective"
     if not near["complete"]:
         text += " that were found"
@@ -297,9 +292,9 @@ def near_words(near: Mapping[str, Any]) -> str:
     return text + "."
 
 
-def stable_words(index: float) -> str:
+def stable_words(index: float | None) -> str:
     """Return how stable sets are, as the source of `Stability.index` reads it."""
-    if math.isnan(index):
+    if index is None:
         return "of all features"
     level = "stable" if index >= _STABLE else "unstable" if index < _UNSTABLE else "fairly stable"
     return f"{level} (index {index:.2f}; 1: always the same)"

@@ -218,15 +218,17 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any])
     known = trust["stability"]
     if known is not None and "reason" not in known:
         low, high = known["interval"]
+        interval = "" if low is None else f"; 95 % interval {low:.2f} to {high:.2f}"
+        chosen_once = [show(row["name"], NAME) for row in known["features"] if row["frequency"]]
         parts.append(
             _paragraph(
                 f"{known['n_pairs']} times the samples were cut in two halves of "
-                f"{known['n_rows']:,}, and {known['n_features']:,} features were selected on each. "
-                f"The {2 * known['n_pairs']} lists are {stable_words(known['index'])}; 95 % "
-                f"interval {low:.2f} to {high:.2f}. They have {known['n_chosen_once']:,} features "
-                f"in all; most often {some([show(one, NAME) for one in known['most']], 8)}. Of the "
-                "features that three quarters of the lists have, at most "
-                f"{known['expected_low']:.2g} are expected to be no likelier than by lot."
+                f"{known['n_rows']:,}, and {known['n_chosen']:,} features were selected on each. "
+                f"The {2 * known['n_pairs']} lists are {stable_words(known['index'])}{interval}. "
+                f"They have {len(chosen_once):,} features in all; most often "
+                f"{some(chosen_once, 8)}. Of the features that {known['threshold']:.0%} of the "
+                f"lists have, at most {known['expected_low']:.2g} are expected to be no likelier "
+                "than by lot."
             )
         )
         parts.append(
@@ -260,19 +262,18 @@ def _near(trust: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     own = {row["index"] for row in chosen["features"]}
     for near in trust["near"] or ():
         parts.append(_paragraph(near_words(near)))
-        rows = [
-            [name_cell(name), share(part), Cell("yes" if index in own else "no", None, "")]
-            for index, name, part in zip(
-                near["index"][:_NEAR], near["names"], near["shares"], strict=False
-            )
-        ]
-        left = len(near["index"]) - len(rows)
+        rows = []
+        for row in near["features"][:_NEAR]:
+            inside = Cell("yes" if row["index"] in own else "no", None, "")
+            part = row["n_lists"] / len(near["lists"])
+            rows.append([name_cell(row["name"]), share(part), inside])
+        left = len(near["features"]) - len(rows)
         more = f"; {left:,} more are in fewer" if left else ""
         heads = [("feature", ""), ("in so many of these lists", "n"), ("in the model", "")]
         parts.append(_table(f"Features of these lists{more}", heads, rows))
         lists = [
-            [Cell(cost(value), value), _list_cell(names)]
-            for names, value in zip(near["lists"][:5], near["costs"], strict=False)
+            [Cell(cost(one["worse_by"]), one["worse_by"]), _list_cell(one["features"])]
+            for one in near["lists"][:5]
         ]
         parts.append(_table("The best of them", [("above the best", "n"), ("features", "")], lists))
     return "".join(parts)
