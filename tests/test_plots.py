@@ -100,7 +100,7 @@ def test_sizes_of_folds_alone_have_one_panel(golub):
     assert len(display.axes_) == 1
     assert display.chosen == found.choose()
     fig, axes = plt.subplots(2)
-    with pytest.raises(ValueError, match="axes must be 1 here; got 2"):
+    with pytest.raises(ValueError, match="axes must be 1, of scores; got 2"):
         display.plot(axes=axes)
     assert display.plot(axes=axes[0]).figure_ is fig
 

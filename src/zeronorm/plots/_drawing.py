@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..estimators import BilevelCV
 from ..estimators._chosen import ChosenModel
@@ -33,6 +36,28 @@ def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> tuple[
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return figure, ax
+
+
+def stacked_axes(
+    axes: Any, heights: Sequence[float], what: str, width: float = 6.4
+) -> tuple[Figure, list[Axes]]:
+    """Return the axes of the caller, or those of a new figure one below the other.
+
+    width, heights : inches of a new figure. what : the axes are of.
+    """
+    if axes is None:
+        _, axes = pyplot().subplots(
+            len(heights), sharex=True, figsize=(width, sum(heights)), layout="constrained",
+            gridspec_kw={"height_ratios": heights},
+        )  # fmt: skip
+    found: list[Axes] = list(np.ravel(axes))
+    if len(found) != len(heights):
+        raise ValueError(f"axes must be {len(heights)}, of {what}; got {len(found)}.")
+    figure = found[0].get_figure(root=True)
+    assert figure is not None
+    for ax in found:
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, found
 
 
 def pyplot() -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..near_optimal import NearOptimal
-from ._drawing import BLUE, INK, MOST_ROWS, ORANGE, PALE, QUIET, SKY, pyplot, text
+from ._drawing import BLUE, INK, MOST_ROWS, ORANGE, PALE, QUIET, SKY, stacked_axes, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,23 +97,10 @@ class NearOptimalDisplay:
 
     def plot(self, *, axes: Any = None) -> NearOptimalDisplay:
         """Draw on given axes, or on those of a new figure, and return the display."""
-        plt = pyplot()
-        if axes is None:
-            heights = [1.5, 0.7 + 0.2 * len(self.names)]
-            _, axes = plt.subplots(
-                2, sharex=True, figsize=(7.2, sum(heights)), layout="constrained",
-                gridspec_kw={"height_ratios": heights},
-            )  # fmt: skip
-        self.axes_ = list(np.ravel(axes))
-        if len(self.axes_) != 2:
-            raise ValueError(f"axes must be 2, of costs and the grid; got {len(self.axes_)}.")
-        figure = self.axes_[0].get_figure(root=True)
-        assert figure is not None
-        self.figure_ = figure
+        heights = [1.5, 0.7 + 0.2 * len(self.names)]
+        self.figure_, self.axes_ = stacked_axes(axes, heights, "costs and the grid", 7.2)
         self._draw_costs(self.axes_[0])
         self._draw_grid(self.axes_[1])
-        for ax in self.axes_:
-            ax.spines[["top", "right"]].set_visible(False)
         return self
 
     def _draw_costs(self, ax: Axes) -> None:

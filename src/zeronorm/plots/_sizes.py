@@ -9,7 +9,7 @@ import numpy as np
 from .._cross_validation import CrossValidation
 from .._typing import FloatArray
 from ..result import Path
-from ._drawing import BLUE, INK, ORANGE, PALE, QUIET, budget_paths, pyplot
+from ._drawing import BLUE, INK, ORANGE, PALE, QUIET, budget_paths, stacked_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,27 +115,15 @@ class SizesDisplay:
 
     def plot(self, *, axes: Any = None) -> SizesDisplay:
         """Draw on given axes, or on those of a new figure, and return the display."""
-        plt = pyplot()
+        alone = self.objective is None
+        heights, what = ([3.6], "scores") if alone else ([3.1, 2.1], "scores and objectives")
+        self.figure_, self.axes_ = stacked_axes(axes, heights, what)
         from matplotlib.ticker import MaxNLocator
 
-        n_panels = 1 if self.objective is None else 2
-        if axes is None:
-            shares = {"height_ratios": [3, 2][:n_panels]}
-            _, axes = plt.subplots(
-                n_panels, sharex=True, squeeze=False, figsize=(6.4, 2.0 + 1.6 * n_panels),
-                gridspec_kw=shares, layout="constrained",
-            )  # fmt: skip
-        self.axes_ = list(np.ravel(axes))
-        if len(self.axes_) != n_panels:
-            raise ValueError(f"axes must be {n_panels} here; got {len(self.axes_)}.")
-        figure = self.axes_[0].get_figure(root=True)
-        assert figure is not None
-        self.figure_ = figure
         self._draw_scores(self.axes_[0])
         if self.objective is not None:
             self._draw_certified(self.axes_[1])
         for ax in self.axes_:
-            ax.spines[["top", "right"]].set_visible(False)
             if self.chosen is not None:
                 ax.axvline(self.chosen, color=PALE, linewidth=6, zorder=0)
         self.axes_[-1].set_xlabel("number of features")

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._low_probability import check_threshold
 from ..stability import Stability, StabilitySelection
-from ._drawing import BLUE, INK, ORANGE, PALE, pyplot, text
+from ._drawing import BLUE, INK, ORANGE, PALE, stacked_axes, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,23 +117,11 @@ class StabilityDisplay:
 
     def plot(self, *, axes: Any = None) -> StabilityDisplay:
         """Draw on given axes, or on those of a new figure, and return the display."""
-        plt = pyplot()
-        if axes is None:
-            heights = [0.9 + 0.24 * len(self.names), 1.8]
-            _, axes = plt.subplots(
-                2, sharex=True, figsize=(6.4, sum(heights)), layout="constrained",
-                gridspec_kw={"height_ratios": heights},
-            )  # fmt: skip
-        self.axes_ = list(np.ravel(axes))
-        if len(self.axes_) != 2:
-            raise ValueError(f"axes must be 2, of bars and thresholds; got {len(self.axes_)}.")
-        figure = self.axes_[0].get_figure(root=True)
-        assert figure is not None
-        self.figure_ = figure
+        heights = [0.9 + 0.24 * len(self.names), 1.8]
+        self.figure_, self.axes_ = stacked_axes(axes, heights, "bars and thresholds")
         self._draw_frequencies(self.axes_[0])
         self._draw_thresholds(self.axes_[1])
         for ax in self.axes_:
-            ax.spines[["top", "right"]].set_visible(False)
             ax.axvline(self.threshold, color=INK, linewidth=1, linestyle="--")
             ax.set_xlim(0, 1)
             ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
