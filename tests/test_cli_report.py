@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import math
 import re
 import shutil
 import sys
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 from conftest import slow, write_csv
+from zeronorm import methods
+from zeronorm.cli import _again
 
 pytest.importorskip("matplotlib")
 
@@ -231,3 +234,20 @@ def test_what_cannot_be_written_is_refused_at_once(run, fails, tmp_path, monkeyp
     said = fails("report", "m.npz", "all.csv", "-o", "page.html")
     assert said.endswith('pip install "zeronorm[plots]".')
     assert not list(tmp_path.glob("*p*.html"))
+
+
+def test_methods_of_a_model_file_are_read_and_not_run():
+    """A page would be of another method, or text in a model file would be executed."""
+    known = methods.L0(gap=0.0, time_limit=math.inf)
+    assert _again._method(repr(known)) == known
+    assert _again._method("auto") == "auto"
+    for text in (
+        "L0(",
+        "print(1)",
+        "L0(gap=open('x'))",
+        "L0(nothing=1)",
+        "Pool(1)",
+        "L0.of(gap=1)",
+    ):
+        with pytest.raises(ValueError, match=r"method .* is not of this zeronorm"):
+            _again._method(text)

@@ -171,15 +171,16 @@ def _method(text: Any) -> Any:
     """Return a method by its name, or by what its record was written as."""
     if not isinstance(text, str) or "(" not in text:
         return text
-    call = ast.parse(text, mode="eval").body
     kinds = {type_.__name__: type_ for type_ in methods.METHODS.values()}
-    name = getattr(call.func, "id", "") if isinstance(call, ast.Call) else ""
-    if not isinstance(call, ast.Call) or name not in kinds:
-        raise ValueError(f"method {text:.80} of the model is of another program.")
-    values = {
-        str(one.arg): float("inf")
-        if ast.unparse(one.value) == "inf"
-        else ast.literal_eval(one.value)
-        for one in call.keywords
-    }
-    return kinds[name](**values)
+    try:
+        call = ast.parse(text, mode="eval").body
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
+            return kinds[call.func.id](**{str(one.arg): _value(one) for one in call.keywords})
+    except (KeyError, SyntaxError, TypeError, ValueError):
+        pass
+    raise ValueError(f"method {text:.80} of the model is not of this zeronorm.")
+
+
+def _value(keyword: ast.keyword) -> Any:
+    text = ast.unparse(keyword.value)
+    return float(text) if text in ("inf", "nan") else ast.literal_eval(text)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ._rows_options import ColumnsOptions
 from ._takes import argument, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProblemOptions:
+class ProblemOptions(ColumnsOptions):
     """A list of features, and the problem that it is an answer to."""
 
     data: str
@@ -18,14 +19,8 @@ class ProblemOptions:
         "feature or name; or names with commas between them.",
         metavar="FEATURES",
     )
-    target: str | None = None
-    id: str | None = None
-    samples: list[str] | None = None
     drop: list[str] | None = None
-    where: str | None = None
-    encoding: str | None = None
     missing: str | None = None
-    layer: str | None = None
     task: str = option(
         "The target: classes, ordered, numbers, counts or survival; auto: as it looks, or as the "
         "model has it.",
@@ -33,13 +28,7 @@ class ProblemOptions:
         default="auto",
     )
     order: str | None = option("Of ordered text: its classes, lowest first.", metavar="LABELS")
-    time: str | None = None
-    event: str | None = None
-    start: str | None = None
-    strata: str | None = None
     ties: str | None = None
-    offset: str | None = None
-    exposure: str | None = None
     covariates: str | None = option(
         "Columns in every model, uncounted and unpenalised: a,b.", metavar="NAMES"
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..methods import METHODS
+from ._rows_options import ColumnsOptions
 from ._takes import argument, option
 
 TASKS = ("auto", "classes", "ordered", "numbers", "counts", "survival")
@@ -174,24 +175,12 @@ RTOL = 1e-10  # as of `zeronorm.verify`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyOptions:
+class VerifyOptions(ColumnsOptions):
     """What `zeronorm verify` is asked for."""
 
     data: str
     certificate: str = argument("A file that select wrote.", metavar="CERTIFICATE")
-    target: str | None = None
-    id: str | None = None
-    samples: list[str] | None = None
     drop: list[str] | None = None
-    where: str | None = None
-    encoding: str | None = None
-    layer: str | None = None
-    time: str | None = None
-    event: str | None = None
-    start: str | None = None
-    strata: str | None = None
-    offset: str | None = None
-    exposure: str | None = None
     rtol: float = option(
         "By how much, as a share, figures may differ from the recomputed ones.",
         metavar="R",
@@ -203,18 +192,12 @@ class VerifyOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PathOptions:
+class PathOptions(ColumnsOptions):
     """What `zeronorm path` is asked for."""
 
     data: str
-    target: str | None = None
-    id: str | None = None
-    samples: list[str] | None = None
     drop: list[str] | None = None
-    where: str | None = None
-    encoding: str | None = None
     missing: str | None = None
-    layer: str | None = None
     points: int = option(
         "Values of C, growing, in geometric progression.", metavar="N", default=100
     )
@@ -231,13 +214,7 @@ class PathOptions:
         "Default: logistic; with --time and --event cox.",
         metavar="LOSS",
     )
-    time: str | None = None
-    event: str | None = None
-    start: str | None = None
-    strata: str | None = None
     ties: str | None = None
-    offset: str | None = None
-    exposure: str | None = None
     standardize: bool = True
     intercept: bool = True
     class_weight: str | None = None
