@@ -248,6 +248,21 @@ def test_what_cannot_be(parameters, message):
         split_inference(BudgetRegressor(5), *sample(), **parameters)
 
 
+def test_gaps_are_told_where_they_are():
+    """The row of a half would be named, which is another one of the data."""
+    X, y = sample()
+    X[97, 5] = np.nan
+    with pytest.raises(ValueError, match=r"X must be finite .* got nan at row 97, column 5"):
+        split_inference(BudgetRegressor(3), X, y, share=0.99)
+
+
+def test_too_few_rows_are_told():
+    """A user would read that at most -1 features may be chosen."""
+    X, y = sample()
+    with pytest.raises(ValueError, match=r"inference must have at least 3 rows .* got 1\."):
+        split_inference(BudgetRegressor(1), X[:3], y[:3])
+
+
 def test_data_that_cannot_be():
     """Separation, constant columns and copies in the rows of inference, too few events."""
     X, y = sample()

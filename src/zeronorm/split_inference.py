@@ -245,7 +245,11 @@ def _chosen(
 ) -> ChosenModel:
     """Return what some rows choose, and what the others say of it."""
     ours, others = np.flatnonzero(first), np.flatnonzero(~first)
-    fitted = clone(estimator).fit(_rows(X, ours), _safe_indexing(y, ours))
+    try:
+        fitted = clone(estimator).fit(_rows(X, ours), _safe_indexing(y, ours))
+    except ValueError as error:
+        _refuse_gaps(X, error)
+        raise
     features = np.flatnonzero(fitted.get_support())
     names = tuple(str(one) for one in fitted.get_feature_names_out())
     nothing = np.empty(0)
@@ -257,6 +261,18 @@ def _chosen(
         check_rows(kind, Z, target[others], names)
         found = estimates(kind, Z, target[others], level)
     return ChosenModel(features, names, found, ours, others)
+
+
+def _refuse_gaps(X: Any, error: ValueError) -> None:
+    """Say where X has gaps that a selector does not take, whose own error counts other rows."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        gaps = np.argwhere(~np.isfinite(X))
+        if gaps.size:
+            row, column = gaps[0].tolist()
+            raise ValueError(
+                f"X must be finite for this estimator; got {X[row, column]} at row {row}, column "
+                f"{column}. Remove or impute such values."
+            ) from error
 
 
 def _rows(X: Any, rows: IndexArray) -> Any:
