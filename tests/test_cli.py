@@ -1567,6 +1567,11 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "golub", "-k", "3", "--class-weight", "x"], "--class-weight must be"),
         (["select", "golub", "-k", "3", "--target", "y"], "golub has its labels built in"),
         (["select", "golub", "-k", "3", "--force", "X95735"], "no feature 'X95735'. Did you mean"),
+        (
+            ["select", "golub", "-k", "3", "--force", "M27891_at,X95735_at"],
+            "--force names one feature each time; say --force M27891_at --force X95735_at.",
+        ),
+        (["select", "golub", "-k", "3", "--cv", "1"], "must be at least 2; got 1. Leave it out"),
         (["select", "golub", "-k", "3", "-o", "no/m.npz"], "--output: no such directory 'no'"),
         (["select", "golub", "-k", "3", "-o", "."], "--output must be a file; . is a directory"),
         (

@@ -51,8 +51,8 @@ def check_rows(model: str, Z: FloatArray, y: np.ndarray, names: Sequence[str]) -
             f"estimator must choose at most {n - 2} features for inference on {n} rows; got {k}. "
             "Choose fewer, or lower share."
             if n > 2
-            else f"inference must have at least 3 rows that did not choose; got {n}. Lower share, or "
-            "take more rows."
+            else f"inference must have at least 3 rows that did not choose; got {n}. Lower share, "
+            "or take more rows."
         )
     if model == "logistic" and np.ptp(y) == 0:
         raise ValueError(

@@ -82,6 +82,10 @@ def positions_of(option: str, names: Sequence[str] | None, table: Table) -> list
                     f"{option}: {quote(name)} is the name of {len(same)} columns: {shown}; name "
                     "one of these."
                 )
+            parts = [part.strip() for part in name.split(",")]
+            if len(parts) > 1 and {*parts} <= {*known}:
+                each = " ".join(f"{option} {show(part)}" for part in parts[:8])
+                raise ValueError(f"{option} names one feature each time; say {each}.")
             raise ValueError(f"{option}: no feature {quote(name)}.{did_you_mean(name, known)}")
         elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
             positions.append(int(name) - table.first_index)

@@ -169,7 +169,7 @@ def _folds(cv: int | None, no_cv: bool) -> int | None:
     if no_cv:
         return None
     folds = FOLDS if cv is None else cv
-    check_folds(folds, "Leave it out with --no-cv.")
+    check_folds(folds, f"Leave it out for {FOLDS}.")
     return folds
 
 
