@@ -78,3 +78,16 @@ def copies(X):
         names = ("data", "indices", "indptr", "row", "col", "offsets")
         return [np.array(getattr(X, name)) for name in names if hasattr(X, name)]
     return [np.array(X)]
+
+
+def instance(seed, n=30, p=8, *, correlated=True):
+    """Return a small problem with columns that stand in for each other."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    if correlated:
+        X[:, 1:] += rng.uniform(0, 1.5) * X[:, :1]
+    w = rng.standard_normal(p) * (rng.random(p) < 0.5)
+    y = np.where(X @ w + rng.logistic(size=n) > 0, 1.0, -1.0)
+    y[0], y[1] = 1.0, -1.0
+    assert np.ptp(y) == 2
+    return X, y
