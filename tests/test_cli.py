@@ -1434,6 +1434,14 @@ def test_info_and_version(run):
             ["select", "golub", "-k", "2", "--force", "X95735_at", "--covariates", "X95735_at"],
             "--covariates are in every model and must not be --force as well;",
         ),
+        (
+            ["select", "golub", "-k", "3", "--features", "4"],
+            "-k or --features is given 2 times; it may be given once.",
+        ),
+        (
+            ["select", "golub", "--shared", "-k", "3", "--per-class"],
+            "--shared or --per-class is given 2 times; it may be given once.",
+        ),
         (["select", "golub", "-k", "3", "-C", "-1"], "--C must be a positive finite number;"),
         (["path", "golub", "--l1-ratio", "2"], "--l1-ratio must be above 0 and at most 1;"),
         (["path", "golub", "--tol", "-1"], "--tol must be a positive finite number; got -1.0."),

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._messages import Group
+from ._messages import Command, Group
 
 # What --help says of the commands, which is the first line of each.
 COMMANDS = {
@@ -43,7 +43,7 @@ class _Imported(Mapping[str, Any]):
         if name not in COMMANDS:
             raise KeyError(name)
         one = typer.Typer(add_completion=False)
-        one.command(name)(getattr(import_module(f"._{name}", __name__), name))
+        one.command(name, cls=Command)(getattr(import_module(f"._{name}", __name__), name))
         return typer.main.get_command(one)
 
     def __iter__(self) -> Iterator[str]:

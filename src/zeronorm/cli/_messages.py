@@ -9,16 +9,31 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ._completion import NAME, prepare
 from ._names import in_options
 from ._usage import usage_message
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice, of which typer would take the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        if not ctx.resilient_parsing:  # of tab completion
+            *_, order = self.make_parser(ctx).parse_args(list(args))
+            for option, times in Counter(order).items():
+                if times > 1 and not option.multiple:
+                    names = " or ".join(sorted(option.opts + option.secondary_opts, key=len)[-2:])
+                    raise ValueError(f"{names} is given {times} times; it may be given once.")
+        return super().parse_args(ctx, args)
 
 
 class Group(TyperGroup):
