@@ -112,7 +112,7 @@ def test_every_kernel_has_a_twin():
     public = {name for name in dir(native) if not name.startswith("_")}
     twins = {name for name in NAMES if not name.startswith("_")}
     assert public == twins | compiled_solvers
-    assert len(FUNCTIONS) == 43
+    assert len(FUNCTIONS) == 44
     assert native.FLOAT32_SCAN_ERROR == reference.FLOAT32_SCAN_ERROR
     assert native.LANES == reference.LANES
 
@@ -493,7 +493,7 @@ def test_few_columns_by_row(dtype, index, shuffled):
     position = np.full(p, -1, np.int32)
     chosen = rng.permutation(p)[:23]
     position[chosen] = np.arange(23)
-    Z = x[:, chosen]
+    Z, matrix = x[:, chosen], rng.standard_normal((p, p))
     first = None
     for module in (native, reference):
         for n_threads in THREADS:
@@ -502,6 +502,8 @@ def test_few_columns_by_row(dtype, index, shuffled):
             module.csr_terms(*rows, v, h, *terms, n_threads)
             module.csr_combine(*rows, z, sums, n_threads)
             module.csr_gram(*rows, position, h, gram, n_threads)
+            forms = filled(n)
+            module.csr_forms(*rows[:2], rows[2].astype(float), matrix, forms, n_threads)
             module.csr_correlate(*rows, v[:, None], scores, n_threads)
             module.csr_correlate(*rows, np.column_stack([h, v, h]), more, n_threads)
             for found, expected, scale in (
@@ -511,9 +513,10 @@ def test_few_columns_by_row(dtype, index, shuffled):
                 (sums, v + x @ z, abs(v) + abs(x) @ abs(z)),
                 (gram, Z.T @ (h[:, None] * Z), abs(Z).T @ (abs(h)[:, None] * abs(Z))),
                 (scores[:, 0], x.T @ v, abs(x).T @ abs(v)),
+                (forms, ((x @ matrix) * x).sum(axis=1), ((abs(x) @ abs(matrix)) * abs(x)).sum(1)),
             ):
                 assert_close(found, expected, scale)
-            found = (terms, sums, gram, scores, more)
+            found = (terms, sums, gram, scores, more, forms)
             if module is native:
                 assert np.array_equal(gram, gram.T)
                 first = found if first is None else first

@@ -873,7 +873,20 @@ def test_leverages_against_the_explicit_inverse(intercept, shape):
     Z = np.column_stack([X, np.ones(shape[0])]) if intercept else X
     H = np.diag(np.r_[penalty, 0] if intercept else penalty) + Z.T @ (w[:, None] * Z)
     expected = np.einsum("ij,ji->i", Z, np.linalg.solve(H, Z.T))
-    np.testing.assert_allclose(leverages(as_columns(X), w, penalty, intercept), expected, rtol=1e-8)
+    for stored in (X, sp.csc_array(X)):
+        found = leverages(as_columns(stored), w, penalty, intercept)
+        np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("level", [1.0, 1e3, 1e7])
+def test_leverages_of_sparse_rows_with_a_column_that_hardly_varies(level):
+    """Digits that cancel would choose C for sparse columns that are nearly constant."""
+    rng = np.random.default_rng(17)
+    X = rng.standard_normal((200, 5)) * (rng.random((200, 5)) < 0.2)
+    X[:, 2] += level
+    w, penalty = rng.uniform(0.1, 0.3, 200), np.full(5, 1e-3)
+    dense, sparse = (leverages(as_columns(one), w, penalty, True) for one in (X, sp.csc_array(X)))
+    np.testing.assert_allclose(sparse, dense, rtol=1e-6)
 
 
 @pytest.mark.parametrize("C", [0.03, 0.3, 3.0])

@@ -80,6 +80,15 @@ void csr_gram(const Array<I>& indptr, const Array<I>& indices, const Array<T>& d
     row_gram(x, position.data(), length(out, 0), weight.data(), out.data(), n_threads);
 }
 
+template <class I>
+void csr_forms(const Array<I>& indptr, const Array<I>& indices, const Array<double>& data,
+               const Matrix& matrix, const OutArray& out, std::int64_t n_threads) {
+    const nb::gil_scoped_release release;
+    const Csr<I, double> x{indptr.data(), indices.data(), data.data(), length(out, 0),
+                           length(matrix, 0)};
+    row_forms(x, matrix.data(), out.data(), n_threads);
+}
+
 // Hands an array over to NumPy.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::unique_ptr<T[]>&& values, std::int64_t size) {
@@ -179,6 +188,8 @@ void bind_indices(nb::module_& m) {
     bind_types<I, std::int8_t>(m);
     bind_types<I, std::uint8_t>(m);
     m.def("audit_indices", &audit_indices<I>, "indptr"_array, "indices"_array, "n_minor"_a);
+    m.def("csr_forms", &csr_forms<I>, "indptr"_array, "indices"_array, "data"_array, "matrix"_array,
+          "out"_array, "n_threads"_a);
     m.def("sparse_gram", &sparse_gram<I>, "indptr"_array, "indices"_array, "data"_array,
           "weight"_array, "out"_array, "n_threads"_a);
 }

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._kernels import sparse_gram
+from .._kernels import csr_forms, sparse_gram
 from .._threads import current_threads, map_threads
 from .._typing import Columns, Design, FloatArray, IndexArray, Stored
 
@@ -253,6 +253,13 @@ class SparseColumns:
     @cached_property
     def _by_row(self) -> Any:
         return self._x.tocsr()
+
+    def forms(self, matrix: FloatArray) -> FloatArray:
+        """Return z_i' A z_i of every row, (n,); matrix: A."""
+        out = np.empty(self.shape[0])
+        x = self._by_row
+        csr_forms(x.indptr, x.indices, x.data, np.ascontiguousarray(matrix), out, current_threads())
+        return out
 
     def dense(self) -> FloatArray:
         """Return Z as an array."""

@@ -38,6 +38,7 @@ from ._scans import (
     csc_moments,
     csr_combine,
     csr_correlate,
+    csr_forms,
     csr_gather,
     csr_gram,
     csr_moments,

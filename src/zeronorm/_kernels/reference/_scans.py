@@ -158,6 +158,19 @@ def csr_gram(
     out[:] = (z.T @ (sp.diags_array(weight) @ z)).toarray()
 
 
+def csr_forms(
+    indptr: IndexStorage,
+    indices: IndexStorage,
+    data: FloatArray,
+    matrix: FloatArray,
+    out: FloatArray,
+    n_threads: int,
+) -> None:
+    """Put x_i' A x_i of every row into `out`, (n,), for X in CSR and A (p, p)."""
+    x = sp.csr_array((data, indices, indptr), shape=(out.size, len(matrix)))
+    out[:] = x.multiply(x @ matrix).sum(axis=1)
+
+
 def _entry_moments(
     column: NDArray[Any],
     row: NDArray[Any],

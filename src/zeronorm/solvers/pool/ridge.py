@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 from ... import _kernels
 from ..._threads import map_threads
 from ..._typing import Columns, FloatArray, IndexArray, Smooth
-from ...designs._columns import BLOCK_ROWS, FLOAT32_GRAM
+from ...designs._columns import BLOCK_ROWS, FLOAT32_GRAM, SparseColumns
 from ...losses import balance
 from ..risk import Risk
 from .outputs import compiled_outputs
@@ -27,6 +27,7 @@ MAX_NEWTON = 100
 WORST_START = 2.0  # the objective of a start, relative to the model without features
 BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
 ROUNDING = 1e-14  # of the diagonal of a Gram matrix, what may be left of it by subtraction
+CANCELLED = 1e6  # leverage of the mean row, in shares of 1 / sum w, from which digits are missed
 # Dense problems of at most so many multiply-adds in a Gram matrix are solved by one call of a
 # kernel, those of more columns than rows where a factor of it has at most the latter; above it the
 # BLAS is faster, which solves wide ones in the space of the rows.
@@ -308,6 +309,17 @@ def _newton_direction(
     return direction, shift
 
 
+def _sparse_leverages(
+    Z: SparseColumns, inverse: FloatArray, centre: FloatArray, base: float
+) -> FloatArray | None:
+    """Return base + (z_i - c)'A(z_i - c) without making rows dense, or None where digits cancel."""
+    towards = inverse @ centre
+    of_centre = float(centre @ towards)
+    if of_centre > CANCELLED * base:
+        return None
+    return np.asarray(Z.forms(inverse) - 2.0 * Z.times(towards) + (of_centre + base))
+
+
 def leverages(
     Z: Columns, curvature: FloatArray, diagonal: FloatArray, intercept: bool
 ) -> FloatArray:
@@ -327,6 +339,11 @@ def leverages(
         matrix -= total * np.outer(centre, centre)
         unit = scale_system(matrix, diagonal, least)
         whiten = inverse_factor(matrix).T  # of the centred columns times `unit`
+        if isinstance(Z, SparseColumns):
+            white = unit[:, None] * whiten
+            found = _sparse_leverages(Z, white @ white.T, centre, base)
+            if found is not None:
+                return found
         narrow = n * p * p > FLOAT32_GRAM
         size = np.sqrt(total) if total > 0 else 1.0  # values near 1: no underflow in float32
         if narrow:
