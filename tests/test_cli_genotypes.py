@@ -127,3 +127,17 @@ def test_names_that_repeat(fails, data, tmp_path):
     fam.write_text(fam.read_text().replace("F1 S2 ", "F1 S0 "))
     said = fails("select", data, "-k", "2", "--samples", "age.csv", "--target", "age")
     assert "samples of the .fam file must be distinct; got 'S0' twice. Name them by family" in said
+
+
+def test_samples_are_kept_by_columns_of_the_tables(run, fails, data):
+    """A cohort could not be chosen, as genotypes have no columns of their own for it."""
+    chosen = ("select", data, "-k", "2", "--no-save", "--no-cv", *BOTH, "--target", "trait")
+    document = json.loads(run(*chosen, "--where", "site == 'north'", "--json").stdout)
+    north = [i for i in range(1, N, 2) if i != 9]
+    assert document["data"]["n_samples"] == len(north)
+    assert (
+        f"kept {len(north)} of 60 rows (site == 'north'); 1 have no value there"
+        in document["notes"]
+    )
+    message = fails(*chosen, "--where", "rs3_A > 0")
+    assert "compares columns of --samples alone: 'trait', 'smokes', 'age', 'site'" in message

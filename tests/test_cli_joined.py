@@ -280,3 +280,110 @@ def test_samples_left_out_are_told_even_in_quiet(run, tables, tmp_path):
     table.write_text("\n".join(lines[:21]) + "\n")
     said = run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--no-save", "--quiet").stderr
     assert "20 samples left out" in said
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_rows_are_kept_by_columns_of_the_table(run, fails, tables, data):
+    """The biologist's batch, which the expression data do not have, could not be chosen."""
+    _, kind, age = tables
+    old = age >= 50
+    where = ("--where", "age >= 50")
+    document, _ = chosen(run, data, *GIVEN, *where)
+    assert f"kept {old.sum()} of 40 rows (age >= 50)" in " ".join(document["notes"])
+    counts = document["data"]["class_counts"]
+    assert counts == {name: int((kind[old] == i).sum()) for i, name in enumerate(KINDS)}
+    assert "with the number 1" in fails("select", data, *GIVEN, "--where", "kind > 1")
+    assert "no samples are left" in fails("select", data, *GIVEN, "--where", "age > 99")
+
+
+def test_rows_are_kept_by_columns_of_both(run, tables):
+    """A comparison of the data would be looked for in the table, or the other way round."""
+    X, _, age = tables
+    document, _ = chosen(run, "rows.csv", *GIVEN, "--where", "age >= 40 and g3 > 0")
+    assert document["data"]["n_samples"] == ((age >= 40) & (X[:, 3] > 0)).sum()
+    notes = " ".join(document["notes"])
+    assert "(g3 > 0)" in notes
+    assert "(age >= 40)" in notes
+
+
+@pytest.fixture
+def labels(tables, tmp_path):
+    """The labels alone, in the order of the samples."""
+    (tmp_path / "labels.txt").write_text("\n".join(KINDS[one] for one in tables[1]) + "\n")
+
+
+def test_labels_are_not_taken_by_position_unasked(run, fails, labels):
+    """Labels in another order than the samples would give a model of noise."""
+    given = ("--target", "labels.txt", "-k", "2", "--no-cv", "-o", "m.npz")
+    for command in (
+        ("select", "rows.csv", "--id", "sample"),
+        ("select", "genes.csv", "--transpose"),
+    ):
+        message = fails(*command, *given)
+        assert "its samples have names, as 'S00', and the lines of --target labels.txt" in message
+        assert "--samples FILE --target COLUMN" in message
+        assert "--by-position" in message
+    text = run("select", "rows.csv", "--id", "sample", *given, "--by-position").stdout
+    assert "g3" in text
+    evaluate = ("evaluate", "m.npz", "rows.csv", "--id", "sample", "--target", "labels.txt")
+    assert "--by-position" in fails(*evaluate)
+    assert "accuracy" in run(*evaluate, "--by-position").stdout
+
+
+def test_features_in_rows_by_request(run, fails, labels):
+    """Labels without names could not be used where the genes are in the rows."""
+    given = ("--target", "labels.txt", "--by-position")
+    _, found = chosen(run, "genes.csv", "--transpose", *given)
+    _, wanted = chosen(run, "joined.csv", "--target", "kind")
+    assert [name for name, _ in found] == [name for name, _ in wanted]
+    message = fails("select", "genes.csv", "-k", "2", "--target", "labels.txt")
+    assert "has 40 columns: where features are in the rows, say --transpose" in message
+    for bad in (("--where", "a > 1"), ("--samples", "pheno.tsv"), ("--drop", "g1")):
+        assert f"cannot be with {bad[0]}" in fails(
+            "select", "genes.csv", "--transpose", *given, *bad
+        )
+    message = fails("select", "genes.csv", "--transpose", "--target", "kind")
+    assert "--samples FILE --target kind" in message
+    assert "leave out --transpose" in fails("select", "golub", "-k", "2", "--transpose")
+
+
+def test_features_in_rows_are_hinted_at(fails, tables, tmp_path):
+    """Who points at genes in rows would look for a column that cannot be there."""
+    lines = (tmp_path / "genes.csv").read_text().splitlines()
+    few = "\n".join(",".join(line.split(",")[:6]) for line in lines)
+    (tmp_path / "few.csv").write_text(few + "\n")  # more rows than columns
+    message = fails("select", "few.csv", "-k", "2", "--target", "kind")
+    assert "no column 'kind'" in message
+    assert "--samples FILE --target kind" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--target", "pheno.tsv:kind"), "Say --samples pheno.tsv --target kind: the table is"),
+        ((*GIVEN, "--covariates", "pheno.tsv"), "Say --samples pheno.tsv --covariates COLUMN"),
+        (("--labels", "pheno.tsv"), "--samples FILE --target COLUMN"),
+        (("--labels-id", "id"), "found in a table of --samples by itself"),
+    ],
+)
+def test_what_others_would_write_is_told_the_way(fails, tables, arguments, message):
+    """A table of phenotypes would be given in the way of another program, to no avail."""
+    assert message in fails("select", "rows.csv", "-k", "2", *arguments)
+
+
+def test_names_that_do_not_fit_are_told_with_their_lines(fails, tables, tmp_path):
+    """Of hundreds of lines nobody would find the one that is there twice."""
+    table = tmp_path / "pheno.tsv"
+    first, *lines = table.read_text().splitlines()
+    sample = lines[3].split("\t")[1]
+    table.write_text("\n".join([first, *lines, lines[3]]) + "\n")
+    message = fails("select", "genes.csv", *GIVEN)
+    assert f"the sample '{sample}' has several lines: 5, 43. Leave one" in message
+    table.write_text("\n".join([first, *lines[:3], lines[3].replace("S", "s"), *lines[4:]]) + "\n")
+    assert f"'{sample}' is 's{sample[1:]}' in line 5 of pheno.tsv" in fails(
+        "select", "genes.csv", *GIVEN
+    )
+    table.write_text("\n".join([first, *(line.replace("S", "Z") for line in lines)]) + "\n")
+    message = fails("select", "genes.csv", *GIVEN)
+    assert "no sample of the data is in it" in message
+    assert "the rows of the data with 'g0' and their columns with 'S00'" in message

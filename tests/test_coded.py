@@ -231,8 +231,36 @@ def test_empty_cells(write):
     table = read_table(path, "y", missing="indicator")
     told = table.X.gather(np.array([table.feature_names.index("age is missing")]))[:, 0]
     assert np.array_equal(told, np.isnan(age))
-    with pytest.raises(ValueError, match="missing must be one of mean, indicator, or None"):
+    with pytest.raises(ValueError, match="one of mean, most_frequent, indicator, or None"):
         read_table(path, "y", missing="median")
+
+
+def test_most_frequent_values_are_those_of_the_rows_of_training(write):
+    """A gap would be filled by a mean that no row has, or know the rows that a fold holds out."""
+    rng = np.random.default_rng(3)
+    rooms = rng.choice([1.0, 2.0, 3.0, 7.0], N, p=[0.3, 0.4, 0.2, 0.1])
+    rooms[rng.random(N) < 0.2] = np.nan
+    ties = np.where(np.arange(N) % 4 == 3, np.nan, np.arange(N) % 4)
+    size = rng.standard_normal(N)
+    y = np.where(np.nan_to_num(rooms) + size > 2, "u", "v")
+    names = ("rooms", "ties", "size")
+    columns = {"rooms": rooms, "ties": ties, "size": size}
+    cells = {name: np.where(np.isnan(x), "", x.astype(str)) for name, x in columns.items()}
+    table = read_table(write("a.csv", {**cells, "y": y}), "y", missing="most_frequent")
+    X = table.X.gather(slice(None))
+    assert table.feature_names == [*names]
+    for name, column in zip(names, X.T, strict=True):
+        values = columns[name]
+        known, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        filled = known[counts == counts.max()].min()
+        assert np.array_equal(column, np.where(np.isnan(values), filled, values))
+        assert table.codings[name].fill in (None, filled)
+    some = np.flatnonzero(rooms != 2.0)  # NaN among them
+    fold = table.X.over(some).gather(np.array([0]))[:, 0]
+    known, counts = np.unique(rooms[some][~np.isnan(rooms[some])], return_counts=True)
+    assert known[counts.argmax()] == 1.0
+    assert np.array_equal(fold, np.where(np.isnan(rooms), 1.0, rooms))
+    assert "by the most frequent value of the training rows" in " ".join(table.notes)
 
 
 def test_empty_text_is_a_level(write):
@@ -485,7 +513,7 @@ def test_data_frames_are_tables_too(tmp_path, write):
         np.testing.assert_allclose(model.decision_function(given), expected, rtol=1e-12)
     with pytest.raises(FileError, match=r"the data frame: column 'age', row .* --missing mean"):
         read_frame(frame, "y")
-    with pytest.raises(ValueError, match="missing must be one of mean, indicator, or None"):
+    with pytest.raises(ValueError, match="one of mean, most_frequent, indicator, or None"):
         read_frame(frame, "y", missing="zero")
     with pytest.raises(FileError, match="the data frame: no column 'z'"):
         read_frame(frame, "z")
@@ -513,7 +541,7 @@ def apart(write):
     return one, (data, "--samples", write("s.csv", table))
 
 
-@pytest.mark.parametrize("way", ["mean", "indicator"])
+@pytest.mark.parametrize("way", ["mean", "most_frequent", "indicator"])
 def test_tables_of_samples_are_joined_and_filled(run, apart, way):
     """Means would be of rows that are left out, or a fold know those that it holds out."""
     one, joined = apart
@@ -560,7 +588,7 @@ def test_joined_rows_are_coded_as_in_training(run, fails, apart, write):
     assert "a value is missing" in fails("select", *joined, *asked)
 
 
-@pytest.mark.parametrize("way", ["mean", "indicator"])
+@pytest.mark.parametrize("way", ["mean", "most_frequent", "indicator"])
 def test_features_in_rows_are_filled(run, fails, write, holes, way):
     """The means would be those of samples, over all features."""
     y = np.where(np.nan_to_num(holes[:, 3] + holes[:, 5]) > 0, "u", "v")
@@ -649,7 +677,9 @@ def test_the_option_is_checked(fails, run, write):
     """A word that is none would be taken for no filling."""
     path = write("a.csv", census())
     command = ("select", path, "--target", "y", "-k", 2, "--missing")
-    assert "--missing must be mean or indicator; got 'median'" in fails(*command, "median")
+    assert "--missing must be mean, most_frequent or indicator; got 'median'" in fails(
+        *command, "median"
+    )
     np.save("x.npy", np.ones((4, 2)))
     np.save("t.npy", np.arange(4) % 2)
     command = ("select", "x.npy", "--target", "t.npy", "-k", 1, "--missing", "mean")

@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "csc.hpp"
 #include "gram.hpp"
+#include "row_forms.hpp"
 #include "rows.hpp"
 #include "scan.hpp"
 

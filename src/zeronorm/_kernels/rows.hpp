@@ -233,33 +233,6 @@ void row_combine(const Csr<I, T>& x, const double* z, double* v, std::int64_t n_
                  });
 }
 
-// out_i = x_i' A x_i, A (n_columns x n_columns).
-template <class I, class T>
-void row_forms(const Csr<I, T>& x, const double* matrix, double* out, std::int64_t n_threads) {
-    double n_pairs = 0.0;
-    for (std::int64_t i = 0; i < x.n_rows; ++i) {
-        const auto length = static_cast<double>(x.indptr[i + 1] - x.indptr[i]);
-        n_pairs += length * length;
-    }
-    constexpr std::int64_t height = 1024;
-    parallel_for((x.n_rows + height - 1) / height,
-                 static_cast<std::int64_t>(std::min(n_pairs, 1e15)), n_threads,
-                 [=](std::int64_t block) ZERONORM_INLINE_LAMBDA {
-                     const std::int64_t last = std::min((block + 1) * height, x.n_rows);
-                     for (std::int64_t i = block * height; i < last; ++i) {
-                         double form = 0.0;
-                         for (I a = x.indptr[i]; a < x.indptr[i + 1]; ++a) {
-                             const double* row = matrix + x.indices[a] * x.n_columns;
-                             double image = 0.0;
-                             for (I b = x.indptr[i]; b < x.indptr[i + 1]; ++b)
-                                 image += row[x.indices[b]] * static_cast<double>(x.data[b]);
-                             form += static_cast<double>(x.data[a]) * image;
-                         }
-                         out[i] = form;
-                     }
-                 });
-}
-
 // out (q x q) = Z' diag(weight) Z, symmetric, for some columns Z of X. Every pair of entries of a
 // row of Z is met once and added on one side of the diagonal, whichever order the row has. position
 // (n_columns,): where a column of X is in Z, -1 where it is not.

@@ -78,10 +78,10 @@ def _models_and_data(options: CompareOptions) -> tuple[list[str], str | None]:
         )
     if data is None:
         for one in fields(ColumnsOptions):
-            if getattr(options, one.name) is not None:
+            if getattr(options, one.name) not in (None, False):
+                name = one.name.replace("_", "-")
                 raise ValueError(
-                    f"--{one.name} is of DATA; name DATA after the models, or leave out "
-                    f"--{one.name}."
+                    f"--{name} is of DATA; name DATA after the models, or leave out --{one.name}."
                 )
     return files, data
 

@@ -23,7 +23,7 @@ def convert(options: ConvertOptions) -> None:
             f"--memory must be a number of megabytes from 1 to {MOST_MEGABYTES:g}; got "
             f"{options.memory:g}. For example: --memory 1024."
         )
-    check_missing(options.missing)
+    check_missing(options.missing, "mean", "indicator")
     with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from ..files import standard_input

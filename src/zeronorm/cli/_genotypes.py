@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._joined import OWN, Known, SampleTable
 
 if TYPE_CHECKING:
-    from ..files import Layout, Table
+    from ..files import Layout, Table, Where
 
 _MISSING_TARGET = -9.0  # PLINK's, of phenotypes
 
@@ -27,6 +27,7 @@ def read_genotypes(
     covariates: Sequence[str],
     force: Sequence[str],
     like: Layout | None,
+    where: str | None,
     threads: int | None,
 ) -> Table:
     """Return genotypes with what tables say of their samples, joined by the samples' names.
@@ -37,6 +38,7 @@ def read_genotypes(
     columns : what they hold beside the target, by role, as {"time": "days"}.
     covariates, force : columns of the tables that are features beside the variants, and names that
         may be of such ones; with a model (`like`) they are its own.
+    where : comparisons of columns of the tables.
     """
     from ..files import Table, quote
     from ..genotypes import phenotypes, read_plink, read_samples
@@ -46,6 +48,8 @@ def read_genotypes(
     roles = {role: name for role, name in columns.items() if role != "event_value"}
     people = read_samples(data)
     known = Known(data, people, [SampleTable.read(path) for path in tables])
+    if where is not None:
+        known.keep(of_samples(where, known))
     if target is None and like is None and not roles:
         target = known.only_target()
     y = None
@@ -86,6 +90,21 @@ def read_genotypes(
         column_names=roles,
         variants=genotypes.variants,
     )
+
+
+def of_samples(where: str, known: Known) -> Where:
+    """Return comparisons, all of which must be of columns of the tables."""
+    from ..files import Where, quote
+
+    found = Where(where)
+    for one in found.comparisons:
+        if not known.has(one.name):
+            names = ", ".join(quote(name) for table in known.tables for name in table.columns)
+            raise ValueError(
+                f"{known.data}: --where compares columns of --samples alone: {names or 'none'}; "
+                f"got {quote(one.name)}."
+            )
+    return found
 
 
 def _classes(y: Any) -> Any:

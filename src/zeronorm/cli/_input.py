@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ._doubts import RepeatedNames
 from ._genotypes import is_genotypes, read_genotypes
-from ._joined import read_joined
+from ._joined import header_of, read_joined
+from ._label_files import refuse_column_of_file, refuse_unasked
 from ._messages import show, some
-from ._upright import features_in_rows
+from ._upright import across_hint, features_in_rows, read_across
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
@@ -47,59 +48,55 @@ def read(
     where: str | None = None,
     missing: str | None = None,
     encoding: str | None = None,
+    by_position: bool = False,
+    transpose: bool = False,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
     samples : tables of the samples.
     covariates, force : features that may be columns of these.
+    by_position : whether files of labels are in the order of the samples, where these have names.
     """
     check_missing(missing)
+    refuse_column_of_file("--target", target)
+    roles = columns or {}
+    given: dict[str, Any] = {
+        "--id": id, "--drop": drop, "--layer": layer, "--missing": missing,
+        "--encoding": encoding, "--transpose": transpose,
+    }  # fmt: skip
     if is_genotypes(data):
-        unused = {
-            "--id": id, "--drop": drop, "--layer": layer, "--where": where, "--missing": missing,
-            "--encoding": encoding,
-        }  # fmt: skip
-        for option, given in unused.items():
-            if given:
+        for option, value in given.items():
+            if value:
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
-        return read_genotypes(
-            data, target, samples, columns or {}, covariates, force, like, threads
-        )
-    from ..files import ROLES, Layout, Table, Where, read_request, read_table
+        return read_genotypes(data, target, samples, roles, covariates, force, like, where, threads)
+    given |= {"--where": where, "--samples": samples}
+    if is_golub(data):
+        named = {f"--{role}": name for role, name in roles.items()}
+        return _golub({**given, "--target": target, **named})
+    from ..files import ROLES, FileError, Layout, Where, read_request, read_table
     from ..files._table import Request
 
-    if is_golub(data):
-        from ..datasets import load_golub
-
-        if where is not None:
-            raise ValueError(f"golub has no columns of text; leave out --where {where!r}.")
-        if id is not None or samples:
-            option = f"--id {id!r}" if id is not None else f"--samples {samples[0]}"
-            raise ValueError(f"golub has no names of samples; leave out {option}.")
-        if encoding is not None:
-            raise ValueError(f"golub is no file of text; leave out --encoding {encoding!r}.")
-        if missing is not None:
-            raise ValueError("golub has no empty cells; leave out --missing.")
-        if target is not None:
-            raise ValueError(f"golub has its labels built in; leave out --target {target!r}.")
-        for role, name in [*(columns or {}).items(), *(("drop", name) for name in drop)]:
-            raise ValueError(f"golub has no column of that name; leave out --{role} {name!r}.")
-        golub = load_golub()
-        return Table(
-            golub.X,
-            golub.y,
-            golub.feature_names,
-            golub.target_name,
-            descriptions=golub.descriptions,
-        )
-    others = {role: name for role, name in (columns or {}).items() if role in ROLES}
+    if transpose:
+        beside = {option: given[option] for option in ("--where", "--drop", "--samples")}
+        for option, value in {**beside, "--time": roles}.items():
+            if value:
+                raise ValueError(
+                    f"--transpose cannot be with {option}; put what is known of the samples into a "
+                    "table of --samples, which shows by itself that features are in the rows."
+                )
+        across = read_across(data, target, id, like, missing, layer, encoding)
+        refuse_unasked(across, data, target, {}, by_position)
+        return across
+    others = {role: name for role, name in roles.items() if role in ROLES}
     if samples:
         # What a model takes as text is text, whatever stands there now; the rest is as it is.
         codings = {} if like is None else like.codings
         kinds = Layout(0, codings=codings, exact=True) if codings else None
+        joined = [name for path in samples for name in header_of(path)]
+        own_where, of_samples = (None, None) if where is None else Where(where).parted(joined)
 
         def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
-            rows = None if where is None else Where(where)
+            rows = None if own_where is None else Where(own_where.text, own_where.comparisons)
             own = id or of_id
             request = Request(
                 target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
@@ -108,28 +105,68 @@ def read(
             table = read_request(data, request)
             return table if rows is None else replace(table, notes=(*table.notes, rows.note))
 
-        roles = columns or {}
-        return read_joined(data, target, samples, roles, covariates, force, like, missing, read_own)
-    with options_named():
-        return read_table(
-            data,
-            target,
-            id=id,
-            like=like,
-            need_labels=need_labels,
-            columns=others,
-            drop=drop,
-            layer=layer,
-            where=where,
-            missing=missing,
-            encoding=encoding,
+        return read_joined(
+            data, target, samples, roles, covariates, force, like, missing, of_samples, read_own
         )
+    try:
+        with options_named():
+            table = read_table(
+                data,
+                target,
+                id=id,
+                like=like,
+                need_labels=need_labels,
+                columns=others,
+                drop=drop,
+                layer=layer,
+                where=where,
+                missing=missing,
+                encoding=encoding,
+            )
+    except FileError as error:
+        hint = across_hint(data, target, encoding)
+        if hint:
+            raise FileError(f"{error}{hint}") from None
+        raise
+    refuse_unasked(table, data, target, others, by_position)
+    return table
 
 
-def check_missing(missing: str | None) -> None:
+# What the built-in data have not, by the options that are about it.
+_NOT_GOLUB = {
+    "--where": "no columns of text",
+    "--id": "no names of samples",
+    "--samples": "no names of samples",
+    "--encoding": "no text",
+    "--transpose": "its samples in rows",
+    "--missing": "no empty cells",
+    "--target": "its labels built in",
+}
+
+
+def _golub(given: Mapping[str, Any]) -> Table:
+    """Return the built-in data, of which options have nothing to say."""
+    from ..datasets import load_golub
+    from ..files import Table
+
+    for option, value in given.items():
+        if value:
+            what = _NOT_GOLUB.get(option, "no column of that name")
+            one = value if isinstance(value, str | bool) else value[0]
+            shown = "" if one is True else f" {one!r}"
+            raise ValueError(f"golub has {what}; leave out {option}{shown}.")
+    golub = load_golub()
+    return Table(
+        golub.X, golub.y, golub.feature_names, golub.target_name, descriptions=golub.descriptions
+    )
+
+
+def check_missing(missing: str | None, *ways: str) -> None:
     """Refuse what empty cells cannot become, before anything is imported."""
-    if missing not in (None, "mean", "indicator"):
-        raise ValueError(f"--missing must be mean or indicator; got {missing!r}.")
+    ways = ways or ("mean", "most_frequent", "indicator")
+    if missing not in (None, *ways):
+        listed = f"{', '.join(ways[:-1])} or {ways[-1]}"
+        raise ValueError(f"--missing must be {listed}; got {missing!r}.")
 
 
 def read_blocks(
@@ -161,10 +198,11 @@ def _blocks(
     from ..files._table import Request
 
     data, target = options.data, options.target
-    if is_genotypes(data) or is_golub(data) or options.samples:
+    if is_genotypes(data) or is_golub(data) or options.samples or options.transpose:
         table = read(
             data, target, options.id, like, columns=columns, samples=options.samples or (),
             layer=options.layer, where=options.where, encoding=options.encoding,
+            by_position=options.by_position, transpose=options.transpose,
         )  # fmt: skip
         yield table
         return
@@ -180,7 +218,9 @@ def _blocks(
     )
     with options_named():
         try:
-            yield from read_blocks(data, request, None if whole else _BLOCK)
+            for table in read_blocks(data, request, None if whole else _BLOCK):
+                refuse_unasked(table, data, target, others, options.by_position)
+                yield table
         except MissingFeaturesError:
             across = None if target or others else features_in_rows(data, like, options.encoding)
             if across is None:

@@ -11,10 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._beside import as_trained, with_columns
+from ._messages import some
 from ._upright import read_named, upright
 
 if TYPE_CHECKING:
-    from ..files import Layout, Table
+    from ..files import Layout, Table, Where
     from ..files._codings import Content
 
     # Reads data with a target, other columns by role, and the column that names the rows.
@@ -99,6 +100,20 @@ class Known:
             means = np.array([strict_float(value) == missing for value in text.tolist()])
             self._leave_out(means, f"{what} but {missing:g}, which stands for a missing one")
 
+    def keep(self, where: Where) -> None:
+        """Leave out the samples of which comparisons of columns of the tables do not hold."""
+        import numpy as np
+
+        numbers = [self.table_of(one.name) for one in where.comparisons]
+        for place in np.flatnonzero(self._kept):
+            cells = []
+            for one, number in zip(where.comparisons, numbers, strict=True):
+                assert number is not None
+                line = self._places[number][place]
+                cells.append(self.tables[number].columns[one.name][line] if line >= 0 else None)
+            self._kept[place] = where.keeps(cells, f"{self.data}: --samples")
+        self.notes.append(where.note)
+
     def numbers(self, what: str, values: Any) -> Any:
         """Return numbers of the samples, those without one left out."""
         import numpy as np
@@ -155,9 +170,10 @@ def _check_case(data: str, table: SampleTable, people: Any) -> None:
     for name in people["name"].tolist():
         other = lines.get(str(name).casefold())
         if other is not None and other != name:
+            line = [key[-1] for key in table.keys].index(other) + 2
             raise ValueError(
-                f"{data}: the sample {quote(str(name))} is {quote(other)} in {table.path}: write "
-                "the names in one way."
+                f"{data}: the sample {quote(str(name))} is {quote(other)} in line {line} of "
+                f"{table.path}: write the names in one way."
             )
 
 
@@ -185,8 +201,13 @@ class SampleTable:
         return cls._by(path, header, rows, [0, 1] if by_family else [0])
 
     @classmethod
-    def of_names(cls, path: str, names: Collection[str]) -> SampleTable:
-        """Return the columns of a file, one of which has the names of samples: most of them."""
+    def of_names(
+        cls, path: str, names: Collection[str], others: Collection[str] = ()
+    ) -> SampleTable:
+        """Return the columns of a file, one of which has the names of samples: most of them.
+
+        others : names of the columns of the data, for the error where it has none.
+        """
         from ..files import FileError, quote
 
         header, rows = _rows_of(path)
@@ -195,9 +216,10 @@ class SampleTable:
         most = max(range(len(header)), key=found.__getitem__)
         if not found[most]:
             there, here = quote(rows[0][0]), quote(next(iter(names)))
+            across = f" and their columns with {quote(next(iter(others)))}" if others else ""
             raise FileError(
-                f"{path}: no sample of the data is in it: its first line begins with {there}, a "
-                f"sample of the data is {here}. Write the names as the data have them."
+                f"{path}: no sample of the data is in it: it begins with {there}, the rows of the "
+                f"data with {here}{across}. Write the names of the samples as the data have them."
             )
         return cls._by(path, header, rows, [most])
 
@@ -214,7 +236,11 @@ class SampleTable:
         keys = [tuple(row) for row in body[:, own].tolist()]
         twice, count = Counter(keys).most_common(1)[0]
         if count > 1:
-            raise FileError(f"{path}: the sample {quote(' '.join(twice))} has several lines.")
+            lines = [str(line) for line, key in enumerate(keys, 2) if key == twice]
+            raise FileError(
+                f"{path}: the sample {quote(' '.join(twice))} has several lines: "
+                f"{some(lines, 5)}. Leave one."
+            )
         named = {name: body[:, place] for place, name in enumerate(header) if place not in own}
         return cls(path, keys, named)
 
@@ -265,6 +291,7 @@ def read_joined(
     force: Sequence[str],
     like: Layout | None,
     missing: str | None,
+    where: Where | None,
     read: Read,
 ) -> Table:
     """Return data with what tables say of their samples, joined by the samples' names.
@@ -275,6 +302,7 @@ def read_joined(
     target or another column that is no feature, or has no line at all.
 
     columns, covariates, force, like : as of `read_genotypes`; covariates may be of the data.
+    where : comparisons of columns of the tables.
     read : reads the data, all of their columns, not coded yet, with a target and other columns of
         their own, and with the column that names the rows, where no option says which.
     """
@@ -317,7 +345,13 @@ def read_joined(
             f"{data}: the samples must have distinct names; got {quote(twice)} {count} times."
         )
     people = np.array([(name, name) for name in own], [("family", object), ("name", object)])
-    known = Known(data, people, [SampleTable.of_names(path, own) for path in tables])
+    known = Known(
+        data,
+        people,
+        [SampleTable.of_names(path, own, table.feature_names or ()) for path in tables],
+    )
+    if where is not None:
+        known.keep(where)
     if joined and target is not None:
         known.take(target, f"target {quote(target)}")
     for name in beside:

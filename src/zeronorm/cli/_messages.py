@@ -23,16 +23,17 @@ from ._usage import usage_message
 
 
 class Command(TyperCommand):
-    """A command that refuses an option given twice, of which typer would take the last."""
+    """A command that refuses an option given twice, or with its opposite: the last would win."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
         if not ctx.resilient_parsing:  # of tab completion
             *_, order = self.make_parser(ctx).parse_args(list(args))
             for option, times in Counter(order).items():
-                if times > 1 and not option.multiple:
-                    names = " or ".join(sorted(option.opts + option.secondary_opts, key=len)[-2:])
-                    raise ValueError(f"{names} is given {times} times; it may be given once.")
+                ways = [max(option.opts, key=len), *option.secondary_opts]
+                is_same = getattr(option, "is_flag", False) and len({*ways} & {*args}) == 1
+                if times > 1 and not (is_same or option.multiple):
+                    raise ValueError(f"{' or '.join(ways)} is given {times} times; say it once.")
         return super().parse_args(ctx, args)
 
 

@@ -9,8 +9,8 @@ from typer.models import OptionInfo
 
 PANELS = {
     "The target": (
-        "target", "id", "samples", "drop", "where", "encoding", "task", "order", "time", "event",
-        "start", "strata", "ties", "offset", "exposure",
+        "target", "by_position", "id", "samples", "transpose", "drop", "where", "encoding", "task",
+        "order", "time", "event", "start", "strata", "ties", "offset", "exposure",
     ),
     "The features": (
         "layer", "missing", "groups", "group_file", "force", "covariates", "nonnegative",

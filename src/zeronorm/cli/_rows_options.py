@@ -17,6 +17,8 @@ class ColumnsOptions:
     target: str | None = None
     id: str | None = None
     samples: list[str] | None = None
+    by_position: bool = False
+    transpose: bool = False
     where: str | None = None
     encoding: str | None = None
     layer: str | None = None

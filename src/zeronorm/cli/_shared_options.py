@@ -22,9 +22,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "id": typer.Option("--id", metavar="NAME", help="The column that names the samples."),
     "samples": typer.Option(
         metavar="FILE",
-        help="A table joined by the names of the samples (of genotypes IID, or FID and IID), whose "
-        "columns --target, --covariates and others name; may be repeated.",
+        help="A table joined by the samples' names (of genotypes IID, or FID and IID), of whose "
+        "columns are --target, --covariates and others; may be repeated.",
     ),
+    "by_position": typer.Option("--by-position", help="A file of labels is in the samples' order."),
+    "transpose": typer.Option("--transpose", help="DATA have features in rows."),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
     "where": typer.Option(
         metavar="TEXT",
@@ -34,7 +36,8 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "encoding": typer.Option(metavar="NAME", help="Of text but UTF-8: latin-1, cp1252, utf-16."),
     "missing": typer.Option(
         metavar="WAY",
-        help="Fill empty cells: mean, that of the training rows; indicator: and say where.",
+        help="Fill empty cells as the training rows: mean, most_frequent; indicator: mean, and "
+        "say where.",
     ),
     "layer": typer.Option(
         "--layer",

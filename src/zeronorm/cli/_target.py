@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._doubts import RepeatedNames, alike_labels
 from ._guess import guess_task
 from ._input import FEWER_FOLDS, NO_VALIDATION, read
+from ._label_files import refuse_column_of_file
 from ._messages import show
 from ._options import PathOptions, SelectOptions, VerifyOptions
 from ._order import in_order
@@ -126,7 +127,8 @@ def read_response(
         options.samples or (), _covariates_of(options),
         getattr(options, "force", None) or (),
         getattr(options, "threads", None), options.layer, options.where,
-        getattr(options, "missing", None), options.encoding,
+        getattr(options, "missing", None), options.encoding, options.by_position,
+        options.transpose,
     )  # fmt: skip
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
@@ -156,6 +158,7 @@ def read_response(
 def _covariates_of(options: Any) -> list[str]:
     """Return the names of --covariates, of commands that have them."""
     text = getattr(options, "covariates", None)
+    refuse_column_of_file("--covariates", text)
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 

@@ -97,6 +97,74 @@ def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | N
     return as_trained(turned(table, data, note), like, data)
 
 
+def read_across(
+    data: str,
+    target: str | None,
+    id: str | None,
+    like: Layout | None,
+    missing: str | None,
+    layer: str | None,
+    encoding: str | None,
+) -> Table:
+    """Return data with samples in columns the other way round, and labels from a file.
+
+    id : the column with the names of the features; None: what the data say by themselves.
+    """
+    from ..files import read_request
+    from ..files._labels import read_labels
+    from ..files._source import is_label_file
+    from ..files._table import Request
+
+    def read(column: str | None) -> Table:
+        request = Request(
+            None, None, id or column, False, {}, (), layer, None, missing, is_part=True,
+            encoding=encoding,
+        )  # fmt: skip
+        return read_request(data, request)
+
+    table = as_trained(turned(read_named(read, data, ()), data, ""), like, data, missing)
+    if target is None:
+        return table
+    if not is_label_file(target):
+        raise ValueError(
+            f"{data}: with --transpose the target must be a file with a label for each column; got "
+            f"{target!r:.60}. Put it into a table with the names of the samples, and say "
+            f"--samples FILE --target {target}."
+        )
+    y, name = read_labels(target, table.X.shape[0])
+    return replace(table, y=y, target_name=name)
+
+
+def across_hint(data: str, target: str | None, encoding: str | None) -> str:
+    """Return what to do with data not read that may have samples in columns, or ""."""
+    from ..files import FileError, read_request
+    from ..files._labels import read_labels
+    from ..files._source import is_label_file
+    from ..files._table import Request
+
+    if target is None or not Path(data).is_file():
+        return ""
+    try:
+        table = read_request(data, Request(is_part=True, encoding=encoding))
+        n_rows, names = table.X.shape[0], table.feature_names or []
+        if is_label_file(target):
+            named = (
+                table.sample_names is None and table.cells is not None and 0 in table.cells.texts
+            )
+            n_columns = table.X.shape[1] - named
+            read_labels(target, n_columns)
+            seen = f" {data} has {n_columns:,} columns: where features are in the rows, say "
+            return f"{seen}--transpose." if n_columns != n_rows else ""
+    except (FileError, ValueError):
+        return ""
+    if target in names or n_rows < len(names):
+        return ""
+    return (
+        " Where features are in the rows and samples in the columns, name a table of the samples "
+        f"with --samples FILE --target {target}: they are found by their names."
+    )
+
+
 def turned(table: Table, data: str, note: str) -> Table:
     """Return a table whose rows are features and whose columns are samples, the other way round."""
     import numpy as np
@@ -134,5 +202,5 @@ def turned(table: Table, data: str, note: str) -> Table:
         sample_names=table.feature_names,
         descriptions=None,
         column_names={what: name for what, name in table.column_names.items() if what != "id"},
-        notes=(*table.notes, note, *notes),
+        notes=(*table.notes, *([note] if note else []), *notes),
     )

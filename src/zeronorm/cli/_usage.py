@@ -14,6 +14,14 @@ from typing import Any
 _GROUPS = " Which features are in which group says --group-file FILE."
 
 
+# What people call options, and how it is said here.
+_JOIN = "A table of the samples is joined by their names: --samples FILE --target COLUMN."
+_ELSEWHERE = {
+    "--labels": _JOIN, "--label": _JOIN, "--pheno": _JOIN, "--phenotypes": _JOIN,
+    "--labels-id": "The column of the names is found in a table of --samples by itself.",
+}  # fmt: skip
+
+
 def usage_message(error: Any, given: Sequence[str]) -> str:
     """Return the message for an error of typer. given : the arguments of the command."""
     message = " ".join(str(error.format_message()).split()).rstrip(".")
@@ -63,6 +71,8 @@ def _no_option(message: str, context: Any, given: Sequence[str]) -> str:
     """Return the message about an option that the command does not have."""
     known = {name for one in context.command.params for name in getattr(one, "opts", ())}
     for word in given:
+        if word.partition("=")[0] in _ELSEWHERE and word.partition("=")[0] in message:
+            return f"{message}. {_ELSEWHERE[word.partition('=')[0]]}"
         name = f"-{word.partition('=')[0]}"
         if word.startswith("-") and not word.startswith("--") and name in known:
             return f"No such option: {word}. Options of several letters have two dashes: {name}."

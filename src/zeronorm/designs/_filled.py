@@ -1,4 +1,4 @@
-"""Columns with gaps that hold their mean over some of the rows: folds differ in the means alone."""
+"""Columns with gaps filled by what some of the rows show: folds differ in what fills them alone."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Filled(Wrapper):
     gaps : (indptr, rows), the gaps by column.
     rows : (k,) the rows that the means are of; None: all.
     mean : (n_features,) what is in the gaps instead of means over rows; None: these.
+    frequent : whether the most frequent value, of several the least, stands for the mean.
     """
 
     def __init__(
@@ -33,9 +34,10 @@ class Filled(Wrapper):
         gaps: tuple[IndexArray, IndexArray],
         rows: IndexArray | None = None,
         mean: FloatArray | None = None,
+        frequent: bool = False,
     ) -> None:
         super().__init__(base)
-        self.gaps = gaps
+        self.gaps, self._frequent = gaps, frequent
         self.mean = self._means(rows) if mean is None else mean
 
     @property
@@ -45,7 +47,7 @@ class Filled(Wrapper):
 
     def over(self, rows: IndexArray) -> Filled:
         """Return the same columns with their means over some of the rows."""
-        return Filled(self.base, self.gaps, rows)
+        return Filled(self.base, self.gaps, rows, frequent=self._frequent)
 
     @property
     def scan_error(self) -> float:
@@ -100,17 +102,32 @@ class Filled(Wrapper):
         n_known = inside.sum() - np.diff(counted[indptr])
         for block in feature_blocks(np.flatnonzero(np.diff(indptr)), n_samples):
             columns: Any = self.base.gather(block)
+            if self._frequent:
+                for j, column in zip(block.tolist(), columns.T, strict=True):
+                    known = inside.copy()
+                    known[gaps[indptr[j] : indptr[j + 1]]] = False
+                    mean[j] = _most_frequent(column[known])
+                continue
             sums = np.ascontiguousarray(columns.T[:, inside]).sum(axis=1)
             mean[block] = sums / np.maximum(n_known[block], 1)
         return mean
 
 
-def fill(values: FloatArray, n_threads: int) -> Filled:
-    """Return an array with the means of its columns in place of NaN; the array gets zeros there."""
+def _most_frequent(values: FloatArray) -> float:
+    """Return the most frequent value, of several the least; 0 of none."""
+    found, counts = np.unique(values, return_counts=True)
+    return float(found[counts.argmax()]) if found.size else 0.0
+
+
+def fill(values: FloatArray, n_threads: int, frequent: bool = False) -> Filled:
+    """Return an array with the means of its columns in place of NaN; the array gets zeros there.
+
+    frequent : as of `Filled`.
+    """
     order, rows = np.nonzero(np.isnan(values.T))
     indptr = np.searchsorted(order, np.arange(values.shape[1] + 1)).astype(np.int64)
     values[rows, order] = 0.0
-    return Filled(read_dense(values, n_threads), (indptr, rows))
+    return Filled(read_dense(values, n_threads), (indptr, rows), frequent=frequent)
 
 
 def filling_of(design: Design) -> Filled | None:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._codings import WAYS, Coding
+from ._codings import FREQUENT, WAYS, Coding
 from ._encodings import checked_encoding
 from ._errors import (
     FileError,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ._svmlight import Rows, svmlight_blocks
 
 __all__ = [
+    "FREQUENT",
     "ROLES",
     "WAYS",
     "Coding",
@@ -158,11 +159,12 @@ def read_table(
         Of CSV, JSON lines, Excel and Parquet: the rows that are kept, as "batch == 'B1' and age >=
         18", with ==, !=, <, <=, > and >=; names with blanks stand in backticks. A row without a
         value there is left out. A column that is compared with text is no feature.
-    missing : "mean", "indicator" or None
+    missing : "mean", "most_frequent", "indicator" or None
         What becomes of empty cells in features of CSV, JSON lines, Excel and Parquet: the mean of
-        their column, with "indicator" beside a column of 0 and 1 that says where; in text a level
-        of its own. Then X is a design, whose rows of training in a fold are filled by their own
-        means. None: they are refused.
+        their column, or its most frequent value, of several the least; with "indicator" the mean,
+        and beside it a column of 0 and 1 that says where; in text a level of its own. Then X is a
+        design, whose rows of training in a fold are filled by what they show. None: they are
+        refused.
     encoding : str or None
         Of text: an encoding that Python knows, as "latin-1", "cp1252" or "utf-16". None: UTF-8.
 

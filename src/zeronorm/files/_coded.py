@@ -16,7 +16,19 @@ from numpy.typing import NDArray
 
 from .._typing import Design, FloatArray
 from ._coded_notes import notes_of, notes_of_kinds
-from ._codings import DROP, FILL, LEAVE, UNKNOWN, Coding, Content, Problem, fitted, gaps_of, said
+from ._codings import (
+    DROP,
+    FILL,
+    LEAVE,
+    UNKNOWN,
+    Coding,
+    Content,
+    Problem,
+    by_frequency,
+    fitted,
+    gaps_of,
+    said,
+)
 from ._errors import FileError, SampleNamesError, quote
 from ._source import Source
 from ._table import Columns, Layout, Request, Table, check_count, strict_float
@@ -137,11 +149,13 @@ def _columns_of(table: Table) -> Columns:
 def with_features(table: Table, found: Coded, like: Layout | None) -> Table:
     """Return a table with features that are coded."""
     by_model = like is not None and like.names is not None
+    frequent = by_frequency(found.codings)
+    notes = notes_of(found.filled, found.unseen, by_model, frequent)
     return replace(
         table,
         X=found.X,
         feature_names=found.names,
-        notes=(*table.notes, *found.notes, *notes_of(found.filled, found.unseen, by_model)),
+        notes=(*table.notes, *found.notes, *notes),
         codings=found.codings,
         filled=found.filled,
         unseen=found.unseen,
@@ -181,7 +195,7 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
             for name, column in zip(features, Y.T, strict=True):
                 column[np.isnan(column)] = codings[name].fill or 0.0
         elif np.isnan(Y).any():
-            Y, codings = _mean_filled(Y, features, codings, like is None)
+            Y, codings = _whole_filled(Y, features, codings, like is None)
     return Coded(Y, features, tuple(told), codings, filled, unseen)
 
 
@@ -257,17 +271,17 @@ def _assembled(
     return sp.csr_array(sp.hstack(parts))
 
 
-def _mean_filled(
+def _whole_filled(
     X: FloatArray, names: Sequence[str], codings: Mapping[str, Coding], lazily: bool
 ) -> tuple[FloatArray | Design, dict[str, Coding]]:
-    """Return X with means for NaN, and codings that know them.
+    """Return X with means, or most frequent values, for NaN, and codings that know them.
 
     lazily : as a design, of which parts of the rows are filled by their own means.
     """
     from ..designs import resolve_threads
     from ..designs._filled import fill
 
-    design = fill(X, resolve_threads(None))
+    design = fill(X, resolve_threads(None), by_frequency(codings))
     kept = with_fills(names, design.mean, codings)
     everything: Any = design.gather(slice(None))
     return design if lazily else everything, kept

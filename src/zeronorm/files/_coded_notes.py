@@ -14,24 +14,33 @@ _SHOWN = 10  # columns of a list
 
 
 def notes_of(
-    filled: Mapping[str, int], unseen: Mapping[str, tuple[int, str]], by_model: bool
+    filled: Mapping[str, int],
+    unseen: Mapping[str, tuple[int, str]],
+    by_model: bool,
+    frequent: bool = False,
 ) -> list[str]:
-    """Return notes about cells that are filled, and about values that a model does not know."""
+    """Return notes about cells that are filled, and about values that a model does not know.
+
+    frequent : whether by the most frequent values.
+    """
     notes = [
         f"{count:,} {'row has' if count == 1 else 'rows have'} a value of {quote(column)} that the "
         f"model never saw, as {quote(example)}: its features are 0 there"
         for column, (count, example) in unseen.items()
     ]
-    return [*notes, _said_of_filled(filled, by_model)] if filled else notes
+    return [*notes, _said_of_filled(filled, by_model, frequent)] if filled else notes
 
 
-def _said_of_filled(filled: Mapping[str, int], by_model: bool) -> str:
+def _said_of_filled(filled: Mapping[str, int], by_model: bool, frequent: bool) -> str:
+    of_model, of_rows = "means", "mean"
+    if frequent:
+        of_model, of_rows = "most frequent values", "most frequent value"
     shown = _listed([f"{column} {count:,}" for column, count in filled.items()])
     how = (
-        "as the model was trained: by the means of its training rows"
+        f"as the model was trained: by the {of_model} of its training rows"
         if by_model
-        else "by the mean of the training rows, in every fold by that of the fold; text by a level "
-        "of its own"
+        else f"by the {of_rows} of the training rows, in every fold by that of the fold; text by a "
+        "level of its own"
     )
     total = _count(sum(filled.values()), "empty cell")
     return f"{total} in {_count(len(filled), 'column')} filled ({shown}) {how}"

@@ -22,8 +22,10 @@ from ._table import strict_float
 from ._texts import Texts
 
 KINDS = ("number", "category", "date")
-# What becomes of empty cells: the mean of the column, and a column beside it that says where.
-WAYS = ("mean", "indicator")
+# What becomes of empty cells: the mean of the column, or its most frequent value; indicator: the
+# mean, and a column beside it that says where.
+FREQUENT = "most_frequent"
+WAYS = ("mean", FREQUENT, "indicator")
 MAX_LEVELS = 1000
 YEARS = (1600, 2400)
 
@@ -52,8 +54,10 @@ POINTS = "Write decimals with a point, thousands without a comma"
 MEND = "Mend such a value, or leave the column out with --drop NAME"
 FILL = (
     "Say --missing mean to select or path, which fills what is missing with the mean of its column "
-    "(--missing indicator: and says in a column where), or leave the column out with --drop NAME"
+    "(most_frequent: with its most frequent value; indicator: and says in a column where), or "
+    "leave the column out with --drop NAME"
 )
+VALUES = "Save the values in place of formulas, or leave the column out with --drop NAME"
 TRAINED = "Write such a value as the training data have it"
 UNKNOWN = "Fill it: the model knows no mean for it, since no cell was empty in its training"
 
@@ -62,7 +66,7 @@ UNKNOWN = "Fill it: the model knows no mean for it, since no cell was empty in i
 class Coding:
     """How a column becomes features.
 
-    - A number is itself; with gaps "mean" or "indicator" an empty cell is `fill`, and with
+    - A number is itself; with gaps an empty cell is `fill`, and with
       "indicator" the feature "NAME is missing" is 1 there and else 0.
     - A category is "NAME=LEVEL", 1 or 0, for every level; of two levels for the second alone, as
       the first is where it is 0. With gaps it is "NAME is missing" where its cell is empty. Another
@@ -156,12 +160,9 @@ class Coding:
         if self.gaps is not None or not found.size:
             return None
         n = len(content)
-        what = (
-            "all values are missing"
-            if found.size == n
-            else f"a value is missing ({found.size:,} of {n:,})"
-        )
-        return Problem(what, remedy, int(found[0]))
+        if found.size == n:
+            return Problem("all values are missing", DROP, int(found[0]))
+        return Problem(f"a value is missing ({found.size:,} of {n:,})", remedy, int(found[0]))
 
     def _levels(self, texts: Texts) -> Iterator[NDArray[np.bool_]]:
         code = {level: place for place, level in enumerate(self.levels)}
@@ -213,6 +214,11 @@ def fitted(column: str, content: Content, way: str | None) -> Coding | Problem:
     return replace(coding, gaps="indicator" if coding.kind == "category" else way)
 
 
+def by_frequency(codings: Mapping[str, Coding]) -> bool:
+    """Return whether most frequent values fill what is empty."""
+    return any(coding.gaps == FREQUENT for coding in codings.values())
+
+
 def _infinite(values: FloatArray) -> Problem | None:
     """Return the problem of a number that is not finite."""
     rows = np.flatnonzero(np.isinf(values))
@@ -234,6 +240,9 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
         return Problem(what, remedy, row, only=False)
 
     if most(_is_any_number):
+        if any(text.startswith("=") for text in counts):
+            what = "is a formula, of which the file does not say the value"
+            return problem(what, lambda text: text.startswith("="), VALUES)
         if not all(map(_is_any_number, counts)):
             what = "is no number, as most of the column are"
             return problem(what, lambda text: not _is_any_number(text))

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._coded import Cells, coded_whole
 from ._coded_notes import notes_of
-from ._codings import Problem
+from ._codings import Problem, by_frequency
 from ._errors import FileError, MissingFileError, quote
 from ._source import PathLike
 from ._table import Request, Table, check_count
@@ -207,9 +208,8 @@ def joined(tables: Sequence[Table]) -> Table:
         X[top : top + part.shape[0]] = part
         top += part.shape[0]
     # Those that count are of all rows.
-    counts = {
-        note for table in tables for note in notes_of(table.filled, table.unseen, by_model=True)
-    }
+    counted = partial(notes_of, by_model=True, frequent=by_frequency(first.codings))
+    counts = {note for table in tables for note in counted(table.filled, table.unseen)}
     notes = dict.fromkeys(note for table in tables for note in table.notes if note not in counts)
     filled = Counter[str]()
     unseen: dict[str, tuple[int, str]] = {}
@@ -226,7 +226,7 @@ def joined(tables: Sequence[Table]) -> Table:
         sample_names=[name for table in tables for name in table.sample_names or ()]
         if named
         else None,
-        notes=(*notes, *notes_of(filled, unseen, by_model=True)),
+        notes=(*notes, *counted(filled, unseen)),
         filled=filled,
         unseen=unseen,
         columns={

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,11 @@ class Comparison:
     name: str
     operator: str
     value: float | str
+
+    def __str__(self) -> str:
+        """Return it as it is written."""
+        value = repr(self.value) if isinstance(self.value, str) else f"{self.value:g}"
+        return f"{self.name} {self.operator} {value}"
 
     def holds(self, cell: Any, place: str) -> bool | None:
         """Return whether a cell compares so; None where it is missing.
@@ -72,6 +77,7 @@ class Where:
     text : str
         As "batch == 'B1' and age >= 18": a name, bare or in backticks, one of == != < <= > >=, and
         a number or text in quotes. Text is compared as in a dictionary of code points.
+    comparisons : some of those that the text says; None: all.
 
     Raises
     ------
@@ -79,10 +85,19 @@ class Where:
         If it is something else.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, comparisons: tuple[Comparison, ...] | None = None) -> None:
         self.text = " ".join(text.split())
-        self.comparisons = _parsed(text)
+        self.comparisons = _parsed(text) if comparisons is None else comparisons
         self.n_rows = self.n_kept = self.n_missing = 0
+
+    def parted(self, names: Collection[str]) -> tuple[Where | None, Where | None]:
+        """Return the comparisons of other columns, and those of columns of these names."""
+        parts: list[Where | None] = []
+        for inside in (False, True):
+            some = tuple(one for one in self.comparisons if (one.name in names) == inside)
+            text = self.text if some == self.comparisons else " and ".join(map(str, some))
+            parts.append(Where(text, some) if some else None)
+        return parts[0], parts[1]
 
     @property
     def of_text(self) -> list[str]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..designs._store import INDEX
 from ..designs._zarr import METADATA
-from ..files import WAYS, FileError, quote
+from ..files import FREQUENT, WAYS, FileError, quote
 from ..files._parts import parts_of
 from ._describing import describe
 from ._entries import KINDS
@@ -146,8 +146,9 @@ def convert(
     if memory < LEAST_MEMORY:
         raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
     _check_free(path, overwrite)
-    if missing not in (None, *WAYS):
-        raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
+    ways = [way for way in WAYS if way != FREQUENT]  # which takes all rows of a column at once
+    if missing not in (None, *ways):
+        raise ValueError(f"missing must be one of {', '.join(ways)}, or None; got {missing!r:.50}.")
     contents, identity = _opened(
         data, target, id, keep, drop, layer, encoding, missing, path.parent
     )

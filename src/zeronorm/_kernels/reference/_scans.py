@@ -168,7 +168,8 @@ def csr_forms(
 ) -> None:
     """Put x_i' A x_i of every row into `out`, (n,), for X in CSR and A (p, p)."""
     x = sp.csr_array((data, indices, indptr), shape=(out.size, len(matrix)))
-    out[:] = x.multiply(x @ matrix).sum(axis=1)
+    products: Any = x.multiply(x @ matrix)
+    out[:] = products.sum(axis=1)
 
 
 def _entry_moments(
