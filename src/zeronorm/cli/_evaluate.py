@@ -31,12 +31,16 @@ def evaluate(options: EvaluateOptions) -> None:
         from .. import persistence
         from .documents._data import describe_data
         from .documents._evaluation import confusion_by_class, judged, wilson
+        from .reports._claims import weighted_classes
         from .reports._evaluation import print_evaluation
 
         refuse_swapped("evaluate", options.model, options.data)
         loaded = persistence.load(options.model)
         work.progress.phase(f"Reading {options.data}")
         rows = read_rows(options, loaded, work.notes)
+        weighted = weighted_classes(loaded.metadata["parameters"])
+        if weighted is not None:
+            work.notes.append(Doubt(f"the probabilities of {options.model} are {weighted}"))
         work.progress.phase("Resampling rows")
         scores = judged(rows.scores(), rows.scores_without_features(), *rows.size)
         classes, confusion = shown_classes(loaded), None
