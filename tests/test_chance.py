@@ -251,13 +251,16 @@ def test_the_command_tells_what_scores_are_worth(run):
     assert f"± {found.standard_error[0]:.3f} (always 'no': 0.920); balanced accuracy" in text
     assert f"AUC {found.auc.mean():.3f} in 5-fold cross-validation" in text
     assert "accuracy is below that of always 'no'" in text
+    assert "probabilities those of equally frequent classes, as class weights ask" in text
     assert "p = 0.05: AUC" in text
     document = json.loads(run(*rare, "--json")[0].stdout)["models"][0]
     assert document["cross_validation"]["better_than_chance"] is True
     assert document["cross_validation"]["baseline"] == pytest.approx(0.92)
     assert document["permutations"] is None
     noise = ("noise.npz", "-k", 10, "--no-calibrate")
-    assert "no better than chance" in run(*noise)[1]
+    text = run(*noise)[1]
+    assert "no better than chance" in text
+    assert "class weights" not in text
     document = json.loads(run(*noise, "--json", "--permutations", 3)[0].stdout)["models"][0]
     assert document["cross_validation"]["better_than_chance"] is False
     assert document["permutations"]["p_value"] >= 0.5

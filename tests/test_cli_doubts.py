@@ -175,6 +175,43 @@ def test_names_on_several_rows_are_told(run, tmp_path, monkeypatch):
         assert run("compare", "m.npz", "m.npz", data).stderr.count(said) == 1
 
 
+def test_doubts_survive_quiet(run, tmp_path):
+    """A script that asks for results only would get one that is worth nothing without a word."""
+    columns = numbers()
+    code = np.arange(40) % 2
+    columns["code"] = code.tolist()
+    columns["word"] = ["up" if one > 0 else "down" for one in columns["x1"]]
+    names = [f"s{i // 2}" for i in range(40)]
+    write_csv(tmp_path / "d.csv", {"id": names, **columns, "y": np.where(code, "b", "a").tolist()})
+    given = ("--target", "y", "--id", "id", "-k", 1, *CHEAP)
+    loud = notes_of(run("select", "d.csv", *given))
+    quiet = notes_of(run("select", "d.csv", *given, "--quiet"))
+    routine = "of text as categories"
+    assert routine in loud
+    assert routine not in quiet
+    assert "column 'code' is the target itself" in quiet
+    assert "20 names stand on several rows" in quiet
+
+
+def test_warnings_of_fits_survive_quiet(run):
+    """A fit that warns in Python would be silent where a script runs the command."""
+    given = ("golub", "--method", "l0", "-C", 1e4, "-k", 4, *CHEAP)
+    assert "The 4 features separate the classes" in run("select", *given, "--quiet").stderr
+
+
+def test_what_is_in_doubt_of_given_rows_survives_quiet(run, tmp_path):
+    """The score of the rows of the training, or none, would pass for that of new ones."""
+    columns = {**numbers(), "y": (np.arange(40) % 2).tolist()}
+    write_csv(tmp_path / "d.csv", columns)
+    run("select", "d.csv", "--target", "y", "-k", 1, "--no-cv", "--quiet", "-o", "m.npz")
+    quiet = run("evaluate", "m.npz", "d.csv", "--target", "y", "--quiet").stderr
+    assert "these seem to be the same samples" in quiet
+    write_csv(tmp_path / "n.csv", {**columns, "y": ["other"] * 40})
+    for more in ((), ("-o", "p.csv")):
+        said = run("predict", "m.npz", "n.csv", "--target", "y", "--quiet", *more).stderr
+        assert "no accuracy: the model does not know the classes" in said
+
+
 def test_rows_of_one_sample_with_starts_are_meant_so(run, tmp_path):
     """Covariates that change over time have a row for every interval, with one name."""
     rng = np.random.default_rng(1)

@@ -164,6 +164,30 @@ def test_a_model_of_nothing_is_said_to_be_none(run, tmp_path):
     assert "no better than chance by AUC" in text
 
 
+def test_probabilities_of_weighted_classes_are_told(run, tmp_path):
+    """Risks that are ten times too high would be read as those of patients."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((800, 4))
+    y = np.where(rng.random(800) < 1 / (1 + np.exp(4 - 1.5 * X[:, 0])), "yes", "no")
+    written(tmp_path / "old.csv", X[:500], {"ill": y[:500]})
+    written(tmp_path / "new.csv", X[500:], {"ill": y[500:]})
+    given = ("select", "old.csv", "--target", "ill", "-k", "1", "--no-cv")
+    told = "those of equally frequent classes, as class weights ask"
+    worse = "log-loss and Brier score are worse than by the shares of the classes for all rows"
+    assert told in " ".join(
+        run(*given, "--class-weight", "balanced", "-o", "w.npz", "-q").stdout.split()
+    )
+    assert told in " ".join(run("info", "w.npz").stdout.split())
+    found = run("evaluate", "w.npz", "new.csv", "-q")
+    assert f"Note: the probabilities of w.npz are {told}" in found.stderr
+    assert worse in found.stdout
+    _, known = scores(run, "w.npz", "new.csv")
+    assert all(known[name]["value"] > known[name]["baseline"] for name in ("log_loss", "brier"))
+    assert "class weights" not in run(*given, "-o", "m.npz").stdout
+    for command in (("info", "m.npz"), ("evaluate", "m.npz", "new.csv")):
+        assert not any(words in run(*command).output for words in ("class weights", worse))
+
+
 @pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (40, 50), (1, 1)])
 def test_shares_have_wilsons_interval(right, n):
     """It is the set of shares p that a test by the normal distribution does not refuse."""

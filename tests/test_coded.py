@@ -202,6 +202,7 @@ def test_categories_and_dates_are_features(write):
     assert column("seen: weekday=Sat")[dates.astype(int) % 7 == 2].all()  # 1970-01-01: Thursday
     assert np.array_equal(column("x3"), columns["x3"])
     assert table.notes[0].endswith("with the number of their levels: city 4, sex 2")
+    assert table.notes[1] == "1 column of dates as days since the first, month and weekday: seen"
 
 
 def test_times_have_hours(write):
@@ -211,6 +212,7 @@ def test_times_have_hours(write):
     names = ["at: days since 2020-01-01", "at: weekday=Thu", "at: hour=06", "at: hour=07"]
     assert table.feature_names == [*names, "at: hour=18", "x"]
     np.testing.assert_allclose(table.X[:3, 0], [0.25, 18.5 / 24, 1 + 7 / 24])
+    assert table.notes == ("1 column of dates as days since the first, weekday and hour: at",)
 
 
 def test_empty_cells(write):

@@ -31,6 +31,7 @@ from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
     L1Classifier,
+    MeasureClassifier,
     _kernels,
     l1_path,
     methods,
@@ -668,6 +669,37 @@ def test_class_weight_is_a_sample_weight(make, binary, multiclass):
             X, y, sample_weight=np.where(y == 0, 2.0, 1.0) * weight
         )
         assert_same_model(d, e)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "regressor"),
+    [
+        (partial(BudgetClassifier, 1, calibrate=False), "BudgetRegressor"),
+        (partial(MeasureClassifier, "f1", n_features=1, C=10.0), "BudgetRegressor"),
+        (partial(L1Classifier, C=0.01), "L1Regressor"),
+    ],
+)
+def test_classes_that_are_numbers_are_told(classifier, regressor):
+    """Ages would be fitted as dozens of classes without a word, where the command asks."""
+    ages = np.arange(66) % 11
+    X = np.random.default_rng(0).standard_normal((66, 2)) + ages[:, None]
+    said = f"y has 11 classes, all of them numbers, in 66 rows.* are for {regressor} "
+    for y in (ages, ages.astype(float), ages.astype(str), ages.astype(str).astype(object)):
+        with pytest.warns(UserWarning, match=said) as told:
+            classifier().fit(X, y)
+        assert sum(str(one.message).startswith("y has") for one in told) == 1
+        assert {one.filename for one in told if "y has" in str(one.message)} == {__file__}
+    for y in (ages % 10, [f"c{age}" for age in ages]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            classifier().fit(X, y)
+
+
+def test_ordered_classes_that_are_numbers_are_meant_so():
+    """Numbers are how the order of classes is said."""
+    ages = np.arange(66) % 11
+    X = np.random.default_rng(0).standard_normal((66, 2)) + ages[:, None]
+    BudgetClassifier(1, loss="ordinal", calibrate=False).fit(X, ages)
 
 
 @each_class

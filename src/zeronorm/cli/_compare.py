@@ -104,7 +104,7 @@ def _rows(
             asked = RowsOptions(model=file, data=path, **columns)
             notes: list[str] = []
             found.append(read_rows(asked, model, notes))
-            new = [note.replace(path, data) for note in notes]
+            new = [type(note)(note.replace(path, data)) for note in notes]
             work.notes.extend(note for note in new if note not in work.notes)
             if not np.array_equal(found[0].truth, found[-1].truth):
                 raise ValueError(

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._messages import show, some
+from ._messages import Doubt, show, some
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -32,7 +32,10 @@ def alike_labels(response: Response) -> list[str]:
     for label in np.unique(response.y).tolist():
         alike.setdefault("".join(label.casefold().split()), []).append(repr(show(label, 40)))
     return [
-        f"the labels {some(labels, _MOST)} differ only in case or blanks, and are different classes"
+        Doubt(
+            f"the labels {some(labels, _MOST)} differ only in case or blanks, and are different "
+            "classes"
+        )
         for labels in alike.values()
         if len(labels) > 1
     ]
@@ -66,8 +69,10 @@ class RepeatedNames:
         second = int(np.flatnonzero(place == place[first])[1])
         many = "one name of a sample stands" if repeated == 1 else f"{repeated:,} names stand"
         return [
-            f"{many} on several rows, as on the samples {first + 1:,} and {second + 1:,}: each row "
-            "counts as a sample of its own"
+            Doubt(
+                f"{many} on several rows, as on the samples {first + 1:,} and {second + 1:,}: each "
+                "row counts as a sample of its own"
+            )
         ]
 
 
@@ -97,9 +102,11 @@ def targets_in_disguise(models: Sequence[Mapping[str, Any]], samples: Samples) -
             what = _is_number(column, response.y, X.shape[1])
         if what:
             found.setdefault(what, []).append(_shown(names[j]))
-    notes = [
-        f"{_columns(some(columns, _MOST), len(columns))} {what}; if made from it, leave out by "
-        "--drop"
+    notes: list[str] = [
+        Doubt(
+            f"{_columns(some(columns, _MOST), len(columns))} {what}; if made from it, leave out by "
+            "--drop"
+        )
         for what, columns in found.items()
     ]
     if separating:
@@ -144,9 +151,11 @@ def _only_separating(
     columns = [_shown(names[j]) for j in separating]
     verb = "column {} tells" if len(columns) == 1 else "columns {} each tell"
     return [
-        f"{verb.format(some(columns, _MOST))} the classes apart without an error, and no other "
-        f"comes near (AUC 1, the next {max(rivals):.2f}); if made from the target, leave out by "
-        "--drop"
+        Doubt(
+            f"{verb.format(some(columns, _MOST))} the classes apart without an error, and no other "
+            f"comes near (AUC 1, the next {max(rivals):.2f}); if made from the target, leave out "
+            "by --drop"
+        )
     ]
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._input import LEFT_OUT, comparable, listed, read_blocks, refuse_swapped
+from ._input import comparable, listed, read_blocks, refuse_swapped
 from ._joined import header_of
+from ._messages import Doubt
 from ._output import show_document
 from ._predict import confusion_of, known_offset, response_in
 from ._progress import watched
@@ -30,12 +31,16 @@ def evaluate(options: EvaluateOptions) -> None:
         from .. import persistence
         from .documents._data import describe_data
         from .documents._evaluation import confusion_by_class, judged, wilson
+        from .reports._claims import weighted_classes
         from .reports._evaluation import print_evaluation
 
         refuse_swapped("evaluate", options.model, options.data)
         loaded = persistence.load(options.model)
         work.progress.phase(f"Reading {options.data}")
         rows = read_rows(options, loaded, work.notes)
+        weighted = weighted_classes(loaded.metadata["parameters"])
+        if weighted is not None:
+            work.notes.append(Doubt(f"the probabilities of {options.model} are {weighted}"))
         work.progress.phase("Resampling rows")
         scores = judged(rows.scores(), rows.scores_without_features(), *rows.size)
         classes, confusion = shown_classes(loaded), None
@@ -155,8 +160,10 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
         )
     if moments.are_of_training(loaded.metadata["means"]):
         notes.append(
-            f"the features of {options.model} have the means of its training samples in "
-            f"{options.data}: these seem to be the same samples, of which a model is too good"
+            Doubt(
+                f"the features of {options.model} have the means of its training samples in "
+                f"{options.data}: these seem to be the same samples, of which a model is too good"
+            )
         )
     if isinstance(loaded, LoadedClassifier):
         truth = comparable(response.y, loaded.classes_)
@@ -251,8 +258,8 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
             f"{listed(np.unique(truth))}. Name the right column with --target."
         )
     if not known.all():
-        note = (
-            f"{int((~known).sum()):,} {LEFT_OUT}: their classes "
+        note = Doubt(
+            f"{int((~known).sum()):,} samples left out: their classes "
             f"{listed(np.unique(truth[~known]))} are none of the model's"
         )
         if note not in notes:  # of another model

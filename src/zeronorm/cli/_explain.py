@@ -68,7 +68,7 @@ def explain(options: ExplainOptions) -> None:
                     f"--sample {min(missing)}: no sample of {options.data} has that name or number."
                 )
     if to_stdout:
-        say_notes([] if options.quiet else work.notes)
+        say_notes(work.notes, options.quiet)
         return
     document = {
         "model": options.model,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-_MANY = 10  # More whole numbers than so many are no classes where one of them stands alone.
-
 
 def guess_task(y: Any, name: str, data: str) -> tuple[str, str | None]:
     """Return what a target is, and why, where it could be something else.
@@ -14,7 +12,7 @@ def guess_task(y: Any, name: str, data: str) -> tuple[str, str | None]:
     """
     import numpy as np
 
-    from ..validate import MANY_CLASSES, ROWS_OF_CLASS
+    from ..validate import MANY_CLASSES, NUMBERS, ROWS_OF_CLASS
 
     _refuse_spoilt_numbers(y, name, data)
     values, counts = np.unique(y, return_counts=True)
@@ -27,7 +25,7 @@ def guess_task(y: Any, name: str, data: str) -> tuple[str, str | None]:
     found = f"{values.size:,} distinct whole numbers in {y.size:,} rows"
     counted = ", or --task counts if they count something" if values[0] >= 0 else ""
     few = values.size <= max(MANY_CLASSES, y.size / ROWS_OF_CLASS)
-    if few and (values.size <= _MANY or counts.min() > 1):
+    if few and (values.size <= NUMBERS or counts.min() > 1):
         return "classes", f"{found}; say --task numbers if they are measurements{counted}"
     counted = counted.replace(", or", "; say", 1)
     return "numbers", f"{found}{counted}"
@@ -38,13 +36,14 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     import numpy as np
 
     from ..files import quote, strict_float
+    from ..validate import NUMBERS
 
     if y.dtype.kind != "U":
         return
     values = np.unique(y).tolist()
     odd = {text for text in values if strict_float(text) is None}
     commas = {text for text in odd if strict_float(text.replace(",", ".", 1)) is not None}
-    if len(values) <= _MANY or 2 * len(odd - commas) >= len(values):
+    if len(values) <= NUMBERS or 2 * len(odd - commas) >= len(values):
         return
     row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
     remedy = "Mend such values; names of classes that look like numbers need --task classes."

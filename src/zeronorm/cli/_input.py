@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from ..files import Layout, Table
     from ._rows_options import RowsOptions
 
-NO_VALIDATION = "no cross-validation"  # A note that says why begins so.
-FEWER_FOLDS = "folds in place of"
-LEFT_OUT = "samples left out"
-INTERRUPTED = "interrupted"  # A note that says what is lacking begins so.
 _BLOCK = 1 << 20  # so many cells are predicted at once
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..solvers.kept import Kept
-from ._input import INTERRUPTED
+from ._messages import Doubt
 from ._options import SelectOptions
 from ._progress import Work
 
@@ -45,10 +45,12 @@ class Interrupt:
             done = list(estimator._paths[0])
             self.during = "selection"
             self.lacking = sorted({*estimator.n_features} - {*done})
+            lacking = f", {ranges(self.lacking)} are lacking" if self.lacking else ""
             work.notes.append(
-                f"{INTERRUPTED}: the sizes {ranges(done)} are finished"
-                + (f", {ranges(self.lacking)} are lacking" if self.lacking else "")
-                + "; nothing is calibrated or cross-validated"
+                Doubt(
+                    f"interrupted: the sizes {ranges(done)} are finished{lacking}; nothing is "
+                    "calibrated or cross-validated"
+                )
             )
 
     @contextmanager
@@ -62,7 +64,7 @@ class Interrupt:
             if options.checkpoint is not None:
                 raise
             self.during = what
-            work.notes.append(f"{INTERRUPTED} in the {what}, which is left out")
+            work.notes.append(Doubt(f"interrupted in the {what}, which is left out"))
 
 
 def ranges(sizes: Sequence[int]) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._beside import as_trained, with_columns
-from ._messages import some
+from ._messages import Doubt, some
 from ._upright import read_named, upright
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ class Known:
 
     def _leave_out(self, lacking: Any, what: str) -> None:
         if (lacking & self._kept).any():
-            self.notes.append(f"{int((lacking & self._kept).sum()):,} samples left out: no {what}")
+            count = int((lacking & self._kept).sum())
+            self.notes.append(Doubt(f"{count:,} samples left out: no {what}"))
             self._kept &= ~lacking
 
 

@@ -100,10 +100,17 @@ def readers_may_leave() -> Iterator[None]:
         _silence(sys.stdout)
 
 
-def say_notes(notes: Sequence[str]) -> None:
-    """Write what a user should know about the work, a line each."""
+class Doubt(str):
+    """A note that the answer may not be worth what it seems, or lacks a part that was asked for."""
+
+    __slots__ = ()
+
+
+def say_notes(notes: Sequence[str], quiet: bool = False) -> None:
+    """Write what a user should know about the work, a line each; quiet leaves doubts alone."""
     for note in notes:
-        say(f"Note: {one_line(note)}.")
+        if not quiet or isinstance(note, Doubt):
+            say(f"Note: {one_line(note)}.")
 
 
 def say(message: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ._certify_options import ProveOptions
 from ._columns_file import check_columns_file, columns_file
 from ._input import refuse_overwriting
+from ._messages import Doubt
 from ._progress import Work
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def near_lists(
     if options.within is None:
         return None
     if proof.status is Status.INTERRUPTED:
-        work.notes.append("interrupted: the lists of --within are left out")
+        work.notes.append(Doubt("interrupted: the lists of --within are left out"))
         return None
     work.progress.phase("Listing what is nearly as good")
     with work.timed("lists"):

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import typer
 
-from ._input import FEWER_FOLDS, INTERRUPTED, LEFT_OUT, NO_VALIDATION
 from ._log import log_document
 from ._messages import say_notes
 
@@ -38,10 +37,7 @@ def show_document(
     if options.as_json:
         print_json(document)
         return
-    # Quiet or not, a number that was asked for is not left out without a word.
-    asked = (NO_VALIDATION, FEWER_FOLDS, INTERRUPTED, LEFT_OUT)
-    notes = document["notes"]
-    say_notes([n for n in notes if not options.quiet or any(words in n for words in asked)])
+    say_notes(document["notes"], options.quiet)
     blank = "" if options.quiet else "\n"
     typer.echo(blank, nl=False)
     report(document, options.quiet)

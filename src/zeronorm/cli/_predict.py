@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
 from ._input import comparable, listed, read_blocks, refuse_overwriting, refuse_swapped
-from ._messages import say_notes, show
+from ._messages import Doubt, say_notes, show
 from ._output import show_document
 from ._progress import Work, watched
 from ._rows_options import PredictOptions
@@ -49,11 +49,11 @@ def predict(options: PredictOptions) -> None:
         try:
             response = response_in(loaded, table, data, {**loaded.metadata["columns"], **columns})
         except ValueError as error:  # predictions need no target
-            work.notes.append(f"no score: {str(error).rstrip('.')}")
+            work.notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
         found |= _judged(loaded, response, found["predictions"], work.notes)
         names = table.sample_names
     if to_stdout:
-        say_notes([] if options.quiet else work.notes)
+        say_notes(work.notes, options.quiet)
         return
     document = {
         "model": options.model,
@@ -236,7 +236,7 @@ def known_offset(loaded: LoadedRegressor, table: Table, data: str, notes: list[s
         name = loaded.metadata["columns"].get(role)
         if offset is None and name is not None:
             per = "an offset of 0" if role == "offset" else "one unit of it"
-            note = f"no column {show(name)} ({role}) in the data: predictions are for {per}"
+            note = Doubt(f"no column {show(name)} ({role}) in the data: predictions are for {per}")
             if note not in notes:  # of another block
                 notes.append(note)
     return offset
@@ -257,7 +257,7 @@ def _score(judge: Any, response: Response, predicted: Any, notes: list[str]) -> 
             raise ValueError("the targets of the samples must differ")
         return float(judge._explained(y, predicted, None))
     except ValueError as error:
-        notes.append(f"no score: {str(error).rstrip('.')}")
+        notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
         return None
 
 
@@ -271,12 +271,14 @@ def _compare(
     unknown = int((~np.isin(truth, classes)).sum())
     if unknown == len(truth):
         notes.append(
-            f"no accuracy: the model does not know the classes {listed(np.unique(y))}"
-            f"; it knows {listed(classes)}"
+            Doubt(
+                f"no accuracy: the model does not know the classes {listed(np.unique(y))}"
+                f"; it knows {listed(classes)}"
+            )
         )
         return None, None
     if unknown:
-        notes.append(f"{unknown} samples have classes that the model does not know")
+        notes.append(Doubt(f"{unknown} samples have classes that the model does not know"))
     accuracy = float(np.mean(truth == predicted))
     return accuracy, confusion_of(truth, predicted, classes)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._log import LOG
-from ._messages import one_line, show
+from ._messages import Doubt, one_line, show
 
 if TYPE_CHECKING:
     from ..result import Progressed
@@ -206,9 +206,13 @@ def _collected_warnings() -> Iterator[list[str]]:
         warnings.simplefilter("default")
         for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
             warnings.simplefilter("ignore", kind)  # for programmers
+        # The report says what a target was taken for, unless the user has said it.
+        warnings.filterwarnings("ignore", r"y has \d+ classes, all of them numbers")
 
-        def keep(message: Warning | str, *_: Any, **__: Any) -> None:
+        def keep(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
             text = one_line(message).rstrip(".")
+            if issubclass(category, UserWarning):  # also those of fits that did not converge
+                text = Doubt(text)
             if text not in notes:
                 notes.append(text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._messages import Doubt
 from ._names import in_options
 from ._options import SelectOptions
 from ._progress import Work
@@ -39,7 +40,7 @@ def stability_of(
         try:
             selection = half_samples(estimator, samples, options.stability)
         except ValueError as error:
-            work.notes.append(in_options(f"no stability: {error}"))
+            work.notes.append(Doubt(in_options(f"no stability: {error}")))
         else:
             found = describe_stability(selection, samples.table, estimator)
     return found

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ._doubts import RepeatedNames, alike_labels
 from ._guess import guess_task
-from ._input import FEWER_FOLDS, NO_VALIDATION, read
+from ._input import read
 from ._label_files import refuse_column_of_file
-from ._messages import show
+from ._messages import Doubt, show
 from ._options import PathOptions, SelectOptions, VerifyOptions
 from ._order import in_order
 from ._rows_options import RowsOptions
@@ -93,9 +93,9 @@ def usable_folds(cv: int, response: Response, notes: list[str]) -> int | None:
             continue
         if all(scored(test) for _, test in splits(strata, np.ones(n), folds, 0)):
             if folds < cv:
-                notes.append(f"{folds} {FEWER_FOLDS} {cv}: {why}")
+                notes.append(Doubt(f"{folds} folds in place of {cv}: {why}"))
             return folds
-    notes.append(f"{NO_VALIDATION}: {why}")
+    notes.append(Doubt(f"no cross-validation: {why}"))
     return None
 
 
@@ -108,9 +108,11 @@ def _folds_of_classes(cv: int, y: Any, notes: list[str]) -> int | None:
         return cv
     label = show(str(classes[counts.argmin()]))
     if smallest < 2:
-        notes.append(f"{NO_VALIDATION}: the class {label} has one sample")
+        notes.append(Doubt(f"no cross-validation: the class {label} has one sample"))
         return None
-    notes.append(f"{smallest} {FEWER_FOLDS} {cv}: the class {label} has {smallest} samples")
+    notes.append(
+        Doubt(f"{smallest} folds in place of {cv}: the class {label} has {smallest} samples")
+    )
     return smallest
 
 

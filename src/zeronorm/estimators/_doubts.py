@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from .. import memory, validate
+from .._typing import Design
 from ..result import Path, Result, Status
 from ..solvers.l1.setting import GAP_SLACK, L1Setting, gap_of
 from ..solvers.l1.sizes import LARGEST
@@ -15,6 +19,24 @@ from ..solvers.l1.sizes import LARGEST
 # Rounding ends progress at gaps far below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-6
 SEPARATED = 1e-3  # mean log-loss below which classes count as separated
+
+
+def warn_before(design: Design, estimator: Any, labels: np.ndarray, stacklevel: int) -> None:
+    """Warn before a fit of too little memory, and of classes that may be counts or measurements."""
+    memory.warn_of(design, estimator, labels, stacklevel + 1)
+    if not is_classifier(estimator) or getattr(estimator, "loss", None) == "ordinal":
+        return
+    n_classes = validate.count_numbers(labels)
+    if n_classes:
+        others = {"L1Classifier": "L1Regressor", "L1ClassifierCV": "L1RegressorCV"}
+        warnings.warn(
+            f"y has {n_classes} classes, all of them numbers, in {labels.size:,} rows. Counts and "
+            f"measurements are for {others.get(type(estimator).__name__, 'BudgetRegressor')} "
+            "(loss='poisson' of counts). Names of classes that are no numbers, as 'c7', are not "
+            "asked about.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> Iterator[Warning]:

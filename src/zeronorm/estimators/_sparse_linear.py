@@ -22,7 +22,6 @@ from .._typing import Design, FloatArray, IndexArray
 from ..checkpoints import identity_of, recorded
 from ..designs import Rows, as_design, filled_over
 from ..designs._operations import margins
-from ..memory import warn_of as warn_of_memory
 from ..methods import METHODS, Method
 from ..result import Path, Progressed, Selection
 from ..solvers import Progress, run_together
@@ -30,6 +29,7 @@ from ..solvers.drive import Solver
 from ..validate import check_unmasked
 from ._callbacks import CALLER_OF_FIT, CallbackSupportMixin
 from ._callbacks import with_callbacks as with_callbacks
+from ._doubts import warn_before
 from ._frames import encoded
 from ._html import features_html
 
@@ -229,7 +229,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
 
         with recorded(self.checkpoint):  # a file of another fit is refused before data are read
             data = self._read(X, y, sample_weight, offset)
-            warn_of_memory(data.design, self, data.labels, CALLER_OF_FIT)
+            warn_before(data.design, self, data.labels, CALLER_OF_FIT)
             seconds["read"] = time.perf_counter() - begin
             classes, solvers = self._begin(data, seconds)
             results = run_together(solvers, report, self.n_threads, self._identity(data))

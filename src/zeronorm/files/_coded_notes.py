@@ -54,7 +54,10 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
         for one, _ in known
         if one.kind == "category" and one.names()
     ]
-    dates = [one.column for one, _ in known if one.kind == "date"]
+    dates: dict[str, list[str]] = {}
+    for one, _ in known:
+        if one.kind == "date":
+            dates.setdefault(_parts(one), []).append(one.column)
     constant = [one.column for one, content in known if _is_constant(one, content)]
     notes = []
     if categories:
@@ -62,17 +65,25 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
             f"{_count(len(categories), 'column')} of text as categories, with the number of their "
             f"levels: {_listed(categories)}"
         )
-    if dates:
-        notes.append(
-            f"{_count(len(dates), 'column')} of dates as days since the first, month, weekday and "
-            f"hour: {_listed(dates)}"
-        )
+    notes += [
+        f"{_count(len(columns), 'column')} of dates as {parts}: {_listed(columns)}"
+        for parts, columns in dates.items()
+    ]
     if constant:
         notes.append(
             f"{_count(len(constant), 'column')} with one value or none, of no use: "
             f"{_listed(constant)}"
         )
     return notes
+
+
+def _parts(coding: Coding) -> str:
+    """Return what a date became: hours only where there are times."""
+    parts = dict.fromkeys(
+        ["days since the first", *(one.partition("=")[0] for one in coding.levels)]
+    )
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _is_constant(coding: Coding, content: Content) -> bool:

@@ -19,6 +19,7 @@ LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
 # Numbers are taken for counts or measurements where there are more different ones than this, and
 # fewer rows of each.
 MANY_CLASSES, ROWS_OF_CLASS = 30, 5
+NUMBERS = 10  # More classes than so many that are numbers may be counts or measurements.
 LEAST_WEIGHT = 1e-200  # Products of it with scores and shares stay normal numbers.
 LEAST_SHARE = 1e-13  # of the weight: with less, rows or thresholds have no digits left
 
@@ -92,6 +93,19 @@ def _check_few(y: np.ndarray) -> None:
             "Counts and other numbers are for BudgetRegressor (loss='poisson' of counts); if they "
             "are names of classes, convert them to strings."
         )
+
+
+def count_numbers(labels: np.ndarray) -> int:
+    """Return how many classes there are that seem to be numbers; 0 where they are few, or names."""
+    classes = np.unique(labels)
+    if classes.size <= NUMBERS:
+        return 0
+    if classes.dtype.kind not in "iuf":
+        try:
+            classes.astype(np.float64)
+        except (TypeError, ValueError):
+            return 0
+    return classes.size
 
 
 def class_order(y: Any) -> np.ndarray | None:

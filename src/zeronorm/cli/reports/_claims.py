@@ -105,13 +105,36 @@ def duplicate_facts(
     return [("duplicates", text)]
 
 
-def probabilities(calibration: Mapping[str, Any]) -> Text:
-    """Return by what the margins were scaled, and the log-loss on rows held out."""
-    text = f"scaled by {calibration['scale']:.2g}; log-loss out of fold "
-    text += f"{calibration['cv_log_loss']:.3f}"
-    if "base_log_loss" in calibration:
-        text += f" (base rate {calibration['base_log_loss']:.3f})"
-    return styled(text)
+def probabilities(
+    calibration: Mapping[str, Any] | None, parameters: Mapping[str, Any]
+) -> Text | None:
+    """Return by what margins were scaled, the log-loss of rows held out, and what weights change.
+
+    None where nothing is to be said. parameters : of the estimator.
+    """
+    lines: list[str | tuple[str, str]] = []
+    if calibration is not None and calibration["cv_log_loss"] is not None:
+        text = f"scaled by {calibration['scale']:.2g}; log-loss out of fold "
+        text += f"{calibration['cv_log_loss']:.3f}"
+        if "base_log_loss" in calibration:
+            text += f" (base rate {calibration['base_log_loss']:.3f})"
+        lines.append(text)
+    weighted = weighted_classes(parameters)
+    if weighted is not None:
+        lines += ["\n"] * bool(lines) + [(weighted, "bold yellow")]
+    return styled(*lines) if lines else None
+
+
+def weighted_classes(parameters: Mapping[str, Any]) -> str | None:
+    """Return of which classes probabilities are where classes were weighted; None elsewhere."""
+    weight = parameters.get("class_weight")
+    if weight is None or parameters.get("measure") or parameters.get("loss") == "squared_hinge":
+        return None
+    of = "equally frequent classes" if weight == "balanced" else "classes of other frequency"
+    return (
+        f"those of {of}, as class weights ask, and so too high for a rare one: for those of the "
+        "data leave the weights out, and act from a lower probability than 0.5 on"
+    )
 
 
 def percent(share: float) -> str:

@@ -88,6 +88,18 @@ def _print_verdict(console: Any, document: Mapping[str, Any]) -> None:
     if gain <= 2.0 * accuracy["advantage_error"]:
         less = "below that of" if gain < 0 else "no better than"
         console.print(styled((f"accuracy is {less} always {label!r}", "bold yellow"), "\n"))
+    worse = [NAMES[name] for name in ("log_loss", "brier") if _is_worse(scores.get(name))]
+    if worse:
+        verb = "is" if len(worse) == 1 else "are"
+        text = f"{' and '.join(worse)} {verb} worse than by the shares of the classes for all rows"
+        console.print(styled((text, "bold yellow"), "\n"))
+
+
+def _is_worse(loss: Mapping[str, Any] | None) -> bool:
+    """Return whether a loss, if there is one, is above that without features, or infinite."""
+    if loss is None or loss["baseline"] is None:
+        return False
+    return loss["value"] is None or loss["value"] > loss["baseline"]
 
 
 def _without(document: Mapping[str, Any]) -> str:

@@ -51,9 +51,9 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         pairs.append(("responses" if responses else "target", show(", ".join(responses) or name)))
     for role, name in metadata["columns"].items():
         pairs.append((role.replace("_", " "), styled(show(name))))
-    calibration = metadata["calibration"]
-    if calibration is not None and calibration["cv_log_loss"] is not None:
-        pairs.append(("probabilities", probabilities(calibration)))
+    said = probabilities(metadata["calibration"], metadata["parameters"])
+    if said is not None:
+        pairs.append(("probabilities", said))
     if metadata["certificates"][0] is not None:
         pairs.append(("certified gap", largest_gap(metadata["certificates"])))
         pairs.append(("", styled((scope(metadata["certificates"][0]), "dim"))))

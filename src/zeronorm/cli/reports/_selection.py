@@ -191,8 +191,9 @@ def _facts(
         facts.append(("stability", stability_text(document["stability"])))
     if model["thresholds"]:
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
-    if model["calibration"] is not None:
-        facts.append(("probabilities", probabilities(model["calibration"])))
+    said = probabilities(model["calibration"], document["parameters"])
+    if said is not None:
+        facts.append(("probabilities", said))
     forced = [one for one in document["categories"] if one["option"] == "--force"]
     if forced:
         facts.insert(0, ("forced", category_words(forced)))
