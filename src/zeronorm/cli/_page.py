@@ -12,6 +12,7 @@ from ._rows_options import PAIRS, SECONDS
 
 if TYPE_CHECKING:
     from ..model_selection import CrossValidation
+    from ..stability import StabilitySelection
     from ._again import Again
     from ._options import SelectOptions
     from ._progress import Work
@@ -45,10 +46,14 @@ def write_page(
     estimator: Any,
     samples: Samples,
     validation: CrossValidation | None,
+    halves: StabilitySelection | None,
     document: dict[str, Any],
     work: Work,
 ) -> None:
-    """Work out what the page says beside the document of a selection, and write it."""
+    """Work out what the page says beside the document of a selection, and write it.
+
+    halves : what half-samples choose, where that is known.
+    """
     import matplotlib
 
     matplotlib.use("agg")
@@ -61,11 +66,11 @@ def write_page(
     if again is not None:
         n_pairs, limit = again.options.pairs, again.options.time_limit
     with work.timed("report"):
-        trust, proofs = describe_trust(
-            estimator, samples, document["stability"], n_pairs, limit, work.progress.phase
+        trust, evidence = describe_trust(
+            estimator, samples, halves, n_pairs, limit, work.progress.phase
         )
         work.progress.phase("Drawing")
-        figures = figures_of(estimator, samples, validation, proofs)
+        figures = figures_of(estimator, samples, validation, evidence)
         commands = _commands(options, again, estimator, document)
         page = render(document, trust, figures, commands, _facts(options.data))
         assert options.report is not None

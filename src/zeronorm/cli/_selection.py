@@ -42,6 +42,7 @@ from .documents._selection import (
     feature_budget,
     outputs_of,
 )
+from .documents._stability import describe_stability
 
 if TYPE_CHECKING:
     from ._again import Again
@@ -101,7 +102,7 @@ def run(
         estimator._keep_size(validation.choose(rule))
     elif rule in OF_FOLDS:  # nothing has chosen
         plan = for_every_size(options, plan)
-    stability = stability_of(options, estimator, samples, interrupt, work)
+    halves = stability_of(options, estimator, samples, interrupt, work)
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
     found = samples.table, response, design, validation, samples.groups, for_accuracy, permutations
@@ -129,7 +130,9 @@ def run(
         "chosen_by": None
         if validation is None or plan.rule not in OF_FOLDS
         else validation.chosen_by,
-        "stability": stability,
+        "stability": None
+        if halves is None
+        else describe_stability(halves, samples.table, estimator),
         "interrupted": interrupt.describe(),
         "n_scans": int(estimator.n_scans_),
         "features_file": None if options.features_out is None else str(options.features_out),
@@ -142,7 +145,7 @@ def run(
     if options.report is not None:
         from ._page import write_page
 
-        write_page(options, again, estimator, samples, validation, document, work)
+        write_page(options, again, estimator, samples, validation, halves, document, work)
     return document
 
 
