@@ -350,13 +350,62 @@ def test_stability_bars_are_frequencies_and_the_bound_is_its_own():
         plots.StabilityDisplay.from_stability(stability, threshold=0.3)
 
 
+def cells_of(grid, display):
+    """The grid as it is drawn: 0 where nothing is, 2 in rows of features of all models, else 1."""
+    found = np.zeros(display.present.shape, int)
+    for patch in grid.patches:
+        corners = patch.get_path().vertices.reshape(-1, 5, 2)
+        columns, rows = np.round(corners[:, :4].mean(axis=1)).astype(int).T
+        dark = matplotlib.colors.to_hex(patch.get_facecolor()) == "#0072b2"
+        found[rows, columns] = 2 if dark else 1
+    return found
+
+
+def test_the_best_of_many_models_are_drawn(golub):
+    """A picture for a page would have a column for each of a thousand models, or lose count."""
+    X, y = golub
+    near = near_optimal(X, y, 3, within=0.03)
+    display = plots.NearOptimalDisplay.from_near_optimal(near, n_drawn=2, n_rows=4)
+    assert display.present.shape == (4, 2)
+    whole = plots.NearOptimalDisplay.from_near_optimal(near)
+    assert display.counts.tolist() == whole.present.sum(axis=1)[:4].tolist()
+    assert display.names == whole.names[:4]
+    assert display.axes_[0].get_title(loc="left") == whole.axes_[0].get_title(loc="left")
+    assert "the best 2 alone" in display.axes_[1].get_xlabel()
+    assert len(near) > 2
+    image = plots.NearOptimalDisplay(
+        names="ab", present=np.eye(2, 150, dtype=bool), excess=np.arange(150.0), k=1, within=150,
+        complete_within=150,
+    ).plot()  # fmt: skip
+    assert image.axes_[1].images[0].get_array().sum() == 2
+    with pytest.raises(ValueError, match="n_drawn must be None or an integer of at least 1; got 0"):
+        plots.NearOptimalDisplay.from_near_optimal(near, n_drawn=0)
+    with pytest.raises(ValueError, match=r"n_rows must be an integer of at least 1; got 1\.5"):
+        plots.NearOptimalDisplay.from_near_optimal(near, n_rows=1.5)
+
+
+def test_bars_of_given_features(golub):
+    """A feature of the model that no half chose would be missing, or have another's bar."""
+    X, y = golub
+    selection = StabilitySelection(BudgetClassifier(2, calibrate=False), 5).fit(X[:, :30], y)
+    stability = selection.stability_
+    unseen = int(np.setdiff1d(np.arange(30), stability.features)[0])
+    own = [unseen, *stability.features[::-1].tolist()]
+    display = plots.StabilityDisplay.from_stability(stability, features=own)
+    assert display.names == [f"x{j}" for j in own]
+    assert display.frequency.tolist() == [0.0, *stability.frequency[::-1]]
+    assert display.n_left_out == 0
+    with pytest.raises(ValueError, match="names must be 1, one of each feature; got 2"):
+        plots.StabilityDisplay.from_stability(stability, features=[unseen], names=["a", "b"])
+
+
 def test_good_models_are_a_grid(golub):
     """Each column has the features of a support; what is in all stands above."""
     X, y = golub
     near = near_optimal(X, y, 3, within=0.03)
     display = plots.NearOptimalDisplay.from_near_optimal(near)
     costs, grid = display.axes_
-    cells = grid.images[0].get_array()
+    cells = cells_of(grid, display)
     for column, support in enumerate(near.supports):
         assert {display.names[row] for row in np.flatnonzero(cells[:, column])} == {
             f"x{j}" for j in support

@@ -12,12 +12,11 @@ from ._rows_options import PAIRS, SECONDS
 
 if TYPE_CHECKING:
     from ..model_selection import CrossValidation
+    from ..stability import StabilitySelection
     from ._again import Again
     from ._options import SelectOptions
     from ._progress import Work
     from ._selection import Samples
-
-_LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 def check_page(path: Path, option: str, options: Any, others: Sequence[Path]) -> None:
@@ -45,10 +44,14 @@ def write_page(
     estimator: Any,
     samples: Samples,
     validation: CrossValidation | None,
+    halves: StabilitySelection | None,
     document: dict[str, Any],
     work: Work,
 ) -> None:
-    """Work out what the page says beside the document of a selection, and write it."""
+    """Work out what the page says beside the document of a selection, and write it.
+
+    halves : what half-samples choose, where that is known.
+    """
     import matplotlib
 
     matplotlib.use("agg")
@@ -61,11 +64,11 @@ def write_page(
     if again is not None:
         n_pairs, limit = again.options.pairs, again.options.time_limit
     with work.timed("report"):
-        trust, proofs = describe_trust(
-            estimator, samples, document["stability"], n_pairs, limit, work.progress.phase
+        trust, evidence = describe_trust(
+            estimator, samples, halves, n_pairs, limit, work.progress.phase
         )
         work.progress.phase("Drawing")
-        figures = figures_of(estimator, samples, validation, proofs)
+        figures = figures_of(estimator, samples, validation, evidence)
         commands = _commands(options, again, estimator, document)
         page = render(document, trust, figures, commands, _facts(options.data))
         assert options.report is not None
@@ -78,10 +81,8 @@ def _commands(
     """Return what makes the page again, what verifies the certificate, and the model in Python."""
     import shlex
 
-    from sklearn.base import clone
-
     from .documents._trust import has_bounds
-    from .page._commands import command_line, commands_of_data
+    from .page._commands import code_of_model, command_line, commands_of_data
 
     given = options if again is None else again.options
     found = [("This page", command_line("select" if again is None else "report", given))]
@@ -107,31 +108,21 @@ def _commands(
             ("New samples",
              f"zeronorm predict {file} NEW.csv\nzeronorm evaluate {file} NEW.csv")
         )  # fmt: skip
-    one = clone(estimator)
-    size = estimator.size_
-    if not isinstance(size, tuple):
-        one.set_params(n_features=int(size))
-    kind = type(one).__name__
     read = "# X, y: the samples and their target, as arrays"
     if is_golub(options.data):
         read = "from zeronorm.datasets import load_golub\n\nX, y = load_golub(return_X_y=True)"
-    found.append(
-        ("The model in Python", f"from zeronorm import {kind}\n{read}\nmodel = {one!r}.fit(X, y)")
-    )
+    found.append(("The model in Python", code_of_model(estimator, read)))
     return found
 
 
 def _facts(data: str) -> dict[str, str]:
     """Return the versions of what was at work, and the digest of the data."""
     import hashlib
-    import platform
-    from importlib.metadata import version
     from importlib.resources import files
 
-    from .. import __version__
+    from .page._commands import versions
 
-    found = {"zeronorm": __version__, "Python": platform.python_version()}
-    found |= {name: version(name) for name in _LIBRARIES}
+    found = versions()
     path: Any = files("zeronorm") / "data" / "golub.npz" if is_golub(data) else Path(data)
     if path.is_file():
         with path.open("rb") as file:

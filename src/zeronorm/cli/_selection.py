@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .. import __version__, methods, model_selection, persistence, validate
+from .. import methods, model_selection, persistence, validate
 from .._folds import splits
 from ..budget_cv import automatic_sizes
 from ..designs import as_design
@@ -34,14 +34,8 @@ from ._selection_files import draw_variants, write_model
 from ._stability import stability_of
 from ._target import Response
 from ._validation import folds_of, validated
-from .documents._data import describe_data
-from .documents._selection import (
-    classes_of,
-    describe_model,
-    describe_parameters,
-    feature_budget,
-    outputs_of,
-)
+from .documents._selection import describe_model, describe_parameters, describe_selection
+from .documents._stability import describe_stability
 
 if TYPE_CHECKING:
     from ._again import Again
@@ -101,7 +95,7 @@ def run(
         estimator._keep_size(validation.choose(rule))
     elif rule in OF_FOLDS:  # nothing has chosen
         plan = for_every_size(options, plan)
-    stability = stability_of(options, estimator, samples, interrupt, work)
+    halves = stability_of(options, estimator, samples, interrupt, work)
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
     found = samples.table, response, design, validation, samples.groups, for_accuracy, permutations
@@ -114,22 +108,18 @@ def run(
     if options.view is not None:
         draw_variants(options.view, estimator, samples, offset.get("offset"))
     document = {
-        "zeronorm": __version__,
-        "data": describe_data(options.data, samples.table, response, samples.groups),
-        "score": getattr(estimator, "_score_name", "accuracy"),
-        "parameters": _parameters(options, plan, estimator),
-        "classes": classes_of(estimator).tolist(),
-        "outputs": outputs_of(estimator, samples.table),
-        "models": models,
+        **describe_selection(
+            options.data, samples, estimator, models, _parameters(options, plan, estimator)
+        ),
         "categories": categories(options, samples.table),
-        "n_covariates": len(getattr(estimator, "covariates_", ())),
         "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
         "rule": plan.rule,
-        "chosen": feature_budget(estimator.size_),
         "chosen_by": None
         if validation is None or plan.rule not in OF_FOLDS
         else validation.chosen_by,
-        "stability": stability,
+        "stability": None
+        if halves is None
+        else describe_stability(halves, samples.table, estimator),
         "interrupted": interrupt.describe(),
         "n_scans": int(estimator.n_scans_),
         "features_file": None if options.features_out is None else str(options.features_out),
@@ -142,7 +132,7 @@ def run(
     if options.report is not None:
         from ._page import write_page
 
-        write_page(options, again, estimator, samples, validation, document, work)
+        write_page(options, again, estimator, samples, validation, halves, document, work)
     return document
 
 

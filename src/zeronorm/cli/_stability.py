@@ -10,6 +10,7 @@ from ._options import SelectOptions
 from ._progress import Work
 
 if TYPE_CHECKING:
+    from ..stability import StabilitySelection
     from ._interrupt import Interrupt
     from ._selection import Samples
 
@@ -25,22 +26,20 @@ def check_pairs(options: SelectOptions) -> None:
 
 def stability_of(
     options: SelectOptions, estimator: Any, samples: Samples, interrupt: Interrupt, work: Work
-) -> dict[str, Any] | None:
-    """Return how often half-samples choose each feature, at the size of the chosen model.
+) -> StabilitySelection | None:
+    """Return what half-samples choose, at the size of the chosen model.
 
     None where that is not asked for, or left out, of which a note tells.
     """
     if options.stability is None or interrupt.during is not None:
         return None
-    from .documents._stability import describe_stability, half_samples
+    from .documents._stability import half_samples
 
     found = None
     work.progress.phase("Selecting on half-samples")
     with interrupt.validating(options, work, "stability"), work.timed("stability"):
         try:
-            selection = half_samples(estimator, samples, options.stability)
+            found = half_samples(estimator, samples, options.stability)
         except ValueError as error:
             work.notes.append(Doubt(in_options(f"no stability: {error}")))
-        else:
-            found = describe_stability(selection, samples.table, estimator)
     return found

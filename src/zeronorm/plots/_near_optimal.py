@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import validate
 from ..near_optimal import NearOptimal
 from ._drawing import BLUE, INK, MOST_ROWS, ORANGE, PALE, QUIET, SKY, stacked_axes, text
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_LINES = 100  # supports that lines set apart
+MOST_LINES = 100  # supports that are drawn one by one; more are an image
 
 
 class NearOptimalDisplay:
@@ -32,6 +34,8 @@ class NearOptimalDisplay:
     within : the share up to which supports were wanted
     complete_within : up to where none is missing; `within` where the list is complete
     n_left_out : features of supports without a row, those in the fewest
+    counts : (m,) how many of all supports have a feature; None: of those in `present`
+    n_supports : how many there are; None: those in `present`
 
     Attributes
     ----------
@@ -52,19 +56,32 @@ class NearOptimalDisplay:
         within: float,
         complete_within: float,
         n_left_out: int = 0,
+        counts: Any = None,
+        n_supports: int | None = None,
     ) -> None:
         self.names, self.present = list(names), np.asarray(present, bool)
         self.excess, self.k = np.asarray(excess, float), k
         self.within, self.complete_within = within, complete_within
         self.n_left_out = n_left_out
+        self.counts = self.present.sum(axis=1) if counts is None else np.asarray(counts)
+        self.n_supports = len(self.excess) if n_supports is None else n_supports
 
     @classmethod
     def from_near_optimal(
-        cls, near: NearOptimal, *, feature_names: Any = None, axes: Any = None
+        cls,
+        near: NearOptimal,
+        *,
+        feature_names: Any = None,
+        n_drawn: int | None = None,
+        n_rows: int = MOST_ROWS,
+        axes: Any = None,
     ) -> NearOptimalDisplay:
         """Draw what `near_optimal` returned.
 
-        feature_names : of all columns of X, where supports are features; None: x and their numbers.
+        feature_names : of all columns of X, or a mapping of some of them to names, where supports
+            are features; None: x and their numbers.
+        n_drawn : how many supports have a column, the best ones; None: all.
+        n_rows : how many features have a row at most, those in the most supports.
         axes : two axes to draw on; None: a new figure.
         """
         if not isinstance(near, NearOptimal):
@@ -72,21 +89,25 @@ class NearOptimalDisplay:
                 "near must be what zeronorm.near_optimal.near_optimal returned, of one class; got "
                 f"{near!r:.60}."
             )
+        n_drawn = validate.check_count("n_drawn", n_drawn)
+        n_rows = validate.check_iterations("n_rows", n_rows)
         features, count = np.unique(near.supports, return_counts=True)
         if feature_names is not None:
             _check_names(feature_names, features)
         present = np.array([(near.supports == one).any(axis=1) for one in features])
-        order = np.lexsort((present.argmax(axis=1), -count))[:MOST_ROWS]
+        order = np.lexsort((present.argmax(axis=1), -count))[:n_rows]
         labels = [_label(features[at], feature_names) for at in order]
         best = float(near.objectives[0])
         display = cls(
             names=labels,
-            present=present[order],
-            excess=(near.objectives - best) / max(abs(best), 1e-300),
+            present=present[order, :n_drawn],
+            excess=(near.objectives[:n_drawn] - best) / max(abs(best), 1e-300),
             k=near.supports.shape[1],
             within=near.within,
             complete_within=near.complete_within,
             n_left_out=features.size - order.size,
+            counts=count[order],
+            n_supports=len(near),
         )
         return display.plot(axes=axes)
 
@@ -106,9 +127,9 @@ class NearOptimalDisplay:
     def _draw_costs(self, ax: Axes) -> None:
         from matplotlib.ticker import PercentFormatter
 
-        n = len(self.excess)
+        n = self.n_supports
         reach = (1.1 * float(self.excess.max()) if self.complete else self.within) or 0.01
-        ax.bar(range(n), self.excess, 0.8, color=QUIET)
+        ax.bar(range(len(self.excess)), self.excess, 0.8, color=QUIET)
         ax.set_ylim(0, reach)
         ax.yaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_ylabel("worse by")
@@ -129,26 +150,24 @@ class NearOptimalDisplay:
             transform=ax.transAxes,
         )  # fmt: skip
         first = np.searchsorted(self.excess, self.complete_within, side="right") - 0.5
-        if first < n - 1:
+        if first < len(self.excess) - 1:
             for one in self.axes_:
                 one.axvline(first, color=ORANGE, linewidth=1.2, linestyle="--")
 
     def _draw_grid(self, ax: Axes) -> None:
-        from matplotlib.colors import ListedColormap
-
         m, n = self.present.shape
-        in_all = self.present.all(axis=1)
-        ax.imshow(
-            self.present * np.where(in_all, 2, 1)[:, None], vmin=0, vmax=2, aspect="auto",
-            cmap=ListedColormap([PALE, SKY, BLUE]), interpolation="nearest",
-        )  # fmt: skip
+        in_all = self.counts == self.n_supports
+        if n <= MOST_LINES:
+            self._draw_cells(ax, in_all)
+        else:
+            self._draw_image(ax, in_all)
         for row in range(1, m):
             ax.axhline(row - 0.5, color="white", linewidth=1)
-        for column in range(1, n if n <= MOST_LINES else 0):
-            ax.axvline(column - 0.5, color="white", linewidth=0.6)
         if in_all.any() and not in_all.all():
             ax.axhline(in_all.sum() - 0.5, color=INK, linewidth=1)
-        counts = ["in all" if one == n else f"in {one:,}" for one in self.present.sum(axis=1)]
+        counts = [
+            "in all" if one else f"in {n:,}" for one, n in zip(in_all, self.counts, strict=True)
+        ]
         ax.set_yticks(range(m), self.names, fontsize="small")
         beside = ax.secondary_yaxis("right")
         beside.set_yticks(range(m), counts, fontsize="small")
@@ -156,12 +175,39 @@ class NearOptimalDisplay:
             one.tick_params(axis="y", length=0)
         beside.spines["right"].set_visible(False)
         ax.set_xticks([])
+        sets = f"sets, the best {'first' if n == self.n_supports else f'{n:,} alone'}"
         rest = "other features are in none"
         if self.n_left_out:
             rest = f"{self.n_left_out:,} more features are in fewer, all others in none"
         if not self.complete:
             rest += " of these"
-        ax.set_xlabel(f"sets, the best first; {rest}")
+        ax.set_xlabel(f"{sets}; {rest}")
+
+    def _draw_cells(self, ax: Axes, in_all: np.ndarray) -> None:
+        """Draw the grid as two shapes, so that it is sharp at any size."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+
+        m, n = self.present.shape
+        ax.set_facecolor(PALE)
+        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+        around = np.array([(-0.42, -0.5), (0.42, -0.5), (0.42, 0.5), (-0.42, 0.5), (-0.42, -0.5)])
+        for own, colour in ((in_all, BLUE), (~in_all, SKY)):
+            rows, columns = np.nonzero(self.present & own[:, None])
+            if rows.size:
+                corners = np.column_stack([columns, rows])[:, None] + around
+                path = Path(corners.reshape(-1, 2), np.tile(codes, rows.size))
+                ax.add_artist(PathPatch(path, facecolor=colour, linewidth=0))
+        ax.set_xlim(-0.5, n - 0.5)
+        ax.set_ylim(m - 0.5, -0.5)
+
+    def _draw_image(self, ax: Axes, in_all: np.ndarray) -> None:
+        from matplotlib.colors import ListedColormap
+
+        ax.imshow(
+            self.present * np.where(in_all, 2, 1)[:, None], vmin=0, vmax=2, aspect="auto",
+            cmap=ListedColormap([PALE, SKY, BLUE]), interpolation="nearest",
+        )  # fmt: skip
 
 
 def _check_names(names: Any, features: np.ndarray) -> None:
@@ -171,7 +217,7 @@ def _check_names(names: Any, features: np.ndarray) -> None:
             "feature_names must be None for supports of groups, which have labels of their own; "
             f"got {len(names):,}."
         )
-    if len(names) <= features[-1]:
+    if not isinstance(names, Mapping) and len(names) <= features[-1]:
         raise ValueError(
             f"feature_names must name all columns of X, {features[-1] + 1:,} or more; got "
             f"{len(names):,}."

@@ -35,7 +35,7 @@ class StabilityDisplay:
     threshold : of the stable set
     thresholds, n_stable, expected_low : (n,) growing, and what each of them gives
     unit : "features" or "groups"
-    n_left_out : features that were chosen less often, without a bar
+    n_left_out : features that were chosen, without a bar
 
     Attributes
     ----------
@@ -88,30 +88,46 @@ class StabilityDisplay:
         *,
         threshold: float = 0.75,
         assume: str = "none",
+        features: Any = None,
+        names: Any = None,
         axes: Any = None,
     ) -> StabilityDisplay:
         """Draw what half-samples chose.
 
         threshold : of the stable set, above 0.5 and at most 1.
         assume : of the bound, as of `Stability.expected_low`.
+        features : columns of X that have a bar, from the top; None: those chosen most often.
+        names : of these; None: their own.
         axes : as of `from_estimator`.
         """
-        threshold, shown = check_threshold(threshold), stability._shown()
-        n_halves, names = len(stability.chosen), stability.names
+        threshold, own = check_threshold(threshold), stability.features
+        if features is None:
+            features = own[stability._shown()]
+        features = np.asarray(features, np.int64)
+        known = np.flatnonzero(np.isin(features, own))
+        places = np.searchsorted(own, features[known])
+        shares = np.zeros((2, features.size))  # of a feature that no half chose 0
+        shares[:, known] = stability.frequency[places], stability.simultaneous[places]
+        if names is None:
+            names = [f"x{one}" for one in features]
+            for at, place in zip(known, places, strict=True):
+                names[at] = names[at] if stability.names is None else stability.names[place]
+        if len(names) != features.size:
+            raise ValueError(
+                f"names must be {features.size}, one of each feature; got {len(names)}."
+            )
+        n_halves = len(stability.chosen)
         thresholds = np.arange(n_halves // 2 + 1, n_halves + 1) / n_halves
         display = cls(
-            names=[
-                text(f"x{stability.features[at]}" if names is None else names[at])
-                for at in shown.tolist()
-            ],
-            frequency=stability.frequency[shown],
-            simultaneous=stability.simultaneous[shown],
+            names=[text(str(name)) for name in names],
+            frequency=shares[0],
+            simultaneous=shares[1],
             threshold=threshold,
             thresholds=thresholds,
             n_stable=[stability.stable(tau).size for tau in thresholds],
             expected_low=[stability.expected_low(tau, assume=assume) for tau in thresholds],
             unit=stability.unit,
-            n_left_out=stability.features.size - shown.size,
+            n_left_out=own.size - known.size,
         )
         return display.plot(axes=axes)
 
@@ -140,7 +156,7 @@ class StabilityDisplay:
         ax.set_ylim(len(self.names) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         ax.tick_params(axis="x", labelbottom=True)
-        rest = f"; {self.n_left_out:,} more are chosen less often" if self.n_left_out else ""
+        rest = f"; {self.n_left_out:,} more are chosen" if self.n_left_out else ""
         ax.set_xlabel(f"half-samples that choose it{rest}")
         ax.legend(**_ABOVE)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from ... import __version__
 from ..._typing import Design, FloatArray
 from ...estimators import MeasureClassifier
 from ...files import Table
@@ -22,8 +23,11 @@ from ...persistence import finite_or_none, summarize
 from ...result import Proof, Selection
 from ...validate import class_factors
 from .._target import Response
-from ._data import by_class, describe_equivalents
+from ._data import by_class, describe_data, describe_equivalents
 from ._features import describe_covariates, describe_features
+
+if TYPE_CHECKING:
+    from .._selection import Samples
 
 
 def describe_model(
@@ -84,6 +88,30 @@ def describe_model(
         "bounds": [_describe_bound(path[size], estimator) for path in paths],
         "file": None,
         "certificate_file": None,
+    }
+
+
+def describe_selection(
+    source: str,
+    samples: Samples,
+    estimator: Any,
+    models: list[dict[str, Any]],
+    parameters: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what a page and a document say of a selection, whoever asked for it.
+
+    source : what the data are called. models : as of `describe_model`, of all sizes.
+    """
+    return {
+        "zeronorm": __version__,
+        "data": describe_data(source, samples.table, samples.response, samples.groups),
+        "score": getattr(estimator, "_score_name", "accuracy"),
+        "parameters": parameters,
+        "classes": classes_of(estimator).tolist(),
+        "outputs": outputs_of(estimator, samples.table),
+        "models": models,
+        "n_covariates": len(getattr(estimator, "covariates_", ())),
+        "chosen": feature_budget(estimator.size_),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy as np
 from ...certificate import prove
 from ...estimators._budget_selection import BudgetSelection
 from ...files import Table
-from ...near_optimal import near_optimal
+from ...near_optimal import NearOptimal, near_optimal
 from ...persistence import summarize
 from ...result import Proof
+from ...stability import StabilitySelection
 from ...substitutes import Substitutes, substitutes
 from ._data import feature_name
 from ._near_optimal import describe_near_optimal
@@ -22,6 +24,16 @@ from ._stability import describe_stability, half_samples
 
 if TYPE_CHECKING:
     from .._selection import Samples
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What there is to draw of the model: the records of which a page has the words."""
+
+    halves: StabilitySelection | None = None
+    proofs: list[Proof] = field(default_factory=list)
+    near: list[NearOptimal] = field(default_factory=list)
+
 
 _SUBSTITUTES = 3  # of each feature, those that are named
 
@@ -37,30 +49,31 @@ def has_bounds(estimator: Any) -> bool:
 def describe_trust(
     estimator: Any,
     samples: Samples,
-    stability: dict[str, Any] | None,
+    halves: StabilitySelection | None,
     n_pairs: int,
     time_limit: float,
     phase: Callable[[str], None],
-) -> tuple[dict[str, Any], list[Proof]]:
-    """Return what there is to say of the models of all sizes, and the proofs of the model.
+) -> tuple[dict[str, Any], Evidence]:
+    """Return what there is to say of the models of all sizes, and to draw of the model.
 
     estimator : fitted; its size is that of the half-samples and of the near-optimal lists.
-    stability : of the half-samples where that is known.
+    halves : what half-samples choose, where that is known.
     n_pairs : of half-samples where it is not; 0 for none.
     time_limit : seconds for the proof of each size and for the near-optimal lists; 0 for neither.
     phase : told what is being done.
     """
-    found: dict[str, Any] = {"stability": stability, "models": {}, "near": None}
-    if stability is None and n_pairs:
+    found: dict[str, Any] = {"stability": None, "models": {}, "near": None}
+    evidence = Evidence(halves)
+    if halves is None and n_pairs:
         phase("Selecting on half-samples")
         try:
-            selection = half_samples(estimator, samples, n_pairs)
-            found["stability"] = describe_stability(selection, samples.table, estimator)
+            evidence.halves = half_samples(estimator, samples, n_pairs)
         except ValueError as error:
             found["stability"] = {"reason": str(error)}
+    if evidence.halves is not None:
+        found["stability"] = describe_stability(evidence.halves, samples.table, estimator)
     if not has_bounds(estimator):
-        return found, []
-    own: list[Proof] = []
+        return found, evidence
     offset = samples.response.offset
     X, y, table = samples.table.X, samples.y, samples.table
     for size in estimator._paths[0]:
@@ -78,19 +91,21 @@ def describe_trust(
                 _proof(proof, support, table)
                 for proof, support in zip(proofs, supports, strict=True)
             ]
-            own = proofs if size == estimator.size_ else own
+            if size == estimator.size_:
+                evidence.proofs = proofs
         found["models"][int(size)] = rows
     if time_limit:
         phase("Looking for lists that are nearly as good")
         near = near_optimal(
             X, y, int(estimator.size_), problem=estimator, time_limit=time_limit, offset=offset
         )
+        evidence.near = _each(near)
         size = estimator.size_
         found["near"] = [
             describe_near_optimal(one, path[size].support, table, None)
-            for one, path in zip(_each(near), estimator._paths, strict=True)
+            for one, path in zip(evidence.near, estimator._paths, strict=True)
         ]
-    return found, own
+    return found, evidence
 
 
 def _each(found: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from ..reports._claims import percent, search_end, state_claim
 from ..reports._words import words_of
 
 NAME, TEXT = 60, 120  # characters of a name and of a description, at most
+_WORDS, _PAIRS = 36, 3  # characters of a description in a sentence; substitutes in one
 _NAMED = 12  # features that a sentence names
 MOST_ROWS = 500  # features of a model in its table, at most
 _MOST_OUTPUTS = 8  # that have a column each
@@ -86,8 +87,7 @@ class Answers:
         }
 
     def _which(self, model: Mapping[str, Any]) -> str:
-        names = [show(row["name"], NAME) for row in model["features"]]
-        return some(list(dict.fromkeys(names)), _NAMED)
+        return some(list(dict.fromkeys(map(_with_words, model["features"]))), _NAMED)
 
     def _new(self, model: Mapping[str, Any]) -> str:
         if model["cross_validation"] is None:
@@ -105,15 +105,15 @@ class Answers:
         if "reason" in known:
             return f"Not known: {show(known['reason'], 300)}"
         shares = {row["index"]: self.frequency(row) for row in model["features"]}
-        most = max(shares.values())
         stable = sum(one >= known["threshold"] for one in shares.values())
         other = "" if known["n_chosen"] == model["n_features"] else " (of another length)"
-        best = next(row for row in model["features"] if shares[row["index"]] == most)
+        names = {row["index"]: show(row["name"], NAME) for row in model["features"]}
+        order = sorted(shares, key=lambda index: -shares[index])
+        each = some([f"{names[index]} {shares[index]:.0%}" for index in order], _NAMED)
         return (
             f"{stable} of {len(shares)} are in at least {known['threshold']:.0%} of the "
-            f"{2 * known['n_pairs']} lists that half of the samples give{other}; most often "
-            f"{show(best['name'], NAME)}, in {most:.0%}. The list as a whole is "
-            f"{stable_words(known['index'])}."
+            f"{2 * known['n_pairs']} lists that half of the samples give{other}: {each}. The list "
+            f"as a whole is {stable_words(known['index'])}."
         )
 
     def frequency(self, row: Mapping[str, Any]) -> float:
@@ -128,7 +128,7 @@ class Answers:
         some_ = sum(row["n_exchangeable"] > 0 for row in rows)
         text = (
             f"{some_} of {len(rows)} could each give way to another feature at a cost of at most "
-            f"{rows[0]['within']:.0%} of the objective (see the table)."
+            f"{rows[0]['within']:.0%} of the objective{_cheapest(rows, model)}."
             if rows
             else "All features were asked for."
         )
@@ -249,6 +249,24 @@ def _instead_cells(row: Mapping[str, Any] | None) -> list[Cell]:
         Cell(cost(row["costs"][0]), row["costs"][0]) if first else Cell("-", None),
         Cell(f"{row['n_exchangeable']:,}{sure}", row["n_exchangeable"]),
     ]
+
+
+def _with_words(row: Mapping[str, Any]) -> str:
+    """Return the name of a feature, and the beginning of what it is in words."""
+    name = show(row["name"], NAME)
+    return f"{name} ({show(row['description'], _WORDS)})" if row["description"] else name
+
+
+def _cheapest(rows: Sequence[Mapping[str, Any]], model: Mapping[str, Any]) -> str:
+    """Return the substitutes that cost least, each with the feature that it stands for."""
+    names = {row["index"]: show(row["name"], NAME) for row in model["features"]}
+    known = sorted((row for row in rows if row["names"]), key=lambda row: row["costs"][0])
+    pairs = [
+        f"{show(row['names'][0], NAME)} for {names[row['index']]} ({cost(row['costs'][0])})"
+        for row in known[:_PAIRS]
+        if row["n_exchangeable"]
+    ]
+    return f", the cheapest ones {some(pairs, _PAIRS)}; see the table" if pairs else ""
 
 
 def _better(proof: Mapping[str, Any], k: int) -> str:

@@ -1,15 +1,21 @@
-"""The commands that make a page and what it says again, as they are typed."""
+"""The commands and code that make a page and what it says again, and the versions of these."""
 
 from __future__ import annotations
 
+import platform
 import shlex
 from dataclasses import fields
+from importlib.metadata import version
 from typing import Any
 
+from sklearn.base import clone
 from typer.models import ArgumentInfo
 
+from ... import __version__
 from .._shared_options import SHARED_OPTIONS
+from ..documents._trust import has_bounds
 
+_LIBRARIES = ("numpy", "scipy", "scikit-learn")
 _OF_OUTPUT = ("as_json", "quiet", "debug")
 # Options that say which rows and columns of DATA are meant, as certify and verify have them.
 _OF_DATA = (
@@ -51,3 +57,43 @@ def commands_of_data(options: Any) -> str:
     """Return the options that say which rows and columns are meant, as typed."""
     known = tuple(one.name for one in fields(options) if one.name in _OF_DATA)
     return command_line("", options, only=known).removeprefix("zeronorm").strip()
+
+
+def code_of_model(estimator: Any, read: str) -> str:
+    """Return the code that fits the model of a size again.
+
+    read : the line that has the data.
+    """
+    one, size = clone(estimator), estimator.size_
+    if not isinstance(size, tuple):
+        one.set_params(n_features=int(size))
+    return f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}.fit(X, y)"
+
+
+def code_of_report(
+    estimator: Any, file: str, cv: int | None, n_pairs: int, time_limit: float
+) -> list[tuple[str, str]]:
+    """Return what the code of a page from Python is for, and the code."""
+    given = f"{file!r}, cv={cv}, n_pairs={n_pairs}, time_limit={time_limit:g}"
+    found = [
+        ("The model", code_of_model(estimator, "# X, y: the samples and their target, as arrays")),
+        ("This page", f"from zeronorm.reporting import report\nreport(model, X, y, {given})"),
+    ]
+    if has_bounds(estimator) and len(estimator._paths) == 1:
+        found.append(
+            (
+                "The certificate of the list, and its check in plain NumPy, without a solver",
+                "from zeronorm import certify, verify\nverify(X, y, certify(model, X, y))",
+            )
+        )
+        found.append(
+            ("Longer in search of a better list",
+             "from zeronorm import prove\nprove(model, X, y, gap=0, time_limit=600)")
+        )  # fmt: skip
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what is at work."""
+    found = {"zeronorm": __version__, "Python": platform.python_version()}
+    return found | {name: version(name) for name in _LIBRARIES}

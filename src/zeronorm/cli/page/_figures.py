@@ -6,26 +6,41 @@ import copy
 import io
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
 import numpy as np
 
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
+from ...export._model import as_model
 from ...model_selection import CrossValidation
+from ...persistence import LoadedClassifier
 from ...plots import (
     CoefficientsDisplay,
     HeldOutDisplay,
     KaplanMeierDisplay,
+    NearOptimalDisplay,
     ProofDisplay,
     SizesDisplay,
+    StabilityDisplay,
     SupportsDisplay,
+    WaterfallDisplay,
 )
-from ...plots._drawing import pyplot
-from ...result import Proof
+from ...plots._drawing import LONGEST_NAME, pyplot
+from .._messages import show
+from ..documents._data import feature_name
+from ._answers import NAME
 
 if TYPE_CHECKING:
+    from ...near_optimal import NearOptimal
+    from ...stability import StabilitySelection
     from .._selection import Samples
+    from ..documents._trust import Evidence
+
+_MOST_PARTS = 20_000_000  # numbers that the scores of all samples may take
+_BARS, _OTHERS = 20, 8  # features of the model with a bar, and others
+_ROWS = 24  # features of nearly optimal lists with a row
+_LISTS = 100  # nearly optimal ones with a column
 
 _SVG, _LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 # What matplotlib says once for all elements, in a style element.
@@ -41,59 +56,146 @@ _DIGITS = re.compile(r"-?\d+\.\d{3,}")
 _FONT = re.compile(r"(?P<size>[\d.]+)px")
 
 
-def check_matplotlib() -> None:
-    """Raise ImportError, which says what to install, where there is no matplotlib."""
-    pyplot()
+class Figure(NamedTuple):
+    """A figure of a page: the section in which it stands, what it shows, and its SVG."""
+
+    section: str
+    caption: str
+    svg: str
+
+
+_Drawing: TypeAlias = tuple[str, str, Callable[[], Any]]
 
 
 def figures_of(
     estimator: Any,
     samples: Samples,
     validation: CrossValidation | None,
-    proofs: list[Proof],
-) -> list[tuple[str, str]]:
-    """Return the figures that there are for a model: a sentence for each, and the SVG."""
+    evidence: Evidence,
+) -> list[Figure]:
+    """Return the figures that there are for a model."""
     plt = pyplot()
-    found: list[tuple[str, str]] = []
+    found: list[Figure] = []
     with plt.rc_context(_LOOKS):
-        for caption, draw in _drawings(estimator, samples, validation, proofs):
+        for section, caption, draw in _drawings(estimator, samples, validation, evidence):
             figure = draw().figure_
+            layout = figure.get_layout_engine()
+            if layout is not None:  # once here, and not twice while the figure is written
+                layout.execute(figure)
+                figure.set_layout_engine("none")
             file = io.BytesIO()
             figure.savefig(file, format="svg", metadata={"Date": None})
             plt.close(figure)
-            found.append((caption, inline(file.getvalue(), f"figure{len(found)}", caption)))
+            svg = inline(file.getvalue(), f"figure{len(found)}", caption)
+            found.append(Figure(section, caption, svg))
     return found
 
 
 def _drawings(
-    estimator: Any, samples: Samples, validation: CrossValidation | None, proofs: list[Proof]
-) -> Iterator[tuple[str, Callable[[], Any]]]:
+    estimator: Any, samples: Samples, validation: CrossValidation | None, evidence: Evidence
+) -> Iterator[_Drawing]:
     """Yield what there is to draw."""
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
-    sizes = list(paths[0])
-    plain = not any(isinstance(one, tuple) for one in sizes)
-    if plain and len(sizes) > 1:
-        if validation is not None:
-            text = "The score on held-out rows by the number of features"
-            yield text, lambda: SizesDisplay.from_validation(validation, chosen=size, paths=paths)
-        yield (
-            "Which features the models of each size have",
-            lambda: SupportsDisplay.from_estimator(_named(estimator, samples)),
-        )
+    named = _named(estimator, samples)
+    plain = not any(isinstance(one, tuple) for one in paths[0])
     yield (
+        "features",
         "The coefficients of the model, for one standard deviation of each feature",
-        lambda: CoefficientsDisplay.from_estimator(_named(estimator, samples), X),
+        lambda: CoefficientsDisplay.from_estimator(named, X),
     )
-    if len(proofs) == 1 and len(proofs[0].history) > 1:
-        text = "The search for a better list: the best one found, and the bound of all others"
-        yield text, lambda: ProofDisplay.from_proof(proofs[0])
+    yield from _one_sample(named, samples)
+    if plain and len(paths[0]) > 1:
+        yield (
+            "features",
+            "Which features the models of each size have",
+            lambda: SupportsDisplay.from_estimator(named),
+        )
+        if validation is not None:
+            text = (
+                "The score on held-out rows by the number of features, with a band of one standard "
+                "error; below what is certified of the lists"
+            )
+            yield (
+                "new",
+                text,
+                lambda: SizesDisplay.from_validation(validation, chosen=size, paths=paths),
+            )
     if validation is not None:
         yield from _held_out(estimator, samples, validation.scores.shape[1], size)
+    if evidence.halves is not None:
+        yield _half_samples(evidence.halves, estimator, samples)
+    if len(evidence.proofs) == 1 and len(evidence.proofs[0].history) > 1:
+        text = "The search for a better list: the best one found, and the bound of all others"
+        yield "sure", text, lambda: ProofDisplay.from_proof(evidence.proofs[0])
+    for near in evidence.near:
+        yield _near_optimal(near, samples)
 
 
-def _held_out(
-    estimator: Any, samples: Samples, folds: int, size: Any
-) -> Iterator[tuple[str, Callable[[], Any]]]:
+def _one_sample(named: Any, samples: Samples) -> Iterator[_Drawing]:
+    """Yield the sample that the model is least sure of; of numbers that of the highest score."""
+    model, X = as_model(named), samples.table.X
+    if X.shape[0] * model.coef.size > _MOST_PARTS:
+        return
+    scores = model._values(X) @ model.coef.T
+    if isinstance(model, LoadedClassifier) and model.intercept_.size == len(model.coef):
+        scores = np.sort(scores + model.intercept_, axis=1)
+        lead = np.abs(scores[:, 0]) if scores.shape[1] == 1 else scores[:, -1] - scores[:, -2]
+        row, what = int(lead.argmin()), "that it is least sure of"
+    else:
+        row, what = int(scores[:, 0].argmax()), "of the highest score"
+    names = samples.table.sample_names
+    name = f"number {row + 1}" if names is None else show(names[row], NAME)
+    yield (
+        "features",
+        f"How the model comes to its score of one sample, the one {what} ({name})",
+        lambda: WaterfallDisplay.from_estimator(named, X, row, reference=X),
+    )
+
+
+def _half_samples(halves: StabilitySelection, estimator: Any, samples: Samples) -> _Drawing:
+    """Return how often half-samples choose the features of the model, and the first of others."""
+    stability, caption = halves.stability_, "How many of the half-samples choose each feature"
+    if stability.unit != "features":
+        return "sure", caption, lambda: StabilityDisplay.from_estimator(halves)
+    order = np.argsort(-stability.frequency, kind="stable")
+    most = stability.features[order]
+    own = np.setdiff1d(estimator.support_, estimator.forced_features or [])
+    others = most[~np.isin(most, own)][:_OTHERS]
+    place = {int(j): at for at, j in enumerate(most)}
+    own = np.array(sorted(own.tolist(), key=lambda j: place.get(j, most.size)))[:_BARS]
+    features = np.concatenate([own, others]).astype(np.int64)
+    names = [feature_name(samples.table, int(j)) for j in features]
+    names[own.size :] = [f"({name[: LONGEST_NAME - 2]})" for name in names[own.size :]]
+    caption += (
+        ": first those of the model, then, in brackets, others that are chosen most often. Below, "
+        "how many reach each threshold, and how many of these may be chance"
+    )
+    return (
+        "sure",
+        caption,
+        lambda: StabilityDisplay.from_stability(
+            stability, threshold=halves.threshold_, features=features, names=names
+        ),
+    )
+
+
+def _near_optimal(near: NearOptimal, samples: Samples) -> _Drawing:
+    """Return the lists that are nearly as good, of groups as of features."""
+    names: Any = None
+    if near.supports.dtype.kind in "iu":
+        table = samples.table
+        names = {int(j): feature_name(table, int(j)) for j in np.unique(near.supports)}
+    return (
+        "instead",
+        "The lists that are nearly as good, a column each, the best one first: their features, and "
+        "above by how much their objective is worse",
+        lambda: NearOptimalDisplay.from_near_optimal(
+            near, feature_names=names, n_drawn=_LISTS, n_rows=_ROWS
+        ),
+    )
+
+
+def _held_out(estimator: Any, samples: Samples, folds: int, size: Any) -> Iterator[_Drawing]:
     """Yield what there is to draw of rows that are held out; the models are fitted anew."""
     from sklearn.base import clone
 
@@ -102,6 +204,7 @@ def _held_out(
     if isinstance(estimator, BudgetSurvivalAnalysis) and "start" not in y.dtype.names:
         one.set_params(n_features=int(size))
         yield (
+            "new",
             "Survival of rows by the risk that models of the other folds give them",
             lambda: KaplanMeierDisplay.from_estimator(one, X, y, cv=folds),
         )
@@ -112,10 +215,11 @@ def _held_out(
     ):
         one.set_params(n_features=int(size), criterion=None)
         yield (
-            "Probabilities of rows by models of the other folds: how they rank, and whether they "
-            "mean what they say",
+            "new",
+            "Probabilities of rows by models of the other folds: how they rank the rows, whether "
+            "they mean what they say, and what acting on them brings",
             lambda: HeldOutDisplay.from_estimator(
-                one, X, y, cv=folds, panels=("roc", "reliability")
+                one, X, y, cv=folds, panels=("roc", "precision_recall", "reliability", "decision")
             ),
         )
 

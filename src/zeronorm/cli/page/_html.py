@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -35,23 +35,27 @@ from ._answers import (
     share,
     stable_words,
 )
+from ._elements import fact_list, figures_in, note, paragraph, table
+from ._figures import Figure
 
 _SLIDER_ROWS = 1500  # of all sizes that the slider moves over, at most
 _NOTES = 50
+_UNFOLDED = 3  # rows that a table beside a picture may have and stay open
+SECTIONS = ("features", "new", "sure", "instead")  # that have figures
 _NEAR = 20  # features of the near-optimal lists that are shown
 
 
 def render(
     document: Mapping[str, Any],
     trust: Mapping[str, Any],
-    figures: Sequence[tuple[str, str]],
+    figures: Sequence[Figure],
     again: Sequence[tuple[str, str]],
     facts: Mapping[str, str],
 ) -> bytes:
     """Return the page.
 
     document : of `zeronorm select`; its chosen size is that of the page.
-    trust : as of `describe_trust`. figures : a sentence for each, and its SVG.
+    trust : as of `describe_trust`. figures : as of `figures_of`.
     again : what commands and code are for, and these.
     facts : versions and digests, by what they are of.
     """
@@ -73,6 +77,7 @@ def render(
         f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
+    drawn = {section: figures_in(figures, section) for section in SECTIONS}
     texts = {name: escape(text) for name, text in answers.texts(chosen).items()}
     page = Template(_own("page.html")).substitute(
         policy=policy,
@@ -83,11 +88,10 @@ def render(
         script=script,
         data=data,
         slider=_slider(answers, models, chosen),
-        features=_features(answers, chosen),
-        scores=_scores(answers, document),
-        stability=_sure(answers, trust, chosen),
-        near=_near(trust, document),
-        figures="".join(_figure(*one) for one in figures),
+        features=_features(answers, chosen) + drawn["features"],
+        scores=_scores(answers, document, drawn["new"]),
+        stability=_sure(answers, trust, chosen, drawn["sure"]),
+        near=_near(trust, document, drawn["instead"]),
         asked=_asked(document),
         again=_again(again, facts),
         **texts,
@@ -152,7 +156,7 @@ def _features(answers: Answers, chosen: Mapping[str, Any]) -> str:
         )
     if len(chosen["features"]) > MOST_ROWS:
         said.append(f"The {MOST_ROWS} of the largest effects; the model file has all.")
-    table = _table(
+    shown = table(
         "The features of the model, by falling effect",
         answers.heads(),
         answers.rows(chosen),
@@ -161,18 +165,18 @@ def _features(answers: Answers, chosen: Mapping[str, Any]) -> str:
     filters = (
         '<label class="filter scripted" hidden>Filter<input type="search" id="filter"></label>'
     )
-    return filters + table + _note(" ".join(said)) + _covariates(chosen)
+    return filters + shown + note(" ".join(said)) + _covariates(chosen)
 
 
 def _covariates(chosen: Mapping[str, Any]) -> str:
     if not chosen["covariates"]:
         return ""
     names = [show(row["name"], NAME) for row in chosen["covariates"]]
-    return _note(f"In every model, uncounted and without a penalty: {some(names, 20)}.")
+    return note(f"In every model, uncounted and without a penalty: {some(names, 20)}.")
 
 
-def _scores(answers: Answers, document: Mapping[str, Any]) -> str:
-    """Return the table of all sizes, each beside the model without features."""
+def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
+    """Return the scores of all sizes, drawn and in a table, beside those without features."""
     word = answers.words.score
     heads = [("features", "n"), (f"{word}, held out", "n"), ("without features", "n")]
     own = [model["cross_validation"] for model in document["models"]]
@@ -206,13 +210,18 @@ def _scores(answers: Answers, document: Mapping[str, Any]) -> str:
         "the features, which flatters. A better list: by how much another list of the length "
         "could lower the objective of the selection."
     )
-    table = _table(
-        "All sizes that were compared", heads, rows, keys=keys, chosen=document["chosen"]
+    shown = table(
+        "All sizes that were compared",
+        heads,
+        rows,
+        keys=keys,
+        chosen=document["chosen"],
+        folded=bool(drawn) and len(rows) > _UNFOLDED,
     )
-    return table + _note(text)
+    return drawn + shown + note(text)
 
 
-def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any], drawn: str) -> str:
     """Return what half-samples say of the list, and what is certified."""
     parts = []
     known = trust["stability"]
@@ -221,7 +230,7 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any])
         interval = "" if low is None else f"; 95 % interval {low:.2f} to {high:.2f}"
         chosen_once = [show(row["name"], NAME) for row in known["features"] if row["frequency"]]
         parts.append(
-            _paragraph(
+            paragraph(
                 f"{known['n_pairs']} times the samples were cut in two halves of "
                 f"{known['n_rows']:,}, and {known['n_chosen']:,} features were selected on each. "
                 f"The {2 * known['n_pairs']} lists are {stable_words(known['index'])}{interval}. "
@@ -232,36 +241,38 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any])
             )
         )
         parts.append(
-            _note(
+            note(
                 "An unstable list predicts as well as it does all the same: where many features "
                 "say the same, which of them is in the list is chance."
             )
         )
+    parts.append(drawn)
     parts.append("<h3>The certificate</h3>")
     parts.append(f'<p data-text="better">{escape(answers.better(chosen))}</p>')
     certificates = [one for one in chosen["certificates"] if one is not None]
     if certificates:
         one = certificates[0]
-        parts.append(_note(scope(one)))
+        parts.append(note(scope(one)))
     return "".join(parts)
 
 
-def _near(trust: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    """Return the lists that are nearly as good, and how many of them have each feature."""
+def _near(trust: Mapping[str, Any], document: Mapping[str, Any], drawn: str) -> str:
+    """Return the lists that are nearly as good, drawn, and which features they have."""
     parts = [
-        _paragraph(
+        paragraph(
             "For each feature the table above has the best substitute, all others staying. Where "
             "several may change at once:"
         )
         if trust["near"]
-        else _paragraph("See the table above for the best substitute of each feature.")
+        else paragraph("See the table above for the best substitute of each feature.")
         if trust["models"]
-        else _paragraph("Not known: no bounds are known for this kind of selection.")
+        else paragraph("Not known: no bounds are known for this kind of selection.")
     ]
     chosen = next(m for m in document["models"] if m["n_features"] == document["chosen"])
     own = {row["index"] for row in chosen["features"]}
+    parts += [paragraph(near_words(near)) for near in trust["near"] or ()]
+    parts.append(drawn)
     for near in trust["near"] or ():
-        parts.append(_paragraph(near_words(near)))
         rows = []
         for row in near["features"][:_NEAR]:
             inside = Cell("yes" if row["index"] in own else "no", None, "")
@@ -270,12 +281,13 @@ def _near(trust: Mapping[str, Any], document: Mapping[str, Any]) -> str:
         left = len(near["features"]) - len(rows)
         more = f"; {left:,} more are in fewer" if left else ""
         heads = [("feature", ""), ("in so many of these lists", "n"), ("in the model", "")]
-        parts.append(_table(f"Features of these lists{more}", heads, rows))
+        parts.append(table(f"Features of these lists{more}", heads, rows, folded=True))
         lists = [
             [Cell(cost(one["worse_by"]), one["worse_by"]), _list_cell(one["features"])]
             for one in near["lists"][:5]
         ]
-        parts.append(_table("The best of them", [("above the best", "n"), ("features", "")], lists))
+        heads = [("above the best", "n"), ("features", "")]
+        parts.append(table("The best of these lists", heads, lists, folded=True))
     return "".join(parts)
 
 
@@ -323,75 +335,21 @@ def _asked(document: Mapping[str, Any]) -> str:
     checks = (
         "<ul class='notes'>" + "".join(f"<li>{escape(note)}.</li>" for note in notes) + "</ul>"
         if notes
-        else _paragraph(
+        else paragraph(
             "No empty or unreadable cells, no labels that differ by a letter, no feature that is "
             "the target in disguise were found."
         )
     )
     return (
-        _facts(of_data) + "<h3>Checks of the data</h3>" + checks + "<h3>The selection</h3>"
-        + _facts(facts)
+        fact_list(of_data) + "<h3>Checks of the data</h3>" + checks + "<h3>The selection</h3>"
+        + fact_list(facts)
     )  # fmt: skip
 
 
 def _again(again: Sequence[tuple[str, str]], facts: Mapping[str, str]) -> str:
     parts = [f"<h3>{escape(what)}</h3><pre>{escape(_lines(text))}</pre>" for what, text in again]
-    return "".join(parts) + "<h3>Versions and digests</h3>" + _facts(facts)
+    return "".join(parts) + "<h3>Versions and digests</h3>" + fact_list(facts)
 
 
 def _lines(text: str) -> str:
     return "\n".join(show(line, 4000) for line in text.split("\n"))
-
-
-def _figure(caption: str, svg: str) -> str:
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{escape(text)}</p>"
-
-
-def _note(text: str) -> str:
-    return f'<p class="note">{escape(text)}</p>'
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    pairs = (f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
-    return f'<dl class="facts">{"".join(pairs)}</dl>'
-
-
-def _table(
-    caption: str,
-    heads: Iterable[tuple[str, str]],
-    rows: Iterable[Sequence[Cell]],
-    *,
-    rows_of: str | None = None,
-    keys: Sequence[Any] = (),
-    chosen: Any = None,
-) -> str:
-    """Return a table that sorts.
-
-    rows_of : what the rows are, where the slider moves them. keys : the size that a row is of.
-    """
-    head = "".join(f'<th scope="col" class="{kind}">{escape(text)}</th>' for text, kind in heads)
-    lines = []
-    for place, row in enumerate(rows):
-        attributes = ""
-        if keys:
-            attributes = f' data-size="{keys[place]}"'
-            attributes += ' class="chosen"' if keys[place] == chosen else ""
-        lines.append(f"<tr{attributes}>{''.join(map(_cell, row))}</tr>")
-    body = "" if rows_of is None else f' data-rows="{rows_of}"'
-    return (
-        f'<div class="scroll"><table class="sorted"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody{body}>{''.join(lines)}</tbody></table></div>"
-    )
-
-
-def _cell(cell: Cell) -> str:
-    text = escape(cell.text)
-    if cell.kind == "which":
-        return f'<td class="which"><details><summary>names</summary>{text}</details></td>'
-    value = "" if cell.value is None else f' data-v="{cell.value:.12g}"'
-    kind = f' class="{cell.kind}"' if cell.kind else ""
-    return f"<td{kind}{value}>{text}</td>"

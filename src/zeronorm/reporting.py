@@ -1,0 +1,286 @@
+"""A fitted selection as one page to forward, as the command `zeronorm report` writes it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from . import validate
+from .budget_cv import BudgetCV
+from .designs import as_design
+from .estimators import (
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    MeasureClassifier,
+)
+from .files import PathLike, Table
+from .model_selection import CrossValidation, cross_validate
+from .persistence import write_file
+
+if TYPE_CHECKING:
+    from .cli._selection import Samples
+
+_KINDS = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier
+
+
+def report(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    path: PathLike,
+    *,
+    cv: int | None = 5,
+    n_pairs: int = 50,
+    time_limit: float = 1.0,
+    offset: Any = None,
+    feature_names: Any = None,
+    descriptions: Any = None,
+    target_name: str | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write what is known of a fitted selection as one page of HTML; return its path.
+
+    The page says which features were selected, how good they are on held-out rows, how sure each
+    is, what could stand in for it, and whether there is a better list of this length. It loads
+    nothing and sends nothing; its size depends on the number of features selected.
+
+    Parameters
+    ----------
+    estimator : fitted BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier,
+        or BudgetCV of one of them
+        With a budget of features, not of groups. It is fitted once more, and has to come out the
+        same: X and y are those of its fit, without weights of rows.
+    X, y, offset : as for its `fit`; of a data frame all columns are numbers.
+    path : of the page, NAME.html. It appears whole or not at all.
+    cv : folds of the cross-validation, 2 or more; None: none. A BudgetCV has its own.
+    n_pairs : of half-samples for the stability, see `StabilitySelection`; 0: none.
+    time_limit : seconds for the search for a better list of each size, and for the lists that are
+        nearly as good; 0: neither.
+    feature_names, descriptions : (n_features,) texts; None: names that the estimator knows.
+    target_name : what y is called.
+    title : what the data are called; None: "X, y".
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        Where an argument breaks its rule, and where the fit comes out another one.
+
+    Examples
+    --------
+    >>> from zeronorm import BudgetClassifier
+    >>> from zeronorm.reporting import report
+    >>> from zeronorm.datasets import load_golub
+    >>> golub = load_golub()
+    >>> model = BudgetClassifier(n_features=3).fit(golub.X, golub.y)
+    >>> page = report(
+    ...     model, golub.X, golub.y, "golub.html", n_pairs=5, feature_names=golub.feature_names
+    ... )
+    >>> page.stat().st_size < 500_000
+    True
+    """
+    from .cli.documents._trust import describe_trust
+    from .cli.page._commands import code_of_report, versions
+    from .cli.page._figures import figures_of
+    from .cli.page._html import render
+
+    file = _checked_path(path)
+    n_pairs = n_pairs if _is_zero(n_pairs) else validate.check_iterations("n_pairs", n_pairs)
+    time_limit = validate.check_not_negative("time_limit", time_limit)
+    if cv is not None and (not validate.is_integer(cv) or cv < 2):
+        raise ValueError(f"cv must be None or an integer of at least 2; got {validate.shown(cv)}.")
+    model, validation = _model_of(estimator)
+    names = _names_of(model, X, feature_names)
+    X = _numbers_of(X)
+    model = _fitted_again(model, X, y, offset)
+    samples = _samples(model, X, y, offset, names, descriptions, target_name)
+    if validation is None and cv is not None:
+        validation = cross_validate(model, X, samples.y, cv=cv, offset=offset)
+    document = _document(model, samples, validation, "X, y" if title is None else title)
+    trust, evidence = describe_trust(model, samples, None, n_pairs, time_limit, lambda _: None)
+    figures = figures_of(model, samples, validation, evidence)
+    again = code_of_report(model, file.name, cv, n_pairs, time_limit)
+    write_file(file, render(document, trust, figures, again, versions() | _digests(X)))
+    return file
+
+
+def _is_zero(value: Any) -> bool:
+    return bool(validate.is_integer(value) and value == 0)
+
+
+def _checked_path(path: PathLike) -> Path:
+    """Return the path of a page that can be written and drawn, before any work."""
+    found = Path(path)
+    if found.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"path must be that of a page, NAME.html; got {str(found)!r:.80}.")
+    if found.is_dir() or not found.parent.is_dir():
+        what = "is a directory" if found.is_dir() else "has no such directory; create it"
+        raise ValueError(f"path must be a file in a directory that is there; {found} {what}.")
+    from .plots._drawing import pyplot
+
+    pyplot()
+    return found
+
+
+def _model_of(estimator: Any) -> tuple[Any, CrossValidation | None]:
+    """Return the fitted model of an estimator, and its cross-validation where it has one."""
+    model, validation = estimator, None
+    if isinstance(estimator, BudgetCV):
+        model = getattr(estimator, "best_estimator_", None)
+        validation = getattr(estimator, "validation_", None)
+    elif not isinstance(estimator, _KINDS):
+        names = ", ".join(kind.__name__ for kind in _KINDS)
+        raise TypeError(
+            f"estimator must be one of {names} or a BudgetCV of one; got "
+            f"{type(estimator).__name__}."
+        )
+    if not hasattr(model, "support_"):
+        raise ValueError(f"estimator must be fitted; got {estimator!r:.60}. Call its fit first.")
+    if getattr(model, "groups", None) is not None:
+        raise ValueError(
+            "estimator must have a budget of features; got one of groups. zeronorm select --groups "
+            "--report writes the page of features in few groups."
+        )
+    return model, validation
+
+
+def _names_of(model: Any, X: Any, given: Any) -> list[str] | None:
+    """Return the names of all features; those of the fit where none are given."""
+    known = getattr(model, "feature_names_in_", getattr(X, "feature_names", None))
+    found = known if given is None else given
+    if found is None:
+        return None
+    names = [str(name) for name in found]
+    if len(names) != model.n_features_in_ or len(set(names)) < len(names):
+        raise ValueError(
+            f"feature_names must be {model.n_features_in_:,} different names, one of each column "
+            f"of X; got {len(names):,}, {len(set(names)):,} of them different."
+        )
+    return names
+
+
+def _numbers_of(X: Any) -> Any:
+    """Return the columns of a data frame as numbers; all else as it is."""
+    if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
+        return X
+    values = X.to_numpy()
+    if values.dtype.kind not in "fiub":
+        raise TypeError(
+            "X must have numbers in all columns for a report; it has text, dates or categories. "
+            "zeronorm select --report reads these from a file."
+        )
+    return values
+
+
+def _fitted_again(model: Any, X: Any, y: Any, offset: Any) -> Any:
+    """Return the model fitted once more, to arrays; refuse data that make another one of it."""
+    given = {} if offset is None else {"offset": offset}
+    again = clone(model)
+    again.fit(X, y, **given)
+    again._keep_size(model.size_)
+    same = again.support_.shape == model.support_.shape and np.all(again.support_ == model.support_)
+    slack = 1e-4 * np.abs(model.coef_).max(initial=1e-300)
+    if not same or np.abs(again.coef_ - model.coef_).max(initial=0.0) > slack:
+        raise ValueError(
+            f"X and y must be those of the fit of estimator: fitted to them again, its "
+            f"{'coefficients' if same else 'features'} are others. Pass the same rows, and fit "
+            "without weights of rows."
+        )
+    return again
+
+
+def _samples(
+    model: Any, X: Any, y: Any, offset: Any, names: Any, descriptions: Any, target_name: Any
+) -> Samples:
+    """Return the data as the command has them."""
+    from .cli._selection import Samples
+    from .cli._target import Response
+
+    order, columns = None, {}
+    if isinstance(model, BudgetSurvivalAnalysis):
+        task, target = "survival", _structured(validate.check_survival(y, as_design(X).shape[0]))
+        columns = {"time": "time", "event": "event"}
+    elif isinstance(model, BudgetRegressor):
+        task = "counts" if model._loss().name == "poisson" else "numbers"
+        target = np.asarray(y, float)
+    else:
+        ordinal = getattr(model, "loss", None) == "ordinal"
+        task, target = "ordered" if ordinal else "classes", np.asarray(y)
+        order = model.ordered_classes_ if ordinal else None
+    if descriptions is not None:
+        descriptions = [str(one) for one in descriptions]
+        if len(descriptions) != model.n_features_in_:
+            raise ValueError(
+                f"descriptions must be {model.n_features_in_:,}, one of each column of X; got "
+                f"{len(descriptions):,}."
+            )
+    several = target.ndim == 2
+    target_names: Any = target_name
+    if several:
+        of = target_name or "response"
+        target_names = tuple(f"{of} {number}" for number in range(target.shape[1]))
+    data: Any = as_design(X) if hasattr(X, "columns") else X
+    table = Table(
+        data, target, names, target_names, descriptions=descriptions, column_names=columns
+    )
+    return Samples(table, Response(task, target, offset, order=order), None)
+
+
+def _structured(target: np.ndarray) -> np.ndarray:
+    """Return survival times by names: time, event, and where there are several the stratum."""
+    parts = [("event", target[:, 1] > 0), ("time", target[:, 0])]
+    if np.unique(target[:, 2]).size > 1:
+        parts.append(("stratum", target[:, 2]))
+    if target.shape[1] == 4:
+        parts.append(("start", target[:, 3]))
+    found = np.empty(len(target), [(name, values.dtype) for name, values in parts])
+    for name, values in parts:
+        found[name] = values
+    return found
+
+
+def _document(
+    model: Any, samples: Samples, validation: CrossValidation | None, source: str
+) -> dict[str, Any]:
+    """Return the document of the selection, as the command has it."""
+    from .cli.documents._selection import (
+        describe_model,
+        describe_parameters,
+        describe_selection,
+    )
+
+    table, response = samples.table, samples.response
+    design = as_design(table.X)
+    models = [
+        describe_model(model, size, table, response, design, validation) for size in model._paths[0]
+    ]
+    parameters = describe_parameters(model)
+    measured = isinstance(model, MeasureClassifier)
+    parameters["method"] = "cuts of the measure" if measured else model._plan().method.name
+    level = None if measured else getattr(model._plan().loss, "level", None)
+    rule = "cross-validation" if validation is not None and len(models) > 1 else None
+    return {
+        **describe_selection(source, samples, model, models, {"level": level, **parameters}),
+        "rule": rule,
+        "notes": [],
+    }
+
+
+def _digests(X: Any) -> dict[str, str]:
+    """Return the digest of an array, by rows or by columns as it lies in memory."""
+    if not isinstance(X, np.ndarray):
+        return {}
+    for values, order in ((X, "row by row"), (X.T, "column by column")):
+        if values.flags.c_contiguous:
+            digest = hashlib.sha256(values.data.cast("B")).hexdigest()
+            return {f"SHA-256 of X, {values.dtype}, {order}": digest}
+    return {}
+
+
+__all__ = ["report"]

@@ -1,0 +1,157 @@
+"""`zeronorm.reporting.report`: the page of the command from Python; what it refuses."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from test_cli_report import EVIL, Page
+from zeronorm import (
+    BudgetClassifier,
+    BudgetCV,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    L1Classifier,
+)
+from zeronorm.datasets import load_golub
+from zeronorm.reporting import report
+
+pytest.importorskip("matplotlib")
+QUICK = {"n_pairs": 2, "time_limit": 0.0, "cv": 3}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 12))
+    return X, X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(60)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    X, z = data
+    return BudgetClassifier(2).fit(X, z > 0)
+
+
+def test_the_page_is_that_of_the_command(run, tmp_path):
+    """A second builder would say something else of the same selection."""
+    golub = load_golub()
+    run("select", "golub", "-k", "1:3", "--rule", "all", "--no-cv", "-o", "m.npz")
+    run("report", "m-k3.npz", "golub", "-k", "1:3", "--cv", 3, "--pairs", 2,
+        "--time-limit", 0, "-o", "command.html")  # fmt: skip
+    model = BudgetClassifier([1, 2, 3], calibrate=False).fit(golub.X, golub.y)
+    names = {"feature_names": golub.feature_names, "descriptions": golub.descriptions}
+    page = tmp_path / "python.html"
+    assert report(model, golub.X, golub.y, page, **names, **QUICK) == page
+    found, wanted = Page(page), Page(tmp_path / "command.html")
+    for own, other in zip(found.sizes, wanted.sizes, strict=True):
+        assert own["texts"] == other["texts"]
+        assert own["tables"] == other["tables"]
+    assert found.text.count("M27891_at") == wanted.text.count("M27891_at") > 0
+
+
+def test_names_are_text(data, tmp_path):
+    """A name would be executed by whoever opens the page."""
+    X, z = data
+    labels = np.where(z > 0, "yes", EVIL)
+    model = BudgetClassifier(2).fit(X, labels)
+    names = [f"{EVIL}{j}" for j in range(12)]
+    page = Page(
+        report(
+            model, X, labels, tmp_path / "p.html", feature_names=names, descriptions=names[::-1],
+            target_name=EVIL, title=EVIL, **QUICK,
+        )
+    )  # fmt: skip
+    assert EVIL in page.text
+    assert not {"img", "b", "iframe", "a"} & {tag for tag, _ in page.elements}
+    assert len(page.inside("script")) == 2
+    assert not any(
+        name == "style" or name.startswith("on") for _, own in page.elements for name in own
+    )
+
+
+def test_a_search_has_its_own_folds_and_sizes(data, tmp_path):
+    """The page would be of another cross-validation than the one that chose."""
+    X, z = data
+    search = BudgetCV(BudgetRegressor(), n_features=[1, 2, 4], cv=4).fit(X, z)
+    page = Page(report(search, X, z, tmp_path / "p.html", **QUICK))
+    assert [size["k"] for size in page.sizes] == [1, 2, 4]
+    assert f"{search.n_features_} of 12 features that predict" in page.text
+    place = search.validation_.sizes.index(search.n_features_)
+    assert f"{search.validation_.mean[place]:.3f} ±" in page.text
+    assert "4-fold cross-validation" in page.text
+
+
+def test_every_model_has_a_page(data, tmp_path):
+    """Of a target there would be no page, or figures would be lacking."""
+    X, z = data
+    times = np.zeros(60, [("event", bool), ("time", float)])
+    times["event"], times["time"] = np.arange(60) % 3 > 0, np.exp(-z)
+    for model, y, shown in (
+        (BudgetRegressor(2), np.column_stack([z, 1 - z]), "2 responses"),
+        (BudgetSurvivalAnalysis(2), times, "Survival of rows by the risk"),
+        (BudgetClassifier(2, loss="ordinal"), np.digitize(z, [-0.5, 0.5]), "odds ratio"),
+    ):
+        page = Page(report(model.fit(X, y), X, y, tmp_path / "p.html", **QUICK))
+        assert shown in page.text
+        assert "How many of the half-samples choose each feature" in page.text
+
+
+def test_a_frame_has_names(data, tmp_path):
+    """Columns of a frame would be numbers without names, or text be taken for numbers."""
+    pandas = pytest.importorskip("pandas")
+    X, z = data
+    frame = pandas.DataFrame(X, columns=[f"gene {j}" for j in range(12)])
+    model = BudgetRegressor(2).fit(frame, z)
+    page = Page(report(model, frame, z, tmp_path / "p.html", **QUICK))
+    assert all(f"gene {j}" in page.text for j in model.support_)
+    frame["gene 3"] = "text"
+    with pytest.raises(TypeError, match="X must have numbers in all columns"):
+        report(model, frame, z, tmp_path / "p.html")
+
+
+def test_other_data_are_refused(data, model, tmp_path):
+    """The page would say of other rows, or of a fit without weights, that they are this model's."""
+    X, z = data
+    path = tmp_path / "p.html"
+    with pytest.raises(ValueError, match=r"X and y must be those of the fit.*are others"):
+        report(model, X[::-1], z > 0, path)
+    weighted = BudgetClassifier(2).fit(X, z > 0, sample_weight=np.arange(60) % 7 + 1.0)
+    with pytest.raises(ValueError, match="without weights of rows"):
+        report(weighted, X, z > 0, path)
+    assert not path.exists()
+
+
+def test_bad_arguments_are_refused_before_any_work(data, model, tmp_path, monkeypatch):
+    """Minutes of work would end in an error that names nothing."""
+    X, z = data
+    y, path = z > 0, tmp_path / "p.html"
+    for given, message in (
+        ({"cv": 1}, "cv must be None or an integer of at least 2; got 1"),
+        ({"n_pairs": -1}, "n_pairs must be an integer of at least 1; got -1"),
+        ({"n_pairs": False}, "n_pairs must be an integer"),
+        ({"time_limit": -1}, "time_limit must be finite and not negative; got -1"),
+        ({"time_limit": np.inf}, "time_limit must be finite and not negative; got inf"),
+        ({"feature_names": ["a"]}, "feature_names must be 12 different names"),
+        ({"feature_names": ["a"] * 12}, "got 12, 1 of them different"),
+        ({"descriptions": ["a"]}, "descriptions must be 12, one of each column of X; got 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            report(model, X, y, path, **given)
+    for bad, message in (
+        ("p.txt", r"path must be that of a page, NAME.html; got"),
+        ("nowhere/p.html", "has no such directory"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            report(model, X, y, tmp_path / bad)
+    with pytest.raises(ValueError, match="estimator must be fitted"):
+        report(BudgetCV(BudgetClassifier()), X, y, path)
+    with pytest.raises(TypeError, match=r"estimator must be one of BudgetClassifier.*got L1Class"):
+        report(L1Classifier().fit(X, y), X, y, path)
+    grouped = BudgetClassifier(n_groups=1, groups=np.arange(12) // 3).fit(X, y)
+    with pytest.raises(ValueError, match="must have a budget of features; got one of groups"):
+        report(grouped, X, y, path)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'pip install "zeronorm\[plots\]"'):
+        report(model, X, y, path)
+    assert not path.exists()
