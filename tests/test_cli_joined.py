@@ -387,3 +387,20 @@ def test_names_that_do_not_fit_are_told_with_their_lines(fails, tables, tmp_path
     message = fails("select", "genes.csv", *GIVEN)
     assert "no sample of the data is in it" in message
     assert "the rows of the data with 'g0' and their columns with 'S00'" in message
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_a_model_with_a_batch_is_looked_at_again(run, tables, tmp_path, data):
+    """Reports and proofs of a model would be without its covariates of text, or be refused."""
+    batch = ["B1", "B2", "B3"]
+    lines = [f"S{i:02d}\t{KINDS[tables[1][i]]}\t{batch[i % 3]}\t{tables[2][i]}" for i in range(N)]
+    (tmp_path / "batch.tsv").write_text("\n".join(["id\tkind\tbatch\tage", *lines]) + "\n")
+    given = ("--samples", "batch.tsv", "--target", "kind")
+    asked = (*given, "--covariates", "batch,age", "-k", 2, "--no-cv", "-o", "m.npz", "--json")
+    selected = json.loads(run("select", data, *asked).stdout)
+    document = json.loads(run("certify", data, "m.npz", *given, "--json").stdout)
+    assert document["data"]["n_features"] == selected["data"]["n_features"]
+    pytest.importorskip("matplotlib")
+    quick = ("--pairs", 0, "--time-limit", 0, "--cv", 3)
+    run("report", "m.npz", data, *given, *quick, "-o", "page.html")
+    assert "batch=B2" in (tmp_path / "page.html").read_text()

@@ -193,8 +193,10 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
     if metadata["parameters"].get("class_weight") == "balanced":
         found["class_weight"] = "balanced"
     names = named_among(model.covariates_, model.columns, model.feature_names)
-    if names:
-        found["covariates"] = ",".join(names)
+    if names:  # of text its column, as a table of samples may have it
+        codings = model.layout.codings
+        sources = (codings[one].column if one in codings else one for one in names)
+        found["covariates"] = ",".join(dict.fromkeys(sources))
     columns = metadata["columns"]
     for role in ("time", "start", "strata", "offset", "exposure", "id", "missing"):
         if role in columns:
