@@ -3,9 +3,11 @@
 import csv
 import dataclasses
 import importlib
+import itertools
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from sklearn.metrics import f1_score
 
 import zeronorm
 import zeronorm.cli
+from conftest import COMMAND as COMMANDS
 from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
 from zeronorm.cli._names import in_options
@@ -1497,6 +1500,21 @@ def test_help_says_what_there_is(run):
         text = run(*arguments).stdout
         assert all(command in text for command in ("select", "verify", "path", "predict", "info"))
     assert "--features" in run("select", "--help").stdout
+
+
+@pytest.mark.parametrize("name", zeronorm.cli.COMMANDS)
+def test_help_has_examples_that_can_be_read(run, name, monkeypatch):
+    """Help would lack an example, or have one with options that are no longer there."""
+    monkeypatch.setenv("COLUMNS", "80")
+    _, heading, examples = run(name, "--help").stdout.partition("\n Examples:\n")
+    assert heading
+    lines = examples.rstrip("\n").split("\n")
+    assert 2 <= len(lines) <= 3
+    for line in lines:
+        assert len(line) <= 80
+        words = [*itertools.takewhile(lambda word: word not in "<>", shlex.split(line))]
+        assert words[:2] == ["zeronorm", name]
+        COMMANDS.commands[name].make_context(name, words[2:])
 
 
 def test_help_says_what_commands_say():

@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ._completion import NAME, prepare
+from ._examples import EXAMPLES
 from ._names import in_options
 from ._usage import usage_message
 
@@ -35,6 +36,12 @@ class Command(TyperCommand):
                 if times > 1 and not (is_same or option.multiple):
                     raise ValueError(f"{' or '.join(ways)} is given {times} times; say it once.")
         return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command is and takes, and examples."""
+        super().format_help(ctx, formatter)
+        lines = EXAMPLES[str(self.name)]
+        formatter.write("\n".join([" Examples:", *(f"   {line}" for line in lines)]))
 
 
 class Group(TyperGroup):

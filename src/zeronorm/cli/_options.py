@@ -84,7 +84,7 @@ class SelectOptions:
     certificate: Path | None = option(
         "For zeronorm verify. Default: with --prove, beside the model.", metavar="FILE"
     )
-    features_out: Path | None = option("The features, a table (.csv, .parquet).", metavar="FILE")
+    features_out: Path | None = option("The features (.csv, .parquet).", metavar="FILE")
     report: Path | None = option("A page to forward (.html).", metavar="FILE")
     cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False)

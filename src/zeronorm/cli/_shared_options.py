@@ -45,23 +45,15 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         metavar="NAME",
         help="Of HDF5: which matrix; of cells the layer, raw, or the genome; of .xlsx the sheet.",
     ),
-    "time": typer.Option(
-        metavar="COLUMN", help="Of survival: the time until the event, or to the end."
-    ),
+    "time": typer.Option(metavar="COLUMN", help="Of survival: time to the event, or to the end."),
     "event": typer.Option(
         metavar="COLUMN",
         help="Of survival: 1 where the event was observed, 0 where censored; or COLUMN=VALUE.",
     ),
-    "start": typer.Option(
-        metavar="COLUMN", help="Of survival: when a row comes under observation."
-    ),
-    "strata": typer.Option(
-        metavar="COLUMN", help="Of survival: rows are compared within a stratum only."
-    ),
+    "start": typer.Option(metavar="COLUMN", help="Of survival: when observation of a row begins."),
+    "strata": typer.Option(metavar="COLUMN", help="Of survival: compare rows within one only."),
     "ties": typer.Option(metavar="NAME", help="Of survival: breslow (default) or efron."),
-    "offset": typer.Option(
-        metavar="COLUMN", help="Of numbers and counts: a known part of the margins."
-    ),
+    "offset": typer.Option(metavar="COLUMN", help="Of numbers, counts: known part of the margins."),
     "exposure": typer.Option(
         metavar="COLUMN",
         help="Of counts: the time, area or people that they are of. Its logarithm is the offset.",
@@ -70,7 +62,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         help="Select as if columns were standardised; coefficients are for DATA as it is."
     ),
     "intercept": typer.Option(help="Fit an intercept."),
-    "class_weight": typer.Option(metavar="balanced", help="Give all classes the same weight."),
+    "class_weight": typer.Option(metavar="balanced", help="Weigh classes alike."),
     "threads": typer.Option(metavar="N", help="Of a scan. Default: all."),
     "as_json": typer.Option("--json", help="Print one JSON document."),
     "quiet": typer.Option("--quiet", "-q", help="Results only."),

@@ -62,8 +62,8 @@ def takes(
             metavar="FILE", is_eager=True, callback=read,
             help="Options as --save-config wrote them; those of the line win.",
         ),
-        "log": typer.Option(metavar="FILE", help="Write what is done, and when (.log)."),
-        "save_config": typer.Option(metavar="FILE", help="Write all options (.toml), to rerun."),
+        "log": typer.Option(metavar="FILE", help="What is done, and when (.log)."),
+        "save_config": typer.Option(metavar="FILE", help="All options (.toml), to rerun."),
     }  # fmt: skip
     annotations["context"] = typer.Context
     parameters.append(_keyword("context", typer.Context))
