@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
-from zeronorm import BudgetClassifier, L1ClassifierCV, MeasureClassifier
+from zeronorm import BudgetClassifier, BudgetRegressor, L1ClassifierCV, MeasureClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.model_selection import cross_validate
@@ -300,3 +300,27 @@ def test_folds_that_cannot_be_scored(skewed):
     with pytest.raises(ValueError, match="got 2p = 280"):
         cross_validate(BudgetClassifier(2), X, y, measure="recall@2p", pos_label="a")
     assert not started
+
+
+def test_errors_are_in_the_units_of_the_target():
+    """A chemist would be told how much is explained, and not how far predictions are off."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((60, 30))
+    y = 50 + 3 * X[:, 4] - 2 * X[:, 9] + rng.standard_normal(60)
+    weight, offset = rng.uniform(0.5, 2, 60), rng.standard_normal(60)
+    splits = list(KFold(4, shuffle=True, random_state=0).split(X))
+    model = BudgetRegressor([1, 2])
+    found = cross_validate(model, X, y, cv=splits, sample_weight=weight, offset=offset)
+    for fold, (train, test) in enumerate(splits):
+        model.fit(X[train], y[train], weight[train], offset=offset[train])
+        for row, k in enumerate(found.sizes):
+            own = model.path_[k]
+            z = X[test][:, own.support] @ own.coef + own.intercept + offset[test]
+            wanted = np.sqrt(np.average((y[test] - z) ** 2, weights=weight[test]))
+            assert found.rmse[row, fold] == pytest.approx(wanted, rel=1e-8)
+        mean = np.average((y - offset)[train], weights=weight[train])
+        left = (y - offset - mean)[test]
+        wanted = np.sqrt(np.average(left**2, weights=weight[test]))
+        assert found.baseline_rmse[fold] == pytest.approx(wanted, rel=1e-8)
+    counts = cross_validate(BudgetRegressor([1], loss="poisson"), X, rng.poisson(2.0, 60), cv=3)
+    assert counts.rmse is None

@@ -107,6 +107,13 @@ class Fold:
     reversed: bool  # whether that turned them round
     normalised: bool  # whether the softmax of several scores are probabilities
 
+    def root_mean_square_error(self, z: FloatArray) -> float:
+        """Return how far predictions (n, 1) are from the target, NaN of several responses."""
+        if z.shape[1] > 1:
+            return float("nan")
+        predicted = z[:, 0] if self.offset is None else z[:, 0] + self.offset
+        return float(np.sqrt(np.average((self.labels - predicted) ** 2, weights=self.weight)))
+
     def separation(self, z: FloatArray) -> tuple[float, float]:
         """Return balanced accuracy and AUC of the scores of classes."""
         found = self.classes[predicted(z)]

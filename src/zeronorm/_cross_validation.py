@@ -34,6 +34,10 @@ class CrossValidation:
     # against the others; NaN where the held-out rows are of one class).
     balanced_accuracy: FloatArray | None = None
     auc: FloatArray | None = None
+    # Of numbers, (n_sizes, n_folds): the square root of the mean squared error, in the units of the
+    # target (NaN of several responses), and (n_folds,) that of the model without features.
+    rmse: FloatArray | None = None
+    baseline_rmse: FloatArray | None = None
     repeats: float = 1.0  # how often a row is held out: r of folds that are drawn r times
 
     @property

@@ -189,14 +189,19 @@ def _scored(
     shape = len(sizes), len(folds)
     of_classes = is_classifier(judge.estimator)
     baseline = np.array([judge.baseline(fold) for fold in folds])
-    scores, separation = np.empty(shape), np.empty((2, *shape))
+    scores, separation, error_of = np.empty(shape), np.empty((2, *shape)), np.empty(shape)
     for column, fold in enumerate(folds):
         for row, k in enumerate(sizes):
             z = judge.scores_of(fold, k)
             scores[row, column] = judge.score(z, fold)
             if of_classes:
                 separation[:, row, column] = fold.separation(z)
+            elif judge.in_units:
+                error_of[row, column] = fold.root_mean_square_error(z)
     advantage, beside = scores - baseline, {}
+    if judge.in_units:
+        without = [fold.root_mean_square_error(fold.without_features) for fold in folds]
+        beside = {"rmse": error_of, "baseline_rmse": np.array(without)}
     if of_classes:
         chance = np.array([fold.separation(fold.without_features) for fold in folds]).T
         beside = {"balanced_accuracy": separation[0], "auc": separation[1]}
@@ -245,6 +250,11 @@ class Judge:
             return cls(estimator, "accuracy")
         parsed = parse_measure(measure)
         return cls(estimator, parsed.name, parsed)
+
+    @property
+    def in_units(self) -> bool:
+        """Whether margins are predictions, in the units of one target."""
+        return is_regressor(self.estimator) and self.estimator._score_name == "r2"
 
     def class_scores(self, z: FloatArray) -> FloatArray:
         """Return the scores of classes that margins give; of others the margins."""

@@ -234,13 +234,15 @@ def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[
         "baseline": float(validation.baseline.mean()),
         "balanced_accuracy": _mean_of(validation.balanced_accuracy, row),
         "auc": _mean_of(validation.auc, row),
+        "rmse": _mean_of(validation.rmse, row),
+        "baseline_rmse": _mean_of(validation.baseline_rmse, ...),
         "advantage": float(validation.advantage[row].mean()),
         "advantage_error": float(validation.advantage_error[row]),
         "better_than_chance": bool(validation.better_than_chance[row]),
     }
 
 
-def _mean_of(scores: FloatArray | None, row: int) -> float | None:
+def _mean_of(scores: FloatArray | None, row: Any) -> float | None:
     """Return the mean over the folds, None where a fold has no such score."""
     return None if scores is None else finite_or_none(float(scores[row].mean()))
 

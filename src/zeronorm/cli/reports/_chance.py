@@ -28,6 +28,9 @@ def score_beside_chance(
         parts.append(f"; balanced accuracy {validation['balanced_accuracy']:.3f}")
     if validation["auc"] is not None and model["measure"] != "auc":
         parts.append(f", AUC {validation['auc']:.3f}")
+    if validation["rmse"] is not None:
+        error, without = validation["rmse"], validation["baseline_rmse"]
+        parts.append(f"; root mean squared error {error:.4g} ({plain}: {without:.4g})")
     parts.append(
         f"\nin {validation['folds']}-fold cross-validation, features selected inside every fold "
         "(± standard error)\n"
