@@ -228,3 +228,31 @@ def test_rows_of_one_sample_with_starts_are_meant_so(run, tmp_path):
     write_csv(tmp_path / "a.csv", rows)
     given = ("--time", "stop", "--event", "died", "--id", "id", "-k", 1, "--no-cv", "-o", "m.npz")
     assert "several rows" not in run("select", "a.csv", "--start", "start", *given).stderr
+
+
+def test_replicates_are_held_out_together(run, tmp_path):
+    """A model of noise would know each sample that it is scored on by another row of it."""
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((30, 40)), rng.standard_normal(30)
+    rows = [
+        ",".join(
+            [f"S{i}", repr(float(y[i])), *map(repr, (X[i] + 1e-4 * rng.standard_normal(40)).tolist())]
+        )
+        for i in range(30)
+        for _ in range(2)
+    ]
+    head = ",".join(["id", "y", *(f"x{j}" for j in range(40))])
+    (tmp_path / "twice.csv").write_text("\n".join([head, *rows]) + "\n")
+    (tmp_path / "once.csv").write_text("\n".join([head, *rows[::2]]) + "\n")
+    asked = ("--target", "y", "--id", "id", "-k", 25, "-C", 1e6, "--task", "numbers", "--json")
+    twice = json.loads(run("select", "twice.csv", *asked, "--no-save").stdout)
+    assert "rows of one name are held out together" in " ".join(twice["notes"])
+    assert twice["models"][0]["cross_validation"]["mean"] < 0  # 0.9 where rows are apart
+    once = json.loads(run("select", "once.csv", *asked, "--no-save").stdout)
+    assert "held out together" not in " ".join(once["notes"])
+    kinds = json.loads(
+        run(
+            "cv", "twice.csv", "--target", "y", "--id", "id", "-k", 2, "--drop", "x0", "--json"
+        ).stdout
+    )
+    assert "held out together" in " ".join(kinds["notes"])

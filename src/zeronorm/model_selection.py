@@ -254,7 +254,7 @@ class Judge:
     @property
     def in_units(self) -> bool:
         """Whether margins are predictions, in the units of one target."""
-        return is_regressor(self.estimator) and self.estimator._score_name == "r2"
+        return bool(is_regressor(self.estimator) and self.estimator._score_name == "r2")
 
     def class_scores(self, z: FloatArray) -> FloatArray:
         """Return the scores of classes that margins give; of others the margins."""
