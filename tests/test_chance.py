@@ -1,6 +1,7 @@
 """What cross-validated scores are worth: baselines, chance, permutations."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, r2_score, roc_auc
 from sklearn.model_selection import KFold, StratifiedKFold
 from typer.testing import CliRunner
 
+from conftest import slow
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -279,3 +281,24 @@ def test_permutations_of_the_command_that_cannot_be(run, more, message):
     shown, text = run("rare.npz", "-k", 2, "--permutations", *more)
     assert shown.exit_code != 0
     assert message in text
+
+
+@pytest.mark.parametrize("seeds", [range(10), *slow(range(10, 60))])
+def test_noise_with_the_default_sizes_is_told(run, seeds):
+    """The best of 13 sizes on the same folds would be told as more than chance on noise.
+
+    By the errors of one size a fifth of such sets pass; 7 % do where the sizes share the chance.
+    """
+    passed = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        np.savez("n.npz", X=rng.standard_normal((60, 300)), y=(rng.random(60) < 0.4) * 1)
+        text = run("n.npz", "--no-calibrate", "-q")[1]
+        if not re.search(r"(no better than chance|errors) for the best of 13 sizes", text):
+            passed.append(seed)
+    assert len(passed) <= len(seeds) // 10
+
+
+def test_a_signal_with_the_default_sizes_is_told_as_one(run):
+    """What is found would be doubted because several sizes were tried."""
+    assert "chance" not in run("golub", "--no-calibrate", "-q")[1]

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 
 import numpy as np
 import pytest
@@ -298,6 +299,24 @@ def accents(n_rows, delimiter=","):
         for j, (x, z) in enumerate(rng.standard_normal((n_rows, 2)))
     ]
     return "\n".join([delimiter.join(["größe", "ort", "x", "y"]), *lines]) + "\n"
+
+
+@pytest.mark.parametrize("p", [100_000, *slow(1_000_000)])
+def test_a_feature_among_a_hundred_thousand_columns_is_found(run, tmp_path, p):
+    """Wide tables, as of methylation, would take minutes to read, or columns be mixed up."""
+    rng = np.random.default_rng(0)
+    n, place = 20, p - 1234
+    numbers = np.array([f"{value:.2f}" for value in rng.standard_normal(1000)])
+    with (tmp_path / "wide.csv").open("w") as file:
+        file.write(",".join(["y", *(f"g{j}" for j in range(p))]) + "\n")
+        for i in range(n):
+            cells = numbers[rng.integers(0, 1000, p)].tolist()
+            cells[place] = f"{8 * (i % 2) + rng.random():.2f}"
+            file.write(",".join([["no", "yes"][i % 2], *cells]) + "\n")
+    given = ("--target", "y", "-k", 1, "--no-cv", "--no-save", "--json")
+    document = json.loads(run("select", "wide.csv", *given).stdout)
+    assert document["data"]["n_features"] == p
+    assert [one["name"] for one in document["models"][0]["features"]] == [f"g{place}"]
 
 
 @pytest.mark.parametrize("n_rows", [20, 5000])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import NormalDist
 from typing import Any
 
 from rich.text import Text
@@ -37,16 +38,32 @@ def score_beside_chance(
     )
     name = model["measure"] or name
     beside = "the covariates alone" if document["n_covariates"] else "chance"
-    if not validation["better_than_chance"]:
-        parts.append((f"no better than {beside}\n", "bold yellow"))
+    # The best of several sizes on the same folds is better than one by chance.
+    sizes = 1 if document["chosen_by"] is None else len(document["models"])
+    among = "" if sizes == 1 else f" for the best of {sizes} sizes"
+    advantage, error = validation["advantage"], validation["advantage_error"]
+    if not validation["better_than_chance"] or advantage <= _errors(1.0, sizes) * error:
+        parts.append((f"no better than {beside}{among}\n", "bold yellow"))
         return parts
     if validation["mean"] < validation["baseline"]:
         parts.append((f"{name} is below that of {plain}\n", "bold yellow"))
-    if validation["advantage"] <= 2.0 * validation["advantage_error"]:
-        parts.append(f"better than {beside} by less than two standard errors")
+    limit = _errors(2.0, sizes)
+    if advantage <= limit * error:
+        many = "two" if sizes == 1 else f"{limit:.1f}"
+        parts.append(f"better than {beside} by less than {many} standard errors{among}")
         untested = model["permutations"] is None and not document["n_covariates"]
-        parts.append("; --permutations 99 tests it\n" if untested else "\n")
+        test = "--permutations 99 tests it" if sizes == 1 else "--permutations 99 tests one size"
+        parts.append(f"; {test}\n" if untested else "\n")
     return parts
+
+
+def _errors(alone: float, sizes: int) -> float:
+    """Return how many standard errors the best of some sizes must have for so many of one alone.
+
+    The probability that chance has them is shared by the sizes (Bonferroni).
+    """
+    normal = NormalDist()
+    return alone if sizes == 1 else normal.inv_cdf(1.0 - normal.cdf(-alone) / sizes)
 
 
 def _plain_model(document: Mapping[str, Any], model: Mapping[str, Any]) -> str:
