@@ -64,10 +64,12 @@ class _Genome:
         if len(self.order) > 1:
             return []
         begin, end = self.ends
-        first, scale = float(self.low[0]), self.span / (end - begin)
+        first, scale = float(self.low[0]), (end - begin) / self.span
+        step = _step(0.5 * self.span)
+        places = step * np.arange(np.ceil(first / step), (first + self.span) / step)
         return [
-            (float(x), f"{(first + scale * (x - begin)) / 1e6:.6g} Mb")
-            for x in np.linspace(begin, end, 6)[1:-1]
+            (float(begin + scale * (place - first)), f"{place / 1e6:.10g} Mb")
+            for place in places.tolist()
         ]
 
 
@@ -165,9 +167,14 @@ def _ceiling(value: float) -> float:
     """Return the next of 1, 2, 2.5, 5 times a power of 10 in fifths; 1 for nothing."""
     if value <= 0:
         return 1.0
-    step = 10.0 ** np.floor(np.log10(value / 4))
-    step *= next(one for one in (1, 2, 2.5, 5, 10) if one * step >= value / 4)
+    step = _step(value)
     return float(step * np.ceil(value / step))
+
+
+def _step(value: float) -> float:
+    """Return the least of 1, 2, 2.5, 5 times a power of 10 of which 4 are the value or more."""
+    power = 10.0 ** np.floor(np.log10(value / 4))
+    return float(power * next(one for one in (1, 2, 2.5, 5, 10) if one * power >= value / 4))
 
 
 def _text(

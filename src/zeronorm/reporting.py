@@ -270,6 +270,7 @@ def _document(
     model: Any, samples: Samples, validation: CrossValidation | None, source: str
 ) -> dict[str, Any]:
     """Return the document of the selection, as the command has it."""
+    from .cli._doubts import alike_labels, targets_in_disguise
     from .cli.documents._selection import (
         describe_model,
         describe_parameters,
@@ -289,7 +290,7 @@ def _document(
     return {
         **describe_selection(source, samples, model, models, {"level": level, **parameters}),
         "rule": rule,
-        "notes": [],
+        "notes": [*alike_labels(response), *targets_in_disguise(models, samples)],
     }
 
 
