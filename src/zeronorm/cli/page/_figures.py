@@ -88,16 +88,25 @@ def figures_of(
                 found.append(Figure(section, caption, svg, wide=True))
                 continue
             figure = display.figure_
-            layout = figure.get_layout_engine()
-            if layout is not None:  # once here, and not twice while the figure is written
-                layout.execute(figure)
-                figure.set_layout_engine("none")
-            file = io.BytesIO()
-            figure.savefig(file, format="svg", metadata={"Date": None})
+            svg = inline(_written(figure), prefix, caption)
             plt.close(figure)
-            svg = inline(file.getvalue(), prefix, caption)
             found.append(Figure(section, caption, svg))
     return found
+
+
+def _written(figure: Any) -> bytes:
+    """Return a figure as SVG, laid out and drawn once; `savefig` would do both twice."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.set(w_pad=0.1)  # inches; fonts of browsers are a little wider
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+    file = io.BytesIO()
+    canvas: Any = FigureCanvasSVG(figure)
+    canvas.print_svg(file, metadata={"Date": None})
+    return file.getvalue()
 
 
 def _drawings(
