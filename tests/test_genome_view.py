@@ -14,9 +14,17 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cros
 import zeronorm
 from conftest import slow
 from plink import draw, imputed, write_plink
-from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, read_plink
+from zeronorm import (
+    BudgetClassifier,
+    BudgetCV,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    read_plink,
+)
 from zeronorm.designs import Rows, as_design
 from zeronorm.genome_view import drawn, genome_view
+from zeronorm.plots import GenomeDisplay
+from zeronorm.reporting import report
 
 N, P = 80, 30
 COPIES = draw(N, P, missing=0.02, seed=3)
@@ -149,6 +157,53 @@ def test_every_target_has_a_view(genotypes):
         assert {f"rs{j}" for j in model.support_} <= shown
 
 
+def test_the_display_has_the_view_and_its_neighbourhoods(genotypes):
+    """The display would be another picture, or a part of a chromosome have others' variants."""
+    model = BudgetRegressor(2).fit(genotypes.X, TRAIT)
+    variants = genotypes.variants
+    display = GenomeDisplay.from_estimator(model, genotypes.X, TRAIT, variants=variants)
+    assert display.svg == display._repr_svg_() == genome_view(genotypes, model, TRAIT)
+    search = BudgetCV(BudgetRegressor(), n_features=[2], cv=3).fit(genotypes.X, TRAIT)
+    same = GenomeDisplay.from_estimator(search, genotypes.X, TRAIT, variants=variants)
+    assert same.svg == display.svg
+    around = int(model.support_[0])
+    near = display.zoomed(around, 2)
+    assert set(near.variants["chromosome"]) == {variants["chromosome"][around]}
+    assert variants["name"][around] in near.variants["name"]
+    assert len(near.variants) <= 5
+    assert np.all(np.diff(near.variants["position"]) >= 0)
+    shown = {one.text for one in ElementTree.fromstring(near.svg).iter(f"{SVG}text")}
+    assert f"rs{around}" in shown
+    assert any(text.endswith(" Mb") for text in shown)
+    for bad in (-1, len(variants), 1.5):
+        with pytest.raises(ValueError, match="around must be the column of a variant"):
+            display.zoomed(bad)
+    with pytest.raises(ValueError, match="n_variants must be an integer of at least 1; got 0"):
+        display.zoomed(0, 0)
+    with pytest.raises(ValueError, match="variants must be those of the first columns of X"):
+        GenomeDisplay.from_estimator(
+            BudgetRegressor(1).fit(COPIES[:, :4], TRAIT), COPIES[:, :4], TRAIT, variants=variants
+        )
+
+
+def test_a_page_of_genotypes_has_the_view(genotypes, run, tmp_path, monkeypatch):
+    """The page would have no view, or one with what its policy forbids."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    run("select", "d.bed", "-k", "2", "-o", "m.npz", "--no-cv")
+    run("report", "m.npz", "d.bed", "--cv", 3, "--pairs", 2, "--time-limit", 0, "-o", "p.html")
+    page = Path("p.html").read_text()
+    assert page.count("chosen variants") + page.count("2 of 30 variants") >= 1
+    assert "style=" not in page
+    model = BudgetRegressor(2).fit(genotypes.X, TRAIT)
+    given = {"n_pairs": 2, "time_limit": 0, "cv": 3, "variants": genotypes.variants}
+    own = report(model, genotypes.X, TRAIT, tmp_path / "q.html", **given).read_text()
+    assert "2 of 30 variants" in own
+    given["variants"] = np.repeat(genotypes.variants, 2)
+    with pytest.raises(ValueError, match="variants must be of the first columns of X"):
+        report(model, genotypes.X, TRAIT, tmp_path / "q.html", **given)
+
+
 def test_a_view_of_many_variants_is_small_and_many_names_fit():
     """A million variants would be a file that no browser opens, or names lie on each other."""
     p = 60_000
@@ -163,7 +218,7 @@ def test_a_view_of_many_variants_is_small_and_many_names_fit():
         coef_ = rng.standard_normal((3, p))
 
     text = drawn(variants, Model(), rng.random(p) ** 3)
-    assert len(text) < 2_000_000
+    assert len(text) < 250_000
     tree = ElementTree.fromstring(text)
     labels = [float(one.get("x")) for one in tree.iter(f"{SVG}text") if one.text.startswith("rs")]
     assert len(labels) == 60

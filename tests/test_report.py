@@ -155,3 +155,13 @@ def test_bad_arguments_are_refused_before_any_work(data, model, tmp_path, monkey
     with pytest.raises(ImportError, match=r'pip install "zeronorm\[plots\]"'):
         report(model, X, y, path)
     assert not path.exists()
+
+
+def test_the_data_are_checked(data, tmp_path):
+    """The page would say that no feature is the target in disguise, without a look."""
+    X, z = data
+    X = X.copy()
+    X[:, 5] = z > 0
+    model = BudgetClassifier(2).fit(X, z > 0)
+    page = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK))
+    assert "target in disguise were found" not in page.text

@@ -25,6 +25,7 @@ WIDTH, LEFT, RIGHT = 1120, 66, 26
 TOP, UPPER, BETWEEN, LOWER, BOTTOM = 168, 250, 46, 96, 40
 NAMED = 60  # chosen variants with a label, at most
 LINE = 14.0  # between labels
+_TOUCHING = 3  # so near are points without room between them
 SHADES = "#8fa3b8", "#c3ced9"  # of chromosomes, in turn
 MORE, LESS, INK, QUIET, GRID = "#b45309", "#1d4ed8", "#1f2933", "#66788a", "#e4e9ee"
 FONT = "font-family='Inter, Helvetica, Arial, sans-serif'"
@@ -36,7 +37,9 @@ class _Genome:
 
     x: FloatArray  # (p,)
     order: list[str]  # the chromosomes
+    low: FloatArray  # (n_chromosomes,) the least position of each
     code: IndexArray  # (p,) of each variant the place of its chromosome in the order
+    span: float  # of all positions
     ends: FloatArray  # (n_chromosomes + 1,) where they begin, and where the last one ends
 
     @classmethod
@@ -54,7 +57,20 @@ class _Genome:
         begin = np.concatenate([[0.0], np.cumsum(span + space)])
         factor = (WIDTH - LEFT - RIGHT) / begin[-1]
         x = LEFT + factor * (begin[code] + 0.5 * space + position - low[code])
-        return cls(x, order, code, LEFT + factor * begin)
+        return cls(x, order, low, code, float(begin[-1]), LEFT + factor * begin)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return places on the axis with their positions, in millions, where there is one room."""
+        if len(self.order) > 1:
+            return []
+        begin, end = self.ends
+        first, scale = float(self.low[0]), (end - begin) / self.span
+        step = _step(0.5 * self.span)
+        places = step * np.arange(np.ceil(first / step), (first + self.span) / step)
+        return [
+            (float(begin + scale * (place - first)), f"{place / 1e6:.10g} Mb")
+            for place in places.tolist()
+        ]
 
 
 @one_blas_thread
@@ -151,9 +167,14 @@ def _ceiling(value: float) -> float:
     """Return the next of 1, 2, 2.5, 5 times a power of 10 in fifths; 1 for nothing."""
     if value <= 0:
         return 1.0
-    step = 10.0 ** np.floor(np.log10(value / 4))
-    step *= next(one for one in (1, 2, 2.5, 5, 10) if one * step >= value / 4)
+    step = _step(value)
     return float(step * np.ceil(value / step))
+
+
+def _step(value: float) -> float:
+    """Return the least of 1, 2, 2.5, 5 times a power of 10 of which 4 are the value or more."""
+    power = 10.0 ** np.floor(np.log10(value / 4))
+    return float(power * next(one for one in (1, 2, 2.5, 5, 10) if one * power >= value / 4))
 
 
 def _text(
@@ -205,14 +226,26 @@ def _axis(top: float, begin: float, height: float, words: str) -> list[str]:
 
 
 def _points(genome: _Genome, scores: FloatArray, top: float) -> list[str]:
-    """Return the points of all variants, those on each other once, a path for each shade."""
+    """Return the points of all variants, those on each other once, a path for each shade.
+
+    Points without room between them are one line, so that the text is bounded by the picture.
+    """
     parts = []
     for shade, color in enumerate(SHADES):
         own = genome.code % len(SHADES) == shade
+        if not own.any():
+            continue
         x = np.round(genome.x[own])
         y = np.round(TOP + UPPER * (1 - scores[own] / top))
-        places = np.unique(np.column_stack([x, y]), axis=0).astype(int).tolist()
-        path = "".join(f"M{a} {b}h0" for a, b in places)
+        places = np.unique(np.column_stack([x, y]), axis=0).astype(int)
+        begins = np.flatnonzero(
+            np.r_[True, (np.diff(places[:, 0]) != 0) | (np.diff(places[:, 1]) > _TOUCHING)]
+        )
+        lengths = places[np.r_[begins[1:] - 1, len(places) - 1], 1] - places[begins, 1]
+        path = "".join(
+            f"M{a} {b}v{length}"
+            for (a, b), length in zip(places[begins].tolist(), lengths.tolist(), strict=True)
+        )
         parts.append(
             f"<path d='{path}' stroke='{color}' stroke-width='3' stroke-linecap='round' "
             "fill='none'/>"
@@ -222,12 +255,16 @@ def _points(genome: _Genome, scores: FloatArray, top: float) -> list[str]:
 
 def _chromosomes(genome: _Genome, base: float) -> list[str]:
     parts, last = [_line(LEFT, base, WIDTH - RIGHT, base, QUIET)], -np.inf
-    for name, begin, end in zip(genome.order, genome.ends, genome.ends[1:], strict=False):
+    several = genome.order if len(genome.order) > 1 else []
+    for name, begin, end in zip(several, genome.ends, genome.ends[1:], strict=False):
         middle = float(begin + end) / 2
         if middle - last >= 8 + 6 * len(name):  # a label beside the one before
             more = " text-anchor='middle'"
             parts.append(_text(middle, base + 17, name, fill=QUIET, more=more))
             last = middle
+    for place, label in genome.ticks():
+        parts.append(_line(place, base, place, base + 5, QUIET))
+        parts.append(_text(place, base + 17, label, fill=QUIET, more=" text-anchor='middle'"))
     word = "chromosome" if len(genome.order) > 1 else f"position on chromosome {genome.order[0]}"
     more = " text-anchor='end'"
     return [*parts, _text(WIDTH - RIGHT, base + 32, word, fill=QUIET, more=more)]

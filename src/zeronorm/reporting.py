@@ -41,6 +41,7 @@ def report(
     feature_names: Any = None,
     descriptions: Any = None,
     target_name: str | None = None,
+    variants: Any = None,
     title: str | None = None,
 ) -> Path:
     """Write what is known of a fitted selection as one page of HTML; return its path.
@@ -63,6 +64,8 @@ def report(
         nearly as good; 0: neither.
     feature_names, descriptions : (n_features,) texts; None: names that the estimator knows.
     target_name : what y is called.
+    variants : of genotypes, `read_plink(...).variants` of the first columns of X, for a view of the
+        genome.
     title : what the data are called; None: "X, y".
 
     Raises
@@ -99,7 +102,7 @@ def report(
     names = _names_of(model, X, feature_names)
     X = _numbers_of(X)
     model = _fitted_again(model, X, y, offset)
-    samples = _samples(model, X, y, offset, names, descriptions, target_name)
+    samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)
     if validation is None and cv is not None:
         validation = cross_validate(model, X, samples.y, cv=cv, offset=offset)
     document = _document(model, samples, validation, "X, y" if title is None else title)
@@ -196,7 +199,14 @@ def _fitted_again(model: Any, X: Any, y: Any, offset: Any) -> Any:
 
 
 def _samples(
-    model: Any, X: Any, y: Any, offset: Any, names: Any, descriptions: Any, target_name: Any
+    model: Any,
+    X: Any,
+    y: Any,
+    offset: Any,
+    names: Any,
+    descriptions: Any,
+    target_name: Any,
+    variants: Any,
 ) -> Samples:
     """Return the data as the command has them."""
     from .cli._selection import Samples
@@ -220,6 +230,11 @@ def _samples(
                 f"descriptions must be {model.n_features_in_:,}, one of each column of X; got "
                 f"{len(descriptions):,}."
             )
+    if variants is not None and len(variants) > model.n_features_in_:
+        raise ValueError(
+            f"variants must be of the first columns of X, at most {model.n_features_in_:,}; got "
+            f"{len(variants):,}."
+        )
     several = target.ndim == 2
     target_names: Any = target_name
     if several:
@@ -227,8 +242,14 @@ def _samples(
         target_names = tuple(f"{of} {number}" for number in range(target.shape[1]))
     data: Any = as_design(X) if hasattr(X, "columns") else X
     table = Table(
-        data, target, names, target_names, descriptions=descriptions, column_names=columns
-    )
+        data,
+        target,
+        names,
+        target_names,
+        descriptions=descriptions,
+        column_names=columns,
+        variants=variants,
+    )  # fmt: skip
     return Samples(table, Response(task, target, offset, order=order), None)
 
 
@@ -249,6 +270,7 @@ def _document(
     model: Any, samples: Samples, validation: CrossValidation | None, source: str
 ) -> dict[str, Any]:
     """Return the document of the selection, as the command has it."""
+    from .cli._doubts import alike_labels, targets_in_disguise
     from .cli.documents._selection import (
         describe_model,
         describe_parameters,
@@ -268,7 +290,7 @@ def _document(
     return {
         **describe_selection(source, samples, model, models, {"level": level, **parameters}),
         "rule": rule,
-        "notes": [],
+        "notes": [*alike_labels(response), *targets_in_disguise(models, samples)],
     }
 
 

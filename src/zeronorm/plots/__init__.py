@@ -2,10 +2,12 @@
 
 Every display keeps what it draws as attributes, draws it by `plot`, and then has `figure_` and
 `ax_` (or `axes_`). Colours are those of Okabe and Ito, which the colour-blind tell apart, and no
-picture speaks by colour alone. matplotlib comes with pip install "zeronorm[plots]".
+picture speaks by colour alone. matplotlib comes with pip install "zeronorm[plots]"; `GenomeDisplay`
+needs none, and has the text of its picture, `svg`, in place of a figure.
 """
 
 from ._coefficients import CoefficientsDisplay
+from ._genome import GenomeDisplay
 from ._groups import GroupsDisplay
 from ._held_out import HeldOutDisplay
 from ._near_optimal import NearOptimalDisplay
@@ -19,6 +21,7 @@ from ._words import WordsDisplay
 
 __all__ = [
     "CoefficientsDisplay",
+    "GenomeDisplay",
     "GroupsDisplay",
     "HeldOutDisplay",
     "KaplanMeierDisplay",

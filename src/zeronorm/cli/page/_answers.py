@@ -300,7 +300,7 @@ def near_words(near: Mapping[str, Any]) -> str:
     in_all = [show(row["name"], NAME) for row in near["features"] if row["n_lists"] == n]
     text = f"{lists} within {near['within']:.0%} of the best objective"
     if not near["complete"]:
-        text += " that were found"
+        text += " that was found" if n == 1 else " that were found"
         if near["complete_within"] > 0:
             text += f" (complete within {100 * near['complete_within']:.2g}%)"
     else:

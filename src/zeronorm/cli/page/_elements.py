@@ -13,9 +13,7 @@ from ._figures import Figure
 def figures_in(figures: Sequence[Figure], section: str) -> str:
     """Return the figures of a section side by side, or nothing."""
     own = [one for one in figures if one.section == section]
-    shown = "".join(
-        f"<figure>{one.svg}<figcaption>{escape(one.caption)}.</figcaption></figure>" for one in own
-    )
+    shown = "".join(map(_figure, own))
     return f'<div class="figures">{shown}</div>' if own else ""
 
 
@@ -73,3 +71,8 @@ def _cell(cell: Cell) -> str:
     value = "" if cell.value is None else f' data-v="{cell.value:.12g}"'
     kind = f' class="{cell.kind}"' if cell.kind else ""
     return f"<td{kind}{value}>{text}</td>"
+
+
+def _figure(figure: Figure) -> str:
+    wide = ' class="wide"' if figure.wide else ""
+    return f"<figure{wide}>{figure.svg}<figcaption>{escape(figure.caption)}.</figcaption></figure>"

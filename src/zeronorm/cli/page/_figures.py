@@ -17,6 +17,7 @@ from ...model_selection import CrossValidation
 from ...persistence import LoadedClassifier
 from ...plots import (
     CoefficientsDisplay,
+    GenomeDisplay,
     HeldOutDisplay,
     KaplanMeierDisplay,
     NearOptimalDisplay,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ..documents._trust import Evidence
 
 _MOST_PARTS = 20_000_000  # numbers that the scores of all samples may take
+_NEIGHBOURS = 400  # variants that a picture around one of them has
 _BARS, _OTHERS = 20, 8  # features of the model with a bar, and others
 _ROWS = 24  # features of nearly optimal lists with a row
 _LISTS = 100  # nearly optimal ones with a column
@@ -62,6 +64,7 @@ class Figure(NamedTuple):
     section: str
     caption: str
     svg: str
+    wide: bool = False  # whether it needs all of the width
 
 
 _Drawing: TypeAlias = tuple[str, str, Callable[[], Any]]
@@ -78,17 +81,32 @@ def figures_of(
     found: list[Figure] = []
     with plt.rc_context(_LOOKS):
         for section, caption, draw in _drawings(estimator, samples, validation, evidence):
-            figure = draw().figure_
-            layout = figure.get_layout_engine()
-            if layout is not None:  # once here, and not twice while the figure is written
-                layout.execute(figure)
-                figure.set_layout_engine("none")
-            file = io.BytesIO()
-            figure.savefig(file, format="svg", metadata={"Date": None})
+            display = draw()
+            prefix = f"figure{len(found)}"
+            if isinstance(display, GenomeDisplay):
+                svg = inline(display.svg.encode(), prefix, caption)
+                found.append(Figure(section, caption, svg, wide=True))
+                continue
+            figure = display.figure_
+            svg = inline(_written(figure), prefix, caption)
             plt.close(figure)
-            svg = inline(file.getvalue(), f"figure{len(found)}", caption)
             found.append(Figure(section, caption, svg))
     return found
+
+
+def _written(figure: Any) -> bytes:
+    """Return a figure as SVG, laid out and drawn once; `savefig` would do both twice."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.set(w_pad=0.1)  # inches; fonts of browsers are a little wider
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+    file = io.BytesIO()
+    canvas: Any = FigureCanvasSVG(figure)
+    canvas.print_svg(file, metadata={"Date": None})
+    return file.getvalue()
 
 
 def _drawings(
@@ -104,6 +122,8 @@ def _drawings(
         lambda: CoefficientsDisplay.from_estimator(named, X),
     )
     yield from _one_sample(named, samples)
+    if samples.table.variants is not None:
+        yield from _genome(estimator, samples)
     if plain and len(paths[0]) > 1:
         yield (
             "features",
@@ -150,6 +170,28 @@ def _one_sample(named: Any, samples: Samples) -> Iterator[_Drawing]:
         f"How the model comes to its score of one sample, the one {what} ({name})",
         lambda: WaterfallDisplay.from_estimator(named, X, row, reference=X),
     )
+
+
+def _genome(estimator: Any, samples: Samples) -> Iterator[_Drawing]:
+    """Yield the variants along the genome, and around the chosen one of the highest score."""
+    variants = samples.table.variants
+    whole = GenomeDisplay.from_estimator(
+        estimator, samples.table.X, samples.y, variants=variants, offset=samples.response.offset
+    )
+    yield (
+        "features",
+        "Every variant by its correlation with the target, and the coefficients of the chosen ones",
+        lambda: whole,
+    )
+    chosen = estimator.support_[estimator.support_ < len(whole.variants)]
+    if chosen.size and len(whole.variants) > _NEIGHBOURS:
+        first = int(chosen[np.argmax(whole.scores[chosen])])
+        name = show(str(whole.variants["name"][first]), NAME)
+        yield (
+            "features",
+            f"The same around {name}, the chosen variant of the highest correlation",
+            lambda: whole.zoomed(first),
+        )
 
 
 def _half_samples(halves: StabilitySelection, estimator: Any, samples: Samples) -> _Drawing:
