@@ -87,11 +87,11 @@ def _check_target(options: DiscoverOptions, response: Response) -> None:
         return
     classes = np.unique(response.y)
     if classes.size > 2:
-        numbers = ", or say --task numbers" if response.y.dtype.kind in "iuf" else ""
+        numbers = "; or say --task numbers" if response.y.dtype.kind in "iuf" else ""
         raise ValueError(
             f"{options.data}: the target must be numbers or two classes for false discoveries, "
-            f"which are of a linear model; got {classes.size} classes. Keep two of them by "
-            f"--where{numbers}."
+            f"which are of a linear model; got {classes.size} classes. Leave out the others "
+            f"by --where \"NAME != 'LABEL'\"{numbers}."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -103,7 +104,7 @@ def infer(options: InferOptions) -> None:
                     model=model,
                 )
             except ValueError as error:
-                raise ValueError(_in_words(str(error))) from error
+                raise ValueError(_in_words(str(error), table)) from error
         document = describe_inference(options, samples, found)
         if options.features_out is not None:
             with work.timed("write"), columns_file(options.features_out) as write:
@@ -168,13 +169,19 @@ def _model_of(options: InferOptions, table: Table, response: Response) -> str:
     if classes.size != 2:
         raise ValueError(
             f"{options.data}: the target must have two classes for a logistic model; got "
-            f"{classes.size}. Keep two of them by --where."
+            f"{classes.size}. Leave out the others by --where \"NAME != 'LABEL'\"."
         )
     return "logistic"
 
 
-def _in_words(message: str) -> str:
-    """Return a message of the package with options in place of the parameters of its function."""
+def _in_words(message: str, table: Table) -> str:
+    """Return a message of the package with options in place of the parameters of its function.
+
+    Features without names are those of the file, which may count from 1.
+    """
+    if table.feature_names is None:
+        first = table.first_index
+        message = re.sub(r"\bx(\d+)\b", lambda found: str(int(found[1]) + first), message)
     for parameter, words in (
         ("Choose fewer features, or take more rows", "Lower --features or --share"),
         ("Choose fewer, or lower share", "Lower --features or --share"),

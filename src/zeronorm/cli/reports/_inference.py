@@ -23,6 +23,7 @@ from ._tables import (
 )
 
 _SMALL = 1e-4
+_LEAST = 10  # A report of several splits shows so many features, and those of p below 1.
 # What a coefficient says, of each model but the logistic one.
 _SIGNS = {"linear": "positive raises the target", "cox": "positive: earlier events"}
 
@@ -34,25 +35,29 @@ def print_inference(document: Mapping[str, Any], quiet: bool = False) -> None:
     console.print()
     rows, splits = document["features"], document["splits"]
     own = {row["index"]: row for row in splits[0]["features"]}
+    most = MAX_ROWS
+    if len(splits) > 1:
+        most = min(most, max(_LEAST, sum(row["p_value"] < 1 for row in rows)))
+    shown = rows[:most]
     columns: list[tuple[str, Sequence[Text]]]
     if len(splits) == 1:
-        columns = _intervals([own[row["index"]] for row in rows[:MAX_ROWS]], document["confidence"])
+        columns = _intervals([own[row["index"]] for row in shown], document["confidence"])
     else:
-        chosen = [styled(f"{row['chosen']:.0%}") for row in rows[:MAX_ROWS]]
+        chosen = [styled(f"{row['chosen']:.0%}") for row in shown]
         columns = [("chosen", chosen)]
     for head, key in (("p", "p_value"), ("p of all", "adjusted_p_value")):
-        columns.append((head, [styled(_p(row[key])) for row in rows[:MAX_ROWS]]))
+        columns.append((head, [styled(_p(row[key])) for row in shown]))
     sign = _SIGNS.get(document["model"], "")
     if document["classes"]:
         sign = f"positive speaks for {show(str(document['classes'][-1]), 30)}"
     title = styled((counted(len(rows)), "bold"), (f"   {sign}" if len(splits) == 1 else "", "dim"))
-    ranks = [str(rank) for rank in range(1, len(rows[:MAX_ROWS]) + 1)]
-    print_features(console, title, rows[:MAX_ROWS], ("rank", ranks), columns)
-    print_rest(console, len(rows) - MAX_ROWS)
+    ranks = [str(rank) for rank in range(1, len(shown) + 1)]
+    print_features(console, title, shown, ("rank", ranks), columns)
+    print_rest(console, len(rows) - most)
     console.print()
     facts = _facts(document)
     if not quiet:
-        facts += _meaning(len(splits) > 1)
+        facts += _meaning(len(splits) > 1, document["model"])
     if document["features_file"] is not None:
         facts.append(("written", styled((show(document["features_file"]), "bold"))))
     if not quiet:
@@ -96,7 +101,7 @@ def _facts(document: Mapping[str, Any]) -> list[tuple[str, str | Text]]:
     ]
 
 
-def _meaning(several: bool) -> list[tuple[str, str | Text]]:
+def _meaning(several: bool, model: str) -> list[tuple[str, str | Text]]:
     """Return in plain words what intervals and p-values are, and what they are not."""
     if several:
         first = (
@@ -107,6 +112,11 @@ def _meaning(several: bool) -> list[tuple[str, str | Text]]:
         first = (
             "Intervals and p-values are as true as for features that were known before the data, "
             "since no sample that chose them is used again."
+        )
+    if model != "linear":
+        first += (
+            " They are those of the likelihood ratio, which is a little too sure of itself unless "
+            "samples are many times the features."
         )
     return [
         ("meaning", f"{first} p of all allows for all features at once."),
