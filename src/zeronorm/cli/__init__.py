@@ -20,6 +20,8 @@ from ._messages import Command, Group
 COMMANDS = {
     "select": "Select exactly K features, fit the model, measure it, certify it and write it.",
     "cv": "Say how well each number of features does on rows held out of their selection.",
+    "discover": "Find the features that have an effect, with a bound on the share of false ones.",
+    "infer": "Say how large the effects of K selected features are, by rows that did not choose.",
     "verify": "Check a certificate with the data, in plain NumPy.",
     "certify": "Say how far a list of features, from anywhere, can be from the best of its length.",
     "prove": "Search for a better list of features of this length, or prove that there is none.",

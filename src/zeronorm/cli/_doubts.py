@@ -87,7 +87,7 @@ def targets_in_disguise(models: Sequence[Mapping[str, Any]], samples: Samples) -
     from ._features_out import dense_columns
 
     names = {row["index"]: row["name"] for model in models for row in model["features"]}
-    indices = np.array(sorted(names))
+    indices = np.array(sorted(names), np.int64)
     response, X = samples.response, samples.table.X
     found: dict[str, list[str]] = {}
     separating: dict[int, Any] = {}

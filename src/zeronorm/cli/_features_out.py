@@ -87,8 +87,10 @@ def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, l
     if ratio is not None and not (outputs and document["classes"]):
         values = [row["coefficient"] for *_, row in rows]
         found |= _by_output(ratio, _exponentials(values), outputs)
-    statistics = _statistics([row["index"] for *_, row in rows], document, samples)
-    return found | statistics
+    labels, names = document["classes"], document["outputs"]
+    threads = document["parameters"].get("n_threads")
+    indices = [row["index"] for *_, row in rows]
+    return found | column_statistics(indices, labels, names, samples, threads)
 
 
 def _by_output(name: str, values: list[Any], outputs: Sequence[str]) -> dict[str, list[Any]]:
@@ -106,22 +108,26 @@ def _exponentials(values: list[Any]) -> list[Any]:
     return found
 
 
-def _statistics(
-    indices: list[int], document: Mapping[str, Any], samples: Samples
+def column_statistics(
+    indices: list[int],
+    classes: Sequence[Any],
+    outputs: Sequence[Any],
+    samples: Samples,
+    threads: int | None,
 ) -> dict[str, list[Any]]:
     """Return what the columns of the data say by themselves, a row for each index."""
     import numpy as np
 
-    response, threads = samples.response, document["parameters"].get("n_threads")
-    distinct, places = np.unique(indices, return_inverse=True)
+    response = samples.response
+    distinct, places = np.unique(np.asarray(indices, np.int64), return_inverse=True)
     labels: list[Any] = []
-    if response.labelled and len(document["classes"]) <= _MAX_CLASSES:
-        labels = document["classes"]
+    if response.labelled and len(classes) <= _MAX_CLASSES:
+        labels = list(classes)
     masks = [np.asarray(response.y) == label for label in labels]
     targets: list[tuple[str, Any]] = []
     if response.task in ("numbers", "counts"):
         columns = [response.y] if response.y.ndim == 1 else list(response.y.T)
-        names = [f"correlation({name})" for name in document["outputs"]] or ["correlation"]
+        names = [f"correlation({name})" for name in outputs] or ["correlation"]
         targets = list(zip(names, columns, strict=True))
     rows = []
     for column in dense_columns(samples.table.X, distinct, threads):

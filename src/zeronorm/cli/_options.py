@@ -237,6 +237,42 @@ class PathOptions(ColumnsOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoverOptions:
+    """What `zeronorm discover` is asked for."""
+
+    data: str
+    fdr: float = option(
+        "The false discovery rate: the share of the features found that is false, in the mean over "
+        "data like these.",
+        metavar="RATE",
+        default=0.1,
+    )
+    target: str | None = None
+    id: str | None = None
+    samples: list[str] | None = None
+    drop: list[str] | None = None
+    where: str | None = None
+    encoding: str | None = None
+    missing: str | None = None
+    layer: str | None = None
+    task: str = option(
+        "The target: classes (two) or numbers; auto: as it looks.", metavar="TASK", default="auto"
+    )
+    experiments: int = option(
+        "Random experiments, in which features vote; a low RATE needs more than 1 / RATE of them.",
+        metavar="N",
+        default=20,
+    )
+    features_out: Path | None = option(
+        "The features found, a table (.csv, .parquet).", metavar="FILE"
+    )
+    threads: int | None = None
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertOptions:
     """What `zeronorm convert` is asked for."""
 

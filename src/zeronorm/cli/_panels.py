@@ -23,7 +23,7 @@ PANELS = {
     "The search": ("method", "starts", "prove", "gap", "time_limit"),
     "The model and its score": (
         "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "stability",
-        "scoring",
+        "scoring", "splits", "share", "confidence",
     ),
     "Files": (
         "output", "save", "certificate", "features_out", "report", "view", "checkpoint", "config",

@@ -12,7 +12,7 @@ from ._guess import guess_task
 from ._input import read
 from ._label_files import refuse_column_of_file
 from ._messages import Doubt, show
-from ._options import PathOptions, SelectOptions, VerifyOptions
+from ._options import DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 from ._order import in_order
 from ._rows_options import RowsOptions
 
@@ -41,7 +41,7 @@ class Response:
 
 
 def columns_of(
-    options: SelectOptions | VerifyOptions | RowsOptions | PathOptions,
+    options: SelectOptions | VerifyOptions | RowsOptions | PathOptions | DiscoverOptions,
 ) -> dict[str, str]:
     """Return the columns that the options name beside the target, by what they are."""
     from ..files import ROLES
@@ -117,7 +117,7 @@ def _folds_of_classes(cv: int, y: Any, notes: list[str]) -> int | None:
 
 
 def read_response(
-    options: SelectOptions | VerifyOptions | PathOptions,
+    options: SelectOptions | VerifyOptions | PathOptions | DiscoverOptions,
     task: str,
     like: Layout | None = None,
 ) -> tuple[Table, Response]:

@@ -223,16 +223,18 @@ def print_rest(console: Console, more: int) -> None:
 
 def seconds_fact(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:
     """Return the seconds by phase, and the passes over the data for a purpose."""
-    seconds = document["seconds"]
+    passes = f"{document['n_scans']} passes over the data {purpose}".rstrip()
+    return "seconds", seconds_of(document["seconds"]).append_text(styled("\n", (passes, "dim")))
+
+
+def seconds_of(seconds: Mapping[str, float]) -> Text:
+    """Return the seconds in all, and by phase."""
     phases = [
         f"{name} {value:.2f}"
         for name, value in seconds.items()
         if name != "total" and value >= 0.005
     ]
-    passes = f"{document['n_scans']} passes over the data {purpose}".rstrip()
-    return "seconds", styled(
-        (f"{seconds['total']:.2f}", "bold"), f": {', '.join(phases)}\n", (passes, "dim")
-    )
+    return styled((f"{seconds['total']:.2f}", "bold"), f": {', '.join(phases)}")
 
 
 def counted(number: int, what: str = "feature") -> str:

@@ -1,0 +1,114 @@
+"""The command `zeronorm discover`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._columns_file import check_columns_file, columns_file
+from ._input import refuse_overwriting
+from ._names import columns_named
+from ._options import DiscoverOptions
+from ._output import show_document
+from ._progress import watched
+from ._takes import takes
+from ._target import Response, read_response
+
+if TYPE_CHECKING:
+    from ._selection import Samples
+
+_TASKS = ("auto", "classes", "numbers")
+
+
+@takes(DiscoverOptions)
+def discover(options: DiscoverOptions) -> None:
+    """Find the features that have an effect, with a bound on the share of false ones."""
+    _check(options)
+    with watched(options.quiet or options.as_json) as work:
+        with work.timed("imports"):
+            work.progress.phase("Starting")
+            from ..false_discoveries import FalseDiscoverySelector
+            from ._doubts import targets_in_disguise
+            from ._selection import Samples
+            from .documents._discoveries import describe_discoveries
+            from .reports._discoveries import print_discoveries
+        work.progress.phase(f"Reading {options.data}")
+        with work.timed("read"):
+            table, response = read_response(options, options.task)
+        work.notes.extend(table.notes)
+        _check_target(options, response)
+        selector = FalseDiscoverySelector(
+            options.fdr, n_experiments=options.experiments, n_threads=options.threads
+        )
+        work.progress.phase("Letting features compete with dummies")
+        with work.timed("experiments"), columns_named(table.feature_names):
+            selector.fit(table.X, response.y)
+        samples = Samples(table, response, None)
+        document = describe_discoveries(options.data, samples, selector.discoveries_)
+        found = [row for row in document["features"] if row["found"]]
+        work.notes.extend(targets_in_disguise([{"features": found}], samples))
+        if options.features_out is not None:
+            with work.timed("write"), columns_file(options.features_out) as write:
+                write(_table(found, samples, options.threads))
+    document |= {
+        "features_file": None if options.features_out is None else str(options.features_out),
+        "seconds": work.seconds,
+        "notes": work.notes,
+    }
+    show_document(document, options, print_discoveries)
+
+
+def _check(options: DiscoverOptions) -> None:
+    """Refuse what is wrong whatever the data are."""
+    if not 0 < options.fdr < 1:
+        raise ValueError(
+            f"--fdr must be a rate above 0 and below 1; got {options.fdr:g}. 0.1 stands for 10%."
+        )
+    if options.experiments < 2:
+        raise ValueError(
+            f"--experiments must be at least 2; got {options.experiments}. Leave it out for 20."
+        )
+    if options.task not in _TASKS:
+        raise ValueError(
+            f"--task must be one of {', '.join(_TASKS)}; got {options.task!r}. False discoveries "
+            "are controlled for a linear model of numbers or of two classes."
+        )
+    path = options.features_out
+    if path is not None:
+        check_columns_file(path, "--features-out", (".csv", ".parquet"))
+        for source in (options.target, *(options.samples or ())):
+            refuse_overwriting([path], options.data, source, option="--features-out")
+
+
+def _check_target(options: DiscoverOptions, response: Response) -> None:
+    """Refuse several classes; whole numbers that look like some are told how to be numbers."""
+    import numpy as np
+
+    if not response.labelled:
+        return
+    classes = np.unique(response.y)
+    if classes.size > 2:
+        numbers = "; or say --task numbers" if response.y.dtype.kind in "iuf" else ""
+        raise ValueError(
+            f"{options.data}: the target must be numbers or two classes for false discoveries, "
+            f"which are of a linear model; got {classes.size} classes. Leave out the others "
+            f"by --where \"NAME != 'LABEL'\"{numbers}."
+        )
+
+
+def _table(rows: list[dict[str, Any]], samples: Samples, threads: int | None) -> dict[str, Any]:
+    """Return the columns of the file, named as those of select; the least doubtful first."""
+    import numpy as np
+
+    from ._features_out import column_statistics
+
+    found: dict[str, list[Any]] = {
+        "rank": list(range(1, len(rows) + 1)),
+        **{name: [row[name] for row in rows] for name in ("name", "index", "description")},
+        **{name: [row[name] for row in rows] for name in ("votes", "stand_in")},
+        "rival": [None if row["rival"] is None else row["rival"]["name"] for row in rows],
+    }
+    if samples.table.descriptions is None:
+        del found["description"]
+    classes = np.unique(samples.response.y).tolist() if samples.response.labelled else []
+    indices = [row["index"] for row in rows]
+    return found | column_statistics(indices, classes, [], samples, threads)

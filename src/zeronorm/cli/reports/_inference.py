@@ -1,0 +1,129 @@
+"""The report of `zeronorm infer`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from .._messages import show
+from ._tables import (
+    MAX_ROWS,
+    aligned,
+    counted,
+    like,
+    open_console,
+    print_features,
+    print_header,
+    print_pairs,
+    print_rest,
+    seconds_of,
+    styled,
+)
+
+_SMALL = 1e-4
+_LEAST = 10  # A report of several splits shows so many features, and those of p below 1.
+# What a coefficient says, of each model but the logistic one.
+_SIGNS = {"linear": "positive raises the target", "cox": "positive: earlier events"}
+
+
+def print_inference(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print the features with their intervals or combined p-values, and what these are."""
+    console = open_console()
+    print_header(console, document["data"])
+    console.print()
+    rows, splits = document["features"], document["splits"]
+    own = {row["index"]: row for row in splits[0]["features"]}
+    most = MAX_ROWS
+    if len(splits) > 1:
+        most = min(most, max(_LEAST, sum(row["p_value"] < 1 for row in rows)))
+    shown = rows[:most]
+    columns: list[tuple[str, Sequence[Text]]]
+    if len(splits) == 1:
+        columns = _intervals([own[row["index"]] for row in shown], document["confidence"])
+    else:
+        chosen = [styled(f"{row['chosen']:.0%}") for row in shown]
+        columns = [("chosen", chosen)]
+    for head, key in (("p", "p_value"), ("p of all", "adjusted_p_value")):
+        columns.append((head, [styled(_p(row[key])) for row in shown]))
+    sign = _SIGNS.get(document["model"], "")
+    if document["classes"]:
+        sign = f"positive speaks for {show(str(document['classes'][-1]), 30)}"
+    title = styled((counted(len(rows)), "bold"), (f"   {sign}" if len(splits) == 1 else "", "dim"))
+    ranks = [str(rank) for rank in range(1, len(shown) + 1)]
+    print_features(console, title, shown, ("rank", ranks), columns)
+    print_rest(console, len(rows) - most)
+    console.print()
+    facts = _facts(document)
+    if not quiet:
+        facts += _meaning(len(splits) > 1, document["model"])
+    if document["features_file"] is not None:
+        facts.append(("written", styled((show(document["features_file"]), "bold"))))
+    if not quiet:
+        facts.append(("seconds", seconds_of(document["seconds"])))
+    print_pairs(console, facts, airy=True)
+
+
+def _intervals(
+    rows: Sequence[Mapping[str, Any]], confidence: float
+) -> list[tuple[str, Sequence[Text]]]:
+    """Return the columns of coefficients and their intervals."""
+    texts = aligned([row["coefficient"] for row in rows], 3)
+    ends = [
+        " to ".join("-" if row[end] is None else like(text, row[end]) for end in ("lower", "upper"))
+        for text, row in zip(texts, rows, strict=True)
+    ]
+    return [
+        ("coefficient", [styled(text) for text in texts]),
+        (f"{100 * confidence:g}% interval", [styled(text) for text in ends]),
+    ]
+
+
+def _p(value: float) -> str:
+    return f"{value:.1e}" if value < _SMALL else f"{value:.4f}"
+
+
+def _facts(document: Mapping[str, Any]) -> list[tuple[str, str | Text]]:
+    """Return which samples chose, and which inferred."""
+    splits = document["splits"]
+    one, several = splits[0], len(splits) > 1
+    each = f"{len(splits)} random splits; in each " if several else ""
+    what = "Cox" if document["model"] == "cox" else document["model"]
+    return [
+        (
+            "model",
+            styled(
+                (f"{what}, of {counted(len(one['features']))}", "bold"),
+                f"; {each}{one['n_chose']:,} samples chose, {one['n_inferred']:,} others infer",
+            ),
+        )
+    ]
+
+
+def _meaning(several: bool, model: str) -> list[tuple[str, str | Text]]:
+    """Return in plain words what intervals and p-values are, and what they are not."""
+    if several:
+        first = (
+            "p is twice the median over the splits, 1 where a feature is not chosen: a p-value of "
+            "its coefficient being 0 in every model that has it."
+        )
+    else:
+        first = (
+            "Intervals and p-values are as true as for features that were known before the data, "
+            "since no sample that chose them is used again."
+        )
+    if model != "linear":
+        first += (
+            " They are those of the likelihood ratio, which is a little too sure of itself unless "
+            "samples are many times the features."
+        )
+    return [
+        ("meaning", f"{first} p of all allows for all features at once."),
+        (
+            "",
+            "Effects are those of these features together, without others, and no causes; other "
+            "samples would choose others. The features are not those of zeronorm select, which all "
+            "samples choose.",
+        ),
+    ]

@@ -1,0 +1,143 @@
+"""`zeronorm discover` and `zeronorm infer`: what they promise, on whatever data, and refuse."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from conftest import write_csv
+from zeronorm import BudgetRegressor
+from zeronorm.false_discoveries import FalseDiscoverySelector
+from zeronorm.split_inference import split_inference
+
+RNG = np.random.default_rng(3)
+X = np.round(RNG.standard_normal((120, 60)), 4)
+Y = np.round(X[:, :3].sum(axis=1) + 0.7 * RNG.standard_normal(120), 4)
+
+
+@pytest.fixture
+def data(tmp_path):
+    columns = {f"x{j}": X[:, j] for j in range(60)}
+    columns |= {"y": Y, "three": np.array(["a", "b", "c"])[np.digitize(Y, [-1, 1])]}
+    write_csv(tmp_path / "data.csv", columns)
+    return ("data.csv", "--target")
+
+
+def rows_of(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_discoveries_are_those_of_the_selector(run, data, tmp_path):
+    """The command would find other features than the package."""
+    text = run("discover", *data, "y", "--drop", "three", "--json", "--features-out", "f.csv")
+    document = json.loads(text.stdout)
+    known = FalseDiscoverySelector(0.1).fit(X, Y).discoveries_
+    found = [row for row in document["features"] if row["found"]]
+    assert [row["index"] for row in document["features"]] == known.features.tolist()
+    assert len(found) == known.n_found >= 3
+    assert document["estimate"] == pytest.approx(known.estimate)
+    rows = rows_of(tmp_path / "f.csv")
+    assert [row["name"] for row in rows] == [row["name"] for row in found]
+    assert {"rank", "index", "votes", "stand_in", "rival", "mean", "correlation"} <= rows[0].keys()
+
+
+def test_the_report_says_what_the_rate_is_not(run, data):
+    """A reader would take the rate for the probability that one feature is false."""
+    text = " ".join(run("discover", *data, "y", "--drop", "three").stdout.split())
+    assert "In the mean over data like these at most 10%" in text
+    assert "no probability that one of them is false" in text
+    none = run("discover", *data, "y", "--drop", "three", "--fdr", "0.001").stdout
+    assert "no feature at a false discovery rate of 0.1%" in none
+    assert "no proof that none has an effect" in none
+
+
+def test_none_found_is_an_empty_table(run, data, tmp_path):
+    """A script that reads the table would find no columns; with gaps the command would fail."""
+    gaps = X.copy()
+    gaps[5:9, 4] = np.nan
+    columns = {f"x{j}": gaps[:, j] for j in range(60)} | {"y": Y}
+    text = [",".join(columns)]
+    text += [
+        ",".join("" if np.isnan(v) else repr(float(v)) for v in row)
+        for row in zip(*columns.values(), strict=True)
+    ]
+    (tmp_path / "gaps.csv").write_text("\n".join(text) + "\n")
+    for name in ("data.csv", "gaps.csv"):
+        options = ("--fdr", "0.001", "--features-out", "none.csv", "--missing", "mean")
+        dropped = ("--drop", "three") if name == "data.csv" else ()
+        run("discover", name, "--target", "y", *options, *dropped)
+        assert rows_of(tmp_path / "none.csv") == []
+        head = (tmp_path / "none.csv").read_text()
+        assert head.startswith("rank,name,index,votes,stand_in,rival,mean,standard_deviation")
+
+
+def test_features_without_names_are_those_of_the_file(fails, tmp_path):
+    """The error would name the neighbour of the feature that it is about."""
+    chooses = np.random.default_rng(0).permutation(120)[0]  # the first that chooses
+    lines = [f"{y:.3f} 1:{y + e:.3f}" for y, e in zip(Y, X[:, 9], strict=True)]
+    lines[chooses] += " 3:1"
+    (tmp_path / "few.svm").write_text("\n".join(lines) + "\n")
+    text = fails("infer", "few.svm", "--task", "numbers", "-k", "2")
+    assert "feature 3 is constant there" in " ".join(text.split())
+
+
+def test_intervals_are_those_of_the_package(run, data, tmp_path):
+    """The rows that choose would infer, or another model."""
+    options = ("-k", "4", "--confidence", "0.9", "--json", "--features-out", "i.csv")
+    document = json.loads(run("infer", *data, "y", "--drop", "three", *options).stdout)
+    known = split_inference(BudgetRegressor(4), X, Y, level=0.9)
+    (one,), (split,) = known.models, document["splits"]
+    assert [row["index"] for row in split["features"]] == one.features.tolist()
+    for key, values in (("lower", one.estimates.lower), ("p_value", one.estimates.p_values)):
+        assert [row[key] for row in split["features"]] == pytest.approx(values.tolist())
+    assert (split["n_chose"], split["n_inferred"]) == (60, 60)
+    rows = rows_of(tmp_path / "i.csv")
+    assert [row["name"] for row in rows] == [row["name"] for row in document["features"]]
+    assert {"coefficient", "lower", "upper", "adjusted_p_value"} <= rows[0].keys()
+
+
+def test_p_values_of_splits_are_combined(run, data):
+    """A feature that a split does not choose would count as if it were found there."""
+    options = ("-k", "4", "--splits", "5", "--json")
+    document = json.loads(run("infer", *data, "y", "--drop", "three", *options).stdout)
+    known = split_inference(BudgetRegressor(4), X, Y, n_splits=5)
+    found = {row["index"]: row["p_value"] for row in document["features"]}
+    wanted = dict(zip(known.features.tolist(), known.p_values.tolist(), strict=True))
+    assert found == pytest.approx(wanted)
+    assert min(row["chosen"] for row in document["features"]) < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("discover", "--fdr", "1"), "--fdr must be a rate above 0 and below 1; got 1"),
+        (("discover", "--fdr", "nan"), "--fdr must be a rate above 0 and below 1; got nan"),
+        (("discover", "--experiments", "1"), "--experiments must be at least 2; got 1"),
+        (("discover", "--task", "counts"), "--task must be one of auto, classes, numbers"),
+        (("discover", "--where", "x0 > 2"), "DATA must have at least 10 rows"),
+        (("discover", "--features-out", "f.txt"), "--features-out must end in .csv or .parquet"),
+        (("infer", "-k", "1:3"), "--features must be one number"),
+        (("infer", "-k", "80"), "--features must"),
+        (("infer", "-k", "59"), "--features must ask for at most 58 features"),
+        (("infer", "--share", "1"), "--share must be above 0 and below 1; got 1"),
+        (("infer", "--confidence", "95"), "--confidence must be above 0 and below 1; got 95"),
+        (("infer", "--splits", "0"), "--splits must be at least 1; got 0"),
+        (("infer", "--task", "counts"), "--task must be one of auto, classes, numbers, survival"),
+    ],
+)
+def test_what_is_wrong_is_one_error(fails, data, arguments, message):
+    """A user would get an error in words of Python, or figures that mean nothing."""
+    command, *rest = arguments
+    text = " ".join(fails(command, *data, "y", "--drop", "three", *rest).split())
+    assert message in text
+
+
+@pytest.mark.parametrize("command", ["discover", "infer"])
+def test_several_classes_are_refused(fails, data, command):
+    """Their numbers would be taken for a scale."""
+    text = " ".join(fails(command, *data, "three", "--drop", "y").split())
+    assert "two classes" in text
+    assert "got 3" in text
+    assert "--where" in text
