@@ -49,6 +49,7 @@ STEPS = (
     Step("mslr_scale", "--seeds 1 --limit 30", 4, "--full", 240, data=False),
     Step("mslr_synthetic", "--seeds 1 --limit 30", 4, "--full", 600, data=False),
     Step("mslr_convergence", "", 1, "--full", 60),
+    Step("mslr_bisection", "", 0.1, "", 0.1, data=False),
     Step("mslr_real", "--seeds 1 --limit 20", 8, "--full", 240),
     Step("mslr_sensitivity", "--seeds 1", 1, "--full", 30),
     Step("mslr_tables", "--seeds 2", 2, "--full", 60),
