@@ -29,8 +29,8 @@ PACKAGE = $(VENV)/.package
 EDITABLE = $(VENV)/.editable
 TOOLS = $(VENV)/.tools
 
-.PHONY: help demo test test-all lint format types docs-check figures-check sanitize mutants bench \
-        clean
+.PHONY: help demo test test-all lint format types docs-check figures-check papers papers-full \
+        sanitize mutants bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -71,6 +71,14 @@ docs-check: $(EDITABLE)
 ## make figures-check  list the results in benchmarks/ whose code has changed since
 figures-check: | $(VENV)/bin/python
 	$(BIN)/python benchmarks/check.py
+
+## make papers      rerun the papers' experiments at small sizes: half an hour, into benchmarks/.cache
+papers: $(EDITABLE)
+	$(BIN)/python benchmarks/papers/everything.py
+
+## make papers-full the same at the papers' sizes: a night or two; ended runs go on
+papers-full: $(EDITABLE)
+	$(BIN)/python benchmarks/papers/everything.py --full
 
 ## make sanitize    kernel tests under AddressSanitizer and UndefinedBehaviorSanitizer
 sanitize: $(EDITABLE)

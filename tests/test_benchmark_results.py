@@ -22,7 +22,7 @@ SCRIPTS = sorted(
 )
 REDUCED = ("--tiny", "--small", "--quick", "--only")
 # They read results, or compare without measuring.
-WITHOUT = {"check.py", "mslr_report.py", "unchanged.py"}
+WITHOUT = {"check.py", "claims.py", "everything.py", "mslr_report.py", "unchanged.py"}
 
 
 class Stopped(Exception):  # noqa: N818
@@ -121,3 +121,100 @@ def test_a_tiny_run_prints(tmp_path):
     assert done.stdout.startswith("# ")
     assert "nothing is written without --results" in done.stderr
     assert {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")} == before
+
+
+@pytest.fixture
+def papers(common, monkeypatch, tmp_path):
+    """The script that runs all of papers/, with a cache of its own and scripts that only write."""
+    module = importlib.import_module("everything")
+    monkeypatch.setattr(common, "CACHE", tmp_path / "cache")
+    called = []
+
+    def call(step, size, folder, data, *, goes_on):
+        called.append((step.name, goes_on))
+        folder.mkdir(exist_ok=True)
+        (folder / f"{step.name}.json").write_text("{}")
+        return 0
+
+    monkeypatch.setattr(module, "call", call)
+    monkeypatch.setattr(module.subprocess, "run", lambda *_, **__: None)
+
+    def main(*options):
+        called.clear()
+        monkeypatch.setattr(sys, "argv", ["everything.py", "--only", "asalm,mslr_scale", *options])
+        return module.main(), list(called)
+
+    return main
+
+
+def test_all_papers_go_on_and_overwrite_nothing(papers, common, monkeypatch, tmp_path, capsys):
+    """An ended run would begin anew, or results of other code be replaced without a word."""
+    folder = ("--results", str(tmp_path / "out"))
+    assert papers(*folder) == (0, [("mslr_scale", False), ("asalm", False)])
+    assert "2 of 2 scripts to run, about 6 minutes" in capsys.readouterr().err
+    assert papers(*folder) == (0, [])
+    with pytest.raises(SystemExit, match="results of other code or options: mslr_scale, asalm"):
+        papers(*folder, "--full")
+    assert papers(*folder, "--full", "--again")[1] == [("mslr_scale", False), ("asalm", False)]
+    monkeypatch.setattr(common, "code_digest", lambda: "another")
+    with pytest.raises(SystemExit, match="--again to measure them anew"):
+        papers(*folder, "--full")
+    with pytest.raises(SystemExit, match="results of other code"):
+        papers("--committed")
+
+
+def test_an_ended_run_of_all_papers_is_told_from_a_finished_one(papers, monkeypatch, tmp_path):
+    """A script that was ended would count as done."""
+    folder = ("--results", str(tmp_path / "out"))
+    module = sys.modules["everything"]
+
+    def ended(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "call", ended)
+        assert papers(*folder)[0] == 130
+    assert papers(*folder) == (0, [("mslr_scale", True), ("asalm", False)])
+
+
+def test_every_script_of_the_papers_is_run_with_options_that_it_has(common, monkeypatch):
+    """`make papers` would fail after hours, or leave out an experiment."""
+    module = importlib.import_module("everything")
+    scripts = {path.stem: path for path in SCRIPTS if path.parent.name == "papers"}
+    assert {step.name for step in module.STEPS} == {
+        name for name, path in scripts.items() if path.name not in WITHOUT
+    }
+    for step in module.STEPS:
+        parser = parser_of(scripts[step.name], common, monkeypatch)
+        for size in ("small", "full", "tiny"):
+            more = ["--keep"] if step.keeps else []
+            parser.parse_args([*module.asked(step, size), "--results", "x", *more])
+
+
+def test_claims_are_read_from_reports(common):
+    """Verdicts would be of the wrong rows, or ours be taken for the paper's."""
+    module = importlib.import_module("claims")
+    report = """# A report
+
+| a | holds for nobody |
+| --- | --- |
+| 1 | 2 |
+
+## What the paper says
+
+| what | grids | measured | holds |
+| --- | --- | --- | --- |
+| A is first | fine | A 1, B 2 | **yes** (2 of 2) |
+| zeronorm is first | fine | - | **no** |
+| B is last | fine | 0 | **in part** (1 of 2) |
+
+## The same for variants that are ours
+
+| what | measured | holds |
+| --- | --- | --- |
+| C | 3 | yes |
+"""
+    assert module.claims_of("one", report) == [
+        ("A is first, grids fine", "A 1, B 2", "holds (2 of 2)", "one"),
+        ("B is last, grids fine", "0", "holds in part (1 of 2)", "one"),
+    ]

@@ -1,6 +1,7 @@
 """The projection onto few features in few groups: exhaustive search, programme, oracles."""
 
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -314,3 +315,41 @@ def test_integers_of_any_size():
     v = np.array([1.0, -2.0, 0.0, 3.0])
     assert np.array_equal(project_bilevel(v, 10**30, 10**30, [0, 1, 2, 2]), v)
     assert np.count_nonzero(project_bilevel(v, np.int8(2), np.uint8(2), [0, 1, 2, 2])) == 2
+
+
+@pytest.mark.parametrize(("k", "g"), [(1, 1), (2, 1), (2, 2)])
+def test_thresholded_steps_stay_below_the_bound_of_theorem_1(k, g):
+    """A projection that is not the nearest point would end far from the optimum."""
+    p, code = 12, np.repeat(np.arange(4), 3)
+    rng = np.random.default_rng(k + g)
+    A = rng.standard_normal((900, p)) / 30
+    true = project_bilevel(rng.standard_normal(p), k, g, code)
+    y = A @ true + 0.01 * rng.standard_normal(900)
+
+    def isometry(supports):
+        values = [np.linalg.eigvalsh(A[:, one].T @ A[:, one]) for one in map(list, supports)]
+        return max(np.abs(value - 1).max() for value in values)
+
+    def least(times):
+        groups = combinations(range(4), min(times * g, 4))
+        columns = [np.flatnonzero(np.isin(code, some)) for some in groups]
+        return min(isometry(combinations(range(p), times * k)), isometry(columns))
+
+    c1, c2 = least(3), least(2)
+    assert c1 < 0.5
+    assert c2 < 0.25
+    best, value = None, np.inf
+    for support in map(list, combinations(range(p), k)):
+        if np.unique(code[support]).size <= g:
+            coef, rest = np.linalg.lstsq(A[:, support], y, rcond=None)[:2]
+            if rest[0] < value:
+                value, best = rest[0], np.zeros(p)
+                best[support] = coef
+    x, rest = np.zeros(p), 2 * np.sqrt((1 + c2) * value)
+    first = np.linalg.norm(best)
+    for number in range(1, 30):
+        x = project_bilevel(x + A.T @ (y - A @ x), k, g, code)
+        error = np.linalg.norm(x - best)
+        assert error <= (2 * c1) ** number * first + rest / (1 - 2 * c1)
+        assert error <= (4 * c2) ** number * first + rest / (1 - 4 * c2)
+    assert error <= 1e-9 * first

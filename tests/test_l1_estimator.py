@@ -929,6 +929,22 @@ def test_warns_where_rounding_keeps_the_gap_open(data):
         L1Classifier(standardize=True).fit(X, y)
 
 
+def test_the_published_stop_is_refused_or_warned_of(data):
+    """A rule that a solver has not would be taken for ours, and one that was not met for met."""
+    X, y = data
+    with pytest.raises(ValueError, match=r"stop must be .*got .kkt."):
+        L1LogisticRegression(stop="kkt").fit(X, y)
+    with pytest.raises(ValueError, match=r"of the solvers .newglm.*got solver=.auto."):
+        L1LogisticRegression(solver="auto", stop="violations").fit(X, y)
+    one = L1LogisticRegression(20.0, stop="violations", tol=1e-8, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match=r"added up to tol=1e-08 times.*larger tol or max_"):
+        one.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loose = one.set_params(tol=0.1, max_iter=1000).fit(X, y)
+    assert loose.dual_gap_ > 1e-3  # which stop="gap" would warn of
+
+
 @each_solver
 def test_no_warning_where_rounding_ends_progress(solver, data):
     """A tolerance below rounding would be reported as a failure, or run forever."""

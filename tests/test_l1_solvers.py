@@ -167,6 +167,61 @@ def test_glmnet_does_not_shrink():
     assert {step.extra["visited"] for step in result.history[1:]} == {80}
 
 
+def test_cdn_shrinks_and_ends_where_it_would_without():
+    """CDN would lack what it is credited with, or drop what belongs into the model."""
+    X, y = data(2, n=60, m=400)
+    problem = posed(X, y, C=1.0)
+    shrunk, whole = (solve(problem, "cdn", tol=1e-9, shrinking=one) for one in (True, False))
+    visited = [step.extra["visited"] for step in shrunk.history[1:]]
+    assert visited[0] == 400
+    assert max(visited[5:]) < 100
+    assert {step.extra["visited"] for step in whole.history[1:]} == {400}
+    np.testing.assert_array_equal(shrunk.support, whole.support)
+    assert shrunk.objective == pytest.approx(whole.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["newglmnet", "glmnet", "cdn"])
+def test_cdn_and_newglmnet_shrink_by_the_violation_before(solver):
+    """The margin of shrinking would be of another iteration, or of other rows."""
+    X, y = data(3, n=80, m=200)
+    problem = posed(X, y, C=0.7, intercept=False)
+    result = solve(problem, solver, tol=1e-8, max_iter=6)
+    limit = np.inf
+    for number in range(6):  # the point after so many iterations, by a run that ends there
+        point = solve(problem, solver, tol=1e-8, max_iter=number) if number else None
+        u = np.zeros(200)
+        if point is not None:
+            u[point.support] = point.coef
+        gradient = X.T @ problem.risk.value_gradient(X @ u)[1]
+        kept = (u != 0) | (np.abs(gradient) >= 1 - limit / 80)
+        kept |= solver == "glmnet"
+        limit = problem.penalty.violation(gradient, u)[kept].max()
+        assert result.history[number + 1].extra["visited"] == kept.sum()
+
+
+@pytest.mark.parametrize("solver", ["newglmnet", "glmnet", "cdn"])
+def test_the_published_rule_stops_at_a_share_of_the_first_violations(solver):
+    """The sum would be of other features, or the stop one iteration late, or by the gap."""
+    X, y = data(6, n=90, m=120)
+    problem = posed(X, y, C=0.6)
+
+    def violations(result):
+        u = np.zeros(120)
+        u[result.support] = result.coef
+        gradient = X.T @ problem.risk.value_gradient(X @ u + result.intercept)[1]
+        return problem.penalty.violation(gradient, u).sum()
+
+    first = violations(solve(problem, solver, tol=1.0))
+    for tol in (1e-2, 1e-5):
+        result = solve(problem, solver, tol=tol, stop="violations")
+        assert result.status is Status.CONVERGED
+        n_steps = len(result.history) - 1
+        assert violations(result) <= tol * first * (1 + 1e-9)
+        before = solve(problem, solver, tol=tol, stop="violations", max_iter=n_steps - 1)
+        assert before.status is Status.MAX_ITER
+        assert violations(before) > tol * first * (1 - 1e-9)
+
+
 STORAGES = {
     "F": np.asfortranarray,
     "C": np.ascontiguousarray,

@@ -131,6 +131,25 @@ def test_all_features_are_the_unconstrained_fit(name, intercept):
     assert found.history[-1].objective == pytest.approx(expected.objective, rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["salm", "asalm"])  # the raw one goes round where little bends
+def test_without_the_ridge_the_end_is_the_unpenalised_fit(name):
+    """mu would stay in the steps, in the multipliers of a start, or in the objective."""
+    X, y = drawn(p=8)
+    risk = Risk(y, np.full(len(y), 0.01), LOGISTIC)  # mu = 0.5: a ridge that cannot be overlooked
+    problem = SplitProblem(as_columns(X), risk)
+    method, options = with_options(name, tol=TIGHT, rho=0.5, max_iter=5000, ridge=False)
+    expected = ridge(as_columns(X), Risk(y, np.full(len(y), 1e8), LOGISTIC), tol=1e-13)
+    begun = (np.where(np.arange(8) == 2, 1.0, 0.0), 0.0)
+    for start in (None, begun):
+        found = method(problem, 8, options, start=start)
+        assert found.status is Status.CONVERGED
+        np.testing.assert_allclose(found.coef, expected.coef, atol=1e-5)
+        value = 0.01 * len(y) * mean_loss(X, y, full(found, 8))
+        assert found.history[-1].objective == pytest.approx(value, rel=1e-12)
+    ridged = method(problem, 8, with_options(name, tol=TIGHT, rho=0.5, max_iter=5000)[1])
+    assert np.abs(ridged.coef - expected.coef).max() > 0.1
+
+
 def test_ties_are_for_the_smaller_index():
     """Of two equal columns at the cut the second would be taken."""
     X, y = drawn(p=10)

@@ -132,6 +132,21 @@ def l1_gap(
         )
 
 
+def open_violations(
+    setting: L1Setting, results: Sequence[Result], solver: str
+) -> Iterator[Warning]:
+    """Return the warning that the optimality conditions are violated by more than was asked."""
+    for result in results:
+        if result.status is not Status.CONVERGED:
+            yield ConvergenceWarning(
+                f"solver={solver!r} stopped before the violations of the optimality conditions "
+                f"added up to tol={setting.tol:g} times those of the model without features: "
+                f"{result.status.value}. Use a larger tol or max_iter, or solver='working-set' "
+                "with stop='gap'."
+            )
+            return
+
+
 def l1_remedy(setting: L1Setting, result: Result, solver: str = "auto") -> str:
     """Return what helps where an l1 solver stopped too early."""
     stalled = result.status is Status.STALLED

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from .. import validate
 from ..estimators import L1Classifier
+from ..estimators._doubts import open_violations
+from ..estimators._l1_problem import setting_of
 from ..result import Result
 from ..solvers.drive import Solver
 from .solvers import L1_SOLVERS
+from .solvers.newglmnet import STOPS
 
 PUBLISHED = ("newglmnet", "glmnet", "cdn")
 
@@ -27,6 +31,11 @@ class L1LogisticRegression(L1Classifier):
           `L1Classifier`, and the only one that follows a path for `n_features`.
 
         The first three copy X unless it is in memory by column (Fortran order, CSC).
+    stop : str
+        What `tol` is of: "gap", the certified duality gap, as of `L1Classifier`; "violations", as
+        published: the sum over the features of the least absolute values of the subgradients of the
+        objective, of those that are not shrunk, is at most `tol` times that at w = 0. That proves
+        nothing of the objective (`dual_gap_` does). It needs one of the first three solvers.
     C, n_features, refit_C, l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize,
     class_weight, tol, max_iter, warm_start, n_threads
         As of `L1Classifier`.
@@ -59,6 +68,7 @@ class L1LogisticRegression(L1Classifier):
         penalty_factor: Any = None,
         signs: Any = None,
         solver: str = "newglmnet",
+        stop: str = "gap",
         fit_intercept: bool = True,
         standardize: bool = False,
         class_weight: Any = None,
@@ -74,9 +84,13 @@ class L1LogisticRegression(L1Classifier):
             warm_start=warm_start, n_threads=n_threads,
         )  # fmt: skip
         self.solver = solver
+        self.stop = stop
 
     def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
-        return L1_SOLVERS[self.solver], super()._solvers()[1]
+        solve = L1_SOLVERS[self.solver]
+        if self.solver in PUBLISHED:
+            solve = partial(solve, stop=self.stop)
+        return solve, super()._solvers()[1]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -86,3 +100,15 @@ class L1LogisticRegression(L1Classifier):
                 f"n_features needs a solver that follows a path, 'auto' or 'working-set'; got "
                 f"solver={self.solver!r}."
             )
+        validate.check_option("stop", self.stop, list(STOPS))
+        if self.stop == "violations" and self.solver not in PUBLISHED:
+            raise ValueError(
+                f"stop='violations' is of the solvers {', '.join(map(repr, PUBLISHED))}; got "
+                f"solver={self.solver!r}. Use one of these, or stop='gap'."
+            )
+
+    def _doubts(self) -> Iterator[Warning]:
+        if self.stop == "violations":
+            yield from open_violations(setting_of(self), self._results, self.solver)
+        else:
+            yield from super()._doubts()

@@ -38,6 +38,12 @@ class SplitProblem:
         object.__setattr__(self, "mean", replace(self.risk, weight=self.risk.weight / total))
         object.__setattr__(self, "mu", 1.0 / total)
 
+    def without_ridge(self) -> SplitProblem:
+        """Return the problem with mu = 0."""
+        problem = replace(self)
+        object.__setattr__(problem, "mu", 0.0)
+        return problem
+
     def margins(self, alpha: FloatArray) -> FloatArray:
         """Return Zw + b."""
         return self.Z.times(alpha[1:]) + float(alpha[0])

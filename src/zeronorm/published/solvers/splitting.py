@@ -16,9 +16,10 @@ a large rho accepts almost any support, and with a small one the support never s
 
 Source: Zhou, Dang and Wang, Pure Mathematics 11(12), 2021, doi 10.12677/PM.2021.1112237 (ASALM);
 Bai, Liang and Yang, Optimization Methods and Software 31, 2016 (SALM). Differences from the paper:
-the ridge; forced features; rho adapts unless it is a number; (2.2) by Newton's method unless
-another is asked for; ASALM is safeguarded unless that is switched off, because its steps in gamma,
-which grow to 2 rho, make it diverge; the result is refitted on its support.
+the ridge, unless it is switched off; forced features; rho adapts unless it is a number; (2.2) by
+Newton's method unless another is asked for; ASALM is safeguarded unless that is switched off,
+because its steps in gamma, which grow to 2 rho, make it diverge; the result is refitted on its
+support.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class Splitting:
         the paper's experiments); "primal": ||w - beta|| <= tol (of its algorithm).
     tol : 1e-3, as published.
     max_iter : the most iterations.
+    ridge : False: mu = 0 in the iterations, as published. The loss of a support is nearly that with
+        the ridge, unless it separates the classes; the refit has the ridge.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class Splitting:
     stop: str = "both"
     tol: float = 1e-3
     max_iter: int = 1000
+    ridge: bool = True
 
     def __post_init__(self) -> None:
         """Check every option."""
@@ -91,6 +95,7 @@ class Splitting:
             validate.check_positive("rho", self.rho)
         validate.check_option("inner", self.inner, tuple(INNER_METHODS))
         validate.check_flag("safeguard", self.safeguard)
+        validate.check_flag("ridge", self.ridge)
         validate.check_option("stop", self.stop, STOPS)
         validate.check_gap("tol", self.tol)
         validate.check_iterations("max_iter", self.max_iter)
@@ -164,7 +169,8 @@ def salm(
 
     Returns
     -------
-    The objective of a `Step` of its history is (L0) at (beta, b). `extra` has `primal`, `dual`,
+    The objective of a `Step` of its history is (L0) at (beta, b), without the ridge where the
+    options say so. `extra` has `primal`, `dual`,
     `primal_tol`, `dual_tol`, `rho`, `curvature` (L), `restarts` and `inner_iterations`; `status` is
     that of the last one only.
     """
@@ -234,6 +240,8 @@ def _split(
 ) -> Split:
     p = problem.Z.shape[1]
     total = 1.0 / problem.mu
+    if not options.ridge:
+        problem = problem.without_ridge()
     kept = np.empty(0, np.int64) if keep is None else keep
     curvature = problem.curvature()
     penalty = _Penalty(options, curvature)
@@ -269,7 +277,7 @@ def _split(
         alpha, beta, support, b = moved, fresh, chosen, float(moved[0])
         margins = problem.Z.times(beta) + b
         value = problem.mean.value_gradient(margins)[0]
-        objective = total * value + 0.5 * float(beta @ beta)
+        objective = total * (value + 0.5 * problem.mu * float(beta @ beta))
         extra = {
             "primal": primal, "dual": dual, "primal_tol": primal_tol, "dual_tol": dual_tol,
             "rho": rho, "curvature": curvature, "restarts": float(multipliers.restarts),

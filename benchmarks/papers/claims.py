@@ -1,0 +1,171 @@
+"""What the papers claim, and what is so here: one page over all of them.
+
+    python benchmarks/papers/claims.py                     # reads results/papers, writes claims.md
+    python benchmarks/papers/claims.py --results DIR
+
+Every verdict is read from the report of the script that measured it, in the same folder; none is
+written by hand. Claims of ours, which those reports have too, are left out. What no script measures
+is listed with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from _mslr import SETS, common
+
+Claim = tuple[str, str, str, str]  # the claim, measured, the verdict, the report
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, the reports of its experiments, and what is not among them."""
+
+    title: str
+    reports: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+PAPERS = (
+    Paper(
+        "Tan, Tsang and Wang, Minimax sparse logistic regression (2013)",
+        ("mslr", "mslr_bisection"),
+        (
+            "The subgradient and SQP solvers that section III discusses: without an experiment in "
+            "the paper.",
+            "The rates of Theorems 2 to 4; every selection has a certified gap instead.",
+            "The r x T mode with the union of blocks, of `solvers.cutting_plane` alone: all "
+            "experiments select exactly k features.",
+            "The sizes of Figs. 3 and 4 (5000 x 100,000 with 300 features, 20,000 x 10,000 with "
+            "600): `make papers-full`; verdicts are of the sizes that the reports name.",
+        ),
+    ),
+    Paper("Zhou, Dang and Wang, Accelerated splitting augmented Lagrange (2021)", ("asalm",)),
+    Paper("Notes on Yuan, Ho and Lin, newGLMNET (2012)", ("newglmnet",)),
+    Paper(
+        "Mao and Tsang, Feature selection for multivariate performance measures (2013)",
+        ("measures_text", "measures_text_sizes", "measures_binary", "measures_sensitivity",
+         "measures_images"),
+        (
+            "Sector and URL are not at hand: News20 and news20ng, with the same measures, stand "
+            "for them.",
+        ),
+    ),
+    Paper(
+        "Xiang, Yang and Ye, Simultaneous feature and feature group selection (2014)",
+        ("bilevel_isometry", "bilevel_projection", "bilevel_convergence", "bilevel_simulation",
+         "bilevel_housing"),
+    ),
+)  # fmt: skip
+WORDS = {"yes": "holds", "no": "does not hold", "in part": "holds in part", "-": "open"}
+MEASURED = ("measured", "here", "difference", "categories above", "differences")
+# Rows of the reports that ask more than the papers say.
+OURS = re.compile(
+    r"\bzeronorm\b|not claimed by the paper|\(ours\)|^\(the same by|, -$", re.IGNORECASE
+)
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """Return the tables of a report whose last column says what holds, but those of our own."""
+    found: list[list[list[str]]] = []
+    ours = False
+    for part in re.split(r"\n(?=## )", text):
+        ours = bool(re.match(r"## .*\bours\b", part))
+        for block in re.findall(r"(?:^\|.*\|\n?)+", part, re.MULTILINE):
+            rows = [[cell.strip() for cell in line[1:-1].split(" | ")] for line in
+                    block.strip().replace("\\|", "/").splitlines()]  # fmt: skip
+            if rows[0][-1] == "holds" and not ours:
+                found.append([rows[0], *rows[2:]])
+    return found
+
+
+def claims_of(name: str, text: str) -> list[Claim]:
+    """Return the claims of a report."""
+    found: list[Claim] = []
+    for header, *rows in tables(text):
+        is_measured = [column.split(",")[0] in MEASURED for column in header[:-1]]
+        for row in rows:
+            said = [
+                cell if column in ("what", "the paper") else f"{column} {cell}"
+                for column, cell, measured in zip(header, row, is_measured, strict=False)
+                if not measured
+            ]
+            values = [cell for cell, one in zip(row, is_measured, strict=False) if one]
+            claim = ", ".join(said)
+            if not OURS.search(claim):
+                found.append((claim, "; ".join(values), verdict(row[-1]), name))
+    return found
+
+
+def verdict(cell: str) -> str:
+    """Return the verdict of a cell in the words of this page."""
+    plain = cell.replace("*", "").strip()
+    word, _, counts = plain.partition(" (")
+    return WORDS[word] + (f" ({counts}" if counts else "")
+
+
+def mslr_claims(folder: Path) -> list[Claim]:
+    """Return the claims of the report that already is one."""
+    return [
+        (f"{one['where']}: {one['the paper says']}", "", one["verdict"].strip("*"), "mslr")
+        for one in common.earlier(folder, "mslr").get("claims", [])
+        if not OURS.search(one["the paper says"])
+    ]
+
+
+def section(paper: Paper, folder: Path) -> tuple[list[str], Counter[str]]:
+    """Return the part of the page about a paper, and how often each verdict occurs."""
+    claims: list[Claim] = []
+    lacking = []
+    for name in paper.reports:
+        file = folder / f"{name}.md"
+        if not file.exists():
+            lacking.append(name)
+        elif name == "mslr":
+            claims += mslr_claims(folder)
+        else:
+            common.earlier(folder, name)  # its record goes into that of this page
+            claims += claims_of(name, file.read_text())
+    lines = [
+        [claim, measured, f"**{word}**", f"[{name}]({name}.md)"]
+        for claim, measured, word, name in claims
+    ]
+    text = [f"## {paper.title}"]
+    if lines:
+        text.append(common.table(["the paper says", "measured", "verdict", "report"], lines))
+    notes = [*paper.missing, *(f"Not run: `{name}.py`." for name in lacking)]
+    if notes:
+        text.append("\n".join(f"- {one}" for one in notes))
+    return text, Counter(word.partition(" (")[0] for _, _, word, _ in claims)
+
+
+def main() -> None:
+    """Write claims.md, and claims.json with the counts."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--results", type=Path, default=common.RESULTS / "papers")
+    folder = parser.parse_args().results
+    if not any((folder / f"{name}.md").exists() for paper in PAPERS for name in paper.reports):
+        sys.exit(f"{folder} has no results of papers: run `make papers` first.")
+    parts = [(paper, *section(paper, folder)) for paper in PAPERS]
+    words = list(dict.fromkeys([*WORDS.values(), "not tested"]))
+    counts = {paper.title: dict(count) for paper, _, count in parts}
+    lines = [[title, *(count.get(word, 0) for word in words)] for title, count in counts.items()]
+    text = ["# The five papers, claim by claim", (__doc__ or "").rpartition("\n\n")[2].strip(),
+            common.table(["paper", *words], lines)]  # fmt: skip
+    for _, about, _ in parts:
+        text += about
+    stands = [[f"`{name}`", one.about, one.stands_for] for name, one in SETS.items()]
+    text += ["## Data that stand for those of the first paper",
+             common.table(["here", "what", "stands for"], stands)]  # fmt: skip
+    common.write(folder, "claims", {"claims": counts}, "\n\n".join(text), package=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
