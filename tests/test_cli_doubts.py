@@ -234,12 +234,11 @@ def test_replicates_are_held_out_together(run, tmp_path):
     """A model of noise would know each sample that it is scored on by another row of it."""
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((30, 40)), rng.standard_normal(30)
+    noise = 1e-4 * rng.standard_normal((2, 30, 40))
     rows = [
-        ",".join(
-            [f"S{i}", repr(float(y[i])), *map(repr, (X[i] + 1e-4 * rng.standard_normal(40)).tolist())]
-        )
+        ",".join([f"S{i}", repr(float(y[i])), *map(repr, (X[i] + noise[turn, i]).tolist())])
         for i in range(30)
-        for _ in range(2)
+        for turn in range(2)
     ]
     head = ",".join(["id", "y", *(f"x{j}" for j in range(40))])
     (tmp_path / "twice.csv").write_text("\n".join([head, *rows]) + "\n")

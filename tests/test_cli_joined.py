@@ -404,3 +404,23 @@ def test_a_model_with_a_batch_is_looked_at_again(run, tables, tmp_path, data):
     quick = ("--pairs", 0, "--time-limit", 0, "--cv", 3)
     run("report", "m.npz", data, *given, *quick, "-o", "page.html")
     assert "batch=B2" in (tmp_path / "page.html").read_text()
+
+
+def test_lines_that_lack_are_not_looked_for_one_by_one(run, tables, tmp_path, monkeypatch):
+    """A join of tens of thousands of rows with text would read the file again for each of them."""
+    from zeronorm.files import _fast_delimited
+
+    X, kind, _ = tables
+    lines = [f"S{i:02d},{float(X[i, 3])!r},{'ab'[i % 2]}" for i in range(N)]
+    (tmp_path / "text.csv").write_text("\n".join(["id,g3,site", *lines]) + "\n")
+    lines = [f"S{i:02d}\t{KINDS[kind[i]]}\t{i}" for i in range(1, N)]
+    (tmp_path / "some.tsv").write_text("\n".join(["id\tkind\tage", *lines]) + "\n")
+    looked = []
+    find = _fast_delimited._Lines.__iter__
+    monkeypatch.setattr(
+        _fast_delimited._Lines, "__iter__", lambda own: looked.append(1) or find(own)
+    )
+    given = ("--samples", "some.tsv", "--target", "kind", "--covariates", "age")
+    document, _ = chosen(run, "text.csv", "--id", "id", *given)
+    assert document["data"]["n_samples"] == N - 1
+    assert not looked

@@ -250,6 +250,8 @@ class DiscoverOptions:
     target: str | None = None
     id: str | None = None
     samples: list[str] | None = None
+    by_position: bool = False
+    transpose: bool = False
     drop: list[str] | None = None
     where: str | None = None
     encoding: str | None = None

@@ -38,6 +38,19 @@ _SHOWN = 10  # columns of a list of bad ones
 _DENSE = 1 << 30  # bytes of features above which those of categories are stored sparse
 
 
+class _Kept(Sequence[str]):
+    """Some of the places of rows, each found when it is asked for: that may read the file again."""
+
+    def __init__(self, places: Sequence[str], kept: NDArray[np.int64]) -> None:
+        self._places, self._kept = places, kept
+
+    def __len__(self) -> int:
+        return self._kept.size
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._places[int(self._kept[row])]
+
+
 @dataclass(frozen=True, slots=True)
 class Cells:
     """What stands in the columns of features."""
@@ -66,7 +79,7 @@ class Cells:
             texts={
                 order: Texts(some.levels, some.codes[kept]) for order, some in self.texts.items()
             },
-            places=[self.places[row] for row in place],
+            places=_Kept(self.places, kept),
             problems={
                 order: replace(one, row=None if one.row is None else place.get(one.row))
                 for order, one in (self.problems or {}).items()
