@@ -471,7 +471,56 @@ def test_data_that_cannot_be():
             found.expected_low(0.8, low=wrong)
 
 
+@pytest.mark.parametrize("screen", [None, 20])
+def test_pairs_with_a_half_that_has_no_model_are_left_out(screen):
+    """A rare level that determines the class on some halves costs these pairs, no others."""
+    X, y = sample(60)
+    y = (y > 0).astype(int)
+    X[:, 9] = 0.0
+    X[[*np.flatnonzero(y == 0)[:3], *np.flatnonzero(y == 1)[:3]], 9] = 1.0
+    selection = StabilitySelection(BudgetClassifier(3, covariates=[9]), 12, screen=screen)
+    with pytest.warns(
+        UserWarning, match=r"\d of 12 pairs .*left out.*in column '?9'? none has"
+    ) as told:
+        found = selection.fit(X, y).stability_
+    assert told[0].filename == __file__
+    pairs = half_samples(y, np.ones(60), 12, 0)
+    alike = [
+        all(X[half, 9].any() and {*y[half[X[half, 9] == 1]]} == {0, 1} for half in pair)
+        for pair in pairs
+    ]
+    assert 0 < sum(alike) < 12
+    assert found.n_pairs == sum(alike)
+    assert len(found.left_out) == 12 - sum(alike)
+    assert f"{len(found.left_out)} more pairs are left out" in repr(found)
+    if screen is None:
+        halves = [half for pair, good in zip(pairs, alike, strict=True) if good for half in pair]
+        for half, chosen in zip(halves, found.chosen, strict=True):
+            fit = BudgetClassifier(3, covariates=[9]).fit(X[half], y[half])
+            assert {*found.features[chosen]} == {*fit.support_}
+    X[:, 9] = 0.0
+    X[[np.flatnonzero(y == one)[0] for one in (0, 1)], 9] = 1.0
+    with pytest.raises(ValueError, match=r"column '?9'?.*None of 12 pairs of half-samples"):
+        selection.fit(X, y)
+
+
 # The command
+
+
+def test_the_command_names_the_covariate_of_pairs_left_out(run):
+    """By its column, not its number; the pairs that are left are counted."""
+    X, y = sample(60, 12)
+    level = np.full(60, "A")
+    level[[*np.flatnonzero(y <= 0)[:3], *np.flatnonzero(y > 0)[:3]]] = "C"
+    frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(12)])
+    frame.assign(batch=level, y=np.where(y > 0, "case", "control")).to_csv("d.csv", index=False)
+    found, notes = told(
+        run, "d.csv", "--target", "y", "-k", 2, "--covariates", "batch", "--stability", 12
+    )
+    assert found["n_left_out"] > 0
+    assert found["n_pairs"] + found["n_left_out"] == 12
+    (note,) = [note for note in notes if "in column 'batch=C' none has" in note]
+    assert "pass it as one of --force, which" in note
 
 
 def told(run, *arguments, **more):

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from . import validate
 from ._screening import Null, Screen, best_columns
 from ._threads import solver_threads
 from ._typing import Design, IndexArray
@@ -104,8 +105,8 @@ class Halves:
     budget: Budget
     rows: list[IndexArray]
 
-    def choices(self, screen: int | None) -> list[IndexArray]:
-        """Return what every half chooses.
+    def choices(self, screen: int | None) -> list[IndexArray | validate.UnfittableError]:
+        """Return what every half chooses; in place of that why a half has no model.
 
         screen : among how many features of each half, None: all.
         """
@@ -136,7 +137,7 @@ class Halves:
                 f"{screen}."
             )
 
-    def _among_all(self) -> Iterator[IndexArray]:
+    def _among_all(self) -> Iterator[IndexArray | validate.UnfittableError]:
         """Yield the choices of halves among all features, by scans that many halves share."""
         sizes = self.whole.sizes if isinstance(self.budget.size, tuple) else None
         width = VECTORS * self.whole.tasks[0].usable.size * len(self.whole.tasks)
@@ -153,7 +154,7 @@ class Halves:
             rows = {f"half {first + place}": one for place, one in enumerate(batch)}
             yield from self._solved(problems, self.model._identity(self.data, **rows))
 
-    def _among_best(self, size: int) -> Iterator[IndexArray]:
+    def _among_best(self, size: int) -> Iterator[IndexArray | validate.UnfittableError]:
         """Yield the choices of halves among the features of the largest scores of each.
 
         One pass over X finds these; halves that are solved together share their gathered columns.
@@ -168,14 +169,22 @@ class Halves:
         screen = Screen(size, allowed, signs, plan.fit_intercept, plan.standardize)
         nulls = [self._null(number) for number in range(len(self.rows))]
         with solver_threads(self.model.n_threads):
-            best = best_columns(self.data.design, nulls, screen)
-        best = [np.union1d(one, np.concatenate([forced, covariates])) for one in best]
+            known = [one for one in nulls if isinstance(one, Null)]
+            scored = iter(best_columns(self.data.design, known, screen) if known else ())
+        # A half without a model has no scores.
+        beside = np.concatenate([forced, covariates])
+        best = [
+            np.union1d(next(scored) if isinstance(one, Null) else beside, beside) for one in nulls
+        ]
         for first, batch in self._batches(3 * size * self.data.labels.shape[0]):
             columns = np.unique(np.concatenate(best[first : first + len(batch)]))
             gathered: Any = self.data.design.gather(columns)
-            problems = []
+            problems: list[Problem | validate.UnfittableError] = []
             for number, rows in enumerate(batch, start=first):
-                features = best[number]
+                features, null = best[number], nulls[number]
+                if isinstance(null, validate.UnfittableError):
+                    problems.append(null)
+                    continue
                 places = np.searchsorted(columns, features)
                 if isinstance(gathered, np.ndarray):
                     X: Any = gathered.T[np.ix_(places, rows)].T
@@ -186,16 +195,21 @@ class Halves:
                 problems.append(self._posed(part, number))
             yield from self._solved(problems, columns=best[first : first + len(batch)])
 
-    def _null(self, number: int) -> Null:
+    def _null(self, number: int) -> Null | validate.UnfittableError:
         """Return a half without features: with covariates alone, where there are any."""
         rows, covariates = self.rows[number], self.whole.tasks[0].covariates
+        of_data = self.data.names
         beside: Any = self.data.design.gather(covariates)
         beside = beside if isinstance(beside, np.ndarray) else beside.toarray()
         # A model needs a column that varies, whatever it is.
         X = np.column_stack([beside[rows], np.arange(rows.size)])
         of_covariates = np.arange(covariates.size)
         self._set_features(of_covariates, of_covariates, of_covariates[:0], None, 1)
-        problem = self._posed(self._part(rows, as_design(X)), number)
+        names = [str(one) if of_data is None else of_data[one] for one in covariates]
+        part = replace(self._part(rows, as_design(X)), names=[*names, "the row"])
+        problem = self._posed(part, number)
+        if isinstance(problem, validate.UnfittableError):
+            return problem
         risks = [task.risk(1.0) for task in problem.tasks]
         duals = [risk.first()[1].reshape(-1, rows.size).T for risk in risks]
         weight = problem.tasks[0].sample_weight[: rows.size]
@@ -227,29 +241,40 @@ class Halves:
             offset=None if data.offset is None else data.offset[rows], names=None,
         )  # fmt: skip
 
-    def _posed(self, part: Rowwise, number: int, sizes: tuple[Any, ...] | None = None) -> Problem:
-        """Return the problem of a half."""
+    def _posed(
+        self, part: Rowwise, number: int, sizes: tuple[Any, ...] | None = None
+    ) -> Problem | validate.UnfittableError:
+        """Return the problem of a half, or why it has none."""
         try:
             problem: Problem = self.model._pose(part, sizes)
         except ValueError as error:
-            raise ValueError(
-                f"{error} These are the {part.labels.shape[0]} rows of half-sample {number}."
-            ) from None
+            text = f"{error} These are the {part.labels.shape[0]} rows of half-sample {number}."
+            if isinstance(error, validate.UnfittableError):
+                return validate.UnfittableError(text)
+            raise ValueError(text) from None
         return problem
 
     def _solved(
         self,
-        problems: list[Problem],
+        problems: Sequence[Problem | validate.UnfittableError],
         identity: Identity = dict,
         columns: Sequence[IndexArray] | None = None,
-    ) -> Iterator[IndexArray]:
-        """Yield what halves choose that are solved together.
+    ) -> Iterator[IndexArray | validate.UnfittableError]:
+        """Yield what halves choose that are solved together, or why they have no problem.
 
         columns : of every half the features that its columns are; None: those of X.
         """
-        solvers = [one for problem in problems for one in problem.solvers(certify=False, fit=False)]
-        paths = iter(run_together(solvers, None, self.model.n_threads, identity))
+        solvers = [
+            one
+            for problem in problems
+            if not isinstance(problem, validate.UnfittableError)
+            for one in problem.solvers(certify=False, fit=False)
+        ]
+        paths = iter(run_together(solvers, None, self.model.n_threads, identity) if solvers else ())
         for place, problem in enumerate(problems):
+            if isinstance(problem, validate.UnfittableError):
+                yield problem
+                continue
             models = [next(paths)[self.budget.size] for _ in problem.tasks]
             features = np.concatenate([model.support for model in models])
             yield self.budget.chosen(features if columns is None else columns[place][features])

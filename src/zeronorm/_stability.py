@@ -29,6 +29,7 @@ class Stability:
     n_rows: int  # of each half
     unit: str = "features"  # or "groups"
     names: tuple[str, ...] | None = None  # of `features`, where they have some
+    left_out: tuple[str, ...] = ()  # of each pair that is not counted, why a half has no model
 
     @property
     def n_pairs(self) -> int:
@@ -167,6 +168,8 @@ class Stability:
             "the same).",
             f"{self.unit:<{width}}  chosen by  by both halves",
         ]
+        if self.left_out:
+            lines.insert(1, f"{len(self.left_out)} more pairs are left out: a half has no model.")
         lines += [
             f"{names[at]:<{width}}  {frequency[at]:9.0%}  {both[at]:14.0%}" for at in shown.tolist()
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ._low_probability import ASSUMPTIONS, check_threshold, least_threshold
 from ._selected_columns import SelectedColumns
 from ._stability import Stability as Stability
 from ._threads import one_blas_thread
+from ._typing import IndexArray
 from .checkpoints import recorded
 from .estimators._selecting import Selector
 
@@ -66,12 +68,17 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
     stratified. Rows of weight 0 are left out; other weights go with their rows, so that a repeated
     row is one row of weight 2, not two rows that would come to both halves.
 
+    A half on which covariates determine the target of some rows alone, or which has a covariate or
+    a forced feature that is constant there, has no model: its pair is left out, with a warning, and
+    selection probabilities and bounds are those of halves that have one.
+
     Raises
     ------
     ValueError
         Where the threshold is not in (0.5, 1], a class has one row, the rows have fewer different
         pairs than n_pairs, k is not below the number of rows of a half or above what may be chosen
-        there, no threshold has the bound, or as by `fit` of the estimator.
+        there, no threshold has the bound, no pair is left of which both
+        halves have a model, or as by `fit` of the estimator.
 
     Source
     ------
@@ -124,12 +131,15 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
             data = model._read(X, y, sample_weight, offset)
             whole = model._pose(data)
             budget = Budget.of(model, whole)
-            threshold = self._threshold(budget)
+            threshold = self._threshold(budget, self.n_pairs)
             strata = None if is_regressor(model) else model._strata(data.labels, 2)
             pairs = half_samples(strata, data.sample_weight, self.n_pairs, self.random_state)
             halves = [rows for pair in pairs for rows in pair]
             budget.check(halves[0].size)
-            chosen = Halves(model, data, whole, budget, halves).choices(self.screen)
+            found = Halves(model, data, whole, budget, halves).choices(self.screen)
+        chosen, left_out = _pairs_fitted(found)
+        if left_out:
+            threshold = self._threshold(budget, len(chosen) // 2)
         features = np.unique(np.concatenate(chosen))
         self.stability_ = Stability(
             features,
@@ -139,6 +149,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
             halves[0].size,
             budget.unit,
             budget.names(features, data.names),
+            tuple(map(str, left_out)),
         )
         stable = self.stability_.stable(threshold)
         self.threshold_ = threshold
@@ -169,13 +180,13 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
         else:
             validate.check_positive("expected_low", self.expected_low)
 
-    def _threshold(self, budget: Budget) -> float:
-        """Return the threshold, before anything is fitted."""
+    def _threshold(self, budget: Budget, n_pairs: int) -> float:
+        """Return the threshold for so many pairs."""
         if self.threshold is not None:
             return float(self.threshold)
         q, p = budget.n_chosen, budget.candidates.size
         bound = validate.check_positive("expected_low", self.expected_low)
-        return least_threshold(q, p, bound, self.n_pairs, q / p, self.assume)
+        return least_threshold(q, p, bound, n_pairs, q / p, self.assume)
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of the estimator."""
@@ -184,6 +195,33 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.target_tags = inner.target_tags
         return tags
+
+
+def _pairs_fitted(
+    chosen: list[IndexArray | validate.UnfittableError],
+) -> tuple[list[IndexArray], list[validate.UnfittableError]]:
+    """Return the choices of pairs of which both halves have models, and why others have none."""
+    kept: list[IndexArray] = []
+    left_out = []
+    for pair in zip(chosen[::2], chosen[1::2], strict=True):
+        models = [one for one in pair if not isinstance(one, validate.UnfittableError)]
+        errors = [one for one in pair if isinstance(one, validate.UnfittableError)]
+        left_out += errors[:1]
+        if not errors:
+            kept += models
+    n_pairs = len(chosen) // 2
+    if not kept:
+        raise ValueError(
+            f"{left_out[0]} None of {n_pairs} pairs of half-samples has models of both halves."
+        )
+    if left_out:
+        warnings.warn(
+            f"{len(left_out)} of {n_pairs} pairs of half-samples are left out, as a half has no "
+            f"model; the first: {left_out[0]}",
+            UserWarning,
+            stacklevel=4,  # whoever called fit, through its decorator
+        )
+    return kept, left_out
 
 
 __all__ = ["Stability", "StabilitySelection"]

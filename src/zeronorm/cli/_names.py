@@ -80,16 +80,21 @@ def columns_named(names: Sequence[str] | None) -> Iterator[None]:
         yield
     except ValueError as error:
         message = str(error)
-
-        def named(found: re.Match[str]) -> str:
-            place = int(found[1])
-            known = names is not None and place < len(names)
-            return f"column {names[place]!r:.80}" if names and known else found[0]
-
-        changed = _COLUMN.sub(named, message)
+        changed = with_names(message, names)
         if changed == message:
             raise
         raise ValueError(changed) from error
+
+
+def with_names(message: str, names: Sequence[str] | None) -> str:
+    """Return a message that says `column 'age'` for one that says `column 3`."""
+
+    def named(found: re.Match[str]) -> str:
+        place = int(found[1])
+        known = names is not None and place < len(names)
+        return f"column {names[place]!r:.80}" if names and known else found[0]
+
+    return _COLUMN.sub(named, message)
 
 
 def _with_value(found: re.Match[str]) -> str:

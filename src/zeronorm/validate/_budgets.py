@@ -11,6 +11,11 @@ from .._typing import FloatArray, IndexArray
 from ._data import check_signs
 from ._numbers import dimensions, is_integer, number, shown
 
+
+class UnfittableError(ValueError):
+    """Covariates or forced features have no coefficients on these rows; on others they may."""
+
+
 if TYPE_CHECKING:
     from ..losses import Adjusted
 
@@ -122,8 +127,9 @@ def check_features(
     result = np.sort(places_of_features(parameter, given, rule, n_columns, names))
     constant = result[~usable[result]]
     if constant.size:
-        raise ValueError(
-            f"{parameter} must not be constant columns of X; got column {constant[0]}."
+        name = constant[0] if names is None else repr(names[constant[0]])
+        raise UnfittableError(
+            f"{parameter} must not be constant columns of X; got column {name!s:.80}."
         )
     return result
 
@@ -158,7 +164,7 @@ def check_adjustable(
             "components of them."
         )
     if not loss.of_residuals and loss.final.separates(y, weight):
-        raise ValueError(
+        raise UnfittableError(
             "covariates must not determine the target of some rows alone, as they have no finite "
             f"coefficients without a penalty then{where()}. Leave out that covariate, or pass it "
             "as one of forced_features, which have a penalty."

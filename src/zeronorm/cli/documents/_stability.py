@@ -44,6 +44,7 @@ def describe_stability(
     order = np.lexsort((features, -shares[1], -shares[0])).tolist()
     return {
         "n_pairs": stability.n_pairs,
+        "n_left_out": len(stability.left_out),
         "n_rows": stability.n_rows,
         "n_chosen": stability.n_chosen,
         "n_candidates": stability.n_candidates,

@@ -22,6 +22,8 @@ def stability_text(found: Mapping[str, Any]) -> Text:
         (f"{counted(n) if n else 'no feature'} chosen by {share} or more", "bold"),
         f" of {halves}, {found['n_chosen']:,} on each",
     ]
+    if found["n_left_out"]:
+        parts.append(f"; {found['n_left_out']} more pairs left out, as a half has no model")
     own = [row for row in rows if row["in_model"]]
     others = [row for row in rows if not row["in_model"] and row["frequency"] >= 0.5]
     for name, shown in (("those of the model", own), ("others", others)):
