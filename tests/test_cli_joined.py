@@ -222,6 +222,27 @@ def test_predictions_of_features_in_rows_need_no_table(run, tables, tmp_path):
     assert (tmp_path / "one.csv").read_text() == (tmp_path / "two.csv").read_text()
 
 
+def test_covariates_that_are_not_in_rows_are_told_and_the_page_names_their_table(
+    run, fails, tables, tmp_path
+):
+    """The genes are there; of a covariate of text each level is a feature, which no file has."""
+    header, *lines = (tmp_path / "pheno.tsv").read_text().splitlines()
+    levels = [f"{line}\t{'ABC'[place % 3]}" for place, line in enumerate(lines)]
+    (tmp_path / "both.tsv").write_text("\n".join([f"{header}\tbatch", *levels]) + "\n")
+    given = ("--samples", "both.tsv", "--target", "kind", "-k", 2, "--no-cv")
+    page = ("--report", "page.html", "--pairs", 1, "--time-limit", 0)
+    for covariates, message in (
+        ("batch,age", "its covariates 'batch', 'age' are not there; name a table"),
+        ("age", "its covariate 'age' is not there; name a table of the samples that has it with"),
+    ):
+        run("select", "genes.csv", *given, "--covariates", covariates, "-o", "m.npz")
+        assert message in fails("predict", "m.npz", "genes.csv")
+    run("report", "m.npz", "genes.csv", "--samples", "both.tsv", "-o", "page.html", *page[2:])
+    assert (
+        "zeronorm predict m.npz NEW.csv --samples NEW.tsv" in (tmp_path / "page.html").read_text()
+    )
+
+
 def test_neither_samples_nor_features_are_refused(run, fails, tables, tmp_path):
     """Rows of something else would be predicted."""
     run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")

@@ -651,3 +651,11 @@ def test_workbooks_need_a_reader(tmp_path, monkeypatch):
     path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
     with pytest.raises(FileError, match="Excel before 2007"):
         read_table(path, "y")
+
+
+def test_a_column_without_any_value_is_not_told_to_be_filled(tmp_path):
+    """It has no mean, and is of no use."""
+    (tmp_path / "e.csv").write_text("a,e,y\n1,,1.5\n,,2.5\n3,,3.1\n4,,1.2\n")
+    table = read_table(tmp_path / "e.csv", target="y", missing="mean")
+    assert table.filled == {"a": 1}
+    assert any(note.startswith("1 empty cell in 1 column filled (a 1)") for note in table.notes)

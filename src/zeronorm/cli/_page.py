@@ -104,15 +104,25 @@ def _commands(
                 ("Longer in search of a better list",
                  f"zeronorm prove {data} {file}{flags} --gap 0 --time-limit 600")
             )  # fmt: skip
+        beside = " --samples NEW.tsv" if _is_beside(given.samples or (), chosen) else ""
         found.append(
             ("New samples",
-             f"zeronorm predict {file} NEW.csv\nzeronorm evaluate {file} NEW.csv")
+             f"zeronorm predict {file} NEW.csv{beside}\nzeronorm evaluate {file} NEW.csv{beside}")
         )  # fmt: skip
     read = "# X, y: the samples and their target, as arrays"
     if is_golub(options.data):
         read = "from zeronorm.datasets import load_golub\n\nX, y = load_golub(return_X_y=True)"
     found.append(("The model in Python", code_of_model(estimator, read)))
     return found
+
+
+def _is_beside(tables: Sequence[str], model: dict[str, Any]) -> bool:
+    """Return whether a model has a column of the tables of the samples."""
+    from ._joined import header_of
+
+    names = [row["name"] for row in [*model["features"], *model["covariates"]]]
+    sources = {*names, *(name.partition("=")[0] for name in names)}  # of text, batch of batch=C
+    return any(name in sources for path in tables for name in header_of(path))
 
 
 def _facts(data: str) -> dict[str, str]:

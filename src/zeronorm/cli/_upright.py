@@ -74,12 +74,17 @@ def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | N
     """Return data with samples in columns the other way round; None where rows are no features.
 
     like : a model, whose features the names of the rows are.
+
+    Raises
+    ------
+    MissingFeaturesError
+        Where all of them are but covariates, which a table of the samples may have.
     """
-    from ..files import read_request
+    from ..files import MissingFeaturesError, quote, read_request
     from ..files._table import Request
     from ..files._unique import unique_names
 
-    if any(one.kind != "number" for one in like.codings.values()) or not Path(data).is_file():
+    if not Path(data).is_file():
         return None
     table = read_request(data, Request(is_part=True, encoding=encoding))
     column = next(iter(table.feature_names or ()), None)
@@ -87,8 +92,21 @@ def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | N
         return None
     table = read_request(data, Request(id=column, is_part=True, encoding=encoding))
     wanted = like.sources or ()
-    n_found = len(set(wanted) & set(unique_names(table.sample_names or ())[0]))
+    rows = set(unique_names(table.sample_names or ())[0])
+    n_found = len(rows.intersection(wanted))
     if not n_found:
+        return None
+    made = {name: one.column for name, one in like.codings.items()}
+    beside = {made.get(name, name) for name in like.covariates}
+    missing = [name for name in wanted if name not in rows]
+    if missing and beside.issuperset(missing):
+        what, verb = ("covariates", "are") if missing[1:] else ("covariate", "is")
+        raise MissingFeaturesError(
+            f"{data}: the features of the model are in its rows, but its {what} "
+            f"{', '.join(map(quote, missing))} {verb} not there; name a table of the samples that "
+            f"has {'them' if missing[1:] else 'it'} with --samples."
+        )
+    if any(one.kind != "number" for one in like.codings.values()):
         return None
     note = (
         f"features are in the rows of {data}, since {n_found:,} features of the model are in its "

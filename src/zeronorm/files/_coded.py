@@ -196,7 +196,7 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
     features, codings = _names_of(source, found, wanted)
     if not features:
         raise FileError(f"{source}: no features in it, but columns of one value.")
-    filled = _filled_cells(cells, found)
+    filled = _filled_cells(cells, found, wanted is not None)
     told: list[str] = []
     if wanted is None:
         contents = ((one, cells.content(order)) for order, one in found.items())
@@ -316,13 +316,18 @@ def with_fills(
     return kept
 
 
-def _filled_cells(cells: Cells, found: Mapping[int, Coding]) -> dict[str, int]:
-    counts = {
-        coding.column: int(gaps_of(cells.content(order)).size)
-        for order, coding in found.items()
-        if coding.gaps is not None
-    }
-    return {column: count for column, count in counts.items() if count}
+def _filled_cells(cells: Cells, found: Mapping[int, Coding], by_model: bool) -> dict[str, int]:
+    counts = {}
+    for order, coding in found.items():
+        if coding.gaps is None:
+            continue
+        content = cells.content(order)
+        n_gaps = int(gaps_of(content).size)
+        # A column without any value has none to be filled by, but a model may have one.
+        nothing = not by_model and not isinstance(content, Texts) and n_gaps == content.size
+        if n_gaps and not nothing:
+            counts[coding.column] = n_gaps
+    return counts
 
 
 def _unseen(found: Mapping[int, Coding], cells: Cells) -> dict[str, tuple[int, str]]:
