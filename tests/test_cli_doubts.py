@@ -255,3 +255,18 @@ def test_replicates_are_held_out_together(run, tmp_path):
         ).stdout
     )
     assert "held out together" in " ".join(kinds["notes"])
+
+
+def test_text_that_determines_the_classes_is_told(run, tmp_path):
+    """By its column, of which the levels are features; other text is not."""
+    rng = np.random.default_rng(0)
+    kind = [*"abc"] * 15
+    u, v = rng.standard_normal((2, 45)).tolist()
+    text, name = [f"{one}x" for one in kind], [f"n{place % 20}" for place in range(45)]
+    columns = {"u": u, "v": v, "text": text, "name": name, "kind": kind}
+    write_csv(tmp_path / "d.csv", columns)
+    given = ("select", "d.csv", "--target", "kind", *CHEAP, "--json", "-k", 3)
+    (told,) = [one for one in json.loads(run(*given).stdout)["notes"] if "determines" in one]
+    assert told.startswith("column 'text' alone determines the target (each of its levels has one")
+    notes = json.loads(run(*given, "--drop", "text").stdout)["notes"]
+    assert not any("determines" in note for note in notes)

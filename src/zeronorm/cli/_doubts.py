@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._messages import Doubt, show, some
@@ -80,7 +80,8 @@ def targets_in_disguise(models: Sequence[Mapping[str, Any]], samples: Samples) -
     """Return notes about selected columns that are the target itself, or seem to be made from it.
 
     Of numbers and times those that are a linear or a rising or falling function of it; of classes
-    those with one value in each, and those that alone tell them apart where no other comes near.
+    those with one value in each, columns of text of which each level has one class, and those that
+    alone tell them apart where no other comes near.
     """
     import numpy as np
 
@@ -91,6 +92,8 @@ def targets_in_disguise(models: Sequence[Mapping[str, Any]], samples: Samples) -
     response, X = samples.response, samples.table.X
     found: dict[str, list[str]] = {}
     separating: dict[int, Any] = {}
+    texts = _determining(names.values(), samples) if response.labelled else {}
+    indices = indices[[names[j] not in texts for j in indices.tolist()]]
     for j, column in zip(indices.tolist(), dense_columns(X, indices), strict=True):
         if response.task == "survival":
             what = _is_time_or_event(column, response.y, X.shape[1])
@@ -109,9 +112,48 @@ def targets_in_disguise(models: Sequence[Mapping[str, Any]], samples: Samples) -
         )
         for what, columns in found.items()
     ]
+    notes += [
+        Doubt(
+            f"column {_shown(column)} alone determines the target (each of its levels has one "
+            "class); if made from it, leave out by --drop"
+        )
+        for column in dict.fromkeys(texts.values())
+    ]
     if separating:
         notes += _only_separating(separating, names, X, response.y)
     return notes
+
+
+def _determining(names: Iterable[str], samples: Samples) -> dict[str, str]:
+    """Return the columns of text of which each level has one class, by their features in `names`.
+
+    With enough levels any column is one: L levels can have C classes in C^L ways.
+    """
+    import numpy as np
+
+    from ._features_out import dense_columns
+
+    table = samples.table
+    places = {name: j for j, name in enumerate(table.feature_names or ())}
+    classes, code, counts = np.unique(samples.response.y, return_inverse=True, return_counts=True)
+    known: dict[str, bool] = {}
+    found = {}
+    for name in names:
+        coding = table.codings.get(name)
+        if coding is None or coding.kind != "category":
+            continue
+        if coding.column not in known:
+            own = np.array(sorted(places[one] for one in coding.names() if one in places))
+            features = np.column_stack(list(dense_columns(table.X, own)))
+            level = np.unique(features, axis=0, return_inverse=True)[1].ravel()
+            n_levels = int(level.max()) + 1
+            n_pairs = np.unique(np.column_stack([level, code]), axis=0).shape[0]
+            ways = n_levels * float(np.log(classes.size))
+            no_chance = _is_no_chance(counts, table.X.shape[1], ways)
+            known[coding.column] = n_pairs == n_levels and no_chance
+        if known[coding.column]:
+            found[name] = coding.column
+    return found
 
 
 def _shown(name: str) -> str:
@@ -227,16 +269,16 @@ def _is_number(column: Any, y: Any, n_features: int) -> str:
     return ""
 
 
-def _is_no_chance(counts: Any, n_features: int) -> bool:
+def _is_no_chance(counts: Any, n_features: int, ways: float = 0.0) -> bool:
     """Return whether hardly any column would be the target, were its values in random order.
 
-    counts : how often each of its values occurs.
+    counts : how often each of its values occurs. ways : the log of how many orders are the target.
     """
     import numpy as np
     from scipy.special import gammaln
 
     arrangements = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
-    return bool(arrangements > np.log(2 * n_features / _CHANCE))
+    return bool(arrangements - ways > np.log(2 * n_features / _CHANCE))
 
 
 def _follows(a: Any, b: Any) -> bool:
