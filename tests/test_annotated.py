@@ -218,7 +218,16 @@ def test_10x_with_labels_of_their_own(run, tmp_path):
     """Counts of Cell Ranger have no obs: nothing could be selected for."""
     write_10x(tmp_path / "v3.h5", COUNTS)
     (tmp_path / "types.txt").write_text("\n".join(TYPES[code] for code in CODES) + "\n")
-    options = ("-k", "2", "--target", "types.txt", "--no-save", "--no-cv", "--json")
+    options = (
+        "-k",
+        "2",
+        "--target",
+        "types.txt",
+        "--by-position",
+        "--no-save",
+        "--no-cv",
+        "--json",
+    )
     document = json.loads(run("select", "v3.h5", *options).stdout)
     assert {row["name"] for row in document["models"][0]["features"]} == {"S3", "S7"}
 

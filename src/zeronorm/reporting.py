@@ -290,6 +290,7 @@ def _document(
     return {
         **describe_selection(source, samples, model, models, {"level": level, **parameters}),
         "rule": rule,
+        "chosen_by": None if rule is None or validation is None else validation.chosen_by,
         "notes": [*alike_labels(response), *targets_in_disguise(models, samples)],
     }
 

@@ -24,6 +24,14 @@ EXAMPLES = {
         "zeronorm prove golub X95735_at,M27891_at --gap 0",
         "zeronorm prove visits.csv list.txt --target relapse --within 0.02 -o all.csv",
     ),
+    "discover": (
+        "zeronorm discover golub --fdr 0.2",
+        "zeronorm discover genes.csv --target type --features-out found.csv",
+    ),
+    "infer": (
+        "zeronorm infer visits.csv --target relapse -k 3",
+        "zeronorm infer visits.csv --target days -k 5 --splits 20 --confidence 0.9",
+    ),
     "path": (
         "zeronorm path golub --cv 5 -o path.csv",
         "zeronorm path visits.csv --target days --loss least_squares --max-features 20",

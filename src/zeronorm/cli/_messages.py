@@ -32,7 +32,7 @@ class Command(TyperCommand):
             *_, order = self.make_parser(ctx).parse_args(list(args))
             for option, times in Counter(order).items():
                 ways = [max(option.opts, key=len), *option.secondary_opts]
-                is_same = getattr(option, "is_flag", False) and len({*ways} & {*args}) == 1
+                is_same = getattr(option, "is_flag", False) and len({*ways} & {*args}) < 2
                 if times > 1 and not (is_same or option.multiple):
                     raise ValueError(f"{' or '.join(ways)} is given {times} times; say it once.")
         return super().parse_args(ctx, args)
