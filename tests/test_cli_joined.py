@@ -445,3 +445,28 @@ def test_lines_that_lack_are_not_looked_for_one_by_one(run, tables, tmp_path, mo
     document, _ = chosen(run, "text.csv", "--id", "id", *given)
     assert document["data"]["n_samples"] == N - 1
     assert not looked
+
+
+def test_a_table_of_which_nothing_is_used_is_told(run, tables, tmp_path):
+    """A second table would be joined in vain, and its columns be looked for in the model."""
+    lines = [f"S{i:02d}\t{i % 7}" for i in range(N)]
+    (tmp_path / "more.tsv").write_text("\n".join(["id\tvisits", *lines]) + "\n")
+    both = (*GIVEN, "--samples", "more.tsv")
+    document, _ = chosen(run, "rows.csv", *both)
+    unused = [note for note in document["notes"] if "is used" in note]
+    assert unused == [
+        "no column of more.tsv is used: name them with --target, --covariates or --force"
+    ]
+    for used in (("--covariates", "visits"), ("--where", "visits < 5")):
+        document, _ = chosen(run, "rows.csv", *both, *used)
+        assert not [note for note in document["notes"] if "is used" in note]
+
+
+def test_a_period_that_is_kept_is_no_feature(run, tables, tmp_path):
+    """A filter by date would take the dates out of the model without a word."""
+    X, kind, _ = tables
+    lines = [f"2024-{1 + i % 12:02d}-05,{float(X[i, 3])!r},{KINDS[kind[i]]}" for i in range(N)]
+    (tmp_path / "dates.csv").write_text("\n".join(["seen,g3,kind", *lines]) + "\n")
+    command = ("select", "dates.csv", "--target", "kind", "-k", 1, "--no-cv", "--json")
+    notes = json.loads(run(*command, "--where", "seen >= '2024-03-01'").stdout)["notes"]
+    assert "the column 'seen' is compared with text, and is no feature" in notes

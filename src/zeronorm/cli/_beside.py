@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -115,3 +115,12 @@ def as_trained(table: Table, like: Layout | None, data: str, missing: str | None
             f"{data}: {table.X.shape[1]} features; the model was trained on {like.n_features}."
         )
     return table
+
+
+def column_of(feature: str, names: Collection[str]) -> str:
+    """Return the column that a covariate is of: a level of text stands for it."""
+    if feature in names:
+        return feature
+    ends = [name for name in names if feature.startswith(f"{name}=")]
+    ends += [name for name in names if feature == f"{name} is missing"]
+    return ends[0] if ends else feature

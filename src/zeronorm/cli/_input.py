@@ -99,7 +99,9 @@ def read(
                 is_part=True, encoding=encoding,
             )  # fmt: skip
             table = read_request(data, request)
-            return table if rows is None else replace(table, notes=(*table.notes, rows.note))
+            if rows is None:
+                return table
+            return replace(table, notes=(*table.notes, rows.note, *(rows.lost if not like else ())))
 
         return read_joined(
             data, target, samples, roles, covariates, force, like, missing, of_samples, read_own
@@ -125,7 +127,8 @@ def read(
             raise FileError(f"{error}{hint}") from None
         raise
     refuse_unasked(table, data, target, others, by_position)
-    return table
+    lost = Where(where).lost if where is not None and like is None else ()
+    return replace(table, notes=(*table.notes, *lost))
 
 
 # What the built-in data have not, by the options that are about it.

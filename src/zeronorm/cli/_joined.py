@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._beside import as_trained, with_columns
+from ._beside import as_trained, column_of, with_columns
 from ._messages import Doubt, some
 from ._upright import read_named, upright
 
@@ -38,6 +38,7 @@ class Known:
         self.notes: list[str] = []
         self._kept = np.ones(len(people), bool)
         self._columns: dict[str, Any] = {}
+        self._asked: set[str] = set()
         self._places = [places_of(people, table.keys) for table in tables]
         for table, place in zip(tables, self._places, strict=True):
             _check_case(data, table, people[place < 0])
@@ -90,6 +91,7 @@ class Known:
             names = [name for table in self.tables for name in table.columns]
             hint = did_you_mean(name, names) if names else " Name a table with --samples."
             raise ValueError(f"{self.data}: no column for the {what}.{hint}")
+        self._asked.add(name)
         place = self._places[number]
         text = np.where(place >= 0, self.tables[number].columns[name][place], "")
         lacking = np.array([value.lower() in _MISSING for value in text.tolist()])
@@ -100,11 +102,20 @@ class Known:
             means = np.array([strict_float(value) == missing for value in text.tolist()])
             self._leave_out(means, f"{what} but {missing:g}, which stands for a missing one")
 
+    def unused(self) -> list[str]:
+        """Return notes about tables of which no column was asked for."""
+        return [
+            f"no column of {one.path} is used: name them with --target, --covariates or --force"
+            for one in self.tables
+            if self._asked.isdisjoint(one.columns)
+        ]
+
     def keep(self, where: Where) -> None:
         """Leave out the samples of which comparisons of columns of the tables do not hold."""
         import numpy as np
 
         numbers = [self.table_of(one.name) for one in where.comparisons]
+        self._asked |= {one.name for one in where.comparisons}
         for place in np.flatnonzero(self._kept):
             cells = []
             for one, number in zip(where.comparisons, numbers, strict=True):
@@ -315,7 +326,7 @@ def read_joined(
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
     roles = {role: name for role, name in columns.items() if name in names}
     if like is not None:
-        covariates = [_column_of(one, names) for one in like.covariates]
+        covariates = [column_of(one, names) for one in like.covariates]
         missing = like.columns.get("missing") if like.names is None else None
         force = like.sources or ()
         if target is None and like.exact and isinstance(like.target_name, str):
@@ -361,6 +372,7 @@ def read_joined(
         known.take(name, f"covariate {quote(name)}", filled=filled)
     for role, name in roles.items():
         known.take(name, f"{role} {quote(name)}")
+    known.notes += known.unused() if like is None else []
     kept = np.flatnonzero(known.kept)
     if kept.size < len(own):
         X, cells = table.X, table.cells
@@ -380,12 +392,3 @@ def read_joined(
         },
         column_names={**table.column_names, **roles},
     )
-
-
-def _column_of(feature: str, names: Collection[str]) -> str:
-    """Return the column that a covariate is of: a level of text stands for it."""
-    if feature in names:
-        return feature
-    ends = [name for name in names if feature.startswith(f"{name}=")]
-    ends += [name for name in names if feature == f"{name} is missing"]
-    return ends[0] if ends else feature

@@ -18,6 +18,8 @@ _GROUPS = " Which features are in which group says --group-file FILE."
 _JOIN = "A table of the samples is joined by their names: --samples FILE --target COLUMN."
 _ELSEWHERE = {
     "--labels": _JOIN, "--label": _JOIN, "--pheno": _JOIN, "--phenotypes": _JOIN,
+    "--install-completion": "zeronorm completion SHELL prints the script; see its --help.",
+    "--show-completion": "zeronorm completion SHELL prints the script; see its --help.",
     "--labels-id": "The column of the names is found in a table of --samples by itself.",
 }  # fmt: skip
 

@@ -104,6 +104,18 @@ class Where:
         """The names of columns that are compared with text."""
         return [one.name for one in self.comparisons if isinstance(one.value, str)]
 
+    @property
+    def lost(self) -> list[str]:
+        """What is said of columns of text, as dates, of which a range is kept: no features."""
+        found = {
+            one.name: None
+            for one in self.comparisons
+            if isinstance(one.value, str) and one.operator not in ("==", "!=")
+        }
+        return [
+            f"the column {quote(name)} is compared with text, and is no feature" for name in found
+        ]
+
     def keeps(self, cells: Sequence[Any], place: str) -> bool:
         """Return whether a row is kept. cells : one for each comparison."""
         self.n_rows += 1

@@ -45,7 +45,7 @@ def score_beside_chance(
     if not validation["better_than_chance"] or advantage <= _errors(1.0, sizes) * error:
         parts.append((f"no better than {beside}{among}\n", "bold yellow"))
         return parts
-    if validation["mean"] < validation["baseline"]:
+    if round(validation["mean"], 3) < round(validation["baseline"], 3):  # as they are shown
         parts.append((f"{name} is below that of {plain}\n", "bold yellow"))
     limit = _errors(2.0, sizes)
     if advantage <= limit * error:
