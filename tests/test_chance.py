@@ -287,7 +287,7 @@ def test_permutations_of_the_command_that_cannot_be(run, more, message):
 def test_noise_with_the_default_sizes_is_told(run, seeds):
     """The best of 13 sizes on the same folds would be told as more than chance on noise.
 
-    By the errors of one size a fifth of such sets pass; 7 % do where the sizes share the chance.
+    By the errors of one size alone too many of such sets pass.
     """
     passed = []
     for seed in seeds:

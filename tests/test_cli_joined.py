@@ -470,3 +470,40 @@ def test_a_period_that_is_kept_is_no_feature(run, tables, tmp_path):
     command = ("select", "dates.csv", "--target", "kind", "-k", 1, "--no-cv", "--json")
     notes = json.loads(run(*command, "--where", "seen >= '2024-03-01'").stdout)["notes"]
     assert "the column 'seen' is compared with text, and is no feature" in notes
+
+
+@pytest.mark.parametrize("name", ["labels", "labels.npy", "several.npy"])
+def test_labels_by_position_are_told_whatever_their_file_is_called(fails, tables, tmp_path, name):
+    """A file without a suffix, or of several responses, would be taken as if it were a column."""
+    X, kind, _ = tables
+    labels = np.array(KINDS)[kind] if name != "several.npy" else X[:, :2] + 1.0
+    if name == "labels":
+        (tmp_path / name).write_text("\n".join(labels.tolist()) + "\n")
+    else:
+        np.save(tmp_path / name, labels)
+    message = fails("select", "rows.csv", "--id", "sample", "--target", name, "-k", "2")
+    assert f"the lines of --target {name} have none: their order may be another" in message
+
+
+def test_a_column_is_no_file_of_its_name(run, tables, tmp_path):
+    """A file that happens to have the name of a column would keep it from being the target."""
+    _, kind, _ = tables
+    lines = (tmp_path / "rows.csv").read_text().splitlines()
+    cells = ["kind", *(KINDS[one] for one in kind)]
+    (tmp_path / "own.csv").write_text(
+        "\n".join(f"{line},{cell}" for line, cell in zip(lines, cells, strict=True)) + "\n"
+    )
+    (tmp_path / "kind").write_text("other\n" * N)
+    document, _ = chosen(run, "own.csv", "--id", "sample", "--target", "kind")
+    assert document["data"]["class_counts"].keys() == {*KINDS}
+
+
+def test_only_what_may_be_turned_is_read_twice(fails, tables, tmp_path, monkeypatch):
+    """A bad cell in a file of gigabytes would be told after twice the time."""
+    from zeronorm.cli import _input
+
+    monkeypatch.setattr(_input, "across_hint", lambda *_: " HINT")
+    text = (tmp_path / "joined.csv").read_text()
+    (tmp_path / "bad.csv").write_text(text.replace("ALL\n", ",\n", 1))
+    assert "HINT" not in fails("select", "bad.csv", "--target", "kind", "-k", "2")
+    assert "HINT" in fails("select", "joined.csv", "--target", "sort", "-k", "2")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._columns_file import check_columns_file, columns_file
-from ._input import refuse_overwriting
+from ._columns_file import columns_file
+from ._features_out import check_features_out
 from ._names import columns_named
 from ._options import DiscoverOptions
 from ._output import show_document
@@ -72,11 +72,7 @@ def _check(options: DiscoverOptions) -> None:
             f"--task must be one of {', '.join(_TASKS)}; got {options.task!r}. False discoveries "
             "are controlled for a linear model of numbers or of two classes."
         )
-    path = options.features_out
-    if path is not None:
-        check_columns_file(path, "--features-out", (".csv", ".parquet"))
-        for source in (options.target, *(options.samples or ())):
-            refuse_overwriting([path], options.data, source, option="--features-out")
+    check_features_out(options, [])
 
 
 def _check_target(options: DiscoverOptions, response: Response) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._columns_file import check_columns_file, columns_file
 from ._input import refuse_overwriting
-from ._options import SelectOptions
+from ._options import DiscoverOptions, SelectOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ _RATIOS = {
 }
 
 
-def check_features_out(options: SelectOptions, others: Sequence[Path]) -> None:
+def check_features_out(options: SelectOptions | DiscoverOptions, others: Sequence[Path]) -> None:
     """Refuse a file of features that cannot be written, or that is another file of the run.
 
     others : the models and certificates.
@@ -36,9 +36,10 @@ def check_features_out(options: SelectOptions, others: Sequence[Path]) -> None:
     if path is None:
         return
     check_columns_file(path, "--features-out", (".csv", ".parquet"))
+    groups, *more = (getattr(options, name, None) for name in ("group_file", "view", "checkpoint"))
     for source in (options.target, *(options.samples or ())):
-        refuse_overwriting([path], options.data, source, options.group_file, "--features-out")
-    for other in (*others, options.view, options.checkpoint):
+        refuse_overwriting([path], options.data, source, groups, "--features-out")
+    for other in (*others, *more):
         if other is not None and path.resolve() == other.resolve():
             raise ValueError(f"--features-out {path} is another file of this run; name another.")
 

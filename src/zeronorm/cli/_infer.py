@@ -7,8 +7,8 @@ from dataclasses import fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from ._columns_file import check_columns_file, columns_file
-from ._input import refuse_overwriting
+from ._columns_file import columns_file
+from ._features_out import check_features_out
 from ._names import columns_named
 from ._options import SelectOptions
 from ._output import show_document
@@ -146,11 +146,7 @@ def _check(options: InferOptions) -> None:
             raise ValueError(f"{name} must be above 0 and below 1; got {value:g}.")
     if options.splits < 1:
         raise ValueError(f"--splits must be at least 1; got {options.splits}.")
-    path = options.features_out
-    if path is not None:
-        check_columns_file(path, "--features-out", (".csv", ".parquet"))
-        for source in (options.target, *(options.samples or ())):
-            refuse_overwriting([path], options.data, source, option="--features-out")
+    check_features_out(options, [])
 
 
 def _model_of(options: InferOptions, table: Table, response: Response) -> str:

@@ -69,7 +69,7 @@ def read(
     if is_golub(data):
         named = {f"--{role}": name for role, name in roles.items()}
         return _golub({**given, "--target": target, **named})
-    from ..files import ROLES, FileError, Layout, Where, read_request, read_table
+    from ..files import ROLES, FileError, Layout, TargetError, Where, read_request, read_table
     from ..files._table import Request
 
     if transpose:
@@ -81,7 +81,7 @@ def read(
                     "table of --samples, which shows by itself that features are in the rows."
                 )
         across = read_across(data, target, id, like, missing, layer, encoding)
-        refuse_unasked(across, data, target, {}, by_position)
+        refuse_unasked(across, data, {"target": target}, by_position)
         return across
     others = {role: name for role, name in roles.items() if role in ROLES}
     if samples:
@@ -101,7 +101,9 @@ def read(
             table = read_request(data, request)
             if rows is None:
                 return table
-            return replace(table, notes=(*table.notes, rows.note, *(rows.lost if not like else ())))
+            return replace(
+                table, notes=(*table.notes, rows.note, *(rows.lost if like is None else ()))
+            )
 
         return read_joined(
             data, target, samples, roles, covariates, force, like, missing, of_samples, read_own
@@ -121,12 +123,9 @@ def read(
                 missing=missing,
                 encoding=encoding,
             )
-    except FileError as error:
-        hint = across_hint(data, target, encoding)
-        if hint:
-            raise FileError(f"{error}{hint}") from None
-        raise
-    refuse_unasked(table, data, target, others, by_position)
+    except TargetError as error:
+        raise FileError(f"{error}{across_hint(data, target, encoding)}") from None
+    refuse_unasked(table, data, {"target": target, **others}, by_position)
     lost = Where(where).lost if where is not None and like is None else ()
     return replace(table, notes=(*table.notes, *lost))
 
@@ -218,7 +217,7 @@ def _blocks(
     with options_named():
         try:
             for table in read_blocks(data, request, None if whole else _BLOCK):
-                refuse_unasked(table, data, target, others, options.by_position)
+                refuse_unasked(table, data, {"target": target, **others}, options.by_position)
                 yield table
         except MissingFeaturesError:
             across = None if target or others else features_in_rows(data, like, options.encoding)

@@ -10,26 +10,20 @@ if TYPE_CHECKING:
     from ..files import Table
 
 
-def refuse_unasked(
-    table: Table, data: str, target: str | None, columns: Mapping[str, str], by_position: bool
-) -> None:
+def refuse_unasked(table: Table, data: str, files: Mapping[str, str | None], asked: bool) -> None:
     """Refuse files of labels beside samples with names, unless their order is said to be the same.
 
-    target, columns : what was asked for, columns or files.
+    files : the option of each role, the file where it has one. asked : whether it is said.
     """
-    if by_position or table.sample_names is None:
+    if asked or table.sample_names is None:
         return
-    found = {"target": table.target_name, **table.column_names}
-    asked = {**columns, **({} if target is None else {"target": target})}
-    for role, given in asked.items():
-        path = Path(given)
-        if path.is_file() and found.get(role) == path.stem and given != path.stem:
-            raise ValueError(
-                f"{data}: its samples have names, as {table.sample_names[0]!r:.60}, and the lines "
-                f"of --{role} {given} have none: their order may be another. Join a table by the "
-                f"names with --samples FILE --{role} COLUMN; or say --by-position where the order "
-                "is the same."
-            )
+    for role in table.by_position:
+        raise ValueError(
+            f"{data}: its samples have names, as {table.sample_names[0]!r:.60}, and the lines of "
+            f"--{role} {files.get(role)} have none: their order may be another. Join a table by "
+            f"the names with --samples FILE --{role} COLUMN; or say --by-position where the order "
+            "is the same."
+        )
 
 
 def refuse_column_of_file(option: str, given: str | None) -> None:

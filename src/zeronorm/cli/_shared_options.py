@@ -22,11 +22,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "id": typer.Option("--id", metavar="NAME", help="The column that names the samples."),
     "samples": typer.Option(
         metavar="FILE",
-        help="A table joined by the samples' names (of genotypes IID, or FID and IID), of whose "
-        "columns are --target, --covariates and others; may be repeated.",
+        help="A table of the samples, joined by their names (of genotypes IID, or FID and IID); "
+        "--target, --covariates and others name its columns; may be repeated.",
     ),
     "by_position": typer.Option("--by-position", help="A file of labels is in the samples' order."),
-    "transpose": typer.Option("--transpose", help="DATA have features in rows."),
+    "transpose": typer.Option("--transpose", help="DATA have samples in columns."),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
     "where": typer.Option(
         metavar="TEXT",
@@ -36,8 +36,8 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "encoding": typer.Option(metavar="NAME", help="Of text but UTF-8: latin-1, cp1252, utf-16."),
     "missing": typer.Option(
         metavar="WAY",
-        help="Fill empty cells as the training rows: mean, most_frequent; indicator: mean, and "
-        "say where.",
+        help="Fill empty cells by the training rows: mean or most_frequent; indicator: by the "
+        "mean, and say where.",
     ),
     "layer": typer.Option(
         "--layer",
@@ -51,9 +51,9 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         help="Of survival: 1 where the event was observed, 0 where censored; or COLUMN=VALUE.",
     ),
     "start": typer.Option(metavar="COLUMN", help="Of survival: when observation of a row begins."),
-    "strata": typer.Option(metavar="COLUMN", help="Of survival: compare rows within one only."),
+    "strata": typer.Option(metavar="COLUMN", help="Of survival: rows are compared within one."),
     "ties": typer.Option(metavar="NAME", help="Of survival: breslow (default) or efron."),
-    "offset": typer.Option(metavar="COLUMN", help="Of numbers, counts: known part of the margins."),
+    "offset": typer.Option(metavar="COLUMN", help="Of numbers, counts: a known part of margins."),
     "exposure": typer.Option(
         metavar="COLUMN",
         help="Of counts: the time, area or people that they are of. Its logarithm is the offset.",
@@ -62,7 +62,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         help="Select as if columns were standardised; coefficients are for DATA as it is."
     ),
     "intercept": typer.Option(help="Fit an intercept."),
-    "class_weight": typer.Option(metavar="balanced", help="Weigh classes alike."),
+    "class_weight": typer.Option(metavar="balanced", help="Give classes equal weight."),
     "threads": typer.Option(metavar="N", help="Of a scan. Default: all."),
     "as_json": typer.Option("--json", help="Print one JSON document."),
     "quiet": typer.Option("--quiet", "-q", help="Results only."),

@@ -150,7 +150,7 @@ def read_across(
             f"--samples FILE --target {target}."
         )
     y, name = read_labels(target, table.X.shape[0])
-    return replace(table, y=y, target_name=name)
+    return replace(table, y=y, target_name=name, by_position=("target",))
 
 
 def across_hint(data: str, target: str | None, encoding: str | None) -> str:

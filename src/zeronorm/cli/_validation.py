@@ -48,7 +48,7 @@ def folds_of(plan: Plan, response: Response, work: Work) -> int | None:
     return folds
 
 
-def _kept_together(samples: Samples, folds: int, work: Work) -> Any:
+def kept_together(samples: Samples, folds: int) -> Any:
     """Return the folds, or where names of samples repeat splits that hold out their rows together.
 
     Other rows of a sample that is held out would say what its target is.
@@ -60,7 +60,6 @@ def _kept_together(samples: Samples, folds: int, work: Work) -> Any:
     names, code = np.unique(np.array(table.sample_names or [], str), return_inverse=True)
     if names.size == code.size or names.size < folds or "start" in table.columns:
         return folds
-    work.notes.append("in the cross-validation rows of one name are held out together")
     if samples.response.task in ("classes", "ordered"):
         stratified = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
         return list(stratified.split(code, samples.y, code))
@@ -75,7 +74,10 @@ def validated(
     from ..permutations import permutation_test
 
     X, y = samples.table.X, samples.y
-    given: Any = {"cv": _kept_together(samples, folds, work), "offset": samples.response.offset}
+    together = kept_together(samples, folds)
+    if together is not folds:
+        work.notes.append("in the cross-validation rows of one name are held out together")
+    given: Any = {"cv": together, "offset": samples.response.offset}
     n, phase = options.permutations, work.progress.phase
     phase("Cross-validating", total=int(estimator.n_scans_))
     advance = work.progress.advance

@@ -24,6 +24,7 @@ from ._errors import (
     MissingFeaturesError,
     MissingFileError,
     SampleNamesError,
+    TargetError,
     did_you_mean,
     quote,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "Rows",
     "SampleNamesError",
     "Table",
+    "TargetError",
     "Where",
     "check_path",
     "did_you_mean",

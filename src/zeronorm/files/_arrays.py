@@ -54,7 +54,8 @@ def read_npy_table(
                 f"{quote(target)}.{similar_files(Path(target))}"
             )
         y, name = read_labels(target, X.shape[0])
-    return Table(X, y, target_name=name, **read_others(source, request, X.shape[0], {}))
+    others = read_others(source, request, X.shape[0], {}, labels=target is not None)
+    return Table(X, y, target_name=name, **others)
 
 
 def read_npz(
@@ -117,7 +118,9 @@ def read_npz(
         _names_from(source, arrays, "sample_names", n_samples),
         _names_from(source, arrays, "descriptions", n_features),
         notes=notes,
-        **read_others(source, request, n_samples, found),
+        **read_others(
+            source, request, n_samples, found, labels=key is not None and key not in arrays
+        ),
     )
 
 

@@ -27,6 +27,10 @@ class MissingFeaturesError(FileError):
     """Columns that a model needs are not there."""
 
 
+class TargetError(FileError):
+    """The target is not there, or not of these samples: features may be in the rows."""
+
+
 class SampleNamesError(FileError):
     """A column of features holds text, and it may be the names of the samples."""
 

@@ -96,7 +96,9 @@ def table_from(source: Any, cells: Cells, request: Request) -> Table:
         )
     y, name = (None, None) if target is None else _target(source, cells, target)
     columns, column_names = {}, {}
-    for role, own in _roles(request, known).items():
+    roles = _roles(request, known)
+    asked = roles if target is None else {"target": target, **roles}
+    for role, own in roles.items():
         columns[role], column_names[role] = _one(source, cells, own)
     if cells.layer is not None:
         column_names["layer"] = cells.layer
@@ -109,6 +111,7 @@ def table_from(source: Any, cells: Cells, request: Request) -> Table:
     return Table(
         X, y, names, name, cells.samples, descriptions, notes=cells.notes,
         columns=columns, column_names=column_names, known=known, layers=cells.layers,
+        by_position=tuple(role for role, own in asked.items() if _is_file(cells, own)),
     )  # fmt: skip
 
 
@@ -142,11 +145,16 @@ def _target(source: Any, cells: Cells, target: str) -> tuple[NDArray[Any], str |
 
 def _one(source: Any, cells: Cells, name: str) -> tuple[NDArray[Any], str]:
     n_samples = cells.n_samples
-    if name not in cells.columns and is_label_file(name):
+    if _is_file(cells, name):
         values, stem = read_labels(name, n_samples, several=False)
         return values, str(stem)
     values = cells.column(name)
     return as_labels(source, values, n_samples, f"the column {quote(name)} of obs"), name
+
+
+def _is_file(cells: Cells, name: str) -> bool:
+    """Return whether what is asked for is a file of labels, and no column."""
+    return name not in cells.columns and is_label_file(name)
 
 
 def _needed(source: Any, X: Design, names: list[str], wanted: Any) -> Any:

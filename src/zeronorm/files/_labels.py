@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import FileError, quote
+from ._errors import FileError, TargetError, quote
 from ._npy import decoded, listed, load_npz, read_npy
 from ._source import Source, check_path, format_of, is_label_file, not_utf8
 from ._table import MISSING, Columns, Request, first_nonfinite, strict_float
@@ -58,7 +58,9 @@ def read_kept(
     found = {
         what: (columns.plain_name(place), stored[place]) for what, place in columns.others.items()
     }
-    kept = {"y": y, "target_name": name, **read_others(source, request, n_samples, found)}
+    labels = request.target is not None and not columns.targets
+    others = read_others(source, request, n_samples, found, labels=labels)
+    kept = {"y": y, "target_name": name, **others}
     if columns.samples is not None and (own := columns.plain_name(columns.samples)):
         kept["column_names"]["id"] = own
     return kept
@@ -86,12 +88,15 @@ def read_others(
     request: Request,
     n_samples: int,
     found: Mapping[str, tuple[str, NDArray[Any]]],
+    *,
+    labels: bool,
 ) -> dict[str, Any]:
-    """Return `columns` and `column_names` of a table.
+    """Return `columns`, `column_names` and `by_position` of a table.
 
     found : what the file of X has of them, each with its name; others have files of their own.
+    labels : whether the target has one.
     """
-    found = dict(found)
+    found, by_position = dict(found), ["target"] if labels else []
     for what, name in request.columns.items():
         if what in found:
             continue
@@ -103,7 +108,9 @@ def read_others(
             )
         values, stem = read_labels(name, n_samples, several=False)
         found[what] = (str(stem), values)
+        by_position.append(what)
     return {
+        "by_position": tuple(by_position),
         "columns": {what: values for what, (_, values) in found.items()},
         "column_names": {what: name for what, (name, _) in found.items()},
     }
@@ -196,7 +203,7 @@ def as_labels(
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n_samples,):
-        raise FileError(
+        raise TargetError(
             f"{source}: {what} must hold one label for each of the {n_samples} samples; its shape "
             f"is {values.shape}."
         )

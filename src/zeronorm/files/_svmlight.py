@@ -237,7 +237,7 @@ def read_svmlight(
                 "given; leave it out, or name a file of labels."
             )
         labels, name = read_labels(target, n_samples)
-    others = read_others(source, request, n_samples, {})
+    others = read_others(source, request, n_samples, {}, labels=target is not None)
     return Table(X, labels, target_name=name, first_index=first, notes=notes, **others)
 
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design
-from ._errors import FileError, did_you_mean, quote
+from ._errors import FileError, TargetError, did_you_mean, quote
 from ._source import Source, is_label_file
 from ._texts import strict_float as strict_float
 from ._unique import places_of_features, unique_names
@@ -48,6 +48,8 @@ class Table:
     # What was asked for beside the target, as "time" or "offset": (n_samples,) each, and its name.
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     column_names: Mapping[str, str] = field(default_factory=dict)
+    # What came from files of labels, in the order of their lines: "target", "time" and so on.
+    by_position: tuple[str, ...] = ()
     # Of files that have them: the names of all columns of the samples, and of other matrices.
     known: Sequence[str] = ()
     layers: Sequence[str] = ()
@@ -286,7 +288,8 @@ def _find_column(
             f"{source}: no header line, so the {what} column is a number between 0 and "
             f"{n_columns - 1} (-1 is the last); got {quote(target)}."
         )
-    raise FileError(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
+    kind = TargetError if what == "target" else FileError
+    raise kind(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
 
 
 def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -> FileError:

@@ -29,6 +29,7 @@ from ...plots import (
 )
 from ...plots._drawing import LONGEST_NAME, pyplot
 from .._messages import show
+from .._validation import kept_together
 from ..documents._data import feature_name
 from ._answers import NAME
 
@@ -242,13 +243,13 @@ def _held_out(estimator: Any, samples: Samples, folds: int, size: Any) -> Iterat
     from sklearn.base import clone
 
     X, y = samples.table.X, samples.y
-    one = clone(estimator)
+    one, cv = clone(estimator), kept_together(samples, folds)
     if isinstance(estimator, BudgetSurvivalAnalysis) and "start" not in y.dtype.names:
         one.set_params(n_features=int(size))
         yield (
             "new",
             "Survival of rows by the risk that models of the other folds give them",
-            lambda: KaplanMeierDisplay.from_estimator(one, X, y, cv=folds),
+            lambda: KaplanMeierDisplay.from_estimator(one, X, y, cv=cv),
         )
     if (
         type(estimator) is BudgetClassifier
@@ -261,7 +262,7 @@ def _held_out(estimator: Any, samples: Samples, folds: int, size: Any) -> Iterat
             "Probabilities of rows by models of the other folds: how they rank the rows, whether "
             "they mean what they say, and what acting on them brings",
             lambda: HeldOutDisplay.from_estimator(
-                one, X, y, cv=folds, panels=("roc", "precision_recall", "reliability", "decision")
+                one, X, y, cv=cv, panels=("roc", "precision_recall", "reliability", "decision")
             ),
         )
 
