@@ -247,6 +247,10 @@ def test_replicates_are_held_out_together(run, tmp_path):
     twice = json.loads(run("select", "twice.csv", *asked, "--no-save").stdout)
     assert "rows of one name are held out together" in " ".join(twice["notes"])
     assert twice["models"][0]["cross_validation"]["mean"] < 0
+    path = run("path", "twice.csv", "--target", "y", "--id", "id", "--loss", "least_squares",
+               "--cv", 5, "--points", 5, "--json").stdout  # fmt: skip
+    assert json.loads(path)["parameters"]["cv"] == 5
+    assert "held out together" in " ".join(json.loads(path)["notes"])
     once = json.loads(run("select", "once.csv", *asked, "--no-save").stdout)
     assert "held out together" not in " ".join(once["notes"])
     kinds = json.loads(
@@ -296,3 +300,35 @@ def test_the_page_holds_out_replicates_together(run, tmp_path, monkeypatch):
     for train, test in splits:
         assert not {names[i] for i in train} & {names[i] for i in test}
     assert sorted(np.concatenate([test for _, test in splits]).tolist()) == list(range(40))
+
+
+@pytest.mark.parametrize(
+    ("rare", "message"),
+    [
+        (["S0", "S0", "S1", "S1"], "2 folds in place of 5: the class b has 2 samples"),
+        (["S0", "S0", "S0", "S0"], "no cross-validation: the class b has one sample"),
+    ],
+)
+def test_a_class_of_few_replicated_samples(run, tmp_path, rare, message):
+    """Folds without a class would end the command after the fit, or say nothing of its rows."""
+    rng = np.random.default_rng(1)
+    names = [*rare, *(f"T{i // 2}" for i in range(40))]
+    columns = {f"x{j}": rng.standard_normal(44).tolist() for j in range(3)}
+    write_csv(tmp_path / "r.csv", {"id": names, **columns, "y": [*"bbbb", *("a" * 40)]})
+    given = ("select", "r.csv", "--target", "y", "--id", "id", "-k", 1, "--no-save", "--json")
+    for more in ((), ("--measure", "f1")):
+        document = json.loads(run(*given, *more).stdout)
+        assert message in document["notes"]
+        validation = document["models"][0]["cross_validation"]
+        assert (validation is None) == message.startswith("no ")
+
+
+def test_numbers_of_few_replicated_samples(run, tmp_path):
+    """More folds than samples would tear the rows of one apart."""
+    rng = np.random.default_rng(1)
+    columns = {f"x{j}": rng.standard_normal(12).tolist() for j in range(3)}
+    columns["y"] = np.repeat([1.5, 2.5, 4.25], 4).tolist()
+    write_csv(tmp_path / "r.csv", {"id": [f"S{i // 4}" for i in range(12)], **columns})
+    given = ("--target", "y", "--id", "id", "-k", 1, "--task", "numbers", "--no-save", "--json")
+    document = json.loads(run("select", "r.csv", *given).stdout)
+    assert "no cross-validation: held-out numbers must differ" in document["notes"]

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ._columns_file import check_columns_file
+from ._folds import usable_folds
 from ._input import check_folds, refuse_overwriting
 from ._options import LOSSES, PathOptions
 from ._output import show_document
 from ._progress import Work, watched
 from ._takes import takes
-from ._target import Response, read_response, usable_folds
+from ._target import Response, read_response
 
 if TYPE_CHECKING:
     from ..estimators import L1Path
@@ -39,7 +40,9 @@ def path(options: PathOptions) -> None:
         work.notes.extend(table.notes)
         if output is not None:
             refuse_overwriting([output], data, options.target)
-        folds = None if options.cv is None else usable_folds(options.cv, response, work.notes)
+        folds = (
+            None if options.cv is None else usable_folds(options.cv, table, response, work.notes)
+        )
         if response.task == "classes":
             _check_classes(y, options, folds)
         paths, model, n_scans = _follow(options, table, response, folds, work)
@@ -52,7 +55,12 @@ def path(options: PathOptions) -> None:
         if output is not None:
             with work.timed("write"):
                 persistence.write_file(output, path_csv(rows, paths, table))
-    parameters = {**_grid(options), **_problem(options), "cv": folds, "scoring": options.scoring}
+    parameters = {
+        **_grid(options),
+        **_problem(options),
+        "cv": folds if folds is None or isinstance(folds, int) else len(folds),
+        "scoring": options.scoring,
+    }
     if model is not None:
         parameters["scoring"] = model.scoring
     classes = paths[0].classes
@@ -73,7 +81,7 @@ def path(options: PathOptions) -> None:
 
 
 def _follow(
-    options: PathOptions, table: Table, response: Response, folds: int | None, work: Work
+    options: PathOptions, table: Table, response: Response, folds: Any, work: Work
 ) -> tuple[list[L1Path], Any, int]:
     """Return the path of each class, the model that folds choose, and the number of scans."""
     from .. import l1_path
@@ -98,7 +106,7 @@ def _follow(
     return paths, model, int(n_scans + model.n_scans_)
 
 
-def _model_of(options: PathOptions, Cs: Any, folds: int) -> Any:
+def _model_of(options: PathOptions, Cs: Any, folds: Any) -> Any:
     """Return the estimator that folds choose a C for."""
     from .. import L1ClassifierCV, L1RegressorCV, L1SurvivalAnalysisCV
 
@@ -207,7 +215,7 @@ def _check_options(options: PathOptions) -> None:
         check_columns_file(options.output, "--output", [".csv"])
 
 
-def _check_classes(y: Any, options: PathOptions, folds: int | None) -> None:
+def _check_classes(y: Any, options: PathOptions, folds: Any) -> None:
     """Refuse several classes where a path is for two of them.
 
     folds : as many of the folds of --cv as the classes allow.

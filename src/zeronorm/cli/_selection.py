@@ -75,7 +75,7 @@ def run(
     if plan.n_features is None:
         plan = replace(plan, n_features=list(automatic_sizes(estimator, X, y, **offset)))
         estimator.set_params(n_features=plan.n_features)
-    folds = folds_of(plan, response, work)
+    folds = folds_of(plan, samples, work)
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")
@@ -203,7 +203,7 @@ def _for_accuracy(
     plan: Plan,
     samples: Samples,
     estimator: _Estimator,
-    folds: int,
+    folds: Any,
     work: Work,
 ) -> model_selection.CrossValidation | None:
     """Return the cross-validation of what a model for a measure is compared with."""
@@ -279,7 +279,7 @@ def _named_class(label: str, y: Any) -> Any:
     return classes[label]
 
 
-def _check_measured_folds(estimator: Any, y: Any, folds: int) -> None:
+def _check_measured_folds(estimator: Any, y: Any, folds: Any) -> None:
     """Refuse a measure that cannot score the rows left out of a fold, before anything is fitted."""
     labels, weight = np.asarray(y), np.ones(len(y))
     classes, _ = validate.check_pos_label(np.unique(labels), estimator.pos_label)

@@ -11,7 +11,7 @@ from ._doubts import RepeatedNames, alike_labels
 from ._guess import guess_task
 from ._input import read
 from ._label_files import refuse_column_of_file
-from ._messages import Doubt, show
+from ._messages import show
 from ._options import DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 from ._order import in_order
 from ._rows_options import RowsOptions
@@ -52,68 +52,6 @@ def columns_of(
     if equals:
         found |= {"event": column, "event_value": value}
     return found
-
-
-def usable_folds(cv: int, response: Response, notes: list[str]) -> int | None:
-    """Return as many folds as the target allows; None if it allows none.
-
-    The smallest class must have a sample for every fold; held-out numbers must differ, and
-    held-out survival times have a pair to compare, for a score of them.
-    """
-    if response.labelled:
-        return _folds_of_classes(cv, response.y, notes)
-    import numpy as np
-
-    from .._folds import splits
-    from ..estimators._linear import quantiles_of
-    from ..estimators._survival import concordance
-    from ..validate import check_survival
-
-    survival, n = response.task == "survival", len(response.y)
-    target = check_survival(response.y, n) if survival else response.y
-    why = (
-        "a held-out event needs a sample that outlives it"
-        if survival
-        else ("held-out numbers must differ")
-    )
-
-    def scored(test: Any) -> bool:
-        if not survival:
-            return bool((target[test] != target[test[0]]).any(axis=0).all())
-        try:
-            concordance(target[test], np.zeros(test.size), np.ones(test.size))
-        except ValueError:
-            return False
-        return True
-
-    for folds in range(min(cv, n), 1, -1):
-        first = target if target.ndim == 1 else target[:, 0]  # of several responses
-        strata = target[:, 1].astype(np.int64) if survival else quantiles_of(first, folds)
-        if np.unique(strata, return_counts=True)[1].min() < folds:
-            continue
-        if all(scored(test) for _, test in splits(strata, np.ones(n), folds, 0)):
-            if folds < cv:
-                notes.append(Doubt(f"{folds} folds in place of {cv}: {why}"))
-            return folds
-    notes.append(Doubt(f"no cross-validation: {why}"))
-    return None
-
-
-def _folds_of_classes(cv: int, y: Any, notes: list[str]) -> int | None:
-    import numpy as np
-
-    classes, counts = np.unique(y, return_counts=True)
-    smallest = int(counts.min())
-    if smallest >= cv:
-        return cv
-    label = show(str(classes[counts.argmin()]))
-    if smallest < 2:
-        notes.append(Doubt(f"no cross-validation: the class {label} has one sample"))
-        return None
-    notes.append(
-        Doubt(f"{smallest} folds in place of {cv}: the class {label} has {smallest} samples")
-    )
-    return smallest
 
 
 def read_response(

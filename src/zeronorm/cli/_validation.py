@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._folds import usable_folds
 from ._options import SelectOptions
 from ._plan import OF_FOLDS, Plan
 from ._progress import Work
-from ._target import Response, usable_folds
 
 if TYPE_CHECKING:
     from ..model_selection import CrossValidation
@@ -37,9 +37,10 @@ def check_permutations(options: SelectOptions) -> None:
         )
 
 
-def folds_of(plan: Plan, response: Response, work: Work) -> int | None:
-    """Return the number of folds, None without; refuse a rule that has none to choose by."""
-    folds = None if plan.folds is None else usable_folds(plan.folds, response, work.notes)
+def folds_of(plan: Plan, samples: Samples, work: Work) -> Any:
+    """Return the folds, None without; refuse a rule that has none to choose by."""
+    folds, of = plan.folds, (samples.table, samples.response)
+    folds = None if folds is None else usable_folds(folds, *of, work.notes)
     if folds is None and plan.rule in OF_FOLDS:
         raise ValueError(
             f"--rule {plan.rule} chooses by cross-validation, which these data do not allow "
@@ -48,36 +49,15 @@ def folds_of(plan: Plan, response: Response, work: Work) -> int | None:
     return folds
 
 
-def kept_together(samples: Samples, folds: int) -> Any:
-    """Return the folds, or where names of samples repeat splits that hold out their rows together.
-
-    Other rows of a sample that is held out would say what its target is.
-    """
-    import numpy as np
-    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
-
-    table = samples.table
-    names, code = np.unique(np.array(table.sample_names or [], str), return_inverse=True)
-    if names.size == code.size or names.size < folds or "start" in table.columns:
-        return folds
-    if samples.response.task in ("classes", "ordered"):
-        stratified = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
-        return list(stratified.split(code, samples.y, code))
-    return list(GroupKFold(folds, shuffle=True, random_state=0).split(code, groups=code))
-
-
 def validated(
-    options: SelectOptions, estimator: Any, samples: Samples, folds: int, work: Work
+    options: SelectOptions, estimator: Any, samples: Samples, folds: Any, work: Work
 ) -> tuple[CrossValidation, PermutationTest | None]:
     """Return the cross-validation of a selection, and its permutation test where one is wanted."""
     from ..model_selection import cross_validate
     from ..permutations import permutation_test
 
     X, y = samples.table.X, samples.y
-    together = kept_together(samples, folds)
-    if together is not folds:
-        work.notes.append("in the cross-validation rows of one name are held out together")
-    given: Any = {"cv": together, "offset": samples.response.offset}
+    given: Any = {"cv": folds, "offset": samples.response.offset}
     n, phase = options.permutations, work.progress.phase
     phase("Cross-validating", total=int(estimator.n_scans_))
     advance = work.progress.advance

@@ -28,8 +28,8 @@ from ...plots import (
     WaterfallDisplay,
 )
 from ...plots._drawing import LONGEST_NAME, pyplot
+from .._folds import kept_together
 from .._messages import show
-from .._validation import kept_together
 from ..documents._data import feature_name
 from ._answers import NAME
 
@@ -243,7 +243,7 @@ def _held_out(estimator: Any, samples: Samples, folds: int, size: Any) -> Iterat
     from sklearn.base import clone
 
     X, y = samples.table.X, samples.y
-    one, cv = clone(estimator), kept_together(samples, folds)
+    one, cv = clone(estimator), kept_together(samples.table, samples.response, folds)
     if isinstance(estimator, BudgetSurvivalAnalysis) and "start" not in y.dtype.names:
         one.set_params(n_features=int(size))
         yield (
