@@ -381,8 +381,9 @@ def test_features_in_rows_are_hinted_at(fails, tables, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--target", "pheno.tsv:kind"), "Say --samples pheno.tsv --target kind: the table is"),
-        ((*GIVEN, "--covariates", "pheno.tsv"), "Say --samples pheno.tsv --covariates COLUMN"),
+        (("--target", "pheno.tsv:kind"), "said by --samples pheno.tsv --target kind: it is joined"),
+        ((*GIVEN, "--covariates", "pheno.tsv"), "by --samples pheno.tsv --covariates COLUMN"),
+        ((*GIVEN, "--force", "pheno.tsv:age"), "by --samples pheno.tsv --force age"),
         (("--labels", "pheno.tsv"), "--samples FILE --target COLUMN"),
         (("--labels-id", "id"), "found in a table of --samples by itself"),
     ],
@@ -494,7 +495,9 @@ def test_a_column_is_no_file_of_its_name(run, tables, tmp_path):
         "\n".join(f"{line},{cell}" for line, cell in zip(lines, cells, strict=True)) + "\n"
     )
     (tmp_path / "kind").write_text("other\n" * N)
-    document, _ = chosen(run, "own.csv", "--id", "sample", "--target", "kind")
+    (tmp_path / "g1").write_text("other\n")
+    given = ("--id", "sample", "--target", "kind", "--covariates", "g1")
+    document, _ = chosen(run, "own.csv", *given)
     assert document["data"]["class_counts"].keys() == {*KINDS}
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._doubts import RepeatedNames
 from ._genotypes import is_genotypes, read_genotypes
 from ._joined import header_of, read_joined
-from ._label_files import refuse_column_of_file, refuse_unasked
+from ._label_files import file_hint, refuse_unasked
 from ._messages import show, some
 from ._upright import across_hint, features_in_rows, read_across
 
@@ -54,7 +54,6 @@ def read(
     by_position : whether files of labels are in the order of the samples, where these have names.
     """
     check_missing(missing)
-    refuse_column_of_file("--target", target)
     roles = columns or {}
     given: dict[str, Any] = {
         "--id": id, "--drop": drop, "--layer": layer, "--missing": missing,
@@ -124,7 +123,8 @@ def read(
                 encoding=encoding,
             )
     except TargetError as error:
-        raise FileError(f"{error}{across_hint(data, target, encoding)}") from None
+        hint = file_hint("--target", target) if ":" in (target or "") else ""
+        raise FileError(f"{error}{hint or across_hint(data, target, encoding)}") from None
     refuse_unasked(table, data, {"target": target, **others}, by_position)
     lost = Where(where).lost if where is not None and like is None else ()
     return replace(table, notes=(*table.notes, *lost))

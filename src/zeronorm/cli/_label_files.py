@@ -26,16 +26,14 @@ def refuse_unasked(table: Table, data: str, files: Mapping[str, str | None], ask
         )
 
 
-def refuse_column_of_file(option: str, given: str | None) -> None:
-    """Refuse FILE:COLUMN where the name of a column is meant, and a file but for the target."""
-    if given is None:
-        return
-    path, _, column = given.rpartition(":")
-    if option != "--target" and Path(given).is_file():
-        path, column = given, "COLUMN"
-    is_column = option == "--target" and Path(given).exists()
-    if path and column and not is_column and Path(path).is_file():
-        raise ValueError(
-            f"{option} is the name of a column; got {given!r}. Say --samples {path} {option} "
-            f"{column}: the table is joined by the names of the samples."
-        )
+def file_hint(option: str, given: str | None) -> str:
+    """Return a remedy for a file, or FILE:COLUMN, in place of the name of a column, or ""."""
+    path, mark, column = (given or "").rpartition(":")
+    if not mark:
+        path, column = column, "COLUMN"
+    if not path or not column or not Path(path).is_file():
+        return ""
+    return (
+        f" Columns of a table of the samples are said by --samples {path} {option} {column}: it is "
+        "joined by the names of the samples."
+    )

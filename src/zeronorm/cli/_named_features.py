@@ -7,6 +7,7 @@ from typing import Any
 
 from ..files import Table, did_you_mean, quote
 from ..files._unique import shared_name
+from ._label_files import file_hint
 from ._messages import show
 from ._options import SelectOptions
 
@@ -86,7 +87,8 @@ def positions_of(option: str, names: Sequence[str] | None, table: Table) -> list
             if len(parts) > 1 and {*parts} <= {*known}:
                 each = " ".join(f"{option} {show(part)}" for part in parts[:8])
                 raise ValueError(f"{option} names one feature each time; say {each}.")
-            raise ValueError(f"{option}: no feature {quote(name)}.{did_you_mean(name, known)}")
+            hint = file_hint(option, name) or did_you_mean(name, known)
+            raise ValueError(f"{option}: no feature {quote(name)}.{hint}")
         elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
             positions.append(int(name) - table.first_index)
         else:

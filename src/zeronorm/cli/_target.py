@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ._doubts import RepeatedNames, alike_labels
 from ._guess import guess_task
 from ._input import read
-from ._label_files import refuse_column_of_file
 from ._messages import show
 from ._options import DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 from ._order import in_order
@@ -98,7 +97,6 @@ def read_response(
 def _covariates_of(options: Any) -> list[str]:
     """Return the names of --covariates, of commands that have them."""
     text = getattr(options, "covariates", None)
-    refuse_column_of_file("--covariates", text)
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
