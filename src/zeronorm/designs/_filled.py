@@ -82,7 +82,8 @@ class Filled(Wrapper):
         """Return the weighted sums of the filled columns and of their squares."""
         total, square = self.base.moments(weight, start, stop)
         mean, beside = self.mean[start:stop], self._gaps_in(start, stop).T @ weight
-        return total + mean * beside, square + mean * (mean * beside)
+        with np.errstate(over="ignore"):  # as in the base: infinite sums are an error of the caller
+            return total + mean * beside, square + mean * (mean * beside)
 
     def _gaps_in(self, start: int, stop: int) -> sp.csc_array[Any]:
         """Return some columns of G."""
@@ -104,12 +105,17 @@ class Filled(Wrapper):
             columns: Any = self.base.gather(block)
             if self._frequent:
                 for j, column in zip(block.tolist(), columns.T, strict=True):
-                    known = inside.copy()
-                    known[gaps[indptr[j] : indptr[j + 1]]] = False
-                    mean[j] = _most_frequent(column[known])
+                    present = inside.copy()
+                    present[gaps[indptr[j] : indptr[j + 1]]] = False
+                    mean[j] = _most_frequent(column[present])
                 continue
-            sums = np.ascontiguousarray(columns.T[:, inside]).sum(axis=1)
-            mean[block] = sums / np.maximum(n_known[block], 1)
+            values = np.ascontiguousarray(columns.T[:, inside])
+            known = np.maximum(n_known[block], 1)
+            with np.errstate(over="ignore"):
+                means = values.sum(axis=1) / known
+            beyond = ~np.isfinite(means)  # sums, not values, are beyond the range of numbers
+            means[beyond] = (values[beyond] / known[beyond, None]).sum(axis=1)
+            mean[block] = means
         return mean
 
 
