@@ -7,8 +7,10 @@ fenced as `console` are commands behind `$ `, each with the output that follows 
 one file run in order, in one empty folder (with `examples` in it) and one namespace, as a reader
 would type them. In the output shown, `...` stands for anything (seconds differ), and runs of white
 space count as one space. A command without output shown only has to succeed; one with output is
-compared and may fail: pages show the exit code with `echo "exit code $?"`. Files are checked side
-by side, one on each core.
+compared and may fail: pages show the exit code with `echo "exit code $?"`. A plain call of
+`zeronorm` runs in a process forked from one that has imported the package, for most commands take
+less time than the imports; what needs a shell has one. Files are checked side by side, one on each
+core.
 
 A page about data that are not in the repository says so in its first line, as in
 `<!-- data: tecator riboflavin -->`. It finds them in its folder as `tecator.npz` and
@@ -24,8 +26,10 @@ from __future__ import annotations
 
 import doctest
 import itertools
+import multiprocessing
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -39,12 +43,17 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from zeronorm import cli
+
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDED = re.compile(r"\A<!-- data: (.*) -->\n")
 DATA = Path(os.environ.get("ZERONORM_DATA", "none")).resolve()
 TIMEOUT = 300  # seconds for one command or one example script
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+IMPORTED = multiprocessing.get_context("forkserver")
+IMPORTED.set_forkserver_preload(["zeronorm.budget_cv", "zeronorm.cli"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return subprocess.run(
         ["bash", "-c", command],
-        env=os.environ | {"PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+        env=os.environ | {"PATH": path} | TERMINAL,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -72,6 +81,31 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def forked(arguments: list[str], folder: str, output: str) -> None:
+    """Be the command `zeronorm` in a folder, in a process of its own, writing to a file."""
+    os.chdir(folder)
+    os.environ.update(TERMINAL)
+    for number, name in enumerate((os.devnull, output, output)):
+        os.dup2(os.open(name, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_APPEND), number)
+    sys.argv = ["zeronorm", *arguments]
+    cli.main()
+
+
+def call(command: str) -> tuple[int, str]:
+    """Run a command as a plain terminal would; return its exit code and what it wrote."""
+    command = command.replace("\\\n", " ")
+    if not command.startswith("zeronorm ") or re.search(r"[][|<>;&$*?`#~!(){}\\]", command):
+        done = shell(command)
+        return done.returncode, done.stdout
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
+        arguments = shlex.split(command)[1:]
+        process = IMPORTED.Process(target=forked, args=(arguments, os.getcwd(), output.name))
+        process.start()
+        process.join(TIMEOUT)
+        process.kill()
+        return process.exitcode if process.exitcode is not None else 1, output.read()
+
+
 def run_console(block: str) -> Iterator[Example]:
     """Yield the commands of a block, after running each."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -79,12 +113,12 @@ def run_console(block: str) -> Iterator[Example]:
         found = re.fullmatch(r"((?:.*\\\n)*.*)\n?([\s\S]*)", part)
         assert found is not None
         command, shown = found.groups()
-        done = shell(command)
+        code, got = call(command)
         if shown.strip():
-            agrees = doctest.OutputChecker().check_output(shown, done.stdout, FLAGS)
+            agrees = doctest.OutputChecker().check_output(shown, got, FLAGS)
         else:
-            agrees = done.returncode == 0
-        yield Example(f"$ {command}\n", shown, done.stdout, agrees)
+            agrees = code == 0
+        yield Example(f"$ {command}\n", shown, got, agrees)
 
 
 def run_python(block: str, namespace: dict[str, Any]) -> Iterator[Example]:
