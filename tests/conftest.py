@@ -20,6 +20,11 @@ def slow(*values):
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
+def slow_among(values, *named):
+    """Return cases of a parametrized test of which those named run with the slow tests only."""
+    return [*(one for one in values if one not in named), *slow(*named)]
+
+
 def write_csv(path, columns):
     """Write columns, by their names, as a CSV file."""
     with open(path, "w", newline="") as file:

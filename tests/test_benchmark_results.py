@@ -113,6 +113,7 @@ def test_scripts_write_where_they_are_told(script):
             assert folder in ("options.results", "chosen.results", "folder")
 
 
+@pytest.mark.slow
 def test_a_tiny_run_prints(tmp_path):
     """The report of a run that is not kept would be nowhere, or replace that of the whole."""
     before = {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")}

@@ -118,6 +118,7 @@ def test_a_change_of_cpp_code_counts(sources, tmp_path, old, new):
     assert one != other
 
 
+@pytest.mark.slow
 def test_record_has_the_package_the_kernels_and_the_scripts_that_ran(sources):
     """A change of a file that ran would not be noticed."""
     made = sources.record([BENCHMARKS / "_peers.py"])

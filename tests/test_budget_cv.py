@@ -13,7 +13,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 
-from conftest import slow
+from conftest import slow, slow_among
 from generators import gaussian
 from zeronorm import (
     BilevelCV,
@@ -54,8 +54,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("rule", ["1se", "best"])
+@pytest.mark.parametrize("name", slow_among(CASES, "ordered"))
+@pytest.mark.parametrize("rule", ["1se", *slow("best")])
 def test_the_chosen_size_is_the_model(name, rule, tmp_path):
     """The model must be that of the size that the folds choose, by hand, in all that it has."""
     estimator, y = CASES[name]
@@ -140,6 +140,7 @@ def test_an_automatic_estimator_is_the_search(name):
     assert own.size_ == 2
 
 
+@pytest.mark.slow
 def test_automatic_sizes_of_an_estimator(tmp_path):
     """Weights, offsets, criteria, columns and files would be forgotten, or a proper fold fail."""
     X, y = FEW, SIGNAL[::2]

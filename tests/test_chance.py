@@ -284,6 +284,7 @@ def test_permutations_of_the_command_that_cannot_be(run, more, message):
 
 
 @pytest.mark.parametrize("seeds", [range(10), *slow(range(10, 60))])
+@pytest.mark.slow
 def test_noise_with_the_default_sizes_is_told(run, seeds):
     """The best of 13 sizes on the same folds would be told as more than chance on noise.
 

@@ -120,6 +120,7 @@ print("end", flush=True)
 
 
 @pytest.mark.parametrize("seed", [0, *slow(*range(1, 5))])
+@pytest.mark.slow
 def test_a_program_that_is_killed_again_and_again_ends_with_the_same_bits(seed, tmp_path):
     """A kill at any moment, in writing too, would lose the fit or change its result."""
     names = [*SOME, "greedy", "calibrated"] if seed else ["pool", "l0", "classes", "folds"]

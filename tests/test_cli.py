@@ -1908,6 +1908,7 @@ def test_fewer_folds_than_asked_for_are_said(run, quiet):
         pytest.param(["info", "none.npz"], "", 2, id="pipe"),
     ],
 )
+@pytest.mark.slow
 def test_closed_streams_are_no_error(tmp_path, arguments, closed, code):
     """`zeronorm ... >&-`, or a stderr that nobody reads, would end with another exit code."""
     command = f"import sys; {closed}\nfrom zeronorm.cli import main; main()"
@@ -1940,6 +1941,7 @@ def test_help_imports_nothing_heavy():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.slow
 def test_ctrl_c_ends_a_fit_and_leaves_nothing(tmp_path):
     """Ctrl-C would be noticed only after the fit."""
     rng = np.random.default_rng(0)

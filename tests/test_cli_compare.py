@@ -154,6 +154,7 @@ def test_every_family_can_be_compared(run, made, case):
     assert "no difference between model 3 and model 1" in text
 
 
+@pytest.mark.slow
 def test_a_measure_is_scored_for_all(run, made):
     """Models that were not trained for it have it too; one alone has probabilities."""
     made("1.npz", 2, "ill", "--measure", "f1", "--positive", "no")

@@ -276,6 +276,7 @@ def test_text_that_determines_the_classes_is_told(run, tmp_path):
     assert not any("determines" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_the_page_holds_out_replicates_together(run, tmp_path, monkeypatch):
     """Curves of a page would flatter a model of replicates as its score does not."""
     plots = pytest.importorskip("zeronorm.plots")

@@ -17,6 +17,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+from conftest import slow
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.cli.documents._evaluation import (
     judged,
@@ -88,6 +89,7 @@ def test_brier_score_of_two_classes():
     assert found["auc"](np.ones(80)) == pytest.approx(roc_auc_score(y == "yes", p))
 
 
+@pytest.mark.slow
 def test_standard_errors_are_of_other_samples():
     """Over many draws of as many rows the score spreads as the error of one of them says."""
     rng = np.random.default_rng(2)
@@ -229,7 +231,7 @@ def test_what_cannot_be_compared_is_refused(run, fails, classes, tmp_path):
     assert found["accuracy"]["value"] is not None
 
 
-@pytest.mark.parametrize("positive", ["yes", "no"])
+@pytest.mark.parametrize("positive", ["no", *slow("yes")])
 def test_the_measure_of_the_training_is_among_the_scores(run, tmp_path, positive):
     """F1 counts one class alone, whichever of the two it is."""
     rng = np.random.default_rng(7)

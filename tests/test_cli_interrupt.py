@@ -159,6 +159,7 @@ def test_with_a_checkpoint_nothing_is_ended(run, monkeypatch):
     assert "c" not in os.listdir()
 
 
+@pytest.mark.slow
 def test_a_process(tmp_path):
     """A signal from outside would meet other code than a raised one."""
     code = """

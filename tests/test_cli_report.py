@@ -118,6 +118,7 @@ def test_nothing_runs_that_is_not_of_the_page(page):
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_the_data_of_the_slider_are_those_of_select(run, tmp_path):
     """The page would show other features, scores or certificates than the command."""
     table()
@@ -177,10 +178,10 @@ def test_long_names_are_shortened(run, tmp_path):
     "case",
     [
         (("--target", "z"), ()),
-        (("--target", "three"), ("--per-class",)),
-        (("--target", "y,z"), None),
         (("--time", "days", "--event", "dead"), ()),
         *slow(
+            (("--target", "three"), ("--per-class",)),
+            (("--target", "y,z"), None),
             (("--target", "z"), ("--loss", "huber")),
             (("--target", "three"), ()),
             (("--target", "y"), ("--prove",)),

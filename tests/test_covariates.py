@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import scipy.sparse.csgraph
 import scipy.special
 
 import forgeries
-from conftest import slow
+from conftest import slow, slow_among
 from zeronorm import (
     BilevelCV,
     BudgetClassifier,
@@ -37,8 +38,8 @@ LOSSES = ["logistic", "squared_hinge", "least_squares", "huber", "poisson", "gam
           "cox_efron", "multinomial", "responses", "ordinal", "cox_late",
           "cox_efron_late"]  # fmt: skip
 
-OTHERS = {"squared_hinge", "huber", "gamma", "cox_efron", "responses", "cox_efron_late"}
-SOME_LOSSES = [*(one for one in LOSSES if one not in OTHERS), *slow(*sorted(OTHERS))]
+OTHERS = ["squared_hinge", "huber", "gamma", "cox_efron", "responses", "cox_efron_late"]
+SOME_LOSSES = slow_among(LOSSES, *OTHERS)
 
 
 def drawn(seed=0, n=36, m=8):
@@ -199,8 +200,8 @@ def test_coefficients_of_covariates_are_those_without_a_penalty(loss):
     np.testing.assert_allclose(own, effects, rtol=1e-4, atol=1e-4 * np.abs(effects).max())
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "ordinal",
-                                  "cox_late"])  # fmt: skip
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial",
+                                  *slow("ordinal", "cox_late")])  # fmt: skip
 def test_without_a_penalty_means_that_covariates_take_up_what_they_span(loss):
     """A shift of a feature by covariates, or other units of these, changes the selection."""
     X, z, rng = drawn(5, n=60)
@@ -224,7 +225,7 @@ def test_without_a_penalty_means_that_covariates_take_up_what_they_span(loss):
 
 
 @pytest.mark.parametrize("method", ["pool", "minimax", "greedy", "l0", methods.L0(gap=0.0)])
-@pytest.mark.parametrize("loss", ["logistic", "ordinal", *slow("least_squares", "cox", "cox_late")])
+@pytest.mark.parametrize("loss", ["logistic", *slow("ordinal", "least_squares", "cox", "cox_late")])
 def test_every_method_that_has_covariates(method, loss):
     """A method counts covariates, selects them, or leaves them out."""
     X, z, rng = drawn(1, n=60)
@@ -322,22 +323,29 @@ def _apart(v):
     return np.where(moved > 0, moved * min(1.0, down / up), moved * min(1.0, up / down))
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "ordinal", "cox_late",
-                                  *slow("poisson", "huber")])  # fmt: skip
-@pytest.mark.parametrize("forged", FORGED)
-def test_forged_certificates_are_refused(forged, loss):
-    """A certificate that claims what is not so of covariates is verified."""
+@cache
+def certified(loss):
+    """Data of a loss and a certificate of them that is verified."""
     X, z, rng = drawn(2, n=50)
     X = np.column_stack([X, rng.standard_normal((50, 3))])
     y = target(loss, z, rng)
     certificate = estimator(loss, 2, covariates=COVARIATES).fit(X, y).certificate_
     verify(X, y, certificate)
+    return X, y, certificate
+
+
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "ordinal", "cox_late",
+                                  *slow("poisson", "huber")])  # fmt: skip
+@pytest.mark.parametrize("forged", FORGED)
+def test_forged_certificates_are_refused(forged, loss):
+    """A certificate that claims what is not so of covariates is verified."""
+    X, y, certificate = certified(loss)
     with pytest.raises(CertificateError):
         verify(X, y, FORGED[forged](certificate))
 
 
 @pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses",
-                                  "ordinal", "cox_late"])  # fmt: skip
+                                  *slow("ordinal", "cox_late")])  # fmt: skip
 def test_coefficients_of_covariates_have_to_be_the_best(loss):
     """A model whose covariates are not at their best, with its true objective, is verified."""
     X, z, rng = drawn(21, n=50)
@@ -375,7 +383,8 @@ def test_a_random_dual_point_never_proves_too_much(loss):
                 verify(X, y, replace(forged, dual=moved))
 
 
-@pytest.mark.parametrize("loss", [*slow("logistic", "cox", "cox_late"), "ordinal"])
+@pytest.mark.parametrize("loss", ["logistic", "cox", "cox_late", "ordinal"])
+@pytest.mark.slow
 def test_no_forgery_states_what_is_not_so(monkeypatch, loss):
     """A random forgery of a certificate with covariates verifies, and what it says is false."""
     monkeypatch.setattr(
@@ -407,8 +416,8 @@ def test_rows_at_the_ends_of_their_intervals_leave_room_for_covariates():
     verify(X, y, quantile.certificate_)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "ordinal",
-                                  "cox_late"])  # fmt: skip
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial",
+                                  *slow("ordinal", "cox_late")])  # fmt: skip
 def test_integer_weights_equal_repeated_rows(loss):
     """Weights reach covariates otherwise than repeated rows do."""
     X, z, rng = drawn(6, n=50)
@@ -582,6 +591,7 @@ def test_parts_of_the_rows_without_a_common_event(seed):
 
 
 @pytest.mark.parametrize("seed", [0, *slow(1, 2)])
+@pytest.mark.slow
 def test_what_is_constant_where_rows_are_compared_is_no_covariate(seed):
     """The period of rows that are never compared has a coefficient, or ends in an error."""
     X, y, later = gaps(seed)
@@ -600,7 +610,7 @@ def test_what_is_constant_where_rows_are_compared_is_no_covariate(seed):
             verify(X, y, replace(raised, dual=moved, fixed_in=0, candidates=8))
 
 
-@pytest.mark.parametrize("loss", ["ordinal", "cox_late"])
+@pytest.mark.parametrize("loss", [*slow("ordinal"), "cox_late"])
 def test_covariates_that_depend_on_others_have_no_coefficients(loss):
     """A combination of covariates ends in a singular system beside thresholds or late entries."""
     X, z, rng = drawn(44, n=60)
@@ -712,7 +722,7 @@ def test_duplicates_of_a_covariate_are_no_equivalents():
 
 
 @pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses",
-                                  "ordinal", "cox_late"])  # fmt: skip
+                                  *slow("ordinal", "cox_late")])  # fmt: skip
 def test_files_of_models_and_certificates(loss, tmp_path):
     """Covariates are lost in a file."""
     X, z, rng = drawn(19, n=60)
@@ -774,7 +784,7 @@ def posed(loss, seed=40, n=40):
     return read_data(X, y, None, one), one.dual.ravel(), rng
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", SOME_LOSSES)
 def test_points_are_made_feasible(loss):
     """A dual point that is nearly feasible stays as it is, leaves its interval, or moves far."""
     data, dual, rng = posed(loss)
@@ -795,7 +805,7 @@ def test_points_are_made_feasible(loss):
     )
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", SOME_LOSSES)
 @pytest.mark.parametrize("size", [1e-7, 1e-11])
 def test_rounding_covers_the_point_that_is_feasible(loss, size):
     """What rounding hides of the conjugate is more than the verifier says."""
@@ -819,6 +829,7 @@ def test_rounding_covers_the_point_that_is_feasible(loss, size):
     assert 0.0 < worst <= most <= 20.0 * worst + 1e-13 * abs(value)
 
 
+@pytest.mark.slow
 def test_rows_by_the_thousand_with_several_covariates_are_verified():
     """Rounding is bounded by so much that nothing of a usual size can be verified."""
     rng = np.random.default_rng(46)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from conftest import slow
 from generators import gaussian, sparse
 from plink import draw, imputed, write_plink
 from zeronorm import (
@@ -96,11 +97,6 @@ def assert_same(found, expected):
         assert np.array_equal(own, other)
 
 
-def or_slow(usual, others):
-    """Return parameters, of which the others are for the slow suite."""
-    return [*usual, *(pytest.param(one, marks=pytest.mark.slow) for one in others)]
-
-
 @pytest.mark.parametrize(
     ("edges", "blocks"),
     [
@@ -119,7 +115,7 @@ def test_blocks_are_of_about_one_size(monkeypatch, edges, blocks):
     assert _dask_chunks.edges_of(edges, 1 << 20) == blocks
 
 
-@pytest.mark.parametrize("chunks", or_slow(CHUNKS, MORE_CHUNKS), ids=str)
+@pytest.mark.parametrize("chunks", [*CHUNKS, *slow(*MORE_CHUNKS)], ids=str)
 @pytest.mark.parametrize("where", ["threads", "workers"])
 def test_bits_are_those_of_the_array_for_every_chunking(client, where, chunks):
     """Chunks must change no bit of anything: they are how data happen to lie."""
@@ -146,7 +142,7 @@ def test_types_are_read_as_in_memory(dtype):
     assert design.scan_error == Dense(values).scan_error
 
 
-@pytest.mark.parametrize("n_workers", or_slow([2], [1]))
+@pytest.mark.parametrize("n_workers", [2, *slow(1)])
 def test_bits_do_not_depend_on_the_number_of_workers(n_workers):
     """A fit must not depend on who takes part."""
     y = X[:, 3] - X[:, 50] + X[:, 70] > 0
@@ -176,7 +172,7 @@ def test_estimators_take_dask_arrays_and_targets(client):
     assert np.allclose(scores, cross_validate(BudgetRegressor(2), X, y).scores, rtol=1e-6)
 
 
-@pytest.mark.parametrize("form", or_slow(["csr"], ["csc", "csr_matrix"]))
+@pytest.mark.parametrize("form", ["csr", *slow("csc", "csr_matrix")])
 def test_sparse_chunks(client, form):
     """Chunks of SciPy's matrices must stay sparse and give what the whole matrix gives."""
     whole = sparse(N, P)
@@ -282,7 +278,7 @@ def test_genotypes_are_opened_by_the_workers(client, tmp_path):
     assert np.array_equal(model.coef_, expected.coef_)
 
 
-@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("is_sparse", [False, *slow(True)])
 def test_stores_are_opened_by_the_workers(client, tmp_path, is_sparse):
     """A store must be mapped by the workers, with the bits and the names that it has here."""
     path = tmp_path / "x.zarr"
@@ -389,6 +385,7 @@ def pid_of_one(client, number=0):
     raise TimeoutError
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_no_fit(processes):
     """SIGKILL between scans of a fit: the fit must end, with the same bits."""
     lazy = da.from_array(X, chunks=(20, 13))
@@ -496,6 +493,7 @@ def slowly(x):
     return x
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_its_workers(monkeypatch):
     """A scan that nobody works on must end with what to do: Dask itself waits for ever."""
     monkeypatch.setattr(_workers, "WAIT", 0.4)

@@ -42,6 +42,7 @@ def test_numbers_are_those_with_points(tmp_path, delimiter, header):
     assert not any("decimal comma" in note for note in wanted.notes)
 
 
+@pytest.mark.slow
 def test_large_and_packed_files_are_read_alike(tmp_path):
     """The kernel reads the file by itself, in parts."""
     X, y = drawn(4000, 60), np.arange(4000) % 2

@@ -1010,6 +1010,7 @@ def figures(x):
     return found
 
 
+@pytest.mark.slow
 def test_reference_kernels(tmp_path):
     """Without the native kernels the package would not work, or differently."""
     script = f"""

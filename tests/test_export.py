@@ -17,6 +17,7 @@ from scipy.special import expit, softmax
 from sklearn.datasets import load_diabetes, load_iris
 from typer.testing import CliRunner
 
+from conftest import slow
 from zeronorm import (
     BagClassifier,
     BudgetClassifier,
@@ -444,7 +445,7 @@ def test_a_pipeline_by_names(made):
         to_sklearn(unnamed, by="index")
 
 
-@pytest.mark.parametrize("kind", ["each class", "poisson"])
+@pytest.mark.parametrize("kind", [*slow("each class"), "poisson"])
 def test_a_pickle_needs_no_zeronorm(made, kind, tmp_path):
     """The server that reads it would have to install the package."""
     model, _, X = made(kind)
@@ -731,7 +732,7 @@ def dated_model(tmp_path, days, way):
 
 
 @pytest.mark.parametrize("way", [None, "mean", "indicator"])
-@pytest.mark.parametrize("times", [False, True])
+@pytest.mark.parametrize("times", [True, *slow(False)])
 def test_a_database_takes_dates_apart(tmp_path, way, times):
     """Leap days, Sundays, zones or missing days would be others on the server."""
     days = DAYS if times else [one[:10] for one in DAYS]

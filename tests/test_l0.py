@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
-from conftest import make_classification
+from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
 from zeronorm.datasets import load_golub
 from zeronorm.designs import as_design
@@ -243,7 +243,7 @@ def test_sizes_help_each_other():
     assert model.n_scans_ < 20
 
 
-@pytest.mark.parametrize("groups", [False, True])
+@pytest.mark.parametrize("groups", [False, *slow(True)])
 def test_more_searches_find_better_models(groups):
     """They would all end where the first one does, or a worse one be the answer."""
     objectives = {1: [], 4: []}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
+from conftest import slow_among
 from generators import gaussian
 from zeronorm import BudgetClassifier, BudgetCV, BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.nested import nested_cross_validate
@@ -28,7 +29,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, "auto", "kinds", "against", "counts"))
 def test_it_equals_a_loop_over_searches(name):
     """Held-out rows would choose a size, or the score be of another model."""
     estimator, sizes, y = CASES[name]
@@ -45,6 +46,7 @@ def test_it_equals_a_loop_over_searches(name):
     assert found.mean > found.baseline.mean()
 
 
+@pytest.mark.slow
 def test_choosing_on_noise_is_not_rewarded():
     """The best of many sizes on noise looks better than it is; the estimate must not."""
     rng = np.random.default_rng(0)

@@ -140,7 +140,7 @@ def test_the_verifier_bounds_the_conjugate_as_closely_as_solvers(seed):
     np.testing.assert_allclose(feasible, v, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, *slow(3, 4, 5, 6, 7)])
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3, 4, 5, 6, 7)])
 def test_proofs_against_enumeration_of_all_supports(seed):
     """A support that is called best would not be, or a bound would be above the optimum."""
     rng = np.random.default_rng(50 + seed)
@@ -170,7 +170,7 @@ def test_proofs_against_enumeration_of_all_supports(seed):
 
 
 @pytest.mark.filterwarnings("ignore:n_features=2. with these signs")
-@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4)])
+@pytest.mark.parametrize("seed", [1, *slow(0, 2, 3, 4)])
 def test_proofs_with_signs_against_enumeration(seed):
     """Coefficients would have other signs than asked for, or other ones with these be better.
 
@@ -207,7 +207,7 @@ def optimum_of_any_sign(Z, y, C):
     return min(optimum(Z[:, list(pair)], y, np.ones(len(Z)), C)[0] for pair in pairs)
 
 
-@pytest.mark.parametrize("method", ["pool", "minimax", "greedy", "l0"])
+@pytest.mark.parametrize("method", ["greedy", *slow("pool", "minimax", "l0")])
 def test_every_method_certifies_what_it_selects(method):
     """A method would fail for ordered classes, or its certificate would be of another problem."""
     X, y = draw(7, n=100, p=16, q=4)
@@ -317,6 +317,7 @@ def test_weights_are_repetitions_and_rows_may_be_permuted():
     np.testing.assert_allclose(one.thresholds_, other.thresholds_, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_calibration_scales_coefficients_and_thresholds():
     """The number would not be that of the least log-loss of the held-out rows."""
     rng = np.random.default_rng(0)
@@ -340,6 +341,7 @@ def test_calibration_scales_coefficients_and_thresholds():
     assert other.path_[4].scale == a
 
 
+@pytest.mark.slow
 def test_the_order_of_names_is_that_of_the_categories():
     """Names would be ordered by the alphabet."""
     X, y = draw(3, n=80, q=4)
@@ -406,6 +408,7 @@ def test_what_has_no_order_is_named(options, y, words):
         BudgetClassifier(**({"n_features": 2} | options), loss="ordinal").fit(draw(0)[0], y)
 
 
+@pytest.mark.slow
 def test_extremes_are_sane():
     """A class of one row, separated classes or equal columns would give NaN or no certificate."""
     X, y = draw(0, n=40)
@@ -430,7 +433,7 @@ def test_extremes_are_sane():
     verify(X, apart, proof.certificate)
 
 
-@pytest.mark.parametrize("rare", [0, 1, 2])
+@pytest.mark.parametrize("rare", [1, *slow(0, 2)])
 def test_a_class_of_nearly_no_weight_is_refused_or_fitted(rare):
     """Its thresholds would be infinite or equal, and the model and its certificate no numbers."""
     rng = np.random.default_rng(0)
@@ -459,6 +462,7 @@ def test_class_weights_count_as_weights_of_rows():
     assert fewer.thresholds_.size == 2
 
 
+@pytest.mark.slow
 def test_cross_validation_scores_ordered_classes():
     """Folds would not have all classes, names have no distance, or columns be those of others."""
     X, y = draw(3, n=60, q=3)
@@ -526,7 +530,7 @@ def test_forged_certificates_of_ordered_classes_are_refuted():
             verify(X, target, true)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4, 5)])
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3, 4, 5)])
 def test_no_forged_dual_point_proves_what_is_not_so(seed):
     """Dual points whose flows are not feasible would pass with a bound above the optimum."""
     rng = np.random.default_rng(seed)
@@ -549,7 +553,7 @@ def test_no_forged_dual_point_proves_what_is_not_so(seed):
     assert accepted == 0
 
 
-@pytest.mark.parametrize("names", [False, True])
+@pytest.mark.parametrize("names", [False, *slow(True)])
 def test_files_of_models_and_certificates(names, tmp_path):
     """Classes would be read in another order, or thresholds be lost."""
     X, y = draw(2, n=60, q=4)

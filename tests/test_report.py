@@ -33,6 +33,7 @@ def model(data):
     return BudgetClassifier(2).fit(X, z > 0)
 
 
+@pytest.mark.slow
 def test_the_page_is_that_of_the_command(run, tmp_path):
     """A second builder would say something else of the same selection."""
     golub = load_golub()
@@ -82,6 +83,7 @@ def test_a_search_has_its_own_folds_and_sizes(data, tmp_path):
     assert "4-fold cross-validation" in page.text
 
 
+@pytest.mark.slow
 def test_every_model_has_a_page(data, tmp_path):
     """Of a target there would be no page, or figures would be lacking."""
     X, z = data

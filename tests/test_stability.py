@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog, minimize
 from sklearn.base import clone
 
+from conftest import slow, slow_among
 from zeronorm import (
     BudgetClassifier,
     BudgetCV,
@@ -196,7 +197,7 @@ def cases():
     }
 
 
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", slow_among(cases(), "ordered"))
 def test_halves_choose_as_fits_of_their_rows(name):
     """One pass for all halves changes nothing: every half is a fit of its rows alone."""
     model, y, classes = cases()[name]
@@ -471,7 +472,7 @@ def test_data_that_cannot_be():
             found.expected_low(0.8, low=wrong)
 
 
-@pytest.mark.parametrize("screen", [None, 20])
+@pytest.mark.parametrize("screen", [*slow(None), 20])
 def test_pairs_with_a_half_that_has_no_model_are_left_out(screen):
     """A rare level that determines the class on some halves costs these pairs, no others."""
     X, y = sample(60)

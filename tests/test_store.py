@@ -284,6 +284,7 @@ print(convert(sys.argv[1], sys.argv[2]).resumed)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize("name", ["x.npy", "x.svm"])
+@pytest.mark.slow
 def test_a_killed_conversion_is_gone_on_with(tmp_path, name):
     """Hours of work would be lost, or a store be there that is not whole."""
     X = dense("float64", p=120) if name == "x.npy" else sparse(n=40, p=120)

@@ -75,6 +75,7 @@ def test_odd_fields_are_told_as_before(tmp_path, small_parts, odd):
     assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
 
 
+@pytest.mark.slow
 def test_a_killed_conversion_of_text_goes_on(tmp_path, small_parts):
     """A file without a name would stay, or the columns before the end would be lost."""
     path = write(tmp_path / "t.csv", 150, 90)

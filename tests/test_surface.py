@@ -48,6 +48,7 @@ def imported(path: FilePath) -> set[str]:
     return names
 
 
+@pytest.mark.slow
 def test_nothing_imports_the_published_algorithms() -> None:
     """A user of the main path would load them, and could not do without them."""
     for path in SOURCE.rglob("*.py"):
