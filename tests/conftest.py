@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,16 @@ from zeronorm import cli, datasets
 
 COMMAND = typer.main.get_command(cli.app)  # made once: typer would make it for every call
 load_golub = cache(datasets.load_golub)  # unpacked once
+LONG = frozenset((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark slow what slow.txt lists: a test, or one of its cases."""
+    for item in items:
+        function = getattr(item, "originalname", item.name)
+        if {f"{item.path.name}::{name}" for name in (item.name, function)} & LONG:
+            item.add_marker(pytest.mark.slow)
 
 
 def slow(*values):

@@ -768,12 +768,13 @@ def test_a_database_takes_dates_apart(tmp_path, way, times):
 # --------------------------------------------------------------------------- the command
 
 
-@pytest.fixture
-def path(tmp_path):
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
     """The file of a model of golub."""
     data = load_golub()
     model = BudgetClassifier(3, calibrate=False).fit(data.X, data.y)
-    return persistence.save(model, tmp_path / "a.model.npz", feature_names=list(data.feature_names))
+    file = tmp_path_factory.mktemp("golub") / "a.model.npz"
+    return persistence.save(model, file, feature_names=list(data.feature_names))
 
 
 def run(*arguments):

@@ -5,17 +5,22 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-FILES = sorted(Path(__file__).parent.glob("test_*.py"))
+FOLDER = Path(__file__).parent
+TESTS = {
+    f"{path.name}::{node.name}": node
+    for path in sorted(FOLDER.glob("test_*.py"))
+    for node in ast.parse(path.read_text(encoding="utf-8")).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+}
 
 
 def test_every_test_says_what_would_be_broken():
     """A test that fails would not say why anybody should care."""
-    without = [
-        f"{path.name}: {node.name}"
-        for path in FILES
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef)
-        and node.name.startswith("test_")
-        and not ast.get_docstring(node)
-    ]
-    assert not without
+    assert not [name for name, node in TESTS.items() if not ast.get_docstring(node)]
+
+
+def test_tests_that_take_long_are_there():
+    """One that has another name would be among the quick ones again."""
+    listed = (FOLDER / "slow.txt").read_text(encoding="utf-8").splitlines()[2:]
+    assert listed == sorted(set(listed))
+    assert {line.partition("[")[0] for line in listed} <= {*TESTS}
