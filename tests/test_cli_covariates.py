@@ -114,3 +114,52 @@ def test_ordered_classes_and_late_entries_have_covariates(run, write, task):
     assert "2 covariates   in every model" in told
     checked = run("verify", "d.csv", "c.npz", *(options if task == "late" else options[:2]))
     assert "covariates: age, sex" in checked.stdout
+
+
+BATCH = np.array(["B1", "B2", "B3"])[np.arange(80) % 3]
+OUTCOME = np.where(MARGINS + rng.logistic(size=80) > 0, "ill", "well")
+
+
+@pytest.mark.parametrize("command", ["select", "cv"])
+def test_the_base_level_of_a_covariate_cannot_be_chosen(command, run, tmp_path):
+    """It has nothing to add to the others and the intercept, and would be one of the k."""
+    columns = {f"x{j}": X[:, j] for j in range(8)} | {"batch": BATCH, "y": OUTCOME}
+    write_csv(tmp_path / "d.csv", columns)
+    given = ("d.csv", "--target", "y", "--covariates", "batch")
+    told = run(command, *given, "-k", 9, code=2).stderr
+    assert "--features must be between 1 and 8 (the non-constant features of DATA)" in told
+    asked = ("-k", 8, "--no-cv") if command == "select" else ("-k", "4,8")
+    document = json.loads(run(command, *given, *asked, "--json").stdout)
+    assert document["data"]["n_features"] == 10
+    assert document["n_covariates"] == 2
+
+
+def test_models_with_a_covariate_of_text_agree_with_their_certificates(run, tmp_path):
+    """The commands that read the data again would count other features than select has."""
+    columns = {f"x{j}": X[:, j] for j in range(8)} | {"batch": BATCH, "y": OUTCOME}
+    write_csv(tmp_path / "d.csv", columns)
+    given = ("d.csv", "--target", "y", "--covariates", "batch", "-k", 3, "--no-cv")
+    told = run("select", *given, "-o", "m.npz", "--certificate", "c.npz").stdout
+    assert "of 8 features ruled out" in told
+    assert "3 of 8" in run("info", "m.npz").stdout
+    assert "covariates: batch=B2, batch=B3" in run("verify", "d.csv", "c.npz").stdout
+    for command in ("certify", "prove"):
+        assert "of 8 features ruled out" in run(command, "d.csv", "m.npz").stdout
+    run("report", "m.npz", "d.csv", "-o", "p.html", "--pairs", 0, "--time-limit", 0)
+    assert "3 of 8 features that tell well from ill" in (tmp_path / "p.html").read_text()
+
+
+def test_levels_that_are_named_one_by_one_are_a_covariate(run, tmp_path):
+    """The level that is left would be a feature, and other commands would force what nobody did."""
+    columns = {f"x{j}": X[:, j] for j in range(8)} | {"batch": BATCH, "y": OUTCOME}
+    write_csv(tmp_path / "d.csv", columns)
+    for named, left in (("batch=B1,batch=B3", 8), ("batch=B3", 10)):
+        given = ("d.csv", "--target", "y", "--covariates", named, "-k", 2, "--no-cv")
+        told = run("select", *given, "-o", "m.npz", "--certificate", "c.npz").stdout
+        assert f"of {left} features ruled out" in told
+        assert f"covariates: {named.replace(',', ', ')}" in run("verify", "d.csv", "c.npz").stdout
+        told = run("certify", "d.csv", "m.npz", "--certificate", "again.npz").stdout
+        assert f"of {left} features ruled out" in told
+        assert (
+            f"covariates: {named.replace(',', ', ')}" in run("verify", "d.csv", "again.npz").stdout
+        )

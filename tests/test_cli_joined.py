@@ -255,13 +255,18 @@ def test_neither_samples_nor_features_are_refused(run, fails, tables, tmp_path):
 def test_a_batch_that_determines_a_class_is_named(fails, tables, tmp_path):
     """A reader would have to find out which of the batches, and what to do in words of Python."""
     _, kind, _ = tables
-    batch = np.where((np.arange(N) % 2 > 0) | (kind > 0), "B1", "B2")
-    lines = [f"S{i:02d}\t{KINDS[kind[i]]}\t{batch[i]}" for i in range(N)]
-    (tmp_path / "batch.tsv").write_text("\n".join(["id\tkind\tbatch", *lines]) + "\n")
-    given = ("--samples", "batch.tsv", "--target", "kind", "--covariates", "batch")
-    said = fails("select", "genes.csv", *given, "-k", "2")
-    assert "rows with 1 in column 'batch=B2' none has 'AML'" in said
-    assert "pass it as one of --force, which have a penalty" in said
+    odd, others = np.arange(N) % 2 > 0, np.array(["B2", "B3"])[np.arange(N) // 2 % 2]
+    base = "with 0 in column 'batch=B2' and column 'batch=B3' none has 'AML'"
+    for batch, where in (
+        (np.where(odd | (kind > 0), "B1", "B2"), "with 1 in column 'batch=B2' none has 'AML'"),
+        (np.where(odd | (kind > 0), others, "B1"), base),
+    ):
+        lines = [f"S{i:02d}\t{KINDS[kind[i]]}\t{batch[i]}" for i in range(N)]
+        (tmp_path / "batch.tsv").write_text("\n".join(["id\tkind\tbatch", *lines]) + "\n")
+        given = ("--samples", "batch.tsv", "--target", "kind", "--covariates", "batch")
+        said = fails("select", "genes.csv", *given, "-k", "2")
+        assert f"rows {where}" in said
+        assert "pass it as one of --force, which have a penalty" in said
 
 
 @pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])

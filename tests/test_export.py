@@ -650,6 +650,38 @@ def test_other_programs_take_raw_columns(tmp_path, way):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+def test_every_level_of_a_covariate_predicts_the_same_everywhere(tmp_path):
+    """The base level, which is no feature, would be taken for a value that nobody saw."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    _, _, path = coded_model(tmp_path)
+    table = read_table(path, "y", missing="mean", drop=["day"], covariates=["ward"])
+    names = ["ward=lungs", "ward=o'neill", "ward is missing", "sex=m", "age"]
+    assert table.feature_names == names
+    fitted = BudgetClassifier(2, covariates=[0, 1, 2], calibrate=False).fit(table.X, table.y)
+    file = persistence.save(fitted, tmp_path / "m.npz", feature_names=names, codings=table.codings)
+    model, wards = persistence.load(file), ["heart", "lungs", "o'neill", None, "kidney"]
+    new = [[ward, "f", 40, None, None] for ward in wards]
+    text = "\n".join(f"{ward or ''},f,40" for ward in wards)
+    (tmp_path / "new.csv").write_text(f"ward,sex,age\n{text}\n")
+    told = read_table(tmp_path / "new.csv", like=model.layout)
+    assert told.unseen == {"ward": (1, "kidney")}
+    own = fitted.coef_[0, [0, 1, 2]]
+    scores = fitted.decision_function([[0, 0, 0, 0, 40.0]]) + np.array([0.0, *own, 0.0])
+    np.testing.assert_allclose(model.decision_function(told), scores, rtol=1e-12)
+    expected, frame = expit(scores), frame_of(new)
+    found, columns = answers(to_sql(model, key="row"), ["ward", "sex", "age", "day", "y"], new)
+    probability = [row[columns.index("probability")] for row in found]
+    np.testing.assert_allclose(probability, expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        to_sklearn(model, by="name").predict_proba(frame)[:, 1], expected, atol=1e-12
+    )
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    found = session.run(["probabilities"], inputs_of(session, frame))[0]
+    np.testing.assert_allclose(found[:, 1], expected, atol=1e-12)
+    levels = [one["origin"] for one in json.loads(to_json(model))["features"][:2]]
+    assert [one["value"] for one in levels] == wards[1:3]
+
+
 def test_features_that_a_model_lacks_are_in_no_pipeline(tmp_path):
     """Levels that were not selected would be columns, or others take their coefficients."""
     onnxruntime = pytest.importorskip("onnxruntime")

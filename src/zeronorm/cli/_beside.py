@@ -93,7 +93,13 @@ def picked(table: Table, wanted: Sequence[str], data: str) -> Table:
     return replace(table, X=X[:, orders], feature_names=[*wanted], cells=cells)
 
 
-def as_trained(table: Table, like: Layout | None, data: str, missing: str | None = None) -> Table:
+def as_trained(
+    table: Table,
+    like: Layout | None,
+    data: str,
+    missing: str | None = None,
+    covariates: Sequence[str] = (),
+) -> Table:
     """Return a table with its cells coded, as a model has them where there is one."""
     import numpy as np
 
@@ -109,7 +115,8 @@ def as_trained(table: Table, like: Layout | None, data: str, missing: str | None
                 "memory alone; write the data as CSV or Parquet."
             )
         table = replace(table, cells=Cells(table.X, {}, table.sample_names or ()))
-    table = coded_whole(data, table, Request(like=like, missing=missing))
+    request = Request(like=like, missing=missing, covariates=covariates)
+    table = coded_whole(data, table, request)
     if like is not None and like.names is None and table.X.shape[1] != like.n_features:
         raise ValueError(
             f"{data}: {table.X.shape[1]} features; the model was trained on {like.n_features}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from ._target import read_response
 from ._task import settle_task
 
 if TYPE_CHECKING:
+    from ..files._codings import Coding
     from ..persistence import LoadedModel
 
 _HEADS = ("feature", "name")
@@ -181,6 +183,15 @@ def _as_selection(options: ProblemOptions, k: int, model: LoadedModel | None) ->
     return SelectOptions(**given)
 
 
+def _named_whole(names: Sequence[str], codings: Mapping[str, Coding]) -> Iterator[str]:
+    """Yield names of covariates, of text that is one as a whole that of its column."""
+    for name in names:
+        coding = codings.get(name)
+        own = [one for one in names if codings.get(one) == coding]
+        whole = coding is not None and own == coding.names_beside([coding.column])
+        yield coding.column if coding is not None and whole else name
+
+
 def options_of_model(model: LoadedModel) -> dict[str, Any]:
     """Return what a model says of its problem, as options."""
     from ..persistence import LoadedClassifier, LoadedRegressor
@@ -193,10 +204,8 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
     if metadata["parameters"].get("class_weight") == "balanced":
         found["class_weight"] = "balanced"
     names = named_among(model.covariates_, model.columns, model.feature_names)
-    if names:  # of text its column, as a table of samples may have it
-        codings = model.layout.codings
-        sources = (codings[one].column if one in codings else one for one in names)
-        found["covariates"] = ",".join(dict.fromkeys(sources))
+    if names:
+        found["covariates"] = ",".join(dict.fromkeys(_named_whole(names, model.layout.codings)))
     columns = metadata["columns"]
     for role in ("time", "start", "strata", "offset", "exposure", "id", "missing"):
         if role in columns:

@@ -121,6 +121,7 @@ def read(
                 where=where,
                 missing=missing,
                 encoding=encoding,
+                covariates=covariates,
             )
     except TargetError as error:
         hint = file_hint("--target", target) if ":" in (target or "") else ""

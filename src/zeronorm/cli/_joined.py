@@ -379,7 +379,7 @@ def read_joined(
         table = replace(table, X=X[kept], cells=None if cells is None else cells.rows(kept))
     table = replace(table, sample_names=[own[row] for row in kept])
     table = with_columns(table, known, beside, codings, missing)
-    table = as_trained(table, like, data, missing)
+    table = as_trained(table, like, data, missing, covariates)
     y = known.values(target) if joined and target is not None else table.y
     return replace(
         table,

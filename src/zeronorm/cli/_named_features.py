@@ -73,8 +73,9 @@ def positions_of(option: str, names: Sequence[str] | None, table: Table) -> list
         if known is not None and name in known:
             positions.append(known.index(name))
         elif levels:
-            # Beside an intercept all levels but one say everything, without a penalty.
-            positions += levels[1:] if option == "--covariates" and len(levels) > 1 else levels
+            # Only a store has the base level of covariates, as it was written without knowing them.
+            whole = len(levels) == len(table.codings[(known or ())[levels[0]]].names()) > 1
+            positions += levels[1:] if option == "--covariates" and whole else levels
         elif known is not None:
             same = [other for other in known if shared_name(other)[0] == name]
             if len(same) > 1:

@@ -86,6 +86,14 @@ def columns_named(names: Sequence[str] | None) -> Iterator[None]:
         raise ValueError(changed) from error
 
 
+@contextmanager
+def notes_named(notes: list[str], names: Sequence[str] | None) -> Iterator[None]:
+    """Say what is noted meanwhile in the words of the command, with the names of columns."""
+    before = len(notes)
+    yield
+    notes[before:] = [type(one)(in_options(with_names(one, names))) for one in notes[before:]]
+
+
 def with_names(message: str, names: Sequence[str] | None) -> str:
     """Return a message that says `column 'age'` for one that says `column 3`."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._input import check_folder, is_golub, refuse_overwriting
+from ._names import notes_named
 from ._rows_options import PAIRS, SECONDS
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ def write_page(
     if again is not None:
         n_pairs, limit = again.options.pairs, again.options.time_limit
     with work.timed("report"):
-        trust, evidence = describe_trust(
-            estimator, samples, halves, n_pairs, limit, work.progress.phase
-        )
+        with notes_named(work.notes, samples.table.feature_names):
+            trust, evidence = describe_trust(
+                estimator, samples, halves, n_pairs, limit, work.progress.phase
+            )
         work.progress.phase("Drawing")
         figures = figures_of(estimator, samples, validation, evidence)
         commands = _commands(options, again, estimator, document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._messages import Doubt
-from ._names import in_options, with_names
+from ._names import notes_named
 from ._options import SelectOptions
 from ._progress import Work
 
@@ -35,15 +35,15 @@ def stability_of(
         return None
     from .documents._stability import half_samples
 
-    found, before = None, len(work.notes)
-    names = samples.table.feature_names
+    found = None
     work.progress.phase("Selecting on half-samples")
-    with interrupt.validating(options, work, "stability"), work.timed("stability"):
+    with (
+        notes_named(work.notes, samples.table.feature_names),
+        interrupt.validating(options, work, "stability"),
+        work.timed("stability"),
+    ):
         try:
             found = half_samples(estimator, samples, options.stability)
         except ValueError as error:
             work.notes.append(Doubt(f"no stability: {error}"))
-    work.notes[before:] = [
-        type(one)(in_options(with_names(one, names))) for one in work.notes[before:]
-    ]
     return found

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import validate
 from .._typing import FloatArray, IndexArray
@@ -65,15 +66,28 @@ def _one_sided(loss: Adjusted, found: IndexArray, columns: FloatArray, data: Row
     if outcome.ndim > 1:
         return ""
     everything = np.unique(outcome)
-    for place, column in zip(found, columns.T, strict=True):
-        values = np.unique(column)
-        for value in values if values.size == 2 else ():
-            rows = column == value
-            lacking = np.setdiff1d(everything, outcome[rows])
-            if lacking.size:
-                name = place if data.names is None else repr(data.names[place])
-                return (
-                    f": of the {int(rows.sum())} rows with {value:g} in column {name!s:.80} "
-                    f"none has {str(lacking[0])!r:.40}"
-                )
+    names = [f"column {j if data.names is None else repr(data.names[j])!s:.80}" for j in found]
+    for rows, where in _set_apart(columns, names):
+        lacking = np.setdiff1d(everything, outcome[rows])
+        if rows.any() and lacking.size:
+            return f": of the {int(rows.sum())} rows with {where} none has {str(lacking[0])!r:.40}"
     return ""
+
+
+def _set_apart(columns: FloatArray, names: Sequence[str]) -> Iterator[tuple[NDArray[Any], str]]:
+    """Yield the rows of each value of binary covariates, and those of the base of some levels.
+
+    Such are columns of 0 and 1, one after the other, of which no row has two.
+    """
+    levels: list[str] = []
+    base = np.ones(len(columns), bool)
+    for name, column in zip(names, columns.T, strict=True):
+        values = np.unique(column)
+        if values.size != 2:
+            continue
+        for value in values:
+            yield column == value, f"{value:g} in {name}"
+        apart = bool((values == (0, 1)).all() and base[column == 1].all())
+        levels = [*levels, name] if apart else [name]
+        base = (base if apart else np.ones(len(columns), bool)) & (column == 0)
+        yield base, f"0 in {' and '.join(levels)}"

@@ -106,6 +106,7 @@ def read_table(
     where: str | None = None,
     missing: str | None = None,
     encoding: str | None = None,
+    covariates: Sequence[str] = (),
 ) -> Table:
     """Read samples from a file.
 
@@ -169,6 +170,10 @@ def read_table(
         refused.
     encoding : str or None
         Of text: an encoding that Python knows, as "latin-1", "cp1252" or "utf-16". None: UTF-8.
+    covariates : list of str
+        Columns, or levels of text as "batch=B2", that are to be in every model. Of such a column of
+        text the first level is no feature (of all levels but one, that one): the intercept and the
+        others say where it is, so that it could add nothing to a model. Numbers stay as they are.
 
     Returns
     -------
@@ -186,8 +191,9 @@ def read_table(
         raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
     rows = None if where is None else Where(where)
     request = Request(
-        target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing, encoding
-    )
+        target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing,
+        tuple(covariates), encoding,
+    )  # fmt: skip
     table = read_request(path, request)
     return table if rows is None else replace(table, notes=(*table.notes, rows.note))
 

@@ -6,7 +6,7 @@ nothing can become.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -193,7 +193,8 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
             "line."
         )
     wanted = None if like is None or like.names is None else list(like.names)
-    features, codings = _names_of(source, found, wanted)
+    covariates = {*request.covariates, *(() if like is None else like.covariates)}
+    features, codings = _names_of(source, found, covariates, wanted)
     if not features:
         raise FileError(f"{source}: no features in it, but columns of one value.")
     filled = _filled_cells(cells, found, wanted is not None)
@@ -241,12 +242,15 @@ def _fitted_codings(
 
 
 def _names_of(
-    source: Source | str, found: Mapping[int, Coding], wanted: Sequence[str] | None
+    source: Source | str,
+    found: Mapping[int, Coding],
+    covariates: Collection[str],
+    wanted: Sequence[str] | None,
 ) -> tuple[list[str], dict[str, Coding]]:
     """Return the names of the features and the coding of each; those that are wanted alone."""
     owner: dict[str, Coding] = {}
     for coding in found.values():
-        for name in coding.names():
+        for name in coding.names_beside(covariates if wanted is None else ()):
             if name in owner:
                 raise FileError(
                     f"{source}: two features would have the name {quote(name)}, of the columns "

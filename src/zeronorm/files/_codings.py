@@ -7,7 +7,7 @@ features of any other rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -103,6 +103,18 @@ class Coding:
             first = len(self.levels) == 2 and self.gaps is None
             names += [f"{self.column}={level}" for level in self.levels[first:]]
         return [*names, self.absent] if self.gaps == "indicator" else names
+
+    def names_beside(self, covariates: Collection[str]) -> list[str]:
+        """Return the names of the features but that of the base level of a covariate.
+
+        Where the category is a covariate, that is its first level, as the intercept and the others
+        say where it is; where single levels are, the only one that is none of them.
+        """
+        names = self.names()
+        if self.kind != "category" or len(names) < 2:
+            return names
+        base = names[:1] if self.column in covariates else {*names}.difference(covariates)
+        return [name for name in names if name not in base] if len(base) == 1 else names
 
     def features(self, content: Content) -> Iterator[NDArray[Any]]:
         """Yield the values of every feature, NaN where a number is missing; bool for 1 and 0."""

@@ -22,6 +22,7 @@ def read_frame(
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     missing: str | None = None,
+    covariates: Sequence[str] = (),
 ) -> Table:
     """Return the samples in a data frame of pandas, polars or pyarrow, in memory.
 
@@ -32,7 +33,7 @@ def read_frame(
     ----------
     frame : data frame
         (n_samples, n_columns). The index of a pandas frame is not read.
-    target, like, columns, drop, missing : as of `read_table`, of names of columns.
+    target, like, columns, drop, missing, covariates : as of `read_table`, of names of columns.
 
     Raises
     ------
@@ -46,7 +47,10 @@ def read_frame(
     table = nw.from_native(frame, eager_only=True)
     if not len(table):
         raise FileError(f"{_FRAME}: no samples in it.")
-    request = Request(target, like, columns=columns or {}, drop=tuple(drop), missing=missing)
+    request = Request(
+        target, like, columns=columns or {}, drop=tuple(drop), missing=missing,
+        covariates=tuple(covariates),
+    )  # fmt: skip
     return table_from(_FRAME, table, request)
 
 

@@ -99,6 +99,7 @@ class Request:
     layer: str | None = None  # which of several matrices
     where: Where | None = None  # which rows are kept
     missing: str | None = None  # what becomes of empty cells in features
+    covariates: Sequence[str] = ()  # columns in every model: text without its base level
     encoding: str | None = None  # of text that is no UTF-8
     is_part: bool = False  # whether columns are coded beside those of other files
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory

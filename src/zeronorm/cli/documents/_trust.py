@@ -17,6 +17,7 @@ from ...persistence import summarize
 from ...result import Proof
 from ...stability import StabilitySelection
 from ...substitutes import Substitutes, substitutes
+from .._names import with_names
 from ._data import feature_name
 from ._near_optimal import describe_near_optimal
 from ._selection import describe_proof
@@ -69,7 +70,7 @@ def describe_trust(
         try:
             evidence.halves = half_samples(estimator, samples, n_pairs)
         except ValueError as error:
-            found["stability"] = {"reason": str(error)}
+            found["stability"] = {"reason": with_names(str(error), samples.table.feature_names)}
     if evidence.halves is not None:
         found["stability"] = describe_stability(evidence.halves, samples.table, estimator)
     if not has_bounds(estimator):

@@ -110,7 +110,7 @@ def _digest(text: str) -> str:
 
 def _title(document: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
     k, data = chosen["n_features"], document["data"]
-    what = f"{k:,} of {data['n_features']:,} features"
+    what = f"{k:,} of {data['n_features'] - document['n_covariates']:,} features"
     classes = [show(str(one), 30) for one in document["classes"]]
     if len(classes) == 2 and data["task"] == "classes":
         return f"{what} that tell {classes[1]} from {classes[0]}"

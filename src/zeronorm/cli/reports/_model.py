@@ -27,6 +27,8 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         ordered = bool(loaded.ordered_classes_.size)
         classes = loaded.ordered_classes_ if ordered else loaded.classes_
         labels = [show(str(label), 30) for label in classes]
+    beside = set(loaded.covariates_.tolist())
+    n_candidates = loaded.n_features_in_ - len(beside)
     console.print()
     pairs: list[tuple[str, str | Text]] = [
         ("model", styled((show(path), "bold"))),
@@ -35,9 +37,8 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         ("classes", styled((" < " if ordered else ", ").join(labels)))
         if labels
         else ("loss", show(loss_words(metadata["loss"]["name"]), 60)),
-        ("features", f"{loaded.support_.size:,} of {loaded.n_features_in_:,}"),
+        ("features", f"{loaded.support_.size:,} of {n_candidates:,}"),
     ]
-    beside = set(loaded.covariates_.tolist())
     if beside:
         pairs.append(("covariates", f"{len(beside):,}, marked by *: in the model in any case"))
     if ordered:
