@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ... import __version__
+from ..._cross_validation import standard_error
 from ..._typing import Design, FloatArray
 from ...estimators import MeasureClassifier
 from ...files import Table
@@ -226,15 +227,24 @@ def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[
     if validation is None or size not in validation.sizes:
         return None
     row = validation.sizes.index(size)
+    beside = {
+        "balanced_accuracy": validation.balanced_accuracy,
+        "auc": validation.auc,
+        "rmse": validation.rmse,
+    }
     return {
         "folds": int(validation.scores.shape[1]),
         "mean": float(validation.mean[row]),
         "standard_error": float(validation.standard_error[row]),
         "scores": validation.scores[row].tolist(),
         "baseline": float(validation.baseline.mean()),
-        "balanced_accuracy": _mean_of(validation.balanced_accuracy, row),
-        "auc": _mean_of(validation.auc, row),
-        "rmse": _mean_of(validation.rmse, row),
+        **{name: _mean_of(scores, row) for name, scores in beside.items()},
+        **{
+            f"{name}_error": None
+            if scores is None
+            else finite_or_none(float(standard_error(scores, validation.repeats)[row]))
+            for name, scores in beside.items()
+        },
         "baseline_rmse": _mean_of(validation.baseline_rmse, ...),
         "advantage": float(validation.advantage[row].mean()),
         "advantage_error": float(validation.advantage_error[row]),

@@ -196,7 +196,10 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
             else [
                 Cell(mean_error(held), held["mean"]),
                 number(held["baseline"]),
-                *(number(held[key]) for key in more),
+                *(
+                    number(None) if held[key] is None else Cell(mean_error(held, key), held[key])
+                    for key in more
+                ),
             ]
         )
         training = model.get("training_accuracy", model.get("training_score"))

@@ -26,12 +26,13 @@ def score_beside_chance(
         f" ({plain}: {validation['baseline']:.3f})",
     ]
     if validation["balanced_accuracy"] is not None:
-        parts.append(f"; balanced accuracy {validation['balanced_accuracy']:.3f}")
+        parts.append(f"\nbalanced accuracy {mean_error(validation, 'balanced_accuracy')}")
     if validation["auc"] is not None and model["measure"] != "auc":
-        parts.append(f", AUC {validation['auc']:.3f}")
+        parts.append(f", AUC {mean_error(validation, 'auc')}")
     if validation["rmse"] is not None:
-        error, without = validation["rmse"], validation["baseline_rmse"]
-        parts.append(f"; root mean squared error {error:.4g} ({plain}: {without:.4g})")
+        found = f"{validation['rmse']:.4g} ± {validation['rmse_error']:.2g}"
+        without = validation["baseline_rmse"]
+        parts.append(f"\nroot mean squared error {found} ({plain}: {without:.4g})")
     parts.append(
         f"\nin {validation['folds']}-fold cross-validation, features selected inside every fold "
         "(± standard error)\n"
@@ -88,6 +89,7 @@ def permutations_text(test: Mapping[str, Any], name: str) -> Text:
     )
 
 
-def mean_error(validation: Mapping[str, Any]) -> str:
-    """Return a score and its standard error."""
-    return f"{validation['mean']:.3f} ± {validation['standard_error']:.3f}"
+def mean_error(validation: Mapping[str, Any], beside: str | None = None) -> str:
+    """Return the score, or one beside it, and its standard error."""
+    name, error = ("mean", "standard_error") if beside is None else (beside, f"{beside}_error")
+    return f"{validation[name]:.3f} ± {validation[error]:.3f}"

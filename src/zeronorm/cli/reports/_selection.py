@@ -141,7 +141,7 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
         if validated:
             cells.append(mean_error(model["cross_validation"]))
         if by_auc:
-            cells.append(f"{model['cross_validation']['auc']:.3f}")
+            cells.append(mean_error(model["cross_validation"], "auc"))
         if certified:
             cells.append(largest_gap(model["certificates"]))
         chosen = rule != "all" and model["n_features"] == document["chosen"]
