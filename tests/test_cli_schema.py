@@ -35,6 +35,7 @@ CASES = {
     "no score": ("predict", "m.npz", "bare.csv"),
     "model": ("info", "m.npz"),
     "data": ("info", "golub"),
+    "a table": ("info", "all.csv"),
     "installation": ("info",),
     "classes each": ("three", "select", "--per-class", *SCORED, "--certificate", "c.npz"),
     "verify each": ("three", "verify", "c.npz"),

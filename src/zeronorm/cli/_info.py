@@ -6,16 +6,20 @@ import os
 import platform
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ._export import check_export, export
-from ._input import is_data, read
+from ._genotypes import is_genotypes
+from ._input import is_data, is_golub, options_named, read
 from ._messages import readers_may_leave
 from ._options import InfoOptions
 from ._output import print_json
 from ._takes import takes
+
+if TYPE_CHECKING:
+    from ..files import Table
 
 
 @takes(InfoOptions)
@@ -93,13 +97,19 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
     import numpy as np
 
     from ..designs import as_design
+    from ..files import WITH_COLUMNS
     from ..memory import estimate_of, selection_of
+    from .documents._columns import coded_as_far_as_can_be, describe_columns
 
     if not (options.features.isdigit() and int(options.features)):
         raise ValueError(
             f"--features must be a whole number of at least 1; got {options.features!r}."
         )
-    table = read(path, None, layer=options.layer, encoding=options.encoding)
+    table = _as_it_stands(options, path)
+    found, notes = None, table.notes
+    if table.form in WITH_COLUMNS:
+        found = describe_columns(table)
+        table = coded_as_far_as_can_be(path, table, found["columns"])
     design = as_design(table.X)
     estimate = estimate_of(design, selection_of(options.method, int(options.features)))
     y = table.y
@@ -111,6 +121,7 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
         "note": design.note,
         "layers": table.layers,
         "columns": table.known,
+        "table": found,
         "classes": [] if y is None else np.unique(y)[:100].tolist(),
         "features": int(options.features),
         "method": options.method,
@@ -118,8 +129,21 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
         "total": estimate.total,
         "available": estimate.available if np.isfinite(estimate.available) else None,
         "fits": estimate.fits,
-        "notes": list(table.notes),
+        "notes": list(notes),
     }
+
+
+def _as_it_stands(options: InfoOptions, path: str) -> Table:
+    """Return data of which nothing is said: text and empty cells are not coded."""
+    from ..files import read_request
+    from ..files._table import Request
+
+    if is_genotypes(path) or is_golub(path):
+        return read(path, None, layer=options.layer, encoding=options.encoding)
+    with options_named():
+        return read_request(
+            path, Request(layer=options.layer, encoding=options.encoding, is_part=True)
+        )
 
 
 def _describe_installation() -> dict[str, Any]:

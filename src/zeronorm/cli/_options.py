@@ -319,7 +319,7 @@ class InfoOptions:
     """What `zeronorm info` is asked for."""
 
     model: str | None = argument(
-        "A file that select wrote; or DATA, and what selecting from it will need.",
+        "A file that select wrote; or DATA, what its columns hold and selecting from it will need.",
         metavar="[MODEL|DATA]",
         default=None,
     )

@@ -81,7 +81,7 @@ _READERS = {
     "npz": ("_arrays", "read_npz"),
     "hdf5": ("_hdf5", "read_hdf5"),
 }
-_WITH_COLUMNS = ("delimited", "json_lines", "excel", "parquet")
+WITH_COLUMNS = ("delimited", "json_lines", "excel", "parquet")
 _TEXT = ("delimited", "json_lines", "svmlight")
 _BY_BLOCKS = ("json_lines", "excel")
 _ON_USE = {"Rows": "_svmlight", "svmlight_blocks": "_svmlight", "read_frame": "_frames"}
@@ -255,7 +255,7 @@ def read_request(path: PathLike, request: Request) -> Table:
 
 def _check_request(source: Source, form: str, request: Request) -> None:
     """Refuse what a format has not."""
-    if form not in _WITH_COLUMNS:
+    if form not in WITH_COLUMNS:
         tables = "CSV, JSON lines, Excel or Parquet"
         if request.id is not None:
             raise FileError(

@@ -58,7 +58,7 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
     for one, _ in known:
         if one.kind == "date":
             dates.setdefault(_parts(one), []).append(one.column)
-    constant = [one.column for one, content in known if _is_constant(one, content)]
+    constant = [one.column for one, content in known if is_constant(one, content)]
     notes = []
     if categories:
         notes.append(
@@ -86,7 +86,8 @@ def _parts(coding: Coding) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _is_constant(coding: Coding, content: Content) -> bool:
+def is_constant(coding: Coding, content: Content) -> bool:
+    """Return whether a column has one value or none."""
     if coding.kind == "category":
         return len(coding.levels) + (coding.gaps is not None) < 2
     if isinstance(content, Texts):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
 
 from ..._memory import readable
 from .._messages import show, some
+from ..documents._columns import may_name_samples
 from ._tables import open_console, print_pairs, styled
 
 _WORDS = {
@@ -26,7 +28,13 @@ def print_data(document: Mapping[str, Any]) -> None:
     """Print what data hold, and the memory that a selection will need."""
     console = open_console()
     console.print()
+    table = document["table"]
     size = f"{document['n_samples']:,} samples x {document['n_features']:,} features"
+    if table is not None:
+        n_columns = len(table["columns"])
+        size = f"{document['n_samples']:,} rows x {n_columns:,} columns"
+        if document["n_features"] != n_columns:
+            size += f", which become {document['n_features']:,} features"
     pairs: list[tuple[str, str | Text]] = [
         ("data", styled((show(document["source"]), "bold"))),
         ("size", size),
@@ -34,6 +42,8 @@ def print_data(document: Mapping[str, Any]) -> None:
     ]
     if document["note"]:
         pairs.append(("", f"it {document['note']}; zeronorm convert writes a store that is mapped"))
+    if table is not None:
+        pairs += _columns(table, document["n_samples"])
     if document["layers"]:
         pairs.append(("layers", some([show(name, 30) for name in document["layers"]], 12)))
     if document["columns"]:
@@ -53,3 +63,75 @@ def print_data(document: Mapping[str, Any]) -> None:
     pairs += [("note", show(note)) for note in document["notes"]]
     print_pairs(console, pairs)
     console.print()
+
+
+def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Text]]:
+    """Return what columns of a table hold."""
+    columns = table["columns"]
+    of_kind = {
+        kind: [one for one in columns if one["kind"] == kind]
+        for kind in ("number", "category", "date", "text", "unusable")
+    }
+    names = [one for one in columns if may_name_samples(one, n_rows)]
+    constant = [one for one in columns if one["constant"]]
+    gaps = [one for one in columns if 0 < one["missing"] < n_rows]
+    gaps.sort(key=lambda one: -one["missing"])
+    pairs: list[tuple[str, str | Text]] = []
+
+    def add(what: str, found: list[Any], words: Callable[[Any], str] = str, rest: str = "") -> None:
+        if found:
+            pairs.append((what, f"{len(found):,}: {some([words(one) for one in found], 8)}{rest}"))
+
+    add("numbers", of_kind["number"], _name)
+    add("categories", of_kind["category"], lambda one: f"{_name(one)} {one['distinct']:,} values")
+    add("dates", of_kind["date"], _name)
+    add(
+        "text", of_kind["text"], lambda one: f"{_name(one)} {one['distinct']:,} values",
+        "; too many for categories, --drop NAME leaves them out",
+    )  # fmt: skip
+    pairs += _under("names", [_of_names(one, n_rows) for one in names[:3]])
+    add("constant", constant, _name, "; of one value or none, they can never be selected")
+    if gaps:
+        n_gaps = table["rows_with_gaps"]
+        shown = [f"{_name(one)} {one['missing']:,} ({one['missing'] / n_rows:.1%})" for one in gaps]
+        pairs.append(
+            ("missing", f"{some(shown, 8)}; in {n_gaps:,} of {n_rows:,} rows, of which --missing "
+             "mean, most_frequent or indicator fills the features")
+        )  # fmt: skip
+    add(
+        "unusable", of_kind["unusable"], lambda one: show(one["problem"], 120),
+        "; mend them, or leave them out with --drop NAME",
+    )  # fmt: skip
+    return pairs + _under("targets", _targets(table["targets"]))
+
+
+def _under(name: str, lines: Sequence[str]) -> list[tuple[str, str | Text]]:
+    """Return lines of which the first has a name."""
+    return [("" if order else name, line) for order, line in enumerate(lines)]
+
+
+def _name(record: Mapping[str, Any]) -> str:
+    return show(record["name"], 30)
+
+
+def _of_names(record: Mapping[str, Any], n_rows: int) -> str:
+    """Return what a column says that may name the samples."""
+    repeated = n_rows - record["missing"] - record["distinct"]
+    option = f"--id {show(shlex.quote(record['name']), 40)}"
+    if not repeated:
+        return f"{_name(record)} differs in all rows; if it names the samples, say {option}"
+    return (
+        f"{_name(record)} has {record['distinct']:,} values, and {repeated:,} rows repeat one of "
+        f"them; if it names the samples, {option} keeps the rows of one in one fold"
+    )
+
+
+def _targets(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns that could be classes to predict, with the rows of each."""
+    lines = [
+        f"--target {show(shlex.quote(one['column']), 40)}: "
+        + some([f"{show(label, 20)} {count:,}" for label, count in one["counts"].items()], 10)
+        for one in found[:6]
+    ]
+    more = f"{len(found) - 6:,} more columns of few values; " if len(found) > 6 else ""
+    return [*lines, f"{more}any column of numbers can be predicted, too"]

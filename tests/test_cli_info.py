@@ -1,0 +1,98 @@
+"""What `zeronorm info` says of a table before anything else is known of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from zeronorm.datasets import load_golub
+
+N = 60
+rng = np.random.default_rng(8)
+SEX = rng.choice(["f", "m"], N)
+DIED = rng.integers(0, 2, N)
+
+
+@pytest.fixture
+def raw(run, tmp_path):
+    """Write a table as hospitals have them; return its name."""
+    days = [f"1970-0{1 + i % 9}-1{i % 7}" for i in range(N)]
+    columns = {
+        "patient": [f"P{i // 2 if i < 10 else i}" for i in range(N)],  # five have two rows
+        "visit": [*range(1, N + 1)],
+        "sex": ["" if i in (3, 4) else SEX[i] for i in range(N)],
+        "dose": ["" if i in (4, 5, 6) else f"{rng.random():.3f}" for i in range(N)],
+        "born": days,
+        "site": ["Basel"] * N,
+        "empty": [""] * N,
+        "comment": [f"text {i % 50}" for i in range(N)],
+        "score": ["n.d." if i == 17 else f"{rng.normal():.3f}" for i in range(N)],
+        "died": DIED.tolist(),
+    }
+    lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    (tmp_path / "raw.csv").write_text("\n".join([",".join(columns), *lines]) + "\n")
+    return "raw.csv"
+
+
+def test_a_raw_table_is_described(run, raw):
+    """It was refused for its first column, with options that info does not have."""
+    found = json.loads(run("info", raw, "--json").stdout)
+    columns = {one["name"]: one for one in found["table"]["columns"]}
+    assert {name: one["kind"] for name, one in columns.items()} == {
+        "patient": "text", "visit": "number", "sex": "category", "dose": "number", "born": "date",
+        "site": "category", "empty": "number", "comment": "text", "score": "unusable",
+        "died": "number",
+    }  # fmt: skip
+    assert [name for name, one in columns.items() if one["constant"]] == ["site", "empty"]
+    missing = {name: one["missing"] for name, one in columns.items() if one["missing"]}
+    assert missing == {"sex": 2, "dose": 3, "empty": N}
+    assert found["table"]["rows_with_gaps"] == 4
+    assert columns["score"]["problem"].startswith("score, line 19: 'n.d.' is no number")
+    counts = {one["column"]: one["counts"] for one in found["table"]["targets"]}
+    kept = np.delete(SEX, [3, 4])
+    assert counts == {
+        "sex": {"f": int((kept == "f").sum()), "m": int((kept == "m").sum())},
+        "died": {"0": int((DIED == 0).sum()), "1": int((DIED == 1).sum())},
+    }
+    told = " ".join(run("info", raw).stdout.split())
+    for words in (
+        "60 rows x 10 columns",
+        "categories 2: sex 2 values, site 1 values",
+        "patient has 55 values, and 5 rows repeat one of them",
+        "visit differs in all rows; if it names the samples, say --id visit",
+        "constant 2: site, empty; of one value or none, they can never be selected",
+        "missing dose 3 (5.0%), sex 2 (3.3%); in 4 of 60 rows",
+        "unusable 1: score, line 19: 'n.d.' is no number, as most of the column are; mend them",
+    ):
+        assert words in told
+    assert "--id comment" not in told
+
+
+def test_what_info_says_of_features_is_what_select_reads(run, raw):
+    """Memory would be that of other data."""
+    n_features = json.loads(run("info", raw, "--json").stdout)["n_features"]
+    left = [part for name in ("patient", "comment", "score") for part in ("--drop", name)]
+    options = ("--target", "died", "-k", 1, "--no-cv", "--no-save", "--missing", "mean", "--json")
+    document = json.loads(run("select", raw, *left, *options).stdout)
+    assert document["data"]["n_features"] == n_features - 1  # the target is no feature
+
+
+def test_counts_are_no_candidates_for_a_target(run, tmp_path):
+    """A table of genotypes would be listed as thousands of targets."""
+    X = rng.integers(0, 3, (20, 30))
+    names = [f"g{j}" for j in range(30)]
+    lines = [",".join([*map(str, row), kind]) for row, kind in zip(X, "ab" * 10, strict=True)]
+    (tmp_path / "g.csv").write_text("\n".join([",".join([*names, "kind"]), *lines]) + "\n")
+    found = json.loads(run("info", "g.csv", "--json").stdout)["table"]["targets"]
+    assert found == [{"column": "kind", "counts": {"a": 10, "b": 10}}]
+
+
+def test_tables_of_nothing_but_text_and_other_data(run, fails, tmp_path):
+    """Names alone would end in an error of arrays without columns."""
+    (tmp_path / "names.csv").write_text("a,b\n" + "".join(f"x{i},y{i}\n" for i in range(9)))
+    said = fails("info", "names.csv")
+    assert "none of its columns can be a feature: a, line 2: 'x0' is text, with 9 different" in said
+    assert json.loads(run("info", "golub", "--json").stdout)["table"] is None
+    golub = load_golub()
+    np.savez(tmp_path / "g.npz", X=golub.X, y=golub.y)
+    assert "38 samples x 3,051 features" in run("info", "g.npz").stdout
