@@ -643,7 +643,6 @@ GROUPS = np.arange(60) % 12
         ({"n_groups": 0}, r"n_groups must be between 1 and 12 .*; got 0\."),
         ({"n_groups": 13}, r"n_groups must be between 1 and 12 .*; got 13\."),
         ({"n_groups": "2"}, r"n_groups must be an integer or a list of integers; got '2'"),
-        ({"n_groups": "auto"}, r"got 'auto'\. BilevelCV chooses both numbers by cross-validation"),
         ({"n_groups": [[1], [2, 3]]}, r"or a list of integers; got \[1\]"),
         ({"groups": GROUPS[1:]}, r"one for every column of X \(60\); got shape \(59,\)"),
         ({"groups": [*GROUPS[:-1], None]}, r"feature 59 has none\. Give it a group of its own"),

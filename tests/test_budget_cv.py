@@ -26,7 +26,7 @@ from zeronorm import (
     cross_validate,
     persistence,
 )
-from zeronorm.budget_cv import AUTOMATIC, automatic_sizes
+from zeronorm.budget_cv import AUTOMATIC, automatic_budgets
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import CrossValidation
 
@@ -106,14 +106,84 @@ def test_golub_needs_few_genes():
 
 def test_automatic_sizes():
     """They end at half of the rows, at the usable columns, and begin with what is forced."""
+
+    def sizes(X, y, **options):
+        return tuple(automatic_budgets(BudgetRegressor("auto", **options), X, y)["n_features"])
+
     y = SIGNAL
-    assert automatic_sizes(BudgetRegressor(), X, y) == tuple(k for k in AUTOMATIC if k <= 40)
-    assert automatic_sizes(BudgetRegressor(), X[:9], y[:9]) == (1, 2, 3, 4)
+    assert sizes(X, y) == tuple(k for k in AUTOMATIC if k <= 40)
+    assert sizes(X[:9], y[:9]) == (1, 2, 3, 4)
     few = np.hstack([X[:, :5], np.ones((80, 20))])
-    assert automatic_sizes(BudgetRegressor(), few, y) == (1, 2, 3, 4, 5)
-    beside = BudgetRegressor(covariates=[0], forced_features=[1, 2])
-    assert automatic_sizes(beside, few, y) == (2, 3, 4)
-    BudgetCV(beside).fit(few, y)
+    assert sizes(few, y) == (1, 2, 3, 4, 5)
+    assert sizes(few, y, covariates=[0], forced_features=[1, 2]) == (2, 3, 4)
+    BudgetCV(BudgetRegressor(covariates=[0], forced_features=[1, 2])).fit(few, y)
+    assert automatic_budgets(BudgetRegressor(3), X, y) == {}
+
+
+def test_automatic_numbers_of_groups():
+    """They end at half of the rows and at the groups, above six where features outnumber rows."""
+
+    def numbers(groups, rows=80, **options):
+        estimator = BudgetRegressor(groups=groups, n_groups="auto", **options)
+        return automatic_budgets(estimator, X[:rows], SIGNAL[:rows])["n_groups"]
+
+    assert numbers(GROUPS) == [1, 2, 3, 4, 5, 6, 8, 10, 12]
+    assert numbers(GROUPS, rows=50) == [1, 2, 3, 4, 5, 6, 8, 10]
+    assert numbers(GROUPS, rows=20) == [1, 2, 3, 4, 5, 6]
+    assert numbers(GROUPS, rows=6) == [1, 2, 3]
+    assert numbers(np.arange(60) // 20) == [1, 2, 3]
+    assert numbers(GROUPS, forced_features=[0, 5, 9]) == [2, 3, 4, 5, 6, 8, 10, 12]
+    pairs = BudgetRegressor([2, 4], groups=GROUPS, n_groups="auto").fit(X, SIGNAL)._paths[0]
+    assert set(pairs) == {(k, g) for k in (2, 4) for g in range(1, k + 1)}
+
+
+GROUPED = {
+    "numbers": (BudgetRegressor(), SIGNAL, [1, 2, 3, 4, 5, 6, 8]),
+    "greedy": (BudgetRegressor(method="greedy"), SIGNAL, [1, 2, 3, 4, 5, 6, 8]),
+    "classes": (BudgetClassifier(calibrate=False), LABELS, [1, 2, 3, 4, 5, 6, 8]),
+    "kinds": (BudgetClassifier(calibrate=False), KINDS, [1, 2, 3, 4, 5, 6, 8]),
+    "survival": (BudgetSurvivalAnalysis(), TIMES, [1, 2, 3, 4, 5, 6, 8]),
+    "both": (BudgetRegressor(3), SIGNAL, [(3, 1), (3, 2), (3, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_an_automatic_number_of_groups(name):
+    """The number of groups must be that of the folds, by hand, and the model that of a fit."""
+    estimator, y, sizes = GROUPED[name]
+    X, y = FEW, y[::2]
+    estimator = clone(estimator).set_params(groups=GROUPS)
+    own = clone(estimator).set_params(n_groups="auto").fit(X, y)
+    assert list(own.validation_.sizes) == list(own._paths[0]) == sizes
+    numbers = sorted({int(np.ravel(size)[-1]) for size in sizes})
+    listed = clone(estimator).set_params(n_groups=numbers)
+    found = cross_validate(listed, X, y)
+    np.testing.assert_array_equal(own.validation_.scores, found.scores)
+    mean, error = found.scores.mean(axis=1), found.scores.std(axis=1, ddof=1) / np.sqrt(5)
+    near = np.flatnonzero(mean >= mean.max() - error[np.argmax(mean)] - 1e-9)
+    assert own.size_ == sizes[near[0]]
+    n_groups = int(np.ravel(own.size_)[-1])
+    listed.fit(X, y)._keep_size(own.size_)
+    np.testing.assert_array_equal(own.support_, listed.support_)
+    np.testing.assert_array_equal(own.coef_, listed.coef_)
+    assert len(set(own.groups_)) == n_groups or name == "both"
+    search = BudgetCV(clone(own), [3] if name == "both" else None).fit(X, y)
+    assert search.n_groups_ == n_groups
+    assert getattr(search, "n_features_", None) == (3 if name == "both" else None)
+    np.testing.assert_array_equal(search.support_, own.support_)
+
+
+def test_of_pairs_the_fewest_groups_are_the_smallest():
+    """A model of few features in many groups would be preferred, which `BilevelCV` does not."""
+    scores = np.array([[0.1, 0.2], [0.9, 0.9], [0.9, 0.9], [0.1, 0.3]])
+    sizes = ((1, 1), (1, 2), (5, 1), (5, 2))
+    found = CrossValidation(sizes, scores, "r2", np.zeros(2), scores, np.ones(4))
+    assert found.choose() == found.choose("best") == (5, 1)
+    assert found.choose(among=[(1, 1), (1, 2)]) == (1, 2)
+    estimator = BudgetRegressor(groups=GROUPS, n_groups=[1, 2, 3])
+    search = BudgetCV(estimator, [1, 2, 3, 5]).fit(FEW, SIGNAL[::2])
+    rival = BilevelCV(estimator, [1, 2, 3, 5], [1, 2, 3]).fit(FEW, SIGNAL[::2])
+    assert (search.n_features_, search.n_groups_) == (rival.n_features_, rival.n_groups_)
 
 
 @pytest.mark.parametrize(
@@ -269,6 +339,17 @@ def test_accuracy_that_cannot_choose():
     [
         ({"n_features": 3}, ValueError, "n_features must be 'auto' or a list or range of sizes"),
         ({"n_features": "all"}, ValueError, "n_features must be 'auto'"),
+        ({"n_features": None}, ValueError, "n_features must be 'auto'"),
+        (
+            {"estimator": BudgetRegressor(groups=GROUPS, n_groups=3), "n_features": None},
+            ValueError,
+            "n_groups must be 'auto' or a list or range of sizes to compare; got 3",
+        ),
+        (
+            {"estimator": BudgetRegressor(n_groups="auto")},
+            ValueError,
+            "n_groups counts groups, but groups is None",
+        ),
         ({"rule": "2se"}, ValueError, "rule must be one of"),
         ({"cv": 1}, ValueError, "cv must be between 2 and"),
         ({"cv": [(np.arange(40), np.arange(40, 80))]}, ValueError, "at least two folds"),

@@ -727,6 +727,38 @@ def test_groups(run, table, groups):
     )
 
 
+def test_the_number_of_groups_by_folds(run, table, groups):
+    """Another number of groups would be chosen than by hand, or another model be written."""
+    command = ("select", table, "--target", "status", "--groups", "auto", "--group-file", groups)
+    document = json.loads(run(*command, "-k", "1,3,5", "-o", "m.npz", "--json").stdout)
+    lines = rows_of(table)[1:]
+    X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
+    labels = np.array([f"set {j % 4}" for j in range(12)])
+    fitted = BudgetClassifier([1, 3, 5], groups=labels, n_groups=[1, 2, 3, 4], refit_C="loo")
+    validation = cross_validate(fitted, X, y)
+    k, g = validation.choose()
+    by_number = {k: (k, g)}
+    for number in {1, 3, 5} - {k}:
+        among = [size for size in validation.sizes if size[0] == number]
+        by_number[number] = validation.choose(among=among)
+    assert document["chosen"] == k
+    for model in document["models"]:
+        assert (model["n_features"], model["n_groups"]) == by_number[model["n_features"]]
+        row = validation.sizes.index(by_number[model["n_features"]])
+        assert model["cross_validation"]["scores"] == validation.scores[row].tolist()
+    support = fitted.fit(X, y).path_[k, g].support
+    assert persistence.load("m.npz").support_.tolist() == support.tolist()
+    text = " ".join(run(*command, "-k", 3, "--no-save").stdout.split())
+    among = [size for size in validation.sizes if size[0] == 3]
+    n_groups = len(set(labels[fitted.path_[validation.choose(among=among)].support]))
+    assert f"3 features in {n_groups} of 4 groups" in text
+    every = json.loads(run(*command, "-k", "1,3", "--rule", "all", "--json").stdout)
+    assert [model["file"] for model in every["models"]] == [
+        "table-k1.model.npz", "table-k3.model.npz",
+    ]  # fmt: skip
+    assert [one["size"] for one in document["criteria"]] == [list(by_number[i]) for i in (1, 3, 5)]
+
+
 def test_options_reach_the_bilevel_estimator(run, table, groups):
     """An option would be ignored where groups are selected."""
     command = (
@@ -1638,7 +1670,11 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "golub", "-k", "3", *GROUPS, "0"], "--groups must be at least 1; got 0"),
         (
             ["select", "golub", "-k", "3", *GROUPS, "1,2"],
-            "--groups must be a whole number; got '1,2'. Which features are in which",
+            "--groups must be a whole number or auto; got '1,2'. Which features are in which",
+        ),
+        (
+            ["select", "golub", "-k", "3", *GROUPS, "auto", "--no-cv"],
+            "--no-cv leaves nothing to choose the number of groups by; say --groups G, or leave",
         ),
         (["select", "golub", "-k", "3", *GROUPS, "2"], "g.tsv: no such file"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from conftest import slow_among
@@ -26,6 +27,7 @@ CASES = {
     "kinds": (BudgetClassifier(calibrate=False), [1, 2, 4], KINDS),
     "against": (BudgetClassifier(calibrate=False, multi_class="ovr"), [1, 2], KINDS),
     "survival": (BudgetSurvivalAnalysis(), [1, 2, 3], TIMES),
+    "groups": (BudgetRegressor(groups=np.arange(30) // 3, n_groups="auto"), None, SIGNAL),
 }
 
 
@@ -37,7 +39,7 @@ def test_it_equals_a_loop_over_searches(name):
     found = nested_cross_validate(search, X, y, cv=OUTER)
     for number, (train, test) in enumerate(OUTER):
         one = BudgetCV(estimator, sizes, cv=search.cv).fit(X[train], y[train])
-        assert found.sizes[number] == one.n_features_
+        assert found.sizes[number] == one.best_estimator_.size_
         np.testing.assert_allclose(found.validations[number].scores, one.validation_.scores)
         assert found.scores[number] == pytest.approx(one.score(X[test], y[test]), rel=1e-6)
     assert found.mean == pytest.approx(found.scores.mean())
@@ -70,6 +72,16 @@ def test_an_automatic_estimator_is_its_own_search(tmp_path):
         )
         assert own.sizes == plain.sizes
         np.testing.assert_array_equal(own.scores, plain.scores)
+
+
+def test_an_automatic_number_of_groups_is_no_other_budget():
+    """The choice of whole groups would become one of features in few groups."""
+    estimator = BudgetRegressor(groups=np.arange(30) // 3, n_groups="auto")
+    own = nested_cross_validate(estimator, X, SIGNAL, cv=3)
+    listed = clone(estimator).set_params(n_groups=[1, 2, 3, 4, 5, 6, 8, 10])
+    assert own.sizes == nested_cross_validate(BudgetCV(listed, None), X, SIGNAL, cv=3).sizes
+    with pytest.raises(ValueError, match=r"n_features must be 'auto' or a list .* got 4"):
+        nested_cross_validate(BudgetRegressor(4), X, SIGNAL)
 
 
 def test_all_folds_share_the_passes():

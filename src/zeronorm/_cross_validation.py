@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,11 +95,13 @@ class CrossValidation:
         better = gain.mean(axis=1) > 2.0 * standard_error(gain, self.repeats)
         return "accuracy" if better.any() else "auc"
 
-    def choose(self, rule: str = "1se") -> Any:
+    def choose(self, rule: str = "1se", among: Sequence[Any] | None = None) -> Any:
         """Return the size that a rule takes, by the score `chosen_by`.
 
         rule : "1se", the smallest size whose mean is within one standard error of the best mean; or
-            "best", the size of the best mean, the smallest of equal ones.
+            "best", the size of the best mean, the smallest of equal ones. Of pairs the fewest
+            groups are the smallest, then the fewest features.
+        among : the sizes to choose from; None: all.
         """
         validate.check_option("rule", rule, RULES)
         if self.scores.shape[1] < 2:
@@ -112,10 +115,14 @@ class CrossValidation:
                 f"scores must be numbers to choose a size; {self.measure!r} is NaN for the rows "
                 f"held out of fold {fold}. Use fewer folds, or another score."
             )
+        sizes = [size if isinstance(size, tuple) else (size,) for size in self.sizes]
+        places = [at for at, size in enumerate(self.sizes) if among is None or size in among]
+        order = sorted(places, key=lambda at: sizes[at][::-1])
+        scores = scores[order]
         mean = scores.mean(axis=1)
         slack = EQUAL * max(1.0, float(np.abs(mean).max(where=np.isfinite(mean), initial=0)))
         best, near = best_and_near(mean, standard_error(scores, self.repeats), slack)
-        return self.sizes[near if rule == "1se" else best]
+        return self.sizes[order[near if rule == "1se" else best]]
 
 
 def standard_error(scores: FloatArray, repeats: float = 1.0) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The number of features by cross-validation, for every estimator with a budget of features."""
+"""The number of features, or of groups, by cross-validation, for every estimator with a budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .model_selection import cross_validate
 
 
 class BudgetCV(ChosenModel):
-    """A model whose number of features is chosen by cross-validation.
+    """A model whose number of features, or of groups, is chosen by cross-validation.
 
     The features of all sizes are selected inside every fold, in the same passes over X; with s_kf
     the score of size k on the rows that fold f holds out, of F folds,
@@ -32,17 +32,22 @@ class BudgetCV(ChosenModel):
     Parameters
     ----------
     estimator : BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis or MeasureClassifier
-        Its other parameters count, `n_groups` too; it is not changed.
-    n_features : "auto", or list or range of int
+        Its other parameters count, `n_groups` too: a number, or several or "auto" to choose among
+        pairs, of which those with fewer groups are the smaller ones, then those with fewer
+        features. It is not changed.
+    n_features : "auto", list or range of int, or None
         The sizes to compare. "auto": 1 to 6, then 8, 10, 12, 15, 20, 25, 30, 40 and 50, as far as
-        half of the rows and the columns that are not constant go.
+        half of the rows and the columns that are not constant go. None, of whole groups: those
+        that are `n_groups` of the estimator, a list, a range or "auto", the same numbers as far as
+        half of the rows and the groups go.
     cv, scoring, measure, random_state : as of `cross_validate`
         Scores are the larger the better.
     rule : "1se" or "best"
 
     Attributes
     ----------
-    n_features_ : the chosen size.
+    n_features_, n_groups_ : the chosen size; of whole groups there is no `n_features_`, and of
+        features without groups no `n_groups_`.
     best_estimator_ : the estimator fitted on all rows for all sizes (`path_` has their models), of
         which the chosen one predicts. `predict`, `score`, `transform`, `get_support` and the like,
         `support_`, `coef_`, `intercept_` and `classes_` are its own.
@@ -74,7 +79,7 @@ class BudgetCV(ChosenModel):
     def __init__(
         self,
         estimator: Any,
-        n_features: str | Sequence[int] = "auto",
+        n_features: str | Sequence[int] | None = "auto",
         *,
         cv: Any = 5,
         scoring: Any = None,
@@ -107,12 +112,15 @@ class BudgetCV(ChosenModel):
                 scoring=self.scoring, random_state=self.random_state, **given,
             )  # fmt: skip
             size = self.validation_.choose(self.rule)
-            model.set_params(n_features=numbers_of_features(self.validation_.sizes))
+            model.set_params(**_budgets(model, self.validation_.sizes))
             model.fit(X, y, sample_weight, **given)
         model._keep_size(size)
         model.set_params(checkpoint=file)
         self.best_estimator_ = model
-        self.n_features_ = int(size[0] if isinstance(size, tuple) else size)
+        for name in ("n_features", "n_groups"):
+            self.__dict__.pop(f"{name}_", None)
+        for name, chosen in _budgets(model, [size]).items():
+            setattr(self, f"{name}_", chosen[0])
         self._keep_names()
         return self
 
@@ -124,35 +132,45 @@ class BudgetCV(ChosenModel):
                 "estimator must be one of zeronorm with a budget of features; got "
                 f"{type(self.estimator).__name__}."
             )
+        model = clone(self.estimator)
+        name = "n_features"
         wanted: Any = self.n_features
+        if wanted is None and getattr(model, "groups", None) is not None:
+            name, wanted = "n_groups", model.n_groups
         if not is_automatic(wanted):
             if validate.dimensions(wanted) == 0:
                 raise ValueError(
-                    "n_features must be 'auto' or a list or range of sizes to compare; got "
+                    f"{name} must be 'auto' or a list or range of sizes to compare; got "
                     f"{wanted!r}. For one size fit the estimator itself."
                 )
             wanted = list(wanted)
-        return clone(self.estimator).set_params(n_features=wanted)
+        return model.set_params(**{name: wanted})
 
 
-def automatic_sizes(
+def automatic_budgets(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
-) -> tuple[int, ...]:
-    """Return the sizes that are worth comparing: no more than half of the rows, or all columns.
+) -> dict[str, list[int]]:
+    """Return the parameters that are "auto", with the numbers that are worth comparing.
 
     estimator : with a budget of features; it is not changed.
     """
-    model = clone(estimator).set_params(n_features="auto")
-    data = model._read(X, y, sample_weight, offset)
+    data = estimator._read(X, y, sample_weight, offset)
     sizes = None
     if data.design.shape[1] > 2 * AUTOMATIC[-1]:  # else constant columns may matter
-        sizes = model._sizes_of_folds(data)
-    return tuple(numbers_of_features(model._pose(data).sizes if sizes is None else sizes))
+        sizes = estimator._sizes_of_folds(data)
+    budgets = _budgets(estimator, estimator._pose(data).sizes if sizes is None else sizes)
+    return {name: each for name, each in budgets.items() if is_automatic(getattr(estimator, name))}
 
 
-def numbers_of_features(sizes: Sequence[Any]) -> list[int]:
-    """Return the numbers of features among sizes, which may be pairs of them and of groups."""
-    return sorted({int(size[0] if isinstance(size, tuple) else size) for size in sizes})
+def _budgets(model: Any, sizes: Sequence[Any]) -> dict[str, list[int]]:
+    """Return the parameters of an estimator that some sizes are of, and their numbers, growing."""
+    both = "n_features", "n_groups"
+    names = [name for name in both if getattr(model, name, None) is not None]
+    rows = [size if isinstance(size, tuple) else (size,) for size in sizes]
+    return {
+        name: sorted({int(number) for number in numbers})
+        for name, numbers in zip(names, zip(*rows, strict=True), strict=False)
+    }
 
 
-__all__ = ["AUTOMATIC", "BudgetCV", "automatic_sizes"]
+__all__ = ["AUTOMATIC", "BudgetCV", "automatic_budgets"]

@@ -73,7 +73,8 @@ def nested_cross_validate(
 
     Parameters
     ----------
-    search : a `BudgetCV`, or an estimator with n_features="auto". It is neither fitted nor changed.
+    search : a `BudgetCV`, or an estimator with n_features="auto", or with groups and
+        n_groups="auto". It is neither fitted nor changed.
         Its `cv` is of the inner folds, a number or a splitter, and its `scoring` or `measure` is of
         both. Scores of classes are not calibrated, as of `cross_validate`.
     X, y, sample_weight, offset : as for `fit` of its estimator.
@@ -106,7 +107,8 @@ def nested_cross_validate(
     >>> len(honest.sizes), honest.scores.shape
     (5, (5,))
     """
-    search = search if isinstance(search, BudgetCV) else BudgetCV(search)
+    if not isinstance(search, BudgetCV):
+        search = BudgetCV(search, getattr(search, "n_features", "auto"))
     inner_cv = search.cv
     if not (validate.is_integer(inner_cv) or hasattr(inner_cv, "split")):
         raise ValueError(

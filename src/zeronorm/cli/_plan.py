@@ -45,6 +45,7 @@ class Plan:
     """A selection as it is settled before the data are read."""
 
     n_features: list[int] | None  # the sizes, growing; None: to be found
+    n_groups: int | str | None  # that the features are in at most; "auto": to be found
     rule: str | None  # what chooses among several sizes; None: there is one
     method: str
     search: dict[str, Any]  # options of the method l0; empty where there are none
@@ -65,7 +66,7 @@ def plan_selection(options: SelectOptions) -> Plan:
         "--nonnegative": bool(options.nonnegative),
         "--nonpositive": bool(options.nonpositive),
     }
-    _check_groups(options.groups, options.group_file, others)
+    n_groups = _number_of_groups(options.groups, options.group_file, others)
     grouped, refitted = options.groups is not None, options.refit_c != "loo"
     shared = {"--shared": options.shared is True}  # A measure has a model for each class.
     measured = {"--groups": grouped, "--refit-c": refitted, **shared, **others}
@@ -100,7 +101,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     if options.report is not None:
         check_page(options.report, "--report", options, files)
     refit_C = _parse_refit_c(options.refit_c)
-    return Plan(sizes, rule, method, search, refit_C, folds, models, certificates)
+    return Plan(sizes, n_groups, rule, method, search, refit_C, folds, models, certificates)
 
 
 def for_every_size(options: SelectOptions, plan: Plan) -> Plan:
@@ -125,13 +126,19 @@ def _rule(options: SelectOptions, sizes: Sequence[int] | None, folds: int | None
             "--prove needs the number of features: say --features K, as proofs of all sizes may "
             "take hours."
         )
-    if sizes is not None and len(sizes) == 1 and rule not in OF_CRITERIA:
+    of_groups = options.groups is not None and options.groups.strip() == "auto"
+    if sizes is not None and len(sizes) == 1 and rule not in OF_CRITERIA and not of_groups:
         if rule in OF_FOLDS:
             raise ValueError(
                 f"--rule {rule} chooses among several sizes; got --features {options.features}. "
                 f"Say --features 1:{max(2, sizes[0])} or auto, or leave out --rule."
             )
         return rule
+    if folds is None and of_groups:
+        raise ValueError(
+            "--no-cv leaves nothing to choose the number of groups by; say --groups G, or leave "
+            "out --no-cv."
+        )
     if folds is None and rule in (None, *OF_FOLDS):
         raise ValueError(
             f"--no-cv leaves nothing to choose among the sizes {options.features} by; say --rule "
@@ -210,8 +217,10 @@ def _parse_refit_c(text: str) -> float | str:
     return value
 
 
-def _check_groups(groups: int | None, group_file: Path | None, others: Mapping[str, bool]) -> None:
-    """Refuse half of a bi-level selection, and what does not go with it.
+def _number_of_groups(
+    groups: str | None, group_file: Path | None, others: Mapping[str, bool]
+) -> int | str | None:
+    """Return the budget of groups; refuse half of a selection in groups, and what is not of it.
 
     others : whether each option was given of those that a bi-level selection does not have.
     """
@@ -221,19 +230,26 @@ def _check_groups(groups: int | None, group_file: Path | None, others: Mapping[s
                 f"--group-file {group_file} needs the number of groups to select at most; say "
                 "--groups G as well."
             )
-        return
+        return None
     if group_file is None:
         raise ValueError(
             f"--groups {groups} needs the group of every feature; say --group-file FILE as well."
         )
-    if groups < 1:
-        raise ValueError(f"--groups must be at least 1; got {groups}.")
+    text = groups.strip()
+    if text != "auto" and not re.fullmatch("[0-9]{1,12}", text):
+        raise ValueError(
+            f"--groups must be a whole number or auto; got {groups!r:.60}. Which features are in "
+            "which group says --group-file FILE."
+        )
+    if text != "auto" and int(text) < 1:
+        raise ValueError(f"--groups must be at least 1; got {text}.")
     for option, given in others.items():
         if given:
             raise ValueError(
                 f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option.split()[0]]}. Leave "
                 f"out {option}, or --groups and --group-file."
             )
+    return text if text == "auto" else int(text)
 
 
 def _check_measure(measure: str | None, positive: str | None, others: Mapping[str, bool]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import methods, model_selection, persistence, validate
 from .._folds import splits
-from ..budget_cv import automatic_sizes
+from ..budget_cv import automatic_budgets
 from ..designs import as_design
 from ..estimators import (
     BudgetClassifier,
@@ -34,7 +34,12 @@ from ._selection_files import draw_variants, write_model
 from ._stability import stability_of
 from ._target import Response
 from ._validation import folds_of, validated
-from .documents._selection import describe_model, describe_parameters, describe_selection
+from .documents._selection import (
+    describe_model,
+    describe_parameters,
+    describe_selection,
+    feature_budget,
+)
 from .documents._stability import describe_stability
 
 if TYPE_CHECKING:
@@ -72,9 +77,12 @@ def run(
     estimator = estimator_of(options, plan, samples) if again is None else again.estimator
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
-    if plan.n_features is None:
-        plan = replace(plan, n_features=list(automatic_sizes(estimator, X, y, **offset)))
-        estimator.set_params(n_features=plan.n_features)
+    if plan.n_features is None or plan.n_groups == "auto":
+        if plan.n_features is None:
+            estimator.set_params(n_features="auto")
+        budgets = automatic_budgets(estimator, X, y, **offset)
+        estimator.set_params(**budgets)
+        plan = replace(plan, n_features=budgets.get("n_features", plan.n_features))
     folds = folds_of(plan, samples, work)
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
@@ -99,9 +107,16 @@ def run(
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
     found = samples.table, response, design, validation, samples.groups, for_accuracy, permutations
-    models = [describe_model(estimator, size, *found) for size in estimator._paths[0]]
+    sizes = _one_of_each_number(estimator, validation, rule)
+    if estimator.size_ not in sizes:
+        estimator._keep_size(sizes[-1])
+    criteria = persistence.tabulate(getattr(estimator, "criteria_", None))
+    if criteria is not None:
+        told = [size in sizes for size in estimator._paths[0]]
+        criteria = [row for row, one in zip(criteria, told, strict=True) if one]
+    models = [describe_model(estimator, size, *found) for size in sizes]
     work.notes.extend(targets_in_disguise(models, samples))
-    for size, model in zip(estimator._paths[0], models, strict=True):
+    for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):
                 write_model(options, plan, samples, estimator, size, model)
@@ -112,7 +127,7 @@ def run(
             options.data, samples, estimator, models, _parameters(options, plan, estimator)
         ),
         "categories": categories(options, samples.table),
-        "criteria": persistence.tabulate(getattr(estimator, "criteria_", None)),
+        "criteria": criteria,
         "rule": plan.rule,
         "chosen_by": None
         if validation is None or plan.rule not in OF_FOLDS
@@ -136,6 +151,27 @@ def run(
     return document
 
 
+def _one_of_each_number(
+    estimator: _Estimator, validation: model_selection.CrossValidation | None, rule: str | None
+) -> list[Any]:
+    """Return the sizes, with the number of groups that the folds choose where there are several.
+
+    Without folds, after an interrupt, the largest of these.
+    """
+    by_number: dict[int, list[Any]] = {}
+    for size in estimator._paths[0]:
+        by_number.setdefault(feature_budget(size), []).append(size)
+    found = []
+    for sizes in by_number.values():
+        size = sizes[-1]
+        if estimator.size_ in sizes and rule in OF_FOLDS:
+            size = estimator.size_
+        elif validation is not None and len(sizes) > 1:
+            size = validation.choose(rule if rule in OF_FOLDS else "1se", sizes)
+        found.append(size)
+    return found
+
+
 def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estimator:
     """Return the estimator that the options ask for."""
     common = _common_parameters(options, plan, samples.table)
@@ -151,7 +187,7 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
             pos_label=None if positive is None else _named_class(positive, samples.y),
         )
     if samples.groups is not None:
-        common |= {"n_groups": options.groups, "groups": samples.groups}
+        common |= {"n_groups": plan.n_groups, "groups": samples.groups}
     else:
         method = methods.L0(**plan.search) if plan.search else plan.method
         signs = _signs(options, samples.table)
@@ -238,7 +274,7 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     return {
         "method": plan.method,
         "measure": options.measure,
-        "n_groups": options.groups,
+        "n_groups": plan.n_groups,
         "groups": None if options.group_file is None else str(options.group_file),
         "level": options.level,
         **{

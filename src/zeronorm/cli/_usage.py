@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-_GROUPS = " Which features are in which group says --group-file FILE."
-
-
 # What people call options, and how it is said here.
 _JOIN = "A table of the samples is joined by their names: --samples FILE --target COLUMN."
 _ELSEWHERE = {
@@ -55,8 +52,7 @@ def _bad_value(error: Any, given: Sequence[str]) -> str | None:
     value = _value_of(names, given)
     what = "a whole number" if "integer" in text else "a number"
     got = "" if value is None else f"; got {value!r:.60}"
-    remedy = _GROUPS if "--groups" in names else ""
-    return f"{names[0]} must be {what}{got}.{remedy}"
+    return f"{names[0]} must be {what}{got}."
 
 
 def _value_of(names: Sequence[str], given: Sequence[str]) -> str | None:

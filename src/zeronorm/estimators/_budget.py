@@ -53,8 +53,12 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         has rows) by the rule of one standard error among 1 to 6, 8, 10, 12, 15, 20, 25, 30, 40 and
         50 features, as `BudgetCV` with its defaults, or the criterion, where there is one. None:
         10, or all usable columns if fewer; with `groups` whole groups.
-    n_groups : int, list or range of int, or None
-        How many groups; a list gives several models. Only with `groups`.
+    n_groups : int, list or range of int, "auto", or None
+        How many groups; a list gives several models. Only with `groups`. "auto": cross-validation
+        chooses, as of n_features="auto", among the same numbers as far as half of the rows and
+        the groups go; of more than six whole groups as far as they have, in the mean, no more
+        features than there are rows. With a budget of features as well it chooses among pairs of
+        no more groups than features, and the fewest groups are the smallest model.
     groups : (n_features_in_,) integers or strings, a dict of lists, `Groups`, "columns" or None
         The group of every column of X, or the columns (indices or names) of every group by its
         label. "columns": X is a data frame whose categorical columns (of strings, categories or
@@ -173,8 +177,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         Of several classes, sums over the models of each class against the others. Not where the
         model has no log-loss.
     groups_ : the labels of the groups of the selected features, sorted; where there are groups.
-    validation_ : with n_features="auto", the `CrossValidation` that chose `size_`, a little too
-        good for it; `zeronorm.nested` has an honest estimate.
+    validation_ : with n_features="auto" or n_groups="auto", the `CrossValidation` that chose
+        `size_`, a little too good for it; `zeronorm.nested` has an honest estimate.
     n_scans_ : passes over X, those of the folds not among them. seconds_ : by phase.
 
     Where three or more classes have a model each, path_, history_, certificate_ and proof_ are

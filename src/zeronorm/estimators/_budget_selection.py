@@ -16,7 +16,7 @@ from ..solvers.kept import Kept, keeping
 from ._parameters import with_parameters
 from ._selected import begun, keep_paths, keep_size
 from ._selecting import Plan, Problem
-from ._sizes import sizes_of_rows
+from ._sizes import is_automatic, sizes_of_rows
 from ._sparse_linear import Rowwise, SparseLinearModel
 
 _LOG = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class BudgetSelection(SparseLinearModel):
     """
 
     n_features: int | str | Sequence[int] | None = field(default=None, kw_only=False)
-    n_groups: int | Sequence[int] | None = None
+    n_groups: int | str | Sequence[int] | None = None
     groups: Any = None
     method: str | Method = "auto"
     C: float | str = "auto"
@@ -70,7 +70,7 @@ class BudgetSelection(SparseLinearModel):
 
     def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
         """Return the sizes of all folds, checked with all data; None: each has its own."""
-        if self._plan().counts == "both":
+        if self._plan().counts == "both" or is_automatic(self.n_groups):
             return self._pose(data).sizes
         return sizes_of_rows(self, data)
 

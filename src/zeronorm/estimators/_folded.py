@@ -14,7 +14,7 @@ from ..result import Path
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
 from ._selecting import Problem
-from ._sizes import is_automatic
+from ._sizes import has_automatic
 from ._sparse_linear import Rowwise
 
 
@@ -49,7 +49,7 @@ class Folded:
         sizes = problems[0].sizes
         if estimator.n_features is None:  # the default follows the usable columns of a fold
             sizes = min(problem.sizes for problem in problems)
-        elif is_automatic(estimator.n_features) and not isinstance(sizes[0], tuple):
+        elif has_automatic(estimator) and not isinstance(sizes[0], tuple):
             units = [task.units.usable for one in problems for task in one.tasks]
             most = min(int(np.count_nonzero(usable)) for usable in units)
             sizes = tuple(k for k in sizes if k <= most) or sizes[:1]

@@ -27,7 +27,7 @@ from ..solvers.journal import Identity
 from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import _covariates, _doubts, _signs
-from ._sizes import is_automatic, ladder
+from ._sizes import is_automatic, ladder, ladder_of_groups
 from ._sparse_linear import Rowwise
 
 
@@ -292,11 +292,18 @@ class Plan:
         n_forced = np.union1d(groups.of_features(forced), forced_groups).size
         n_groups = np.union1d(groups.of_features(np.flatnonzero(usable)), forced_groups).size
         budgets: tuple[int, ...] = (n_groups,)
-        if self.n_groups is not None:
+        if is_automatic(self.n_groups):
+            budgets = ladder(weight.size, n_groups, n_forced)
+            if self.counts == "groups":
+                budgets = ladder_of_groups(weight.size, n_groups, n_forced, n_usable)
+        elif self.n_groups is not None:
             budgets = validate.check_n_groups(self.n_groups, n_groups, n_forced)
         if self.counts == "groups":
             return budgets
-        return tuple((k, g) for k in sizes for g in budgets)
+        pairs = tuple((k, g) for k in sizes for g in budgets)
+        if is_automatic(self.n_groups):  # a budget of more groups than features is slack
+            pairs = tuple((k, g) for k, g in pairs if g <= max(k, budgets[0]))
+        return pairs
 
     def _forced_groups(self, groups: Groups | None) -> IndexArray:
         """Return the places of the groups that are counted in every model."""

@@ -84,9 +84,7 @@ def _check_counts(
         raise ValueError(f"{rule}; got an empty list.")
     for value in values:
         if not is_integer(value):
-            automatic = isinstance(value, str) and value == "auto" and name == "n_groups"
-            remedy = " BilevelCV chooses both numbers by cross-validation." if automatic else ""
-            raise ValueError(f"{rule}; got {shown(value)}.{remedy}")
+            raise ValueError(f"{rule}; got {shown(value)}.")
         if not 1 <= int(value) <= largest:
             raise ValueError(
                 f"{name} must be between 1 and {largest} ({choice}); got {shown(value)}."

@@ -258,6 +258,14 @@ def _choice(document: Mapping[str, Any]) -> Text:
     models, rule, chosen = document["models"], document["rule"], document["chosen"]
     sizes = [model["n_features"] for model in models]
     among = f"of the {len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
+    smallest, own = "the smallest size", counted(chosen)
+    if document["parameters"]["n_groups"] == "auto":
+        (n_groups,) = (model["n_groups"] for model in models if model["n_features"] == chosen)
+        among = f"of {sizes[0]} to {sizes[-1]} features in any number of groups"
+        smallest, own = (
+            "the fewest groups, then features,",
+            f"{own} in {counted(n_groups, 'group')}",
+        )
     if rule == "all":
         return styled(f"the largest {among}")
     last = ""
@@ -271,12 +279,12 @@ def _choice(document: Mapping[str, Any]) -> Text:
         reason = f"the best {score}"
         if rule == "1se":
             reason = (
-                f"the smallest size within one standard error of the best {score} (at "
+                f"{smallest} within one standard error of the best {score} (at "
                 f"{best['n_features']})"
             )
         if by_auc:
             last += "; no size is more accurate than the largest class for all"
-    return styled((counted(chosen), "bold"), f": {reason} {among}{last}")
+    return styled((own, "bold"), f": {reason} {among}{last}")
 
 
 def certificate_text(
