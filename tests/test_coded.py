@@ -373,7 +373,26 @@ def test_constant_columns_are_named(write):
         write("a.csv", {"c": ["one"] * 8, "k": [4] * 8, "x": range(8), "y": list("ab") * 4}), "y"
     )
     assert table.feature_names == ["k", "x"] or table.feature_names == ["c=one", "k", "x"]
-    assert any("2 columns with one value or none, of no use: c, k" in note for note in table.notes)
+    said = "2 columns with one value or none, which can never be selected: c, k"
+    assert any(said in note for note in table.notes)
+
+
+def test_constant_columns_of_numbers_are_named(write, tmp_path):
+    """They were named only where another column was text, or of a part of the rows."""
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(3).integers(0, 2, (40, 6)).astype(float)
+    X[:, 1], X[:39, 4], X[39, 4] = 7.0, 0.0, 1.0  # one differs in the last row alone
+    columns = {f"g{j}": X[:, j] for j in range(6)} | {"y": list("ab") * 20}
+    path = write("a.csv", columns)
+    said = ("1 column with one value or none, which can never be selected: g1",)
+    assert read_table(path, "y").notes == said
+    assert read_frame(pandas.read_csv(path), "y").notes == said
+    for half in (0, 20):
+        write(f"p{half}.csv", {name: column[half : half + 20] for name, column in columns.items()})
+    assert read_table(tmp_path / "p*.csv", "y").notes == said
+    assert read_table(path, "y", like=Layout(6, names=["g1", "g2"])).notes == ()
+    one_row = write("b.csv", {name: column[:1] for name, column in columns.items()})
+    assert read_table(one_row, "y").notes == ()
 
 
 def test_columns_without_names(write):

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design, FloatArray
-from ._coded_notes import notes_of, notes_of_kinds
+from ._coded_notes import notes_of, notes_of_constants, notes_of_kinds
 from ._codings import (
     DROP,
     FILL,
@@ -125,6 +125,8 @@ def as_table(
     later = request.is_part and columns.names is not None  # coded beside the other parts
     if cells is None or later or not len(X):
         names, notes = columns.feature_names(like)
+        if like is None and not request.is_part:
+            notes = (*notes, *notes_of_constants(names, X))
         table = Table(X, feature_names=names, notes=notes, cells=cells, **others)
     else:
         table = with_features(Table(X, **others), coded(source, columns, cells, request), like)
@@ -137,7 +139,8 @@ def as_table(
 def coded_whole(source: str, table: Table, request: Request) -> Table:
     """Return a table with its features coded by the cells of all rows that it has."""
     if table.cells is None:
-        return table
+        more = [] if request.like else notes_of_constants(table.feature_names, table.X)
+        return replace(table, notes=(*table.notes, *more))
     found = coded(source, _columns_of(table), table.cells, request)
     return with_features(table, found, request.like)
 

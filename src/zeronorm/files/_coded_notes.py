@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -69,12 +70,29 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
         f"{_count(len(columns), 'column')} of dates as {parts}: {_listed(columns)}"
         for parts, columns in dates.items()
     ]
-    if constant:
-        notes.append(
-            f"{_count(len(constant), 'column')} with one value or none, of no use: "
-            f"{_listed(constant)}"
-        )
-    return notes
+    return [*notes, *_said_of_constants(constant)]
+
+
+def notes_of_constants(names: Sequence[str] | None, X: Any) -> list[str]:
+    """Return a note about the columns of an array that have one value.
+
+    Rows are compared with the first one, a growing number at a time, in the columns that are left:
+    most differ within a few rows, so that this is no pass over the data.
+    """
+    if names is None or not isinstance(X, np.ndarray) or len(X) < 2:
+        return []
+    left, top, n_rows = np.arange(X.shape[1]), 1, 1
+    while left.size and top < len(X):
+        same = (X[top : top + n_rows, left] == X[0, left]).all(axis=0)
+        left, top, n_rows = left[same], top + n_rows, 2 * n_rows
+    return _said_of_constants([names[j] for j in left.tolist()])
+
+
+def _said_of_constants(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    what = _count(len(names), "column")
+    return [f"{what} with one value or none, which can never be selected: {_listed(names)}"]
 
 
 def _parts(coding: Coding) -> str:

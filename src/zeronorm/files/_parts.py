@@ -104,7 +104,7 @@ def _coded_together(path: PathLike, found: Sequence[tuple[Path, Table]], request
     tables = [table for _, table in found]
     whole = joined(tables)
     if all(table.cells is None for table in tables):
-        return whole
+        return whole if request.is_part else coded_whole(str(path), whole, request)
     cells = _joined_cells(np.asarray(whole.X, np.float64), whole.feature_names or [], found)
     whole, like = replace(whole, cells=cells), request.like
     if request.is_part:
