@@ -141,7 +141,9 @@ def test_models_with_a_covariate_of_text_agree_with_their_certificates(run, tmp_
     given = ("d.csv", "--target", "y", "--covariates", "batch", "-k", 3, "--no-cv")
     told = run("select", *given, "-o", "m.npz", "--certificate", "c.npz").stdout
     assert "of 8 features ruled out" in told
-    assert "3 of 8" in run("info", "m.npz").stdout
+    info = run("info", "m.npz").stdout
+    assert "3 of 8" in info
+    assert "1, by 2 features, marked by *" in info
     assert "covariates: batch=B2, batch=B3" in run("verify", "d.csv", "c.npz").stdout
     for command in ("certify", "prove"):
         assert "of 8 features ruled out" in run(command, "d.csv", "m.npz").stdout

@@ -395,6 +395,18 @@ def test_constant_columns_of_numbers_are_named(write, tmp_path):
     assert read_table(one_row, "y").notes == ()
 
 
+def test_notes_say_how_each_kind_is_filled(write):
+    """Text would be told to have a mean."""
+    own = {"x": [1, "", 3, 4] * 3, "city": ["Oslo", "", "Bergen", "Oslo"] * 3, "y": list("ab") * 6}
+    by = "by the mean of the training rows, in every fold by that of the fold"
+    for kept, how in (("x", by), ("city", "text by a level of its own"), ("", f"{by}; text by a")):
+        columns = own if not kept else {kept: own[kept], "y": own["y"]}
+        (note,) = (one for one in read_table(write("a.csv", columns), "y", missing="mean").notes
+                   if "filled" in one)  # fmt: skip
+        assert f") {how}" in note
+        assert ("text" in note) == (kept != "x")
+
+
 def test_columns_without_names(write):
     """Gaps would be filled by place, which another file need not have, or not be located."""
     path = write("a.csv", "1,2,0\n3,,1\n5,6,0\n")

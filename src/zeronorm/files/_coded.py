@@ -165,8 +165,7 @@ def _columns_of(table: Table) -> Columns:
 def with_features(table: Table, found: Coded, like: Layout | None) -> Table:
     """Return a table with features that are coded."""
     by_model = like is not None and like.names is not None
-    frequent = by_frequency(found.codings)
-    notes = notes_of(found.filled, found.unseen, by_model, frequent)
+    notes = notes_of(found.filled, found.unseen, by_model, found.codings)
     return replace(
         table,
         X=found.X,

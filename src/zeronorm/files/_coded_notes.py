@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._codings import Coding, Content
+from ._codings import Coding, Content, by_frequency
 from ._errors import quote
 from ._texts import Texts
 
@@ -18,31 +18,38 @@ def notes_of(
     filled: Mapping[str, int],
     unseen: Mapping[str, tuple[int, str]],
     by_model: bool,
-    frequent: bool = False,
+    codings: Mapping[str, Coding],
 ) -> list[str]:
     """Return notes about cells that are filled, and about values that a model does not know.
 
-    frequent : whether by the most frequent values.
+    codings : of features of the columns.
     """
     notes = [
         f"{count:,} {'row has' if count == 1 else 'rows have'} a value of {quote(column)} that the "
         f"model never saw, as {quote(example)}: its features are 0 there"
         for column, (count, example) in unseen.items()
     ]
-    return [*notes, _said_of_filled(filled, by_model, frequent)] if filled else notes
+    return [*notes, _said_of_filled(filled, by_model, codings)] if filled else notes
 
 
-def _said_of_filled(filled: Mapping[str, int], by_model: bool, frequent: bool) -> str:
+def _said_of_filled(
+    filled: Mapping[str, int], by_model: bool, codings: Mapping[str, Coding]
+) -> str:
     of_model, of_rows = "means", "mean"
-    if frequent:
+    if by_frequency(codings):
         of_model, of_rows = "most frequent values", "most frequent value"
     shown = _listed([f"{column} {count:,}" for column, count in filled.items()])
-    how = (
-        f"as the model was trained: by the {of_model} of its training rows"
-        if by_model
-        else f"by the {of_rows} of the training rows, in every fold by that of the fold; text by a "
-        "level of its own"
-    )
+    of_text = {one.column for one in codings.values() if one.kind == "category"}
+    ways = []
+    if not of_text.issuperset(filled):
+        ways.append(
+            f"by the {of_model} of its training rows"
+            if by_model
+            else f"by the {of_rows} of the training rows, in every fold by that of the fold"
+        )
+    if not of_text.isdisjoint(filled):
+        ways.append("text by a level of its own")
+    how = f"{'as the model was trained: ' if by_model else ''}{'; '.join(ways)}"
     total = _count(sum(filled.values()), "empty cell")
     return f"{total} in {_count(len(filled), 'column')} filled ({shown}) {how}"
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._coded import Cells, coded_whole
 from ._coded_notes import notes_of
-from ._codings import Problem, by_frequency
+from ._codings import Problem
 from ._errors import FileError, MissingFileError, quote
 from ._source import PathLike
 from ._table import Request, Table, check_count
@@ -208,7 +208,7 @@ def joined(tables: Sequence[Table]) -> Table:
         X[top : top + part.shape[0]] = part
         top += part.shape[0]
     # Those that count are of all rows.
-    counted = partial(notes_of, by_model=True, frequent=by_frequency(first.codings))
+    counted = partial(notes_of, by_model=True, codings=first.codings)
     counts = {note for table in tables for note in counted(table.filled, table.unseen)}
     notes = dict.fromkeys(note for table in tables for note in table.notes if note not in counts)
     filled = Counter[str]()

@@ -99,7 +99,7 @@ class _Stored:
             if one.number == name and counts[name]
         }
         by_model = self._like is not None and self._like.names is not None
-        notes = notes_of(filled, {}, by_model)
+        notes = notes_of(filled, {}, by_model, codings)
         return replace(table, codings=codings, filled=filled, notes=(*table.notes, *notes))
 
 

@@ -40,7 +40,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         ("features", f"{loaded.support_.size:,} of {n_candidates:,}"),
     ]
     if beside:
-        pairs.append(("covariates", f"{len(beside):,}, marked by *: in the model in any case"))
+        pairs.append(("covariates", _covariates(loaded)))
     if ordered:
         pairs.append(("thresholds", thresholds_text(labels, (-loaded.intercept_).tolist())))
     groups = metadata["groups"]
@@ -91,3 +91,13 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
     console.print(grid)
     console.print()
+
+
+def _covariates(loaded: LoadedModel) -> str:
+    """Return how many columns are covariates, of text with a feature for each level."""
+    layout, count = loaded.layout, int(loaded.covariates_.size)
+    made = [layout.codings.get(name) for name in layout.covariates]
+    of_text = [one.column for one in made if one is not None and one.kind == "category"]
+    n_columns = count - len(of_text) + len({*of_text})
+    features = "" if n_columns == count else f", by {count:,} features"
+    return f"{n_columns:,}{features}, marked by *: in the model in any case"
