@@ -337,6 +337,25 @@ def test_convert_takes_pipes_and_parts(piped, tmp_path, monkeypatch, kind):
 
 
 @pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("target", ["income of all", "y"])
+def test_rows_without_a_target_are_left_out_by_what_the_error_says(tmp_path, kind, target):
+    """The error said to drop them, and the command had no way that did not lose the column."""
+    rows = [{**row, "income of all": row["x0"] + 50.0} for row in made()]
+    for row in rows[3::7]:
+        row[target] = row["x1"] = None
+    path = WRITERS[kind](tmp_path / f"a.{kind}", rows)
+    with pytest.raises(FileError, match="the target is missing") as failed:
+        read_table(path, target, id="id", drop=["batch"])
+    where = str(failed.value).partition('--where "')[2].removesuffix('".')
+    assert where == ("y != ''" if target == "y" else "`income of all` != ''")
+    table = read_table(path, target, id="id", drop=["batch"], where=f"{where} and x1 != ''")
+    kept = [row for row in rows if row[target] is not None]
+    assert table.sample_names == [row["id"] for row in kept]
+    assert table.y.tolist() == [row[target] for row in kept]
+    assert "x1" in table.feature_names  # it is compared with no text
+
+
+@pytest.mark.parametrize("kind", WRITERS)
 def test_rows_are_kept(tmp_path, kind):
     """Other rows would be selected from, or values that are left out would be refused."""
     rows = made()

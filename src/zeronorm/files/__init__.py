@@ -161,7 +161,8 @@ def read_table(
     where : str or None
         Of CSV, JSON lines, Excel and Parquet: the rows that are kept, as "batch == 'B1' and age >=
         18", with ==, !=, <, <=, > and >=; names with blanks stand in backticks. A row without a
-        value there is left out. A column that is compared with text is no feature.
+        value there is left out, which is all that "income != ''" asks for. A column that is
+        compared with other text is no feature.
     missing : "mean", "most_frequent", "indicator" or None
         What becomes of empty cells in features of CSV, JSON lines, Excel and Parquet: the mean of
         their column, or its most frequent value, of several the least; with "indicator" the mean,

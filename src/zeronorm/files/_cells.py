@@ -106,8 +106,8 @@ class _Reader:
         """Return a cell of a column that is read as it stands, numbers alone or text alone."""
         if _is_missing(cell):
             raise FileError(
-                f"{self._place(number, position)}: {what} is missing ({_shown(cell)}); drop the "
-                "row."
+                f"{self._place(number, position)}: {what} is missing ({_shown(cell)}); "
+                f"{self._columns.without_gaps(position)}."
             )
         of_text = isinstance(cell, str)
         if not isinstance(cell, str | int | float) or (

@@ -222,7 +222,7 @@ class _Careful:
                 if label.lower() in MISSING:
                     raise FileError(
                         f"{self.source}: line {number}, {columns.name(position)}: {what} is "
-                        f"missing ({quote(label)}); drop the row."
+                        f"missing ({quote(label)}); {columns.without_gaps(position)}."
                     )
                 self.kept[position].append(label)
             if columns.samples is not None:

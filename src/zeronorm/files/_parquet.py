@@ -81,8 +81,8 @@ def table_from(source: Source | str, frame: Any, request: Request) -> Table:
         row = _first_null(series)
         if row is not None:
             raise FileError(
-                f"{source}: {places[row]}, {columns.name(position)}: {what} is missing; drop the "
-                "row."
+                f"{source}: {places[row]}, {columns.name(position)}: {what} is missing; "
+                f"{columns.without_gaps(position)}."
             )
         values = np.asarray(series.to_list())
         stored[position] = as_labels(source, values, len(frame), columns.name(position))

@@ -36,6 +36,11 @@ class Comparison:
         value = repr(self.value) if isinstance(self.value, str) else f"{self.value:g}"
         return f"{self.name} {self.operator} {value}"
 
+    @property
+    def of_presence(self) -> bool:
+        """Whether it only asks for a value: != ''."""
+        return (self.operator, self.value) == ("!=", "")
+
     def holds(self, cell: Any, place: str) -> bool | None:
         """Return whether a cell compares so; None where it is missing.
 
@@ -44,6 +49,8 @@ class Comparison:
         if cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING):
             return None
         number: Any = cell
+        if self.of_presence:
+            return None if isinstance(cell, float) and math.isnan(cell) else True
         if isinstance(self.value, str):
             if not isinstance(cell, str):
                 raise FileError(
@@ -69,8 +76,9 @@ class Comparison:
 class Where:
     """Comparisons that rows must pass, joined by `and`; counts the rows that do.
 
-    A column that is missing in a row passes no comparison. Columns that are compared with text are
-    no features; those that are compared with numbers are what they would be without it.
+    A column that is missing in a row passes no comparison, and NAME != '' asks for nothing else.
+    Columns that are compared with other text are no features; the others are what they would be
+    without it.
 
     Parameters
     ----------
@@ -102,7 +110,8 @@ class Where:
     @property
     def of_text(self) -> list[str]:
         """The names of columns that are compared with text."""
-        return [one.name for one in self.comparisons if isinstance(one.value, str)]
+        texts = [one for one in self.comparisons if isinstance(one.value, str)]
+        return [one.name for one in texts if not one.of_presence]
 
     @property
     def lost(self) -> list[str]:
@@ -139,6 +148,12 @@ class Where:
             f"{source}: no samples are left: {self.note}. Look at the values of "
             f"{quote(self.comparisons[0].name)}."
         )
+
+
+def where_there(name: str) -> str:
+    """Return the option that keeps the rows with a value of a column."""
+    shown = name if re.fullmatch(r"[^\s`'\"<>=!]+", name) else f"`{name}`"
+    return f"--where \"{shown} != ''\""
 
 
 def _parsed(text: str) -> tuple[Comparison, ...]:
