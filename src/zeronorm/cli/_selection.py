@@ -111,7 +111,7 @@ def run(
     if estimator.size_ not in sizes:
         estimator._keep_size(sizes[-1])
     criteria = persistence.tabulate(getattr(estimator, "criteria_", None))
-    if criteria is not None:
+    if criteria:  # of a measure there are none
         told = [size in sizes for size in estimator._paths[0]]
         criteria = [row for row, one in zip(criteria, told, strict=True) if one]
     models = [describe_model(estimator, size, *found) for size in sizes]
