@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 import zeronorm
 from conftest import slow
@@ -318,6 +319,66 @@ def test_substitutes_are_those_of_all_exchanges(name: str) -> None:
         assert place.loo_loss == pytest.approx(fitted.path_[K].loo_loss, rel=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:.*with these signs only")
+@pytest.mark.parametrize("name", NAMES)
+def test_substitutes_in_folds_are_those_of_fits_by_hand(name: str) -> None:
+    """The score would be of another model, or of rows that it was fitted on."""
+    estimator, target = PROBLEMS[name]
+    X, signal = drawn(5, n=60)
+    y = target(signal)
+    fitted = clone(estimator).set_params(n_features=K).fit(X, y)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    found = substitutes(fitted, X, y, n=2, cv=folds)
+    beside = list(estimator.covariates or ())
+
+    def scores(chosen: list[int]) -> np.ndarray:
+        """Fit these features alone, in every fold."""
+        columns = [*chosen, *beside]
+        model = clone(estimator).set_params(n_features=len(chosen), forced_features=None)
+        if beside:
+            model.set_params(covariates=[len(chosen)])
+        if "calibrate" in model.get_params():
+            model.set_params(calibrate=False)
+        return np.array(
+            [
+                model.fit(X[train][:, columns], y[train]).score(X[test][:, columns], y[test])
+                for train, test in folds
+            ]
+        )
+
+    support = fitted.support_.tolist()
+    own = scores(support)
+    for place in found:
+        kept = [j for j in support if j != place.feature]
+        rows = [scores(kept), *(scores([*kept, int(i)]) for i in place.features[:2])]
+        assert place.score == pytest.approx(own.mean(), abs=1e-6)
+        errors = [(row - own).std(ddof=1) / np.sqrt(3) for row in rows]
+        got = [place.score_without, *place.scores]
+        assert got == pytest.approx([row.mean() for row in rows], abs=1e-6)
+        assert [place.error_without, *place.errors] == pytest.approx(errors, abs=1e-6)
+
+
+def test_substitutes_in_folds_of_groups_and_of_classes() -> None:
+    """Features of a group would be missing, or the models of other classes change."""
+    X, y = many()
+    labels = np.array([f"g{j // 2}" for j in range(16)])
+    grouped = BudgetClassifier(groups=labels, n_groups=2, calibrate=False).fit(X, y)
+    place = substitutes(grouped, X, y, n=1, cv=4, scoring="neg_log_loss")[0]
+    same = substitutes(grouped.support_, X, y, groups=labels, n=1, cv=4, scoring="neg_log_loss")[0]
+    assert (place.score, place.scores) == (same.score, same.scores)
+    names = [*(set(grouped.groups_) - {place.feature}), place.features[0]]
+    part = np.flatnonzero(np.isin(labels, names))
+    alone = BudgetClassifier(groups=labels[part], n_groups=2)
+    expected = zeronorm.cross_validate(alone, X[:, part], y, cv=4, scoring="neg_log_loss")
+    assert place.scores[0] == pytest.approx(expected.mean[0], rel=1e-5)
+    three = classes(X @ np.ones(16), 3)
+    each = substitutes(BudgetClassifier(2, multi_class="ovr").fit(X, three), X, three, n=1, cv=3)
+    assert len({row.score for rows in each for row in rows}) == 1
+    plain = substitutes(grouped, X, y, n=1)[0]
+    assert np.isnan(plain.score)
+    assert not plain.scores.size
+
+
 def test_substitutes_of_a_problem_with_many_features_are_proven() -> None:
     """Bounds would leave out a substitute that is better than those listed."""
     rng = np.random.default_rng(0)
@@ -371,7 +432,13 @@ def test_substitutes_of_one_feature_of_groups_and_of_classes() -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"n": 0}, "n must be"), ({"within": np.nan}, "within"), ({"max_fits": 0}, "max_fits must")],
+    [
+        ({"n": 0}, "n must be"),
+        ({"within": np.nan}, "within"),
+        ({"max_fits": 0}, "max_fits must"),
+        ({"cv": 1}, "cv must be between 2"),
+        ({"cv": 3, "scoring": "r3"}, "r3"),
+    ],
 )
 def test_bad_input_for_substitutes_is_refused(options: dict[str, Any], message: str) -> None:
     """A mistake would end in an error from deep inside."""

@@ -36,6 +36,32 @@ def estimator_for(model: Any, y: Any) -> Any:
     return BudgetRegressor if regresses else BudgetClassifier
 
 
+def poser_of(
+    model: Any,
+    problem: Any,
+    y: Any,
+    C: float | None,
+    fit_intercept: bool | None,
+    standardize: bool | None,
+    n_threads: int | None,
+) -> Any:
+    """Return the estimator that poses the problem of a model, not fitted."""
+    options = {"C": C, "fit_intercept": fit_intercept, "standardize": standardize}
+    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    chosen["n_threads"] = n_threads
+    stated = model if problem is None else problem
+    own = has_budget(stated)
+    if problem is not None and not own:
+        raise TypeError(
+            "problem must be an estimator of this package with a budget, as BudgetRegressor(); got "
+            f"{problem!r:.80}."
+        )
+    poser = clone(stated).set_params(**chosen) if own else estimator_for(model, y)(**chosen)
+    if not own and isinstance(poser, BudgetClassifier) and len(supports_of(model)) > 1:
+        poser.set_params(multi_class="ovr")  # a support for each class
+    return poser
+
+
 def pose(
     model: Any,
     problem: Any,
@@ -51,19 +77,7 @@ def pose(
 ) -> list[Posed]:
     """Return the binary problems of a model, on its selection scaling."""
     supports = supports_of(model)
-    options = {"C": C, "fit_intercept": fit_intercept, "standardize": standardize}
-    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    chosen["n_threads"] = n_threads
-    stated = model if problem is None else problem
-    own = has_budget(stated)
-    if problem is not None and not own:
-        raise TypeError(
-            "problem must be an estimator of this package with a budget, as BudgetRegressor(); got "
-            f"{problem!r:.80}."
-        )
-    poser = clone(stated).set_params(**chosen) if own else estimator_for(model, y)(**chosen)
-    if not own and isinstance(poser, BudgetClassifier) and len(supports) > 1:
-        poser.set_params(multi_class="ovr")  # a support for each class
+    poser = poser_of(model, problem, y, C, fit_intercept, standardize, n_threads)
     data = poser._read(X, y, sample_weight, offset)
     m = data.design.shape[1]
     for support in supports:

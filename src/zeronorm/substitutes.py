@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import BaseCrossValidator
 
 from . import validate
-from ._posed import names_of, pose
+from ._cross_validation import standard_error
+from ._folds import repeats_of
+from ._posed import Posed, names_of, pose, poser_of
 from ._threads import one_blas_thread
-from ._typing import FloatArray
+from ._typing import FloatArray, IndexArray
+from .estimators._sparse_linear import margins_of
+from .groups import Groups
+from .model_selection import Validation, prepared
 from .solvers import Task, run_together
 from .solvers.drive import Solver
-from .solvers.procedures.substitutes import Replaced, replacements
+from .solvers.procedures.substitutes import Replaced, refitted, replacements
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,14 @@ class Substitutes:
     loo_loss: float
     loo_without: float
     loo_losses: FloatArray
+    # With `cv`: the mean over its folds of the score on the rows that they hold out, of the final
+    # fit on the others: of the model, without the feature, with the first ones of `features`; and
+    # the standard errors of what the latter have more than the model.
+    score: float = np.nan
+    score_without: float = np.nan
+    scores: FloatArray = field(default_factory=lambda: np.empty(0))
+    error_without: float = np.nan
+    errors: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @property
     def exchangeable(self) -> np.ndarray:
@@ -72,6 +87,9 @@ def substitutes(
     fit_intercept: bool | None = None,
     standardize: bool | None = None,
     n_threads: int | None = None,
+    cv: int | BaseCrossValidator | Iterable[Any] | None = None,
+    scoring: str | Callable[..., float] | None = None,
+    random_state: int | None = 0,
 ) -> list[Substitutes] | list[list[Substitutes]]:
     """Return for each feature of a model the best ones that could take its place, and their costs.
 
@@ -90,6 +108,10 @@ def substitutes(
     within : and all that cost at most this share of the objective.
     max_fits : once so many supports are fitted, of all features together, no further ones are;
         `proven` is False where that was not enough.
+    cv, scoring, random_state : folds and a score, as of `cross_validate`, by which the model, the
+        one without each feature and those with its first n substitutes are compared, too: each is
+        fitted in every fold again, the features as they are. They were chosen with all rows, so
+        that the score is no estimate for new ones. None: no folds.
 
     Returns
     -------
@@ -99,7 +121,7 @@ def substitutes(
     Raises
     ------
     ValueError
-        As `certify`.
+        As `certify`, and of cv as `cross_validate`.
 
     Examples
     --------
@@ -127,12 +149,20 @@ def substitutes(
         n_threads,
         groups,
     )
+    validation = None
+    if cv is not None:  # what is wrong with the folds is told before the search
+        poser = poser_of(model, problem, y, C, fit_intercept, standardize, n_threads)
+        judge, data = prepared(poser, X, y, sample_weight, None, scoring, offset)
+        validation = Validation.pose(judge, data, cv, None, random_state)
     solvers = [replacements(one.task, one.support, n, within, max_fits, C=one.C) for one in posed]
     found = _run(solvers, n_threads)
     results = [
         [_record(one.task, replaced, value, loo, within) for replaced in each]
         for one, (value, loo, each) in zip(posed, found, strict=True)
     ]
+    if validation is not None:
+        replaced = [each for _, _, each in found]
+        results = _compared(results, replaced, posed, n, validation, groups)
     return results[0] if len(results) == 1 else results
 
 
@@ -141,6 +171,70 @@ def _run(
     solvers: list[Solver[tuple[float, float, list[Replaced]]]], n_threads: int | None
 ) -> list[tuple[float, float, list[Replaced]]]:
     return run_together(solvers, n_threads=n_threads)
+
+
+@one_blas_thread
+def _in_folds(
+    validation: Validation, variants: list[list[IndexArray]], groups: Groups | None
+) -> FloatArray:
+    """Return the scores of final fits in folds, (n_variants, n_folds).
+
+    variants : for each the units of every task. groups : of all features, where they are not those
+        of the estimator.
+    """
+    judge = validation.judge
+    refit_C = judge.estimator._plan().refit_C
+    problems = validation.folded.problems
+    scores = np.empty((len(variants), len(problems)))
+    for number, problem in enumerate(problems):
+        fold, tasks = validation.held_out(number, []), problem.tasks
+        if groups is not None:
+            tasks = [task.with_groups(groups) for task in tasks]
+        for row, units in enumerate(variants):
+            models = [refitted(*one, refit_C) for one in zip(tasks, units, strict=True)]
+            z = judge.class_scores(margins_of(models, fold.design))
+            scores[row, number] = judge.score(z, fold)
+    return scores
+
+
+def _compared(
+    results: list[list[Substitutes]],
+    replaced: list[list[Replaced]],
+    posed: list[Posed],
+    n: int,
+    validation: Validation,
+    groups: Any,
+) -> list[list[Substitutes]]:
+    """Return records with the scores of the folds.
+
+    replaced : what the records are of. groups : as of `substitutes`.
+    """
+    units = [one.task.units.of(one.support) for one in posed]
+    variants = [units]
+    for place, each in enumerate(replaced):
+        for one in each:
+            kept = units[place][units[place] != one.unit]
+            others = [kept, *(np.append(kept, unit) for unit in one.units[:n].tolist())]
+            variants += [[*units[:place], other, *units[place + 1 :]] for other in others]
+    partition = None if groups is None else posed[0].task.groups_of_features()
+    scores = _in_folds(validation, variants, partition)
+    repeats = repeats_of([test for _, test in validation.folded.folds])
+    mean, error = scores.mean(axis=1), standard_error(scores - scores[0], repeats)
+    at = 1
+    compared: list[list[Substitutes]] = []
+    for records in results:
+        compared.append([])
+        for record in records:
+            end = at + 1 + min(n, record.features.size)
+            compared[-1].append(
+                replace(
+                    record, score=float(mean[0]), score_without=float(mean[at]),
+                    scores=mean[at + 1 : end], error_without=float(error[at]),
+                    errors=error[at + 1 : end],
+                )
+            )  # fmt: skip
+            at = end
+    return compared
 
 
 def _record(

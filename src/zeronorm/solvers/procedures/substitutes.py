@@ -13,6 +13,7 @@ features whose bounds leave it open are fitted, those of the smallest bounds fir
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -162,6 +163,26 @@ def _replaced(task: Task, place: _Open, limit: float, n: int) -> Replaced:
         _loo(task, place.kept),
         np.array([_loo(task, np.append(place.kept, unit)) for unit in units[:n].tolist()]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Refitted:
+    """The final fit of given units, covariates among its features."""
+
+    support: IndexArray
+    coef: FloatArray
+    intercept: Any
+
+
+def refitted(task: Task, units: IndexArray, C: float | str) -> Refitted:
+    """Return the final fit of some units; C as `refit_C` of a request."""
+    columns = np.sort(task.units.features(units))
+    fit = refit_support(task, gather(task.design, columns), columns, C)
+    support, coef = task.features(columns), task.by_output(fit.coef)
+    if task.covariates.size:
+        support = np.concatenate([support, task.covariates])
+        coef = np.concatenate([coef, fit.effects], axis=-1)
+    return Refitted(support, coef, fit.intercept)
 
 
 def _loo(task: Task, units: IndexArray) -> float:
