@@ -29,7 +29,7 @@ from zeronorm.cli._options import PathOptions, SelectOptions
 from zeronorm.cli._panels import PANELS
 from zeronorm.cli._progress import Progress
 from zeronorm.datasets import load_golub
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection import cross_validate, fold_models
 from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Progressed
 from zeronorm.solvers.pool.branch import BranchAndBound
@@ -631,9 +631,9 @@ def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
 
     def noted(estimator, *arguments, **options):
         validated.append(estimator)
-        return cross_validate(estimator, *arguments, **options)
+        return fold_models(estimator, *arguments, **options)
 
-    monkeypatch.setattr("zeronorm.model_selection.cross_validate", noted)
+    monkeypatch.setattr("zeronorm.model_selection.fold_models", noted)
     document = json.loads(
         run(
             "select", path, "--target", "status", "-k", 3, "--measure", "hamming", "--C", 1e-4,
@@ -1698,7 +1698,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "golub", "-k", "3", "--measure", "f"], "--measure must be hamming, f1 (f2, "),
         (
             ["select", "golub", "-k", "3", "--positive", "AML"],
-            "--positive AML is of --measure; say --measure NAME as well.",
+            "--positive AML is of --measure and --threshold; say one of them as well.",
         ),
         (
             ["select", "golub", "-k", "3", "--measure", "f1", "--positive", "x"],

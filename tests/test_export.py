@@ -40,6 +40,7 @@ from zeronorm.export import (
 )
 from zeronorm.files import read_table
 from zeronorm.losses import LeastSquares
+from zeronorm.thresholds import choose_threshold
 
 NAMES = ["age", "s e x", 'b"mi', "bp", "s1", "s2", "s3;--", "s4", "s5", "s6"]
 
@@ -69,6 +70,20 @@ def numbers(target=None, make=BudgetRegressor, **options):
     model = make(n_features=4, **options).fit(X, y if target is None else target(X, y))
     columns = as_loaded(model).columns
     return as_loaded(model, feature_names=NAMES), X[:, columns], X
+
+
+def acting(positive):
+    """Two classes, of which one is predicted from the probability on that finds 90 % of it."""
+    X, y = sick()
+    y = np.where(y > 140, "up", "down")
+    model = BudgetClassifier(3, calibrate=False).fit(X, y)
+    p = model.predict_proba(X)[:, model.classes_.tolist().index(positive)]
+    told = choose_threshold(y, p, sensitivity=0.9, pos_label=positive)
+    loaded = as_loaded(model, feature_names=NAMES, threshold=told)
+    acted = loaded.predict(X)
+    assert np.mean(acted[y == positive] == positive) >= 0.9
+    assert (acted != model.predict(X)).any()
+    return loaded, X[:, model.support_], X
 
 
 def ordered():
@@ -101,6 +116,8 @@ def hinges():
 
 MODELS = {
     "two classes": golub,
+    "a threshold": lambda: acting("up"),
+    "a threshold of the first class": lambda: acting("down"),
     "classes that share": lambda: flowers(["it's", "A", "a"]),
     "each class": lambda: flowers(multi_class="ovr"),
     "ordered": ordered,
@@ -149,7 +166,8 @@ def predicted_by_hand(document, values):
     scores = values @ coef.T + np.array(document["intercepts"])
     link, classes = document["link"], np.array(document["classes"])
     if link in ("logit", "sign"):
-        return classes[(scores[:, 0] > 0).astype(int)], np.hstack([expit(-scores), expit(scores)])
+        above = scores[:, 0] > document["cut"]
+        return classes[above.astype(int)], np.hstack([expit(-scores), expit(scores)])
     if link == "ordered logit":
         below = expit(np.array(document["thresholds"]) - scores)
         proba = np.diff(below, axis=1, prepend=0.0, append=1.0)
@@ -341,6 +359,16 @@ def test_a_scorecard_is_the_formula_that_it_says(made):
     assert totals[0] <= card.total(values).min()
     assert totals[-1] >= card.total(values).max()
     assert "the same class for 100.0% of them" in str(card)
+
+
+def test_a_scorecard_says_who_is_positive(made):
+    """Its reader would act from 0 on."""
+    model, _, X = made("a threshold")
+    card = to_scorecard(model, X=X)
+    assert f"up where score > {model.cut:.6g}, else down" in str(card)
+    acted = card.score(X[:, model.columns]) > model.cut
+    assert card.agreement.same == np.mean(acted == (model.predict(X) == "up"))
+    assert "where score >" not in str(to_scorecard(made("two classes")[0]))
 
 
 def test_a_scorecard_takes_data_of_any_storage(made):

@@ -44,6 +44,7 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
     ReweightedL1LogisticRegression,
 )
+from zeronorm.thresholds import choose_threshold
 from zeronorm.verification import CertificateError
 
 
@@ -58,6 +59,12 @@ def path(fitted, tmp_path):
 
 
 rewrite = functools.partial(archives.rewrite, MODEL)
+TOLD = {
+    "positive": 1,
+    "probability": 0.3,
+    "rule": "0.3",
+    **dict.fromkeys(("sensitivity", "specificity", "precision", "share", "cost")),
+}
 
 
 # --- round trips ---------------------------------------------------------------------------
@@ -175,7 +182,7 @@ def test_steps_without_an_inner_problem_have_no_status(fitted, path):
 def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
-    late = ("history", "solutions", "criteria", "calibration", "groups")
+    late = ("history", "solutions", "criteria", "calibration", "groups", "threshold")
     for key in (*late, "loss", "highest_score", "columns"):
         del arrays["metadata"][key]
     for one in arrays["metadata"]["certificates"]:
@@ -188,8 +195,48 @@ def test_files_of_earlier_versions(path, fitted, binary):
     assert model.metadata["criteria"] == []
     assert model.metadata["calibration"] is None
     assert model.metadata["groups"] is None
+    assert model.metadata["threshold"] is None
     X = binary[0]
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("at", [0.05, 0.5, 0.9])
+def test_a_threshold_is_kept(fitted, binary, tmp_path, positive, at):
+    """A model would act from another probability on than the one that it was saved with."""
+    X, y = binary
+    label = fitted.classes_[positive]
+    p = fitted.predict_proba(X)[:, positive]
+    told = choose_threshold(y, p, at=at, pos_label=label)
+    model = load(save(fitted, tmp_path / "m.npz", threshold=told))
+    np.testing.assert_array_equal(model.predict(X) == label, p >= at)
+    assert model.metadata["threshold"]["sensitivity"] == np.mean(p[y == label] >= at)
+    assert model.metadata["threshold"]["rule"] == f"{at:g}"
+    np.testing.assert_array_equal(model.predict_proba(X)[:, positive], p)
+
+
+def test_a_threshold_that_a_row_reaches_exactly(fitted, binary, tmp_path):
+    """At a score of 0 a row is of the first class, but at the threshold it is positive."""
+    told = choose_threshold(binary[1], fitted.predict_proba(binary[0])[:, 1], at=0.5)
+    model = load(save(fitted, tmp_path / "m.npz", threshold=told))
+    assert -1e-300 < model.cut < 0
+    told = choose_threshold(binary[1], fitted.predict_proba(binary[0])[:, 0], at=0.5, pos_label=0)
+    assert load(save(fitted, tmp_path / "m.npz", threshold=told)).cut == 0
+
+
+def test_thresholds_of_other_models_are_refused(fitted, binary, multiclass, tmp_path):
+    """They would be in the file, and do nothing, or be of scores that are no probabilities."""
+    told = choose_threshold(binary[1], fitted.predict_proba(binary[0])[:, 1], at=0.5)
+    three = BudgetClassifier(2, calibrate=False).fit(*multiclass)
+    for other in (three, BudgetRegressor(2).fit(binary[0], binary[0][:, 0])):
+        with pytest.raises(ValueError, match="threshold must be of a model of two classes"):
+            save(other, tmp_path / "m.npz", threshold=told)
+    with pytest.raises(ValueError, match=r"above 0 and below 1; got 1\.0"):
+        save(fitted, tmp_path / "m.npz", threshold=replace(told, threshold=1.0))
+    hinge = L1Classifier(0.5, loss="squared_hinge").fit(*binary)
+    with pytest.raises(ValueError, match="two classes with probabilities"):
+        save(hinge, tmp_path / "m.npz", threshold=told)
+    assert not (tmp_path / "m.npz").exists()
 
 
 def test_any_numpy_reads_the_file(path, fitted):
@@ -589,10 +636,15 @@ def step(**changes):
         (meta(n_features_in=-40), "n_features_in must be positive"),
         (meta(n_features_in=10**30), "n_features_in must be positive"),
         (meta(first_index=7), "first_index must be 0 or 1"),
-        (meta(format=6), "its end says format 5, its content another"),
+        (meta(format=7), "its end says format 6, its content another"),
         (meta(feature_names=["a"]), "feature_names must be 5 distinct strings"),
         (meta(feature_names=["a"] * 5), "feature_names must be 5 distinct strings"),
         (meta(feature_names=[1, 2, 3, 4, 5]), "feature_names must be 5 distinct strings"),
+        (meta(threshold=3), "metadata has a wrong type of threshold"),
+        (meta(threshold={}), "a threshold has no positive"),
+        (meta(threshold=TOLD | {"positive": 2}), "the positive class of a threshold must be 0 or"),
+        (meta(threshold=TOLD | {"probability": 1.0}), "a threshold must be above 0 and below 1"),
+        (meta(threshold=TOLD | {"share": np.nan}), "a threshold must be finite"),
         (meta(refit_C=[]), "refit_C must have 1 entries"),
         (meta(refit_C=[-1.0]), "refit_C must be positive numbers"),
         (meta(refit_C=["1"]), "refit_C must be positive numbers"),
@@ -699,13 +751,13 @@ def sealed(path, change=None, names=None, compression=zipfile.ZIP_STORED):
     arrays = {f"{name}.npy": value for name, value in raw(path).items()}
     arrays.update(change or {})
     buffer = io.BytesIO()
-    trailer = b"zeronorm model 5 sha256 " + b"0" * 64
+    trailer = b"zeronorm model 6 sha256 " + b"0" * 64
     with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name in names or arrays:
             archive.writestr(name, arrays[name])
         archive.comment = trailer
     data = buffer.getvalue()[: -len(trailer)]
-    path.write_bytes(data + b"zeronorm model 5 sha256 " + hashlib.sha256(data).hexdigest().encode())
+    path.write_bytes(data + b"zeronorm model 6 sha256 " + hashlib.sha256(data).hexdigest().encode())
 
 
 def raw(path):
@@ -777,9 +829,9 @@ def test_newer_format(path):
     data = path.read_bytes()
     body = data[: data.rindex(b"zeronorm model")]
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(body + b"zeronorm model 6 sha256 " + digest)
+    path.write_bytes(body + b"zeronorm model 7 sha256 " + digest)
     with pytest.raises(
-        ModelFileError, match=r"newer zeronorm \(format 6, this one reads 5\); upgrade"
+        ModelFileError, match=r"newer zeronorm \(format 7, this one reads 6\); upgrade"
     ):
         load(path)
 

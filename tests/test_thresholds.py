@@ -69,6 +69,27 @@ def test_rates_are_kept_at_the_least_price(name, least, seed):
     assert math.isnan(found.cost)
 
 
+@pytest.mark.parametrize("t", [0.001, 0.3, 0.305, 0.5, 1.0])
+def test_what_a_threshold_does(t):
+    """A threshold of one's own would be judged by other rows than those that it finds."""
+    positive, p = drawn(3)
+    labels = np.where(positive, "ill", "well")
+    found = choose_threshold(labels, p, at=t, pos_label="ill")
+    sensitivity, specificity, _, _, _ = rates(positive, p, t)
+    assert found.threshold == t
+    assert (found.sensitivity, found.specificity) == (sensitivity, specificity)
+    assert found.share == np.mean(p >= t)
+    assert (found.pos_label, found.rule) == ("ill", f"{t:g}")
+
+
+def test_thresholds_say_what_chose_them():
+    """A file would not tell for what its model was tuned."""
+    positive, p = drawn()
+    assert choose_threshold(positive, p, cost=(1, 2.5)).rule == "cost=1:2.5"
+    assert choose_threshold(positive, p, sensitivity=0.95).rule == "sensitivity=0.95"
+    assert choose_threshold(positive, p, precision=0.2).pos_label is True
+
+
 def test_decision_curve_by_hand():
     """Net benefit counts a false positive t / (1 - t) of a true one."""
     positive, p = drawn(1)
@@ -114,13 +135,15 @@ def test_searches_and_pipelines_are_held_out_as_a_whole():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "one of cost, sensitivity, specificity and precision must be given; got 0"),
+        ({}, "one of cost, sensitivity, specificity, precision and at must be given; got 0"),
         ({"cost": (1, 2), "precision": 0.5}, "must be given; got 2"),
         ({"cost": (1, -2)}, "cost must be two numbers, not negative"),
         ({"cost": (0, 0)}, "not both 0"),
         ({"cost": 3}, "cost must be two numbers"),
         ({"sensitivity": 1.5}, "sensitivity must be above 0 and at most 1; got 1.5"),
         ({"precision": "high"}, "precision must be above 0 and at most 1"),
+        ({"at": 0.0}, "at must be above 0 and at most 1; got 0"),
+        ({"at": 0.5, "cost": (1, 1)}, "must be given; got 2"),
         ({"sensitivity": 0.5, "pos_label": "maybe"}, "pos_label must be one of False, True"),
     ],
 )

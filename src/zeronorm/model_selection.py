@@ -82,9 +82,35 @@ def cross_validate(
         rows, where the rows of a fold cannot be scored by the measure, where pos_label is not one
         of two classes, and as for `fit`.
     """
+    posed, paths = fold_models(
+        estimator, X, y, cv=cv, sample_weight=sample_weight, measure=measure, scoring=scoring,
+        offset=offset, pos_label=pos_label, random_state=random_state, checkpoint=checkpoint,
+        callback=callback,
+    )  # fmt: skip
+    return posed.scored(paths)
+
+
+@one_blas_thread
+def fold_models(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any,
+    sample_weight: Any = None,
+    measure: Any = None,
+    scoring: Any = None,
+    offset: Any = None,
+    pos_label: Any = None,
+    random_state: int | None = 0,
+    checkpoint: PathLike | None = None,
+    callback: Callable[[Progress], None] | None = None,
+) -> tuple[Validation, list[list[Path]]]:
+    """Return a cross-validation, and the models of every fold: as of `cross_validate`."""
     judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
     with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
-        return validated(judge, data, cv, pos_label, random_state, callback)
+        posed = Validation.pose(judge, data, cv, pos_label, random_state)
+        return posed, posed.folded.run(callback)
 
 
 def prepared(

@@ -15,7 +15,7 @@ from ._typing import FloatArray
 from .checkpoints import recorded
 from .files import PathLike
 from .measures import Measure
-from .model_selection import CrossValidation, prepared, validated
+from .model_selection import CrossValidation, Validation, prepared, validated
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +99,51 @@ def permutation_test(
         )
     if isinstance(cv, Iterator):
         cv = list(cv)
+    validate.check_seed(random_state)
     judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
-    of_margins = measure is None and scoring is None and judge.name == "accuracy"
-    generator = np.random.default_rng(validate.check_seed(random_state))
-    permuted = []
     with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
-        validation = validated(judge, data, cv, pos_label, random_state)
-        of_margins &= validation.auc is not None and not np.isnan(validation.auc).any()
-        for done in range(n_permutations):
-            if callback is not None:
-                callback(done)
-            order = generator.permutation(data.labels.shape[0])
-            moved = replace(
-                data,
-                labels=data.labels[order],
-                sample_weight=data.sample_weight[order],
-                offset=None if data.offset is None else data.offset[order],
-            )
-            found = validated(judge, moved, cv, pos_label, random_state)
-            permuted.append(_statistic(found, of_margins))
+        posed = Validation.pose(judge, data, cv, pos_label, random_state)
+        own = posed.scored(posed.folded.run())
+        return permuted(
+            posed, own, n_permutations, cv, pos_label=pos_label, random_state=random_state,
+            by_auc=measure is None and scoring is None, callback=callback,
+        )  # fmt: skip
+
+
+def permuted(
+    posed: Validation,
+    validation: CrossValidation,
+    n_permutations: int,
+    cv: Any,
+    *,
+    pos_label: Any = None,
+    random_state: int | None = 0,
+    by_auc: bool = True,
+    callback: Callable[[int], None] | None = None,
+) -> PermutationTest:
+    """Return the test of a cross-validation that was posed with these folds.
+
+    by_auc : whether AUC is compared in place of accuracy, where all folds have it.
+    """
+    judge, data = posed.judge, posed.folded.data
+    of_margins = by_auc and judge.name == "accuracy"
+    of_margins &= validation.auc is not None and not np.isnan(validation.auc).any()
+    generator = np.random.default_rng(random_state)
+    found = []
+    for done in range(n_permutations):
+        if callback is not None:
+            callback(done)
+        order = generator.permutation(data.labels.shape[0])
+        moved = replace(
+            data,
+            labels=data.labels[order],
+            sample_weight=data.sample_weight[order],
+            offset=None if data.offset is None else data.offset[order],
+        )
+        one = validated(judge, moved, cv, pos_label, random_state)
+        found.append(_statistic(one, of_margins))
     name = "auc" if of_margins else judge.name
-    return PermutationTest(validation, name, _statistic(validation, of_margins), np.array(permuted))
+    return PermutationTest(validation, name, _statistic(validation, of_margins), np.array(found))
 
 
 def _statistic(validation: CrossValidation, of_margins: bool) -> FloatArray:

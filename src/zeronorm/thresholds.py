@@ -30,6 +30,8 @@ class Threshold:
     precision: float  # the share of positives among the rows found, TP / (TP + FP); NaN of none
     share: float  # the share of all rows found, (TP + FP) / n
     cost: float  # mean cost of a row; NaN where no costs were given
+    pos_label: Any = None  # the positive class
+    rule: str = ""  # what it was chosen by, as "sensitivity=0.95"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,12 @@ def choose_threshold(
     sensitivity: float | None = None,
     specificity: float | None = None,
     precision: float | None = None,
+    at: float | None = None,
     pos_label: Any = None,
 ) -> Threshold:
     """Return the threshold that costs the least, or that keeps a rate at the least price.
 
-    One of the four is given. With costs it is the t that minimises
+    One of the five is given. With costs it is the t that minimises
 
         (c_fp FP(t) + c_fn FN(t)) / n,
 
@@ -102,20 +105,21 @@ def choose_threshold(
     probability : (n_samples,) of the positive class, or any score; held out of the fit
     cost : (c_fp, c_fn), of a false positive and of a false negative
     sensitivity, specificity, precision : above 0, at most 1
+    at : the threshold itself, above 0, at most 1, to learn what it does to these rows
     pos_label : the positive class; None: the second of two, sorted
 
     Raises
     ------
     ValueError
-        Where none or several of the four are given, where no threshold has the precision, and where
+        Where none or several of the five are given, where no threshold has the precision, and where
         y has one class.
     """
     given = {"sensitivity": sensitivity, "specificity": specificity, "precision": precision}
     asked = {name: value for name, value in given.items() if value is not None}
-    if len(asked) + (cost is not None) != 1:
+    n_given = len(asked) + (cost is not None) + (at is not None)
+    if n_given != 1:
         raise ValueError(
-            "one of cost, sensitivity, specificity and precision must be given; got "
-            f"{len(asked) + (cost is not None)}."
+            f"one of cost, sensitivity, specificity, precision and at must be given; got {n_given}."
         )
     positive, score = _checked(y, probability, pos_label)
     # From none to all rows: thresholds at the scores, and one above them all.
@@ -126,13 +130,18 @@ def choose_threshold(
     n_positive, n_negative, n = tp[-1], fp[-1], score.size
     thresholds = np.concatenate([[np.nextafter(-levels[0], np.inf)], -levels])
     costs = np.full(n_levels + 1, np.nan)
-    if cost is not None:
+    if at is not None:
+        value = validate.check_share("at", at)
+        place = int(np.searchsorted(levels, -value, side="right"))
+        thresholds[place], rule = value, f"{value:g}"
+    elif cost is not None:
         c_fp, c_fn = _costs(cost)
         costs = (c_fp * fp + c_fn * (n_positive - tp)) / n
-        place = int(np.argmin(costs))
+        place, rule = int(np.argmin(costs)), f"cost={c_fp:g}:{c_fn:g}"
     else:
         ((name, value),) = asked.items()
         least = validate.check_share(name, value)
+        rule = f"{name}={least:g}"
         with np.errstate(invalid="ignore"):
             reached = {
                 "sensitivity": tp / n_positive,
@@ -155,6 +164,8 @@ def choose_threshold(
         precision=float(tp[place] / found) if found else float("nan"),
         share=float(found / n),
         cost=float(costs[place]),
+        pos_label=np.asarray(y)[positive][:1].tolist()[0],
+        rule=rule,
     )
 
 

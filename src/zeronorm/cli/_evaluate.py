@@ -16,6 +16,7 @@ from ._progress import watched
 from ._rows_options import EvaluateOptions, RowsOptions
 from ._takes import takes
 from ._target import Response, columns_of
+from ._threshold import note_on
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -36,6 +37,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
         refuse_swapped("evaluate", options.model, options.data)
         loaded = persistence.load(options.model)
+        work.notes.extend(note_on(options.model, loaded))
         work.progress.phase(f"Reading {options.data}")
         rows = read_rows(options, loaded, work.notes)
         weighted = weighted_classes(loaded.metadata["parameters"])

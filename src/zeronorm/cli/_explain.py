@@ -16,6 +16,7 @@ from ._progress import watched
 from ._rows_options import ExplainOptions
 from ._takes import takes
 from ._target import columns_of
+from ._threshold import note_on
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -33,6 +34,7 @@ def explain(options: ExplainOptions) -> None:
 
         refuse_swapped("explain", options.model, options.data)
         loaded = persistence.load(options.model)
+        work.notes.extend(note_on(options.model, loaded))
         to_stdout = options.output is not None and str(options.output) == STDOUT
         if options.output is not None:
             for other in (options.model, options.reference, *(options.samples or ())):
@@ -149,6 +151,7 @@ def _explained(
         solution["loss"] == "logistic" for solution in loaded.metadata["solutions"]
     ):
         probabilities = loaded.predict_proba(table)
+        code = np.searchsorted(loaded.classes_, predictions)
     known = np.zeros(n) if offset is None else offset
     outputs, _ = heads
     found = []
@@ -157,7 +160,7 @@ def _explained(
             "sample": own[row],
             "number": n_before + row + 1,
             "prediction": np.asarray(predictions[row]).tolist(),
-            "probability": _largest_of(loaded, probabilities, row),
+            "probability": None if probabilities is None else float(probabilities[row, code[row]]),
             "offset": None if offset is None else float(offset[row]),
             "values": values[row].tolist(),
             "scores": {
@@ -170,11 +173,6 @@ def _explained(
         }
         found.append(one)
     return found, base
-
-
-def _largest_of(loaded: Any, probabilities: Any, row: int) -> float | None:
-    """Return the probability of the predicted class."""
-    return None if probabilities is None else float(probabilities[row].max())
 
 
 def _columns_of_file(

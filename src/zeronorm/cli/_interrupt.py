@@ -22,7 +22,8 @@ EXIT_CODE = 130
 class Interrupt:
     """Whether there was one, when, and what it has left out."""
 
-    during: str | None = None  # "selection", "cross-validation" or "stability"
+    # "selection", "cross-validation", "comparison of penalties" or "stability"
+    during: str | None = None
     lacking: list[int] = field(default_factory=list)  # numbers of features
 
     def describe(self) -> dict[str, Any] | None:

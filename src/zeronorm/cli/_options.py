@@ -146,8 +146,10 @@ class SelectOptions:
         "positives), prbep, auc, ap or hamming.",
         metavar="NAME",
     )
-    positive: str | None = option(
-        "Of --measure: the positive of two classes. Default: the second.", metavar="LABEL"
+    positive: str | None = option("The positive of two classes. Default: second.", metavar="LABEL")
+    threshold: str | None = option(
+        "Positive from: a probability, cost=FP:FN, sensitivity=RATE, specificity=, precision=.",
+        metavar="RULE",
     )
     view: Path | None = option("Of genotypes: a picture (.svg).", metavar="FILE")
     checkpoint: Path | None = option(

@@ -22,7 +22,7 @@ PANELS = {
     ),
     "The search": ("method", "starts", "prove", "gap", "time_limit"),
     "The model and its score": (
-        "rule", "refit_c", "calibrate", "cv", "no_cv", "permutations", "stability",
+        "rule", "refit_c", "calibrate", "threshold", "cv", "no_cv", "permutations", "stability",
         "scoring", "splits", "share", "confidence",
     ),
     "Files": (

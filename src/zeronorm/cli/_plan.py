@@ -12,6 +12,7 @@ from ._features_out import check_features_out
 from ._input import check_folder, check_folds, refuse_overwriting
 from ._options import FOLDS, METHOD_NAMES, SelectOptions
 from ._page import check_page
+from ._threshold import parse_threshold
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.
 OF_FOLDS, OF_CRITERIA = ("1se", "best"), ("aic", "bic", "ebic", "gic")
@@ -71,7 +72,15 @@ def plan_selection(options: SelectOptions) -> Plan:
     shared = {"--shared": options.shared is True}  # A measure has a model for each class.
     measured = {"--groups": grouped, "--refit-c": refitted, **shared, **others}
     measured["--covariates"] = options.covariates is not None
-    _check_measure(options.measure, options.positive, measured)
+    if options.positive is not None and options.measure is None and options.threshold is None:
+        raise ValueError(
+            f"--positive {options.positive} is of --measure and --threshold; say one of them as "
+            "well."
+        )
+    if options.threshold is not None:
+        parse_threshold(options.threshold)
+    measured["--threshold"] = options.threshold is not None
+    _check_measure(options.measure, measured)
     method, search = _search_options(options)
     for option in ("--nonnegative", "--nonpositive"):
         if others[option] and method not in ("auto", "pool", "l0"):
@@ -252,14 +261,12 @@ def _number_of_groups(
     return text if text == "auto" else int(text)
 
 
-def _check_measure(measure: str | None, positive: str | None, others: Mapping[str, bool]) -> None:
+def _check_measure(measure: str | None, others: Mapping[str, bool]) -> None:
     """Refuse a measure that is none, and what does not go with one.
 
     others : whether each option was given of those that training for a measure does not have.
     """
     if measure is None:
-        if positive is not None:
-            raise ValueError(f"--positive {positive} is of --measure; say --measure NAME as well.")
         return
     from ..measures import parse_measure
 

@@ -16,6 +16,7 @@ from ._progress import Work, watched
 from ._rows_options import PredictOptions
 from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
+from ._threshold import note_on
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -35,6 +36,7 @@ def predict(options: PredictOptions) -> None:
         to_stdout = output is not None and str(output) == STDOUT
         refuse_swapped("predict", options.model, options.data)
         loaded = persistence.load(options.model)
+        work.notes.extend(note_on(options.model, loaded))
         times = _times(options, loaded)
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)

@@ -23,7 +23,6 @@ from ..losses import Quantile
 from ..measures import parse_measure
 from ._doubts import targets_in_disguise
 from ._features_out import write_features
-from ._input import listed
 from ._interrupt import Interrupt
 from ._named_features import categories, covariates, forced_features, positions_of
 from ._options import SelectOptions
@@ -33,7 +32,8 @@ from ._progress import Work
 from ._selection_files import draw_variants, write_model
 from ._stability import stability_of
 from ._target import Response
-from ._validation import folds_of, validated
+from ._threshold import check_threshold, positive_of, thresholds_of
+from ._validation import folds_of, validated, weaker_penalty_of
 from .documents._selection import (
     describe_model,
     describe_parameters,
@@ -77,13 +77,9 @@ def run(
     estimator = estimator_of(options, plan, samples) if again is None else again.estimator
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
-    if plan.n_features is None or plan.n_groups == "auto":
-        if plan.n_features is None:
-            estimator.set_params(n_features="auto")
-        budgets = automatic_budgets(estimator, X, y, **offset)
-        estimator.set_params(**budgets)
-        plan = replace(plan, n_features=budgets.get("n_features", plan.n_features))
+    plan = _with_budgets(plan, estimator, X, y, **offset)
     folds = folds_of(plan, samples, work)
+    check_threshold(options, samples, folds)
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds)
     work.progress.phase("Selecting")
@@ -93,33 +89,33 @@ def run(
     interrupt.fit(options, estimator, X, y, work, **offset)
     if again is not None:
         again.check()
-    validation, for_accuracy, permutations = None, None, None
+    held_out, for_accuracy = None, None
     if folds is not None and interrupt.during is None:
         with interrupt.validating(options, work):
-            validation, permutations = validated(options, estimator, samples, folds, work)
+            held_out = validated(options, estimator, samples, folds, work)
             for_accuracy = _for_accuracy(options, plan, samples, estimator, folds, work)
+    validation = None if held_out is None else held_out.scores
     rule = plan.rule
     if validation is not None and rule in OF_FOLDS:
         estimator._keep_size(validation.choose(rule))
     elif rule in OF_FOLDS:  # nothing has chosen
         plan = for_every_size(options, plan)
+    weaker = weaker_penalty_of(options, estimator, held_out, interrupt, work)
     halves = stability_of(options, estimator, samples, interrupt, work)
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
+    permutations = None if held_out is None else held_out.permutations
     found = samples.table, response, design, validation, samples.groups, for_accuracy, permutations
     sizes = _one_of_each_number(estimator, validation, rule)
     if estimator.size_ not in sizes:
         estimator._keep_size(sizes[-1])
-    criteria = persistence.tabulate(getattr(estimator, "criteria_", None))
-    if criteria:  # of a measure there are none
-        told = [size in sizes for size in estimator._paths[0]]
-        criteria = [row for row, one in zip(criteria, told, strict=True) if one]
-    models = [describe_model(estimator, size, *found) for size in sizes]
+    thresholds = thresholds_of(options, estimator, samples, held_out, again, work)
+    models = [describe_model(estimator, size, *found, thresholds[size]) for size in sizes]
     work.notes.extend(targets_in_disguise(models, samples))
     for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):
-                write_model(options, plan, samples, estimator, size, model)
+                write_model(options, plan, samples, estimator, size, model, thresholds[size])
     if options.view is not None:
         draw_variants(options.view, estimator, samples, offset.get("offset"))
     document = {
@@ -127,11 +123,12 @@ def run(
             options.data, samples, estimator, models, _parameters(options, plan, estimator)
         ),
         "categories": categories(options, samples.table),
-        "criteria": criteria,
+        "criteria": _criteria_of(estimator, sizes),
         "rule": plan.rule,
         "chosen_by": None
         if validation is None or plan.rule not in OF_FOLDS
         else validation.chosen_by,
+        "weaker_penalty": weaker,
         "stability": None
         if halves is None
         else describe_stability(halves, samples.table, estimator),
@@ -149,6 +146,24 @@ def run(
 
         write_page(options, again, estimator, samples, validation, halves, document, work)
     return document
+
+
+def _with_budgets(plan: Plan, estimator: _Estimator, X: Any, y: Any, **offset: Any) -> Plan:
+    """Return the plan, and give the estimator the budgets that are to be found."""
+    if plan.n_features is not None and plan.n_groups != "auto":
+        return plan
+    if plan.n_features is None:
+        estimator.set_params(n_features="auto")
+    budgets = automatic_budgets(estimator, X, y, **offset)
+    estimator.set_params(**budgets)
+    return replace(plan, n_features=budgets.get("n_features", plan.n_features))
+
+
+def _criteria_of(estimator: _Estimator, sizes: list[Any]) -> list[dict[str, Any]]:
+    """Return the information criteria of some sizes; none where there are none."""
+    rows = persistence.tabulate(getattr(estimator, "criteria_", None))
+    own = zip(rows, estimator._paths[0], strict=bool(rows))
+    return [row for row, size in own if size in sizes]
 
 
 def _one_of_each_number(
@@ -184,7 +199,7 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
         return MeasureClassifier(
             options.measure,
             **common,
-            pos_label=None if positive is None else _named_class(positive, samples.y),
+            pos_label=None if positive is None else positive_of(positive, samples.y),
         )
     if samples.groups is not None:
         common |= {"n_groups": plan.n_groups, "groups": samples.groups}
@@ -303,16 +318,6 @@ def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
                     "0. Leave it out of one of them."
                 )
     return signs or None
-
-
-def _named_class(label: str, y: Any) -> Any:
-    """Return the class that a label on the command line names."""
-    classes = {str(value): value for value in np.unique(y)}
-    if label not in classes:
-        raise ValueError(
-            f"--positive must be one of the classes {listed(np.unique(y))}; got {label!r}."
-        )
-    return classes[label]
 
 
 def _check_measured_folds(estimator: Any, y: Any, folds: Any) -> None:

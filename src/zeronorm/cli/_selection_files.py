@@ -13,6 +13,7 @@ from ._plan import Plan
 from ._target import columns_of
 
 if TYPE_CHECKING:
+    from ..thresholds import Threshold
     from ._selection import Samples
 
 
@@ -30,6 +31,7 @@ def write_model(
     estimator: Any,
     size: Any,
     model: dict[str, Any],
+    threshold: Threshold | None,
 ) -> None:
     """Write the model of a size and its certificate, and note in its document where."""
     table, k = samples.table, model["n_features"]
@@ -41,7 +43,7 @@ def write_model(
     }
     if plan.models:
         file = plan.models[k]
-        names_of_data = {**names, "codings": table.codings}
+        names_of_data = {**names, "codings": table.codings, "threshold": threshold}
         persistence.save(estimator, file, n_features=size, **names_of_data, X=table.X)
         model["file"] = str(plan.models[k])
     if plan.certificates:

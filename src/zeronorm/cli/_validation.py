@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._folds import usable_folds
@@ -10,8 +11,11 @@ from ._plan import OF_FOLDS, Plan
 from ._progress import Work
 
 if TYPE_CHECKING:
-    from ..model_selection import CrossValidation
+    from ..model_selection import CrossValidation, Validation
     from ..permutations import PermutationTest
+    from ..result import Path
+    from ..weaker_penalty import WeakerPenalty
+    from ._interrupt import Interrupt
     from ._selection import Samples
 
 
@@ -49,32 +53,88 @@ def folds_of(plan: Plan, samples: Samples, work: Work) -> Any:
     return folds
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Validated:
+    """The cross-validation of a selection, with the models of its folds."""
+
+    posed: Validation
+    paths: list[list[Path]]
+    scores: CrossValidation
+    permutations: PermutationTest | None
+
+    def probabilities(self, estimator: Any, size: Any) -> tuple[Any, Any]:
+        """Return the labels of all held-out rows, and their probabilities, (n, n_classes).
+
+        Of models that did not see them, with the scale by which the model of all rows is
+        calibrated.
+        """
+        import numpy as np
+
+        labels, scores = [], []
+        for number, own in enumerate(self.paths):
+            fold = self.posed.held_out(number, own)
+            labels.append(fold.labels)
+            scores.append(self.posed.judge.scores_of(fold, size)[:, 0])
+        scale = estimator._paths[0][size].scale
+        return np.concatenate(labels), estimator._probabilities(scale * np.concatenate(scores))
+
+
 def validated(
     options: SelectOptions, estimator: Any, samples: Samples, folds: Any, work: Work
-) -> tuple[CrossValidation, PermutationTest | None]:
+) -> Validated:
     """Return the cross-validation of a selection, and its permutation test where one is wanted."""
-    from ..model_selection import cross_validate
-    from ..permutations import permutation_test
+    from ..model_selection import fold_models
+    from ..permutations import permuted
 
-    X, y = samples.table.X, samples.y
-    given: Any = {"cv": folds, "offset": samples.response.offset}
-    n, phase = options.permutations, work.progress.phase
-    phase("Cross-validating", total=int(estimator.n_scans_))
-    advance = work.progress.advance
-    if n is not None:
-        phase("Permuting the labels", n, "permutation permutations")
-        with work.timed("permutations"):
-            found = permutation_test(
-                estimator,
-                X,
-                y,
-                n,
-                **given,
-                callback=advance,
-            )
-        return found.validation, found
+    work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
+    advance, found = work.progress.advance, None
     with work.timed("cross-validation"):
-        validation = cross_validate(
-            estimator, X, y, **given, callback=lambda at: advance(at.n_scans)
-        )
-    return validation, None
+        posed, paths = fold_models(
+            estimator, samples.table.X, samples.y, cv=folds, offset=samples.response.offset,
+            callback=lambda at: advance(at.n_scans),
+        )  # fmt: skip
+        scores = posed.scored(paths)
+    n = options.permutations
+    if n is not None:
+        work.progress.phase("Permuting the labels", n, "permutation permutations")
+        with work.timed("permutations"):
+            found = permuted(posed, scores, n, folds, callback=advance)
+    return Validated(posed, paths, scores, found)
+
+
+def weaker_penalty_of(
+    options: SelectOptions,
+    estimator: Any,
+    held_out: Validated | None,
+    interrupt: Interrupt,
+    work: Work,
+) -> dict[str, Any] | None:
+    """Return and note the larger C that does better on the held-out rows, if one is known."""
+    from ..weaker_penalty import is_compared, of_folds
+
+    if held_out is None or not is_compared(estimator):
+        return None
+    found = None
+    work.progress.phase("Comparing penalties")
+    with (
+        interrupt.validating(options, work, "comparison of penalties"),
+        work.timed("cross-validation"),
+    ):
+        found = of_folds(held_out.posed, held_out.paths, estimator.size_)
+    if found is None:
+        return None
+    work.notes.append(_note_on(found, estimator))
+    return asdict(found)
+
+
+def _note_on(found: WeakerPenalty, estimator: Any) -> str:
+    """Return what is told of a weaker penalty."""
+    score, loss = "R²", "mean squared error"
+    if estimator._score_name != "r2":
+        score, loss = "D²", "deviance"
+    return (
+        f"the penalty seems too strong for these columns: at -C {found.C:g} in place of "
+        f"{estimator._plan().C:g} the folds select features by which the {loss} of their held-out "
+        f"rows is {found.fall:.0%} ± {found.error:.0%} lower ({score} {found.score:.3f} in place "
+        f"of {found.score_before:.3f}); try -C {found.C:g}"
+    )

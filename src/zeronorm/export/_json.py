@@ -9,6 +9,7 @@ from ..persistence import LoadedRegressor, LoadedSurvivalModel
 from ._model import (
     LINKS,
     as_model,
+    cut,
     feature_names,
     in_order,
     labels,
@@ -39,9 +40,10 @@ def to_json(model: Any) -> str:
         loss (name, parameters; of labels a name alone), link, prediction; features, a list of
         {name, column (from 0), coef (a number per score), covariate, group, origin (null, or what
         it is of a column of text, dates or gaps)}; intercepts (a number per score), thresholds (of
-        ordered classes, growing); offset ({column, log}: what is added to the score, or its
-        logarithm), calibration ({scale, cv_log_loss}, or null: coefficients have been multiplied by
-        scale already) and n_features_in.
+        ordered classes, growing), cut (of two classes; 0 where no threshold was chosen); offset
+        ({column, log}: what is added to the score, or its logarithm), calibration ({scale,
+        cv_log_loss}, or null: coefficients have been multiplied by scale already) and
+        n_features_in.
 
     Raises
     ------
@@ -89,6 +91,7 @@ def _document(given: Any) -> dict[str, Any]:
         ],
         "intercepts": [0.0] if ordered else model.intercept_.tolist(),
         "thresholds": thresholds(model).tolist(),
+        "cut": cut(model),
         "offset": None if isinstance(model, LoadedSurvivalModel) else offset_of(model),
         "calibration": metadata["calibration"],
     }  # fmt: skip

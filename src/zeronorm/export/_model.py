@@ -26,14 +26,14 @@ Label: TypeAlias = "str | int | float | bool"
 # What the scores of a model mean, by name.
 LINKS = {
     "logit": "probability of the second class = 1 / (1 + exp(-score)); predicted is the second "
-    "class where score > 0, else the first",
+    "class where score > cut, else the first",
     "one-versus-rest": "probability of class c = p_c / sum of all p, p_c = 1 / (1 + "
     "exp(-score_c)); predicted is the class of the largest score",
     "softmax": "probability of class c = exp(score_c) / sum of exp of all scores; predicted is the "
     "class of the largest score",
     "ordered logit": "probability of class j or a lower one = 1 / (1 + exp(score - threshold_j)); "
     "predicted is the class of the largest probability",
-    "sign": "predicted is the second class where score > 0, else the first; no probabilities",
+    "sign": "predicted is the second class where score > cut, else the first; no probabilities",
     "largest": "predicted is the class of the largest score; no probabilities",
     "identity": "mean (or quantile) = score",
     "log": "mean = exp(score)",
@@ -182,6 +182,11 @@ def thresholds(model: LoadedModel) -> FloatArray:
     """Return the thresholds between ordered classes, growing; none of other models."""
     ordered = link_of(model) == "ordered logit"
     return -model.intercept_ if ordered else np.empty(0)
+
+
+def cut(model: LoadedModel) -> float:
+    """Return the score above which a row is of the second of two classes; of others 0."""
+    return model.cut if isinstance(model, LoadedClassifier) else 0.0
 
 
 def single(model: LoadedModel, what: str, instead: str) -> None:

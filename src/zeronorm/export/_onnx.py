@@ -189,7 +189,7 @@ def _outputs(graph: _Graph, model: LoadedModel, scores: str) -> list[Any]:
         n_columns = n_classes
         _probabilities(graph, model, scores, link)
     if len(model.coef) == 1 and link != "ordered logit":
-        above = graph.node("Greater", scores, graph.number(0.0))
+        above = graph.node("Greater", scores, graph.number(model.cut))
         places = graph.node("Cast", above, to=TensorProto.INT64)
         places = graph.node("Squeeze", places, graph.constant(np.array([1])))
     else:

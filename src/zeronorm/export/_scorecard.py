@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import FloatArray
 from ..persistence import LinearModel, LoadedClassifier, LoadedModel
 from ..validate import check_iterations
-from ._model import as_model, feature_names, labels, link_of, single, thresholds
+from ._model import as_model, cut, feature_names, labels, link_of, single, thresholds
 
 ROWS = 12  # of a table, about
 ENDS = 4.6  # log-odds of 99%: a table without data goes as far
@@ -46,6 +46,7 @@ class Scorecard:
     meaning: str  # of `table`
     table: tuple[tuple[int, float], ...]  # totals, and what they mean
     agreement: Agreement | None  # with the model, on the data that were given
+    decision: str = ""  # of two classes with a threshold: which one from which score on
 
     def total(self, X: Any) -> FloatArray:
         """Return the sums of points, (n_samples,); X (n_samples, p) of the features of the card."""
@@ -72,6 +73,7 @@ class Scorecard:
             of = "" if self.scale is None else f"   per {self.scale[place]:.6g}"
             lines.append(f"  {name:{width}}  {self.points[place]:+4d}{of}")
         lines += ["", f"score = {self.base:.6g} + {self.unit:.6g} * total points", ""]
+        lines += [self.decision, ""] if self.decision else []
         lines.append(f"  total  {self.meaning}")
         shown = _shown if self.meaning.startswith("probability") else "{:.4g}".format
         lines += [f"  {total:5d}  {shown(value)}" for total, value in self.table]
@@ -170,6 +172,9 @@ def to_scorecard(
         _agreement(values, base + unit * totals, loaded, link)
         if values is not None and totals is not None
         else None,
+        f"{labels(loaded)[1]} where score > {cut(loaded):.6g}, else {labels(loaded)[0]}"
+        if isinstance(loaded, LoadedClassifier) and loaded.metadata["threshold"]
+        else "",
     )
 
 
@@ -196,7 +201,7 @@ def _agreement(values: FloatArray, card: FloatArray, model: LoadedModel, link: s
         len(card),
         float(np.abs(card - full).max()),
         float(np.abs(expit(card) - expit(full)).max()) if link == "logit" else None,
-        float(np.mean((card > 0) == (full > 0))) if classifies else None,
+        float(np.mean((card > cut(model)) == (full > cut(model)))) if classifies else None,
         float(np.corrcoef(card, full)[0, 1]) if varies else None,
     )
 

@@ -17,8 +17,9 @@ def to_sklearn(model: Any, *, by: str = "position") -> Any:
 
     It predicts the same numbers, and can be pickled and read where zeronorm is not installed. The
     linear model is LogisticRegression, of classes against the others OneVsRestClassifier of it, of
-    scores that are no log-odds LinearSVC; of numbers Ridge, HuberRegressor, QuantileRegressor,
-    PoissonRegressor or GammaRegressor. Offsets are 0 there: predictions are for an exposure of 1.
+    scores that are no log-odds LinearSVC, with a threshold inside FixedThresholdClassifier; of
+    numbers Ridge, HuberRegressor, QuantileRegressor, PoissonRegressor or GammaRegressor. Offsets
+    are 0 there: predictions are for an exposure of 1.
 
     Parameters
     ----------
@@ -150,12 +151,30 @@ def _classifier(model: LoadedClassifier, link: str, coef: FloatArray) -> Any:
 
     own = LinearSVC() if link in ("sign", "largest") else LogisticRegression()
     zeros = np.zeros((len(model.classes_), model.columns.size))
+    if model.metadata["threshold"] is not None:
+        acting = _acting(own, model).fit(zeros, model.classes_)
+        _with(acting.estimator_, coef, model.intercept_)
+        return acting
     if link != "one-versus-rest":
         return _with(own.fit(zeros, model.classes_), coef, model.intercept_)
     several = OneVsRestClassifier(own).fit(zeros, model.classes_)
     for one, row, intercept in zip(several.estimators_, coef, model.intercept_, strict=True):
         _with(one, row[None], np.array([intercept]))
     return several
+
+
+def _acting(estimator: Any, model: LoadedClassifier) -> Any:
+    """Return a classifier that predicts the positive class from its probability on."""
+    from scipy.special import logit
+    from sklearn.model_selection import FixedThresholdClassifier
+
+    record = model.metadata["threshold"]
+    return FixedThresholdClassifier(
+        estimator,
+        threshold=float(logit(record["probability"])),
+        pos_label=model.classes_[record["positive"]],
+        response_method="decision_function",
+    )
 
 
 def _regressor(model: LoadedRegressor, coef: FloatArray) -> Any:

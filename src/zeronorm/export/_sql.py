@@ -10,6 +10,7 @@ from ._json import offset_of
 from ._model import (
     Label,
     as_model,
+    cut,
     feature_names,
     in_order,
     labels,
@@ -123,9 +124,10 @@ def _stages(model: LoadedModel, expressions: list[str]) -> tuple[list[Columns], 
     if link in ("logit", "sign"):
         score = identifier(names[0])
         last = {"probability": sigmoid(score)} if link == "logit" else {}
+        limit = number(cut(model)) if cut(model) else "0"
         last["predicted"] = (
-            f"CASE WHEN {score} > 0 THEN {literal(classes[1])} "
-            f"WHEN {score} <= 0 THEN {literal(classes[0])} END"
+            f"CASE WHEN {score} > {limit} THEN {literal(classes[1])} "
+            f"WHEN {score} <= {limit} THEN {literal(classes[0])} END"
         )
         return [*stages, last], [*names, *last]
     best = {"predicted": largest(names, [literal(label) for label in classes])}

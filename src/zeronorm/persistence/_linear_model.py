@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import logit, softmax
 
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
@@ -246,9 +246,29 @@ class LoadedClassifier(LinearModel):
             scores = log_odds_of_classes(scores)[:, order]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @property
+    def cut(self) -> float:
+        """The score above which a row is of the second of two classes; 0 without a threshold.
+
+        With t the probability from which on a row is positive, that is log(t / (1 - t)), or minus
+        it where the positive class is the first.
+        """
+        record = self.metadata["threshold"]
+        if record is None:
+            return 0.0
+        odds = float(logit(record["probability"]))
+        if not record["positive"]:
+            return -odds
+        return float(min(np.nextafter(odds, -np.inf), odds - np.finfo(float).tiny))
+
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of the largest score, (n_samples,)."""
-        return np.asarray(self.classes_[predicted(self.decision_function(X))])
+        """Return the label of the largest score, (n_samples,).
+
+        Of two classes and with a threshold (`metadata["threshold"]`) the positive one from its
+        probability on.
+        """
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[predicted(scores - self.cut)])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities, (n_samples, n_classes): the logistic function of the scores.

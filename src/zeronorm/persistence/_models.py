@@ -38,6 +38,7 @@ from ._records import (
     check_solution,
     check_step,
     check_summary,
+    check_threshold,
 )
 from ._saved_certificate import OF_ALL
 
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
 
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
-# covariates, those before 4 of columns that are features as they stand, and those before 5 without
-# the means of the features.
-MODEL = FileKind("model", version=5, max_size=1 << 30, error=ModelFileError)
+# covariates, those before 4 of columns that are features as they stand, those before 5 without the
+# means of the features, and those before 6 without a threshold.
+MODEL = FileKind("model", version=6, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
 _SURVIVAL = ("stratum", "time", "hazard")  # of the baseline of a survival model
@@ -64,6 +65,7 @@ _ENTRIES = {
     "solutions": list,
     "criteria": list,
     "calibration": (dict, type(None)),
+    "threshold": (dict, type(None)),
     "groups": (list, type(None)),
     "covariates": list,
     "loss": (dict, type(None)),
@@ -203,6 +205,11 @@ def _linear(
     calibrated = metadata["calibration"] is not None
     require(not calibrated or classes.size > 0, "calibration must be null without classes")
     require(not (solved and calibrated), "calibration must be null beside solutions")
+    has_odds = {solution["loss"] for solution in metadata["solutions"]} <= {"logistic"}
+    require(
+        metadata["threshold"] is None or (classes.size == 2 and has_odds),
+        "threshold must be null but for two classes with probabilities",
+    )
     covariates = metadata["covariates"]
     columns = set(support.tolist())
     require(
@@ -261,6 +268,8 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
         check_criteria(row, require)
     if metadata["calibration"] is not None:
         check_calibration(metadata["calibration"], require)
+    if metadata["threshold"] is not None:
+        check_threshold(metadata["threshold"], require)
     for history in metadata["history"]:
         require(isinstance(history, list), "a history must be a list of steps")
         for step in history:
@@ -273,6 +282,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("solutions", [])
     metadata.setdefault("criteria", [])
     metadata.setdefault("calibration", None)
+    metadata.setdefault("threshold", None)
     metadata.setdefault("groups", None)
     metadata.setdefault("loss", None)
     metadata.setdefault("highest_score", None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from ..criteria import CRITERIA
 from ..files import quote
 from ..result import Certificate, Selection, Status, Step, relative_gap
 from ._archive import Require
+
+if TYPE_CHECKING:
+    from ..thresholds import Threshold
 
 _CERTIFICATE = {
     "C": float,
@@ -42,6 +45,13 @@ _SOLUTION = {
 _CALIBRATION = {
     "scale": float,
     "cv_log_loss": (float, type(None)),
+}
+RATES = ("sensitivity", "specificity", "precision", "share", "cost")
+_THRESHOLD = {
+    "positive": int,  # the place of the positive class among the sorted ones
+    "probability": float,  # from which one on a row is positive
+    "rule": str,
+    **dict.fromkeys(RATES, (float, type(None))),
 }
 _CRITERIA = {
     "size": (int, list),
@@ -88,6 +98,30 @@ def summarize_solution(C: float, loss: str, objective: float, gap: float) -> dic
 def summarize_calibration(model: Selection) -> dict[str, Any]:
     """Return what the margins of a model were multiplied by, and the log-loss out of fold."""
     return {"scale": float(model.scale), "cv_log_loss": finite_or_none(model.cv_log_loss)}
+
+
+def summarize_threshold(threshold: Threshold | None, classes: Any) -> dict[str, Any] | None:
+    """Return from which probability on a row is of the positive one of two classes, and why."""
+    if threshold is None:
+        return None
+    labels = np.sort(np.asarray(classes)).tolist()
+    if len(labels) != 2 or threshold.pos_label not in labels:
+        raise ValueError(
+            f"threshold must be of a model of two classes, one of which is its pos_label; got "
+            f"{threshold.pos_label!r:.50} of {len(labels)} classes. Leave it out."
+        )
+    if not 0 < threshold.threshold < 1:
+        raise ValueError(
+            "threshold must be a probability above 0 and below 1; got "
+            f"{threshold.threshold!r}. Choose it by probabilities of held-out rows."
+        )
+    rates = {name: finite_or_none(getattr(threshold, name)) for name in RATES}
+    return {
+        "positive": labels.index(threshold.pos_label),
+        "probability": float(threshold.threshold),
+        "rule": threshold.rule,
+        **rates,
+    }
 
 
 def summarize_step(step: Step) -> dict[str, Any]:
@@ -150,6 +184,13 @@ def check_calibration(record: Any, require: Require) -> None:
     """Check what `summarize_calibration` returns."""
     check_record("a calibration", record, _CALIBRATION, require)
     require(record["scale"] > 0, "the scale of a calibration must be positive")
+
+
+def check_threshold(record: Any, require: Require) -> None:
+    """Check what `summarize_threshold` returns."""
+    check_record("a threshold", record, _THRESHOLD, require)
+    require(record["positive"] in (0, 1), "the positive class of a threshold must be 0 or 1")
+    require(0 < record["probability"] < 1, "a threshold must be above 0 and below 1")
 
 
 def check_step(record: Any, require: Require) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,12 @@ from ._records import (
     summarize_calibration,
     summarize_solution,
     summarize_step,
+    summarize_threshold,
     tabulate,
 )
+
+if TYPE_CHECKING:
+    from ..thresholds import Threshold
 
 
 def save(
@@ -42,6 +46,7 @@ def save(
     columns: Mapping[str, str] | None = None,
     codings: Mapping[str, Coding] | None = None,
     X: Any = None,
+    threshold: Threshold | None = None,
 ) -> Path:
     """Write a fitted model to a file; return its path.
 
@@ -72,10 +77,12 @@ def save(
     codings : dict, or None
         How the features came from columns of a table, `Table.codings`: `zeronorm predict` codes
         the columns of other tables so.
-
     X : data of the fit, or None
         Where they are given, the file keeps the means of the features of the model, which are what
         `contributions` compares rows with.
+    threshold : Threshold or None
+        Of two classes, what `choose_threshold` of `zeronorm.thresholds` returns of probabilities:
+        the model of the file predicts its positive class from that probability on, not from 1/2.
 
     Raises
     ------
@@ -89,7 +96,7 @@ def save(
         If the file cannot be written; then nothing is left behind.
     """
     names = feature_names, first_index, target_name, columns, codings
-    data, _ = _packed(estimator, n_features, *names, X)
+    data, _ = _packed(estimator, n_features, *names, X, threshold)
     return write_file(path, data)
 
 
@@ -99,12 +106,14 @@ def as_loaded(
     n_features: int | tuple[int, int] | None = None,
     feature_names: Sequence[str] | None = None,
     target_name: str | Sequence[str] | None = None,
+    threshold: Threshold | None = None,
 ) -> LoadedModel:
     """Return a fitted model as `load` would return it from a file, without one.
 
     The parameters and the errors are those of `save`.
     """
-    return _packed(estimator, n_features, feature_names, 0, target_name)[1]
+    names = feature_names, 0, target_name
+    return _packed(estimator, n_features, *names, threshold=threshold)[1]
 
 
 def _packed(
@@ -116,6 +125,7 @@ def _packed(
     columns: Mapping[str, str] | None = None,
     codings: Mapping[str, Coding] | None = None,
     X: Any = None,
+    threshold: Threshold | None = None,
 ) -> tuple[bytes, LoadedModel]:
     """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.
@@ -170,6 +180,7 @@ def _packed(
         "solutions": fitted.solutions,
         "criteria": fitted.criteria,
         "calibration": fitted.calibration,
+        "threshold": summarize_threshold(threshold, classes),
         "groups": _groups_of(estimator, support),
         "covariates": getattr(estimator, "covariates_", np.empty(0, np.int64)).tolist(),
         "loss": None if fitted.loss is None else describe_loss(fitted.loss),

@@ -21,6 +21,7 @@ from ...model_selection import CrossValidation, model_scores
 from ...ordering import predicted
 from ...permutations import PermutationTest
 from ...persistence import finite_or_none, summarize
+from ...persistence._records import summarize_threshold
 from ...result import Proof, Selection
 from ...validate import class_factors
 from .._target import Response
@@ -28,6 +29,7 @@ from ._data import by_class, describe_data, describe_equivalents
 from ._features import describe_covariates, describe_features
 
 if TYPE_CHECKING:
+    from ...thresholds import Threshold
     from .._selection import Samples
 
 
@@ -41,6 +43,7 @@ def describe_model(
     groups: Groups | None = None,
     for_accuracy: CrossValidation | None = None,
     permutations: PermutationTest | None = None,
+    threshold: Threshold | None = None,
 ) -> dict[str, Any]:
     """Return what is known about the model of a size; its file is not written yet.
 
@@ -74,6 +77,7 @@ def describe_model(
         "thresholds": (-np.atleast_1d(paths[0][size].intercept)).tolist() if ordered else None,
         "refit_C": [finite_or_none(path[size].refit_C) for path in paths],
         "calibration": _describe_calibration(estimator, size, table),
+        "threshold": summarize_threshold(threshold, classes),
         **_describe_training(estimator, size, response, design),
         "measure": None if measure is None else measure.name,
         "training_measure": None

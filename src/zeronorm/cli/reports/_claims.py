@@ -10,6 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from .._messages import show, some
+from .._threshold import sentence
 from ._tables import styled
 
 _LOSSES = {
@@ -123,6 +124,22 @@ def probabilities(
     if weighted is not None:
         lines += ["\n"] * bool(lines) + [(weighted, "bold yellow")]
     return styled(*lines) if lines else None
+
+
+def threshold_text(record: Mapping[str, Any], classes: Sequence[Any]) -> Text:
+    """Return from which probability on a class is predicted, and what that does out of fold."""
+    lines: list[str | tuple[str, str]] = [f"{sentence(record, classes)}, not from 0.5 on"]
+    if record["sensitivity"] is not None:
+        positive = show(str(classes[record["positive"]]), 30)
+        other = show(str(classes[1 - record["positive"]]), 30)
+        lines.append(
+            f"\nout of fold it finds {record['sensitivity']:.1%} of {positive} and leaves "
+            f"{record['specificity']:.1%} of {other} alone"
+        )
+        if record["precision"] is not None:
+            lines.append(f"; {record['precision']:.1%} of those that it finds are {positive}")
+        lines.append(("\nthe rows that chose it: on new ones a little less", "dim"))
+    return styled(*lines)
 
 
 def weighted_classes(parameters: Mapping[str, Any]) -> str | None:

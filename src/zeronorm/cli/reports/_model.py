@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .._messages import show
-from ._claims import largest_gap, loss_words, probabilities, scope
+from ._claims import largest_gap, loss_words, probabilities, scope, threshold_text
 from ._tables import aligned, empty_grid, like, open_console, print_pairs, styled, thresholds_text
 
 
@@ -55,6 +55,8 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     said = probabilities(metadata["calibration"], metadata["parameters"])
     if said is not None:
         pairs.append(("probabilities", said))
+    if metadata["threshold"] is not None and isinstance(loaded, LoadedClassifier):
+        pairs.append(("predicted", threshold_text(metadata["threshold"], loaded.classes_.tolist())))
     if metadata["certificates"][0] is not None:
         pairs.append(("certified gap", largest_gap(metadata["certificates"])))
         pairs.append(("", styled((scope(metadata["certificates"][0]), "dim"))))

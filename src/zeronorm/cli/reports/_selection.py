@@ -21,6 +21,7 @@ from ._claims import (
     scope,
     search_end,
     state_claim,
+    threshold_text,
 )
 from ._covariates import category_words, print_covariates
 from ._outputs import print_outputs
@@ -194,6 +195,9 @@ def _facts(
     said = probabilities(model["calibration"], document["parameters"])
     if said is not None:
         facts.append(("probabilities", said))
+    if model["threshold"] is not None:
+        acting = threshold_text(model["threshold"], classes)
+        facts.append(("predicted", acting.append("; the accuracy above is from 0.5 on", "dim")))
     forced = [one for one in document["categories"] if one["option"] == "--force"]
     if forced:
         facts.insert(0, ("forced", category_words(forced)))

@@ -1,0 +1,149 @@
+"""From which probability on `zeronorm select` lets a model predict its positive class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._messages import Doubt, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..thresholds import Threshold
+    from ._again import Again
+    from ._options import SelectOptions
+    from ._progress import Work
+    from ._selection import Samples
+    from ._validation import Validated
+
+RATES = ("sensitivity", "specificity", "precision")
+_FORMS = (
+    "a probability (0.3), the costs of a false positive and of a false negative (cost=1:10), or a "
+    "rate (sensitivity=0.95, specificity=, precision=)"
+)
+
+
+def check_threshold(options: SelectOptions, samples: Samples, folds: Any) -> None:
+    """Refuse a threshold of data that are not of two classes, or that no folds can choose."""
+    import numpy as np
+
+    text, response = options.threshold, samples.response
+    if text is None:
+        return
+    n_classes = np.unique(response.y).size if response.labelled else 0
+    if n_classes != 2:
+        got = f"{n_classes} classes" if response.labelled else response.task
+        raise ValueError(f"--threshold {text} is of two classes; got {got}. Leave it out.")
+    positive_of(options.positive, response.y)
+    if folds is None and "at" not in parse_threshold(text):
+        raise ValueError(
+            f"--threshold {text} is chosen on rows held out by cross-validation, and there is "
+            "none; leave out --no-cv, or say a probability."
+        )
+
+
+def parse_threshold(text: str) -> dict[str, Any]:
+    """Return what --threshold asks of `choose_threshold`."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    try:
+        if not equals:
+            at = float(name)
+            if 0 < at < 1:
+                return {"at": at}
+        elif name in RATES:
+            rate = float(value)
+            if 0 < rate <= 1:
+                return {name: rate}
+        elif name == "cost":
+            fp, fn = map(float, value.split(":"))
+            if 0 < fp < float("inf") and 0 < fn < float("inf"):
+                return {"cost": (fp, fn)}
+    except ValueError:
+        pass
+    raise ValueError(
+        f"--threshold must be {_FORMS}, where probabilities are between 0 and 1, rates above 0 and "
+        f"at most 1, and costs positive; got {text!r}."
+    )
+
+
+def thresholds_of(
+    options: SelectOptions,
+    estimator: Any,
+    samples: Samples,
+    held_out: Validated | None,
+    again: Again | None,
+    work: Work,
+) -> dict[Any, Threshold | None]:
+    """Return the threshold of the model of every size, None where none is wanted or known.
+
+    again : a selection that is repeated: its file has what it was chosen by.
+    """
+    import numpy as np
+
+    from ..thresholds import Threshold, choose_threshold
+
+    sizes = list(estimator._paths[0])
+    if options.threshold is None:
+        known = None if again is None else _of_file(again)
+        return {size: known if size == estimator.size_ else None for size in sizes}
+    rule, classes = parse_threshold(options.threshold), estimator.classes_
+    positive = positive_of(options.positive, samples.y)
+    if held_out is None and "at" not in rule:
+        work.notes.append(Doubt(f"--threshold {options.threshold} is left out: no folds"))
+        return dict.fromkeys(sizes)
+    if held_out is None:
+        unknown = dict.fromkeys((*RATES, "share", "cost"), float("nan"))
+        at = rule["at"]
+        return dict.fromkeys(sizes, Threshold(at, **unknown, pos_label=positive, rule=f"{at:g}"))
+    found: dict[Any, Threshold | None] = {}
+    for size in sizes:
+        labels, probability = held_out.probabilities(estimator, size)
+        own = probability[:, int(np.flatnonzero(classes == positive)[0])]
+        found[size] = choose_threshold(labels, own, **rule, pos_label=positive)
+    return found
+
+
+def positive_of(label: str | None, y: Any) -> Any:
+    """Return the positive class: the one that a label names, or the second of two."""
+    import numpy as np
+
+    from ._input import listed
+
+    classes = {str(value): value for value in np.unique(y).tolist()}
+    if label is None:
+        return list(classes.values())[1]
+    if label not in classes:
+        raise ValueError(
+            f"--positive must be one of the classes {listed(np.unique(y))}; got {label!r}."
+        )
+    return classes[label]
+
+
+def note_on(path: str, loaded: Any) -> list[str]:
+    """Return what is told where a model predicts from another probability than 1/2 on."""
+    record = loaded.metadata["threshold"]
+    if record is None:
+        return []
+    return [f"{path} predicts {sentence(record, loaded.classes_.tolist())}"]
+
+
+def sentence(record: Mapping[str, Any], classes: Any) -> str:
+    """Return from which probability on which class is predicted, and why."""
+    label = show(str(classes[record["positive"]]), 30)
+    why = "" if record["rule"] == f"{record['probability']:g}" else f" ({record['rule']})"
+    return f"{label!r} from a probability of {record['probability']:.3g} on{why}"
+
+
+def _of_file(again: Again) -> Threshold | None:
+    """Return the threshold of a model file."""
+    from ..thresholds import Threshold
+
+    record = again.loaded.metadata["threshold"]
+    if record is None:
+        return None
+    rates = {
+        name: float("nan") if record[name] is None else record[name]
+        for name in (*RATES, "share", "cost")
+    }
+    label = again.estimator.classes_[record["positive"]]
+    return Threshold(record["probability"], **rates, pos_label=label, rule=record["rule"])
