@@ -90,9 +90,53 @@ def test_a_page_answers_in_short(page):
         assert (
             "always '<b>no</b>'" in size["texts"]["new"] or "always 'yes'" in size["texts"]["new"]
         )
-        assert size["texts"]["better"].startswith(("No: it is proven", "Yes: with", "None was"))
+        assert size["texts"]["better"].startswith(("Yes: it is", "Nearly: ", "No: ", "As far as"))
     for told in ("zeronorm verify all.csv list.npz", "SHA-256 of the data", "BudgetClassifier("):
         assert told in page.text
+
+
+@pytest.mark.parametrize(
+    ("gain", "gap", "words", "cell"),
+    [
+        (0.0, 0.0, ["Yes: it is proven that no other 5 features have a lower"], "yes, proven"),
+        (0.0, 0.02, ["As far as is known: no better one was found", "than 2%"], "within 2%"),
+        (0.005, 0.0, ["Nearly: with B in place of A", "0.5% lower", "use the list shown"],
+         "no, by 0.5%"),
+        (0.005, 0.02, ["Nearly: ", "at most 2% more is to be won", "use the list shown"],
+         "no, by 0.5%, at most 2.5%"),
+        (0.03, 0.0, ["No: with B in place of A", "3% lower", "(proven)", "again with --prove"],
+         "no, by 3%"),
+    ],
+)  # fmt: skip
+def test_a_page_says_which_list_to_use(gain, gap, words, cell):
+    """A reader would not know whether the list shown is the best one, or whether to use it."""
+    from zeronorm.cli.page._answers import Answers
+
+    certificate = {"gap": gap, "proven": gap == 0.0}
+    proof = {
+        "certificate": certificate, "gain": gain, "added": ["B"] * (gain > 0),
+        "dropped": ["A"] * (gain > 0), "reason": "the time is over", "nodes": 3, "seconds": 1.0,
+        "status": "TIME_LIMIT", "improved": gain > 0,
+    }  # fmt: skip
+    answers = Answers.__new__(Answers)
+    answers.trust = {"models": {5: {"proofs": [proof]}}}
+    answers.document = {"classes": ["no", "yes"]}
+    said = answers.better({"n_features": 5, "certificates": [certificate]})
+    assert all(one in said for one in words)
+    assert said.count(". ") == 0  # one sentence
+    assert answers.gap({"n_features": 5, "certificates": [certificate]}).text == cell
+
+
+def test_a_page_says_from_where_on_the_model_acts(run, tmp_path):
+    """The reader of a page would take the accuracy at 1/2 for that of the model."""
+    table()
+    given = ("select", "all.csv", "--target", "y", "-k", "2", "--cv", 3, "-o", "m.npz")
+    run(*given, "--threshold", "sensitivity=0.9", "--report", "one.html")
+    run("report", "m.npz", "all.csv", *QUICK, "-o", "two.html")
+    for name in ("one.html", "two.html"):
+        (size,) = Page(tmp_path / name).sizes
+        assert "The model predicts 'yes' from a probability of" in size["texts"]["new"]
+        assert "(sensitivity=0.9)" in size["texts"]["new"]
 
 
 def test_nothing_runs_that_is_not_of_the_page(page):

@@ -47,7 +47,7 @@ def report(
     """Write what is known of a fitted selection as one page of HTML; return its path.
 
     The page says which features were selected, how good they are on held-out rows, how sure each
-    is, what could stand in for it, and whether there is a better list of this length. It loads
+    is, what could stand in for it, and whether the list is the best of its length. It loads
     nothing and sends nothing; its size depends on the number of features selected.
 
     Parameters

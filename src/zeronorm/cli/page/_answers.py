@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._messages import show, some
+from .._threshold import sentence
 from ..reports._chance import score_beside_chance
 from ..reports._claims import percent, search_end, state_claim
 from ..reports._words import words_of
@@ -16,6 +17,8 @@ _WORDS, _PAIRS = 36, 3  # characters of a description in a sentence; substitutes
 _NAMED = 12  # features that a sentence names
 MOST_ROWS = 500  # features of a model in its table, at most
 _MOST_OUTPUTS = 8  # that have a column each
+_CLOSE = 0.01  # A list whose objective is within this share of the best one's is as good.
+_OBJECTIVE = "objective (training loss and penalty)"
 _STABLE, _UNSTABLE = 0.75, 0.4  # as the source of the index reads it
 
 
@@ -96,6 +99,9 @@ class Answers:
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         name = model["measure"] or self.words.score
         score, folds, *doubts = text.strip().splitlines()
+        if model["threshold"] is not None:
+            acting = sentence(model["threshold"], self.document["classes"])
+            doubts.append(f"The model predicts {acting}; the accuracy is that from 0.5 on")
         return ". ".join([f"{name} {score} {folds}", *doubts]) + "."
 
     def _sure(self, model: Mapping[str, Any]) -> str:
@@ -169,9 +175,11 @@ class Answers:
         gain = max(gain for gain, _ in known)
         worst = max(certificate["gap"] for _, certificate in known)
         if all(certificate["proven"] for _, certificate in known):
-            return Cell("no, proven" if gain == 0 else f"yes, by {100 * gain:.2g}%", gain)
-        known_one = "" if gain == 0 else f"yes, by {100 * gain:.2g}%; "
-        return Cell(f"{known_one}at most {percent(gain + worst)}", gain + worst)
+            return Cell("yes, proven" if gain == 0 else f"no, by {100 * gain:.2g}%", gain)
+        most = percent(gain + worst)
+        if gain == 0:
+            return Cell(f"within {most}", worst)
+        return Cell(f"no, by {100 * gain:.2g}%, at most {most}", gain + worst)
 
     def heads(self) -> list[tuple[str, str]]:
         """Return the heads of the table of features, each with its class in the style."""
@@ -270,26 +278,36 @@ def _cheapest(rows: Sequence[Mapping[str, Any]], model: Mapping[str, Any]) -> st
 
 
 def _better(proof: Mapping[str, Any], k: int) -> str:
-    """Return what a search for a better list has found."""
-    certificate = proof["certificate"]
+    """Return whether a list is the best one, by a search, and which of two is to be used."""
+    certificate, gain = proof["certificate"], proof["gain"]
     what = "feature" if k == 1 else f"{k} features"
     left = percent(certificate["gap"])
-    if proof["added"]:
-        added, dropped = (
-            some([show(name, NAME) for name in proof[one]], _NAMED) for one in ("added", "dropped")
-        )
-        found = (
-            f"Yes: with {added} in place of {dropped} the objective is "
-            f"{100 * proof['gain']:.2g}% lower"
-        )
+    if not proof["added"]:
         if certificate["proven"]:
-            return f"{found}; that list is proven to be the best {what}."
-        return f"{found}; a list that is better by more than another {left} does not exist."
-    if certificate["proven"]:
-        return f"No: it is proven that no other {what} have a lower objective."
+            return f"Yes: it is proven that no other {what} have a lower {_OBJECTIVE}."
+        return (
+            f"As far as is known: no better one was found ({search_end(proof)}), and it is "
+            f"certified that none has an {_OBJECTIVE} that is lower by more than {left}."
+        )
+    added, dropped = (
+        some([show(name, NAME) for name in proof[one]], _NAMED) for one in ("added", "dropped")
+    )
+    found = (
+        f"with {added} in place of {dropped} the {_OBJECTIVE} is {100 * gain:.2g}% lower, and "
+        + (
+            "no list does better (proven)"
+            if certificate["proven"]
+            else f"at most {left} more is to be won"
+        )
+    )
+    if gain <= _CLOSE:
+        return (
+            f"Nearly: {found}; use the list shown, which all scores here are of, as so little does "
+            "not tell which of the two does better on new rows."
+        )
     return (
-        f"None was found ({search_end(proof)}); it is certified that none lowers the objective by "
-        f"more than {left}."
+        f"No: {found}; select again with --prove for that list and scores of its own, as those "
+        "here are of the list shown."
     )
 
 

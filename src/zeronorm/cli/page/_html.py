@@ -185,7 +185,7 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         key: name for key, name in more.items() if any(one and one[key] is not None for one in own)
     }
     heads += [(name, "n") for name in more.values()]
-    heads += [(f"{word}, training", "n"), ("a better list?", "n"), ("which", "")]
+    heads += [(f"{word}, training", "n"), ("the best?", "n"), ("which", "")]
     rows, keys = [], []
     for model in document["models"]:
         held, k = model["cross_validation"], model["n_features"]
@@ -210,8 +210,8 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
     text = (
         "Held out: the selection is repeated on the other folds, features and all, so that these "
         "rows had no say; ± one standard error over the folds. Training: on the rows that chose "
-        "the features, which flatters. A better list: by how much another list of the length "
-        "could lower the objective of the selection."
+        "the features, which flatters. The best: whether no other list of the length has a lower "
+        "objective of the selection, or by how much one has or could have."
     )
     shown = table(
         "All sizes that were compared",
