@@ -18,7 +18,7 @@ from conftest import slow
 from zeronorm._kernels import _native as native
 from zeronorm._kernels import reference
 from zeronorm.designs._columns import as_columns
-from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
+from zeronorm.losses import Cox, LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import ridge
 from zeronorm.solvers.pool.exchange import RULE, WON_BACK, Exchanges
 from zeronorm.solvers.pool.ridge import newton
@@ -1073,7 +1073,7 @@ def named(b, u, fit):
 
 
 def solved(way, problem, loss, intercept, tol=1e-7, cutoff=np.inf, start=None, of_value=False):
-    """u, b, margins, dual, scores, objective, bound and gap by name."""
+    """u, b, margins, dual, scores, objective, bound and gap by name; x may be sparse."""
     x, columns, y, weight, penalty = problem
     n, p = x.shape[0], columns.size
     u, b = (np.zeros(p), 0.0) if start is None else (start[0].copy(), start[1])
@@ -1083,9 +1083,10 @@ def solved(way, problem, loss, intercept, tol=1e-7, cutoff=np.inf, start=None, o
         fit = newton(Z, risk, penalty, (u, b), tol, of_value, cutoff)
         return named(fit.intercept, fit.coef, fit)
     margins, dual, scores = filled(n), filled(n), filled(p)
-    numbers = native.dense_ridge(
-        *problem, loss.kernel, loss.kernel_parameters, intercept, b, tol, of_value, cutoff, u,
-        margins, dual, scores,
+    solve = native.sparse_ridge if sp.issparse(x) else native.dense_ridge
+    numbers = solve(
+        *as_columns(x).storage, *problem[1:], loss.kernel, loss.kernel_parameters, intercept, b,
+        tol, of_value, cutoff, u, margins, dual, scores,
     )  # fmt: skip
     names = ("b", "objective", "bound", "gap")
     arrays = {"u": u, "margins": margins, "dual": dual, "scores": scores}
@@ -1121,7 +1122,7 @@ each_intercept = pytest.mark.parametrize("intercept", [True, False], ids=["inter
     p=st.sampled_from((0, 1, 2, 3, 4, 5, 8, 13, 31)),
     loss=st.sampled_from((Logistic(), SquaredHinge())),
     intercept=st.booleans(),
-    layout=st.sampled_from(("F", "C", "every second row", "every third column")),
+    layout=st.sampled_from(("F", "C", "every second row", "every third column", "csc", "long csc")),
     tol=st.sampled_from((1e-2, 1e-7)),
     warm=st.booleans(),
 )
@@ -1130,7 +1131,15 @@ def test_ridge(seed, n, p, loss, intercept, layout, tol, warm):
     """Exchanges would compare supports by wrong objectives, certificates claim wrong bounds."""
     p = min(n, p)
     problem = ridge_problem(seed, n, p, scale=3.0)
+    if layout.endswith("csc"):  # with rows and columns of zeros
+        kept = np.random.default_rng(seed).random(problem[0].shape) < 0.3
+        problem = problem[0] * kept, *problem[1:]
+    compressed = sp.csc_array(problem[0])
+    long = sp.csc_array(compressed)
+    long.indptr = long.indptr.astype(np.int64)
     stored = {
+        "csc": compressed,
+        "long csc": long,
         "F": np.asfortranarray(problem[0]),
         "C": problem[0],
         "every second row": np.repeat(problem[0], 2, axis=0)[::2],
@@ -1310,6 +1319,10 @@ def test_exchange_of_least_squares():
 def test_no_kernel_takes_a_loss_that_it_does_not_have():
     """Another loss would be minimised without a word."""
     problem = ridge_problem(1, 20, 2)
+    x, columns, y, *rest = problem
+    times = np.column_stack([np.abs(y), y > 0, np.zeros(20)]).ravel()
+    with pytest.raises(ValueError, match="depends on other rows"):
+        solved("compiled", (sp.csc_array(x), columns, times, *rest), Cox(), False)
     for number in (-1, 7):
         out = np.zeros(2), filled(20), filled(20), filled(2)
         with pytest.raises(ValueError, match="no loss of this number"):

@@ -75,7 +75,8 @@ def map_threads(function: Callable[[T], R], items: Sequence[T], most: int | None
     n_threads = min(current_threads(), len(items) if most is None else min(most, len(items)))
     if n_threads <= 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(n_threads) as pool:
+    # What a thread calls has that thread alone.
+    with ThreadPoolExecutor(n_threads, initializer=_n_threads.set, initargs=(1,)) as pool:
         return list(pool.map(function, items))
 
 

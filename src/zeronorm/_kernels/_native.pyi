@@ -5,7 +5,7 @@ are not checked here. All native functions release the GIL; those with `n_thread
 bits for any number of threads.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,14 @@ def dense_ridge(
     (b, objective, bound, gap)
     """
 
+def sparse_ridge(
+    indptr: NDArray[Any], indices: NDArray[np.int32], data: _Float, *as_dense: Any
+) -> tuple[float, float, float, float]:
+    """Solve the problem of `dense_ridge`, of a loss of single rows, on columns of a sparse matrix.
+
+    indptr, indices, data : by column; indptr int32 or int64. as_dense : what follows x there.
+    """
+
 def dense_exchange(
     x: _Float,
     y: _Float,
@@ -80,8 +88,7 @@ def dense_exchange(
     ----------
     x : (n, p) float64, any strides: the pool.
     is_kept : (p,) whether a column stays in every support.
-    y : (n,), or all that a loss has of the rows, row by row.
-    loss, parameters : the number of the loss, its `kernel`, and its `kernel_parameters`.
+    y, loss, parameters : as of `dense_ridge`.
     start : the intercept to start from.
     tol, fit_tol : the decrease that counts, and the accuracy of fits, of the objective.
     swaps : whether to swap, too.
@@ -89,11 +96,7 @@ def dense_exchange(
     known, n_known : a support for which exchanges with the columns before `n_known` are known to
         be of no use.
     columns, u, margins, dual, scores : (k,), (k,), (n,), (n,), (k,), overwritten; the first two
-        are a sorted support and its coefficients before.
-
-    Returns
-    -------
-    (b, objective, bound, gap)
+        are a sorted support and its coefficients before. Returns (b, objective, bound, gap).
     """
 
 def output_exchange(

@@ -27,7 +27,6 @@ namespace {
 // most_spliced, splice_rounds, most_leaving, most_trials, trials_each
 using Rule = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 using Numbers = std::tuple<double, double, double, double>;  // b, objective, bound, gap
-
 using Pair = std::pair<double, double>;
 
 // Returns what run() does, where its Newton systems are finite.
@@ -64,6 +63,26 @@ Numbers ridge(const StridedMatrix<double>& x, const Array<std::int64_t>& columns
         solver.choose(x.data(), x.stride(0), x.stride(1), columns.data());
         return solver.solve(start, tol, of_value, cutoff, u.data(), margins.data(), dual.data(),
                             scores.data());
+    };
+    return solved(solve, y, weight, loss, parameters);
+}
+
+template <class I>
+Numbers sparse_ridge(const Array<I>& indptr, const Array<std::int32_t>& indices,
+                     const Array<double>& data, const Array<std::int64_t>& columns,
+                     const Array<double>& y, const Array<double>& weight,
+                     const Array<double>& penalty, int loss, const Pair& parameters, bool intercept,
+                     double start, double tol, bool of_value, double cutoff, const OutArray& u,
+                     const OutArray& margins, const OutArray& dual, const OutArray& scores) {
+    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
+        if constexpr (IsOfRows<Loss>) {
+            RidgeSolver<Loss, SparseRows> solver(risk, intercept, length(columns, 0),
+                                                 penalty.data());
+            solver.choose(indptr.data(), indices.data(), data.data(), columns.data());
+            return solver.solve(start, tol, of_value, cutoff, u.data(), margins.data(), dual.data(),
+                                scores.data());
+        }
+        throw std::invalid_argument("the loss of a row depends on other rows.");
     };
     return solved(solve, y, weight, loss, parameters);
 }
@@ -335,6 +354,14 @@ void bind_ridge(nb::module_& m) {
     m.def("dense_ridge", &ridge, "x"_array, "columns"_array, "y"_array, "weight"_array,
           "penalty"_array, "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a,
           "of_value"_a, "cutoff"_a, "u"_array, "margins"_array, "dual"_array, "scores"_array);
+    const auto sparse = [&](auto solve) {
+        m.def("sparse_ridge", solve, "indptr"_array, "indices"_array, "data"_array, "columns"_array,
+              "y"_array, "weight"_array, "penalty"_array, "loss"_a, "parameters"_a, "intercept"_a,
+              "start"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_array, "margins"_array,
+              "dual"_array, "scores"_array);
+    };
+    sparse(&sparse_ridge<std::int32_t>);
+    sparse(&sparse_ridge<std::int64_t>);
     m.def("multinomial_ridge", &multinomial, "x"_array, "columns"_array, "y"_array, "weight"_array,
           "penalty"_array, "outputs"_a, "intercept"_a, "tol"_a, "of_value"_a, "cutoff"_a, "u"_array,
           "margins"_array, "dual"_array, "scores"_array);

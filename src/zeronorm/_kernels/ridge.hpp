@@ -1,4 +1,4 @@
-// Newton's method for a ridge problem on a few dense columns, from start to certificate.
+// Newton's method for a ridge problem on a few columns, from start to certificate.
 //
 //     min_{u, b}  1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b)
 #pragma once
@@ -27,7 +27,8 @@ struct RidgeAnswer {
     double intercept, objective, bound, gap;
 };
 
-template <class Loss>
+// Rows: how the columns are kept, `DenseRows` or `SparseRows`.
+template <class Loss, class Rows = DenseRows>
 class RidgeSolver {
   public:
     RidgeSolver(const Risk<Loss>& risk, bool intercept, std::int64_t p, const double* penalty)
@@ -38,7 +39,8 @@ class RidgeSolver {
           n_rows_(risk.n_rows()),
           width_(whole(p, kGramRight)),
           penalty_(penalty),
-          zero_value_(risk.null(intercept)) {}
+          zero_value_(risk.null(intercept)),
+          rows_(n_, n_rows_, p) {}
 
     // Goes on with another loss of the same rows, which has to live as long as this.
     // null: its value without features. is_same_matrix: whether its weights, and the penalty, are
@@ -49,13 +51,12 @@ class RidgeSolver {
         is_factored_ = is_factored_ && is_same_matrix;
     }
     // The chosen columns, every n_rows() of the risk.
-    const double* columns() const { return z_; }
+    const double* columns() const { return rows_.columns(); }
 
-    // Takes p columns of x, n rows by strides in elements: the Z of the next solution.
-    void choose(const double* x, std::int64_t row_stride, std::int64_t column_stride,
-                const std::int64_t* columns) {
-        const auto column_of = [&](std::int64_t j) { return columns[j]; };
-        copy_columns(x, row_stride, column_stride, n_, p_, column_of, n_rows_, z_);
+    // Takes p columns of a matrix as `rows_` does: the Z of the next solution.
+    template <class... Matrix>
+    void choose(const Matrix&... x) {
+        rows_.choose(x...);
         is_factored_ = false;
     }
 
@@ -63,7 +64,7 @@ class RidgeSolver {
     // the solution, with sum 0 where the intercept is free, and scores are Z'v.
     RidgeAnswer solve(double b, double tol, bool of_value, double cutoff, double* u,
                       double* margins, double* dual, double* scores) {
-        combine(u, margin_);
+        rows_.combine(u, margin_);
         RowTotals totals = evaluate(margin_, b);
         // From where an exponential is huge, Newton's steps come back by about 1 in the margins
         // each, and from where it overflows not at all: no start is better then.
@@ -127,30 +128,10 @@ class RidgeSolver {
         return left;
     }
 
-    // to = Z u
-    void combine(const double* u, double* to) const {
-        const double* const z = z_;
-        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-            for (std::int64_t i = 0; i < n_rows_; i += kLine) {
-                Lanes first{}, second{}, x;
-                for (std::int64_t j = 0; j < p_; ++j) {
-                    const double* const part = z + j * n_rows_ + i;
-                    load(part, x);
-                    first += x * u[j];
-                    load(part + kLaneCount, x);
-                    second += x * u[j];
-                }
-                store(first, to + i);
-                store(second, to + i + kLaneCount);
-            }
-        };
-        run_block(kernel, 0);
-    }
-
     // The dual point v of the last evaluation, the heavier sign shrunk so that sum_i v_i = 0 where
     // the intercept is free; scores = Z'v. Returns what is kept of that sign.
     double dual_point(bool intercept, double* scores) {
-        const double *const z = z_, *const v = v_;
+        const double* const v = v_;
         double* const dual = dual_;
         double kept = 1.0;
         const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
@@ -172,10 +153,9 @@ class RidgeSolver {
                 x *= x > 0.0 ? Lanes{} + keep_up : Lanes{} + keep_down;
                 store(x, dual + i);
             }
-            for (std::int64_t j = 0; j < p_; ++j)
-                scores[j] = dot_rows(z + j * n_rows_, dual, n_rows_);
         };
         run_block(kernel, 0);
+        rows_.scores(dual, scores);
         return kept;
     }
 
@@ -202,10 +182,10 @@ class RidgeSolver {
 
     // factor_: of the system between unit_ on both sides; cross_ = Z'w.
     void factor_system(double total, bool centre) {
-        weighted_gram(z_, n_rows_, width_, curvature_, gram_, cross_, scaled_);
+        rows_.gram(curvature_, gram_, cross_);
         for (std::int64_t a = 0; a < p_; ++a)
             unit_[a] = kRounding * gram_[a * width_ + a];
-        risk_->couple(margin_, z_, width_, gram_);
+        if constexpr (Rows::kDense) risk_->couple(margin_, columns(), width_, gram_);
         for (std::int64_t a = 0; a < p_; ++a) {
             double* const row = gram_ + a * width_;
             if (centre)
@@ -225,7 +205,7 @@ class RidgeSolver {
 
     // Moves along the direction by halves until the objective falls by enough; false: it does not.
     bool line_search(double* u, double& b, double shift, double objective, RowTotals& totals) {
-        combine(direction_, along_);
+        rows_.combine(direction_, along_);
         double decrease = intercept_ ? -totals.slope * shift : 0.0;
         for (std::int64_t j = 0; j < p_; ++j)
             decrease += slope_[j] * direction_[j];
@@ -255,10 +235,10 @@ class RidgeSolver {
     std::int64_t n_, p_, n_rows_, width_;  // the last two with padding
     const double* penalty_;
     double zero_value_;  // the objective of the model without features
-    Buffer z_{n_rows_ * width_}, margin_{n_rows_}, trial_margin_{n_rows_}, along_{n_rows_},
-        v_{n_rows_}, curvature_{n_rows_}, dual_{n_rows_}, trial_{p_}, slope_{p_}, direction_{p_},
-        unit_{p_}, cross_{width_}, gram_{width_ * width_}, factor_{width_ * width_},
-        scaled_{kGramLeft * kGramRows};
+    Rows rows_;
+    Buffer margin_{n_rows_}, trial_margin_{n_rows_}, along_{n_rows_}, v_{n_rows_},
+        curvature_{n_rows_}, dual_{n_rows_}, trial_{p_}, slope_{p_}, direction_{p_}, unit_{p_},
+        cross_{width_}, gram_{width_ * width_}, factor_{width_ * width_};
 };
 
 }  // namespace zeronorm

@@ -1,4 +1,4 @@
-// Sums over the rows of a few dense columns.
+// The columns of small problems, dense or sparse, and sums over their rows.
 //
 // Rows are padded to whole cache lines by rows of weight 0, columns to whole groups by columns of
 // zeros, so that no loop has an end of its own.
@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <vector>
 
 #include "lanes.hpp"
 #include "parallel.hpp"
@@ -111,5 +113,159 @@ inline void weighted_gram(const double* z, std::int64_t n_rows, std::int64_t wid
     };
     run_block(kernel, 0);
 }
+
+// Z in an array: p columns, `n_rows` numbers each.
+class DenseRows {
+  public:
+    static constexpr bool kDense = true;
+    DenseRows(std::int64_t n, std::int64_t n_rows, std::int64_t p)
+        : n_(n), n_rows_(n_rows), p_(p), width_(whole(p, kGramRight)) {}
+    const double* columns() const { return z_; }
+
+    // Takes columns of x by strides in elements.
+    void choose(const double* x, std::int64_t row_stride, std::int64_t column_stride,
+                const std::int64_t* columns) {
+        const auto column_of = [&](std::int64_t j) { return columns[j]; };
+        copy_columns(x, row_stride, column_stride, n_, p_, column_of, n_rows_, z_);
+    }
+
+    // to = Z u
+    void combine(const double* u, double* to) const {
+        const double* const z = z_;
+        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+            for (std::int64_t i = 0; i < n_rows_; i += kLine) {
+                Lanes first{}, second{}, x;
+                for (std::int64_t j = 0; j < p_; ++j) {
+                    const double* const part = z + j * n_rows_ + i;
+                    load(part, x);
+                    first += x * u[j];
+                    load(part + kLaneCount, x);
+                    second += x * u[j];
+                }
+                store(first, to + i);
+                store(second, to + i + kLaneCount);
+            }
+        };
+        run_block(kernel, 0);
+    }
+
+    // to = Z'v
+    void scores(const double* v, double* to) const {
+        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+            for (std::int64_t j = 0; j < p_; ++j)
+                to[j] = dot_rows(z_ + j * n_rows_, v, n_rows_);
+        };
+        run_block(kernel, 0);
+    }
+
+    // As `weighted_gram`.
+    void gram(const double* weight, double* to, double* cross) const {
+        weighted_gram(z_, n_rows_, width_, weight, to, cross, scaled_);
+    }
+
+  private:
+    std::int64_t n_, n_rows_, p_, width_;
+    Buffer z_{n_rows_ * width_}, scaled_{kGramLeft * kGramRows};
+};
+
+// Z where it lies, in compressed columns, and beside it row by row for Gram matrices.
+class SparseRows {
+  public:
+    static constexpr bool kDense = false;
+    SparseRows(std::int64_t n, std::int64_t n_rows, std::int64_t p)
+        : n_(n), n_rows_(n_rows), p_(p), width_(whole(p, kGramRight)) {}
+
+    // Takes columns of a matrix, which has to live as long as this.
+    template <class I>
+    void choose(const I* indptr, const std::int32_t* indices, const double* data,
+                const std::int64_t* columns) {
+        index_ = indices;
+        data_ = data;
+        begin_.clear();
+        end_.clear();
+        std::vector<std::size_t> next(at(n_), 0);  // of each row, its number of entries at first
+        for (std::int64_t j = 0; j < p_; ++j) {
+            begin_.push_back(at(indptr[columns[j]]));
+            end_.push_back(at(indptr[columns[j] + 1]));
+            for (std::size_t e = begin_.back(); e < end_.back(); ++e)
+                ++next[at(indices[e])];
+        }
+        // Rows by that number: loops over them end where the processor expects.
+        first_.assign(at(p_ + 2), 0);
+        for (const std::size_t count : next)
+            ++first_[count + 1];
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+        std::vector<std::size_t> place(first_), entry(at(p_ + 1), 0);
+        for (std::size_t count = 1; count < entry.size(); ++count)
+            entry[count] = entry[count - 1] + (count - 1) * (first_[count] - first_[count - 1]);
+        row_.resize(next.size());
+        for (std::size_t i = 0; i < next.size(); ++i) {
+            const std::size_t count = next[i];
+            next[i] = entry[count];
+            entry[count] += count;
+            row_[place[count]++] = static_cast<std::int32_t>(i);
+        }
+        column_.resize(entry.back());
+        value_.resize(entry.back());
+        for (std::size_t j = 0; j < begin_.size(); ++j)
+            for (std::size_t e = begin_[j]; e < end_[j]; ++e) {
+                const std::size_t to = next[at(indices[e])]++;
+                column_[to] = static_cast<std::int32_t>(j);
+                value_[to] = data[e];
+            }
+    }
+
+    // to = Z u
+    void combine(const double* u, double* to) const {
+        std::fill_n(to, n_rows_, 0.0);
+        for (std::size_t j = 0; j < begin_.size(); ++j)
+            for (std::size_t e = begin_[j]; e < end_[j]; ++e)
+                to[index_[e]] += data_[e] * u[j];
+    }
+
+    // to = Z'v
+    void scores(const double* v, double* to) const {
+        for (std::size_t j = 0; j < begin_.size(); ++j) {
+            double sums[kLaneCount] = {};
+            std::size_t e = begin_[j];
+            for (; e + kLaneCount <= end_[j]; e += kLaneCount)
+                for (std::size_t lane = 0; lane < kLaneCount; ++lane)
+                    sums[lane] += data_[e + lane] * v[index_[e + lane]];
+            for (; e < end_[j]; ++e)
+                sums[0] += data_[e] * v[index_[e]];
+            to[j] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+        }
+    }
+
+    // As `weighted_gram`.
+    void gram(const double* weight, double* to, double* cross) const {
+        std::fill_n(to, width_ * width_, 0.0);
+        std::fill_n(cross, width_, 0.0);
+        std::size_t begin = 0;
+        for (std::size_t count = 1; count + 1 < first_.size(); ++count)
+            for (std::size_t r = first_[count]; r < first_[count + 1]; ++r, begin += count)
+                for (std::size_t e = begin; e < begin + count; ++e) {
+                    const double factor = weight[row_[r]] * value_[e];
+                    cross[column_[e]] += factor;
+                    double* const line = to + column_[e] * width_;
+                    for (std::size_t other = e; other < begin + count; ++other)
+                        line[column_[other]] += factor * value_[other];
+                }
+    }
+
+  private:
+    template <class I>
+    static std::size_t at(I place) {
+        return static_cast<std::size_t>(place);
+    }
+
+    std::int64_t n_, n_rows_, p_, width_;
+    const std::int32_t* index_ = nullptr;
+    const double* data_ = nullptr;
+    std::vector<std::size_t> begin_, end_;    // of the columns, in these
+    std::vector<std::size_t> first_;          // where rows of so many entries begin in row_
+    std::vector<std::int32_t> row_, column_;  // rows by their number of entries; their entries
+    std::vector<double> value_;
+};
 
 }  // namespace zeronorm

@@ -185,8 +185,14 @@ class SparseColumns:
 
     @property
     def storage(self) -> tuple[NDArray[Any], ...]:
-        """(indptr, indices, data) by column."""
-        return self._x.indptr, self._x.indices, self._x.data
+        """(indptr, indices, data) by column; indices are int32."""
+        # SciPy may have widened them.
+        return self._x.indptr, self._x.indices.astype(np.int32, copy=False), self._x.data
+
+    @cached_property
+    def counts(self) -> IndexArray:
+        """The number of entries of every column, (p,)."""
+        return np.asarray(np.diff(self._x.indptr))
 
     def times(self, u: FloatArray) -> FloatArray:
         """Return Zu."""
@@ -203,8 +209,8 @@ class SparseColumns:
     def gram(self, weight: FloatArray) -> FloatArray:
         """Return Z' diag(weight) Z, (p, p)."""
         out = np.empty((self.shape[1], self.shape[1]))
-        indices = self._x.indices.astype(np.int32, copy=False)  # SciPy may have widened them
-        sparse_gram(self._x.indptr, indices, self._x.data, weight, out, current_threads())
+        indptr, indices, data = self.storage
+        sparse_gram(indptr, indices, data, weight, out, current_threads())
         return out
 
     def cross(self, chosen: IndexArray, weight: FloatArray) -> FloatArray:

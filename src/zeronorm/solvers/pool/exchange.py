@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class Fitted:
 class Exchanges:
     """The l0 problem on a pool of columns, and supports of it made better by exchanges.
 
-    What was tried in vain is remembered, also while the pool grows.
+    What was tried in vain is remembered, also while the pool grows. Threads may share one.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Exchanges:
         self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
         # By size, the best support where swaps ended, and the number of columns that were there.
         self._settled: dict[int, tuple[Fitted, int]] = {}
-        self._squares = GrowingColumns()
+        self._squares, self._growth = GrowingColumns(), Lock()
         self.extend(Z, signs)
 
     def extend(self, Z: Columns, signs: np.ndarray | None = None) -> None:
@@ -182,7 +183,7 @@ class Exchanges:
             if most == 0:
                 break
             scores = admitted(self._Z.dot(fit.dual), self._signs)
-            bend = self._bend(self._curvature(fit.margins))
+            bend = self._bend(self._risk.curvature(fit.margins))
             backward = bend[support[movable]] * fit.coef[movable] ** 2
             forward = scores[outside] ** 2 / bend[outside]
             weakest = movable[np.lexsort((-support[movable], backward))]
@@ -319,7 +320,7 @@ class Exchanges:
         objective, descent, margins = self.without(current, leaving)
         curvature = np.empty_like(margins)
         for place, z in enumerate(margins.T):
-            curvature[:, place] = self._curvature(z)
+            curvature[:, place] = self._risk.curvature(z)
         first = int(outside[0])  # a part of the pool is enough where swaps have seen the rest
         scores = self._Z.take(slice(first, None)).dot(descent)[outside - first]
         scores = admitted(scores, self._signs[outside]).T
@@ -332,7 +333,7 @@ class Exchanges:
         """Return those of the places in the support that may leave: the least sacrifices."""
         if movable.size <= MOST_LEAVING:
             return movable
-        bend = self._bend(self._curvature(current.fit.margins))[current.columns[movable]]
+        bend = self._bend(self._risk.curvature(current.fit.margins))[current.columns[movable]]
         sacrifice = bend * current.fit.coef[movable] ** 2
         return np.sort(movable[np.argsort(sacrifice, kind="stable")[:MOST_LEAVING]])
 
@@ -370,14 +371,12 @@ class Exchanges:
         """Return what an objective has to be below to count as a decrease."""
         return current.objective * (1.0 - self._tol)
 
-    def _curvature(self, margins: FloatArray) -> FloatArray:
-        return self._risk.curvature(margins)
-
     def _bend(self, curvature: FloatArray, first: int = 0) -> FloatArray:
         """Return h_j = 1 + sum_i w_i z_ij^2 of the columns of the pool from one on."""
-        known = self._squares.size
-        if known < self._Z.shape[1]:
-            self._squares.append(self._Z.take(slice(known, None)).squared())
+        with self._growth:
+            known = self._squares.size
+            if known < self._Z.shape[1]:
+                self._squares.append(self._Z.take(slice(known, None)).squared())
         squares = self._squares.columns().take(slice(first, self._Z.shape[1]))
         return 1.0 + squares.dot(curvature)
 

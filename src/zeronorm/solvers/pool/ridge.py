@@ -3,14 +3,14 @@
     min_{u, b}  1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b)                          (R)
 
 with s the sample weights times C. Elimination, exchanges, the final refit and certificates are
-sequences of such problems, warm-started. A kernel solves the small dense ones; the steps of others
-are BLAS and LAPACK, and with more columns than rows the Newton system is solved in the space of the
-rows.
+sequences of such problems, warm-started. Kernels solve the small ones; the steps of others are BLAS
+and LAPACK, and with more columns than rows the Newton system is solved in the space of the rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
@@ -30,7 +30,8 @@ ROUNDING = 1e-14  # of the diagonal of a Gram matrix, what may be left of it by 
 CANCELLED = 1e6  # leverage of the mean row, in shares of 1 / sum w, from which digits are missed
 # Dense problems of at most so many multiply-adds in a Gram matrix are solved by one call of a
 # kernel, those of more columns than rows where a factor of it has at most the latter; above it the
-# BLAS is faster, which solves wide ones in the space of the rows.
+# BLAS is faster, which solves wide ones in the space of the rows. Sparse ones are solved so where
+# entries times columns are at most the first number.
 KERNEL_GRAM, KERNEL_WIDE = 2e7, 1e6
 
 
@@ -137,16 +138,21 @@ def ridge(
         of_outputs = compiled_outputs(Z, risk, columns, diagonal, u, tol, of_value, cutoff)
     if of_outputs is not None:
         return bounded(Ridge(*of_outputs), risk, diagonal)
-    if not in_kernel(Z, p, risk.loss):
-        chosen = Z if columns is None else Z.take(columns)
-        fit = newton(chosen, risk, diagonal, (u, b), tol, of_value, cutoff)
+    chosen = np.arange(p) if columns is None else columns
+    solve: Any
+    if in_kernel(Z, p, risk.loss):
+        solve = _kernels.dense_ridge
+    elif sparse_in_kernel(Z, chosen, risk.loss):
+        solve = _kernels.sparse_ridge
+    else:
+        some = Z if columns is None else Z.take(columns)
+        fit = newton(some, risk, diagonal, (u, b), tol, of_value, cutoff)
         return bounded(fit, risk, diagonal)
-    assert Z.array is not None
     margins, dual, scores = np.empty(n), np.empty(n), np.empty(p)
-    b, objective, bound, gap = _kernels.dense_ridge(
-        Z.array, np.arange(p) if columns is None else columns, risk.y.ravel(), risk.weight,
-        diagonal, risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, b, tol, of_value,
-        cutoff, u, margins, dual, scores,
+    b, objective, bound, gap = solve(
+        *Z.storage, chosen, risk.y.ravel(), risk.weight, diagonal, risk.loss.kernel,
+        risk.loss.kernel_parameters, risk.intercept, b, tol, of_value, cutoff, u, margins, dual,
+        scores,
     )  # fmt: skip
     fit = Ridge(u, b, margins, dual, scores, objective, bound, gap)
     return bounded(fit, risk, diagonal)
@@ -157,6 +163,15 @@ def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
     n = Z.shape[0]
     small = n * p * p <= KERNEL_GRAM if p <= n else p**3 <= KERNEL_WIDE
     return _kernels.HAS_COMPILED_SOLVERS and small and loss.kernel >= 0 and Z.array is not None
+
+
+def sparse_in_kernel(Z: Columns, columns: IndexArray, loss: Smooth) -> bool:
+    """Return whether a compiled solver solves a problem on some columns of a sparse Z."""
+    if not (_kernels.HAS_COMPILED_SOLVERS and loss.separable and loss.kernel >= 0):
+        return False
+    if not isinstance(Z, SparseColumns) or columns.size > Z.shape[0]:
+        return False
+    return bool(Z.counts[columns].sum() * columns.size <= KERNEL_GRAM)
 
 
 def bounded(fit: Ridge, risk: Risk, diagonal: FloatArray) -> Ridge:

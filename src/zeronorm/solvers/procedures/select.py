@@ -12,12 +12,14 @@ Only the pool and the certificate scan the data: about seven passes, for any k.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..._threads import map_threads
 from ..._typing import Columns, IndexArray
 from ...designs._columns import gather
 from ...result import Path, Selection
@@ -40,6 +42,8 @@ DIRECT_BLOCKS = 3  # blocks of the direct selection of k features
 MOST_BLOCKS = 30  # where the smallest of several sizes would ask for more scans than that
 # Splicing at the end is neutral on small samples with larger budgets, and costs time.
 SPLICE_SAMPLES, SPLICE_FEATURES = 1000, 10
+# Numbers in a pool above which sizes are worked at in threads: below, calls cost more than work.
+BUSY = 4e5
 # Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
 SHARED_POOL = 5
 
@@ -88,12 +92,29 @@ def select(
             Z = gather(task.design, features)
         with clock.phase("select"):
             chosen = _reduced(task, C, features, Z, group)
+
         with clock.phase("refit"):
-            for k in group:
-                support = features[chosen[k]]
-                fit = refit_support(task, Z.take(chosen[k]), support, request.refit_C)
-                fits[k] = support, fit
+            _each(group, Z, partial(_refit, task, request, Z, features, chosen, fits))
     return (yield from finish(task, request, fits, pools, clock))
+
+
+def _each(sizes: Sequence[int], Z: Columns, work: Callable[[int], None]) -> None:
+    """Do the work of every size, in threads where that of the columns Z takes a while."""
+    map_threads(work, sizes, None if Z.shape[0] * Z.shape[1] > BUSY else 1)
+
+
+def _refit(
+    task: Task,
+    request: Request,
+    Z: Columns,
+    features: IndexArray,
+    chosen: dict[int, IndexArray],
+    fits: dict[int, tuple[IndexArray, Refit]],
+    k: int,
+) -> None:
+    """Refit the columns of Z that are chosen for size k."""
+    support = features[chosen[k]]
+    fits[k] = support, refit_support(task, Z.take(chosen[k]), support, request.refit_C)
 
 
 def _reduced(
@@ -105,9 +126,11 @@ def _reduced(
         keep = np.searchsorted(features, task.forced)
         exchanges = Exchanges(Z, task.risk(C), keep=keep, signs=task.signs[features])
         chosen = exchanges.eliminate(np.arange(features.size), sizes)
-        for k in few:
-            spliced = exchanges.improve(exchanges.fit(chosen[k]), swaps=False)
-            chosen[k] = spliced.columns
+
+        def splice(k: int) -> None:
+            chosen[k] = exchanges.improve(exchanges.fit(chosen[k]), swaps=False).columns
+
+        _each(few, Z, splice)
         return chosen
     own, code = np.unique(task.groups.code[features], return_inverse=True)
     keep = np.searchsorted(own, task.units.of(task.forced))
