@@ -145,8 +145,8 @@ def test_models_with_a_covariate_of_text_agree_with_their_certificates(run, tmp_
     assert "3 of 8" in info
     assert "1, by 2 features, marked by *" in info
     assert "covariates: batch=B2, batch=B3" in run("verify", "d.csv", "c.npz").stdout
-    for command in ("certify", "prove"):
-        assert "of 8 features ruled out" in run(command, "d.csv", "m.npz").stdout
+    for command in (("certify",), ("prove", "--time-limit", 1)):
+        assert "of 8 features ruled out" in run(*command, "d.csv", "m.npz").stdout
     run("report", "m.npz", "d.csv", "-o", "p.html", "--pairs", 0, "--time-limit", 0)
     assert "3 of 8 features that tell well from ill" in (tmp_path / "p.html").read_text()
 
@@ -165,3 +165,25 @@ def test_levels_that_are_named_one_by_one_are_a_covariate(run, tmp_path):
         assert (
             f"covariates: {named.replace(',', ', ')}" in run("verify", "d.csv", "again.npz").stdout
         )
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_without_an_intercept_every_level_is_a_covariate(beside, run, tmp_path):
+    """Nothing would say what the rows of the base level have."""
+    columns = {"id": [f"S{i}" for i in range(80)]} | {f"x{j}": X[:, j] for j in range(8)}
+    own = {"batch": BATCH, "y": OUTCOME}
+    write_csv(tmp_path / "d.csv", columns | ({} if beside else own))
+    write_csv(tmp_path / "s.csv", {"id": columns["id"]} | own)
+    given = ("d.csv", "--target", "y", *(("--samples", "s.csv") if beside else ()))
+    asked = ("--id", "id", "--covariates", "batch", "-k", 2, "--no-cv", "--no-intercept")
+    told = run("select", *given, *asked, "--certificate", "c.npz", "-o", "m.npz").stdout
+    assert "1 covariate" in told
+    assert "batch (all 3 levels)" in " ".join(told.split())
+    assert "of 8 features ruled out" in told
+    told = run("verify", "d.csv", "c.npz", *given[3:]).stdout
+    assert "covariates: batch=B1, batch=B2, batch=B3" in told
+    indicators = np.column_stack([X, *(level == BATCH for level in ("B1", "B2", "B3"))])
+    direct = BudgetClassifier(2, covariates=[8, 9, 10], fit_intercept=False, calibrate=False)
+    direct.fit(indicators.astype(float), OUTCOME)
+    coef = json.loads(run("info", "m.npz", "--json").stdout)["coef"][0]
+    np.testing.assert_allclose(coef, direct.coef_[0][direct.coef_[0] != 0], rtol=1e-5)

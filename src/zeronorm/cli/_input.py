@@ -46,12 +46,14 @@ def read(
     encoding: str | None = None,
     by_position: bool = False,
     transpose: bool = False,
+    intercept: bool = True,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
     samples : tables of the samples.
     covariates, force : features that may be columns of these.
     by_position : whether files of labels are in the order of the samples, where these have names.
+    intercept : whether a model has one, beside which covariates of text need no base level.
     """
     check_missing(missing)
     roles = columns or {}
@@ -105,8 +107,9 @@ def read(
             )
 
         return read_joined(
-            data, target, samples, roles, covariates, force, like, missing, of_samples, read_own
-        )
+            data, target, samples, roles, covariates, force, like, missing, of_samples, read_own,
+            intercept,
+        )  # fmt: skip
     try:
         with options_named():
             table = read_table(
@@ -121,7 +124,7 @@ def read(
                 where=where,
                 missing=missing,
                 encoding=encoding,
-                covariates=covariates,
+                covariates=covariates if intercept else (),
             )
     except TargetError as error:
         hint = file_hint("--target", target) if ":" in (target or "") else ""

@@ -305,6 +305,7 @@ def read_joined(
     missing: str | None,
     where: Where | None,
     read: Read,
+    intercept: bool,
 ) -> Table:
     """Return data with what tables say of their samples, joined by the samples' names.
 
@@ -315,6 +316,7 @@ def read_joined(
 
     columns, covariates, force, like : as of `read_genotypes`; covariates may be of the data.
     where : comparisons of columns of the tables.
+    intercept : as of `read`.
     read : reads the data, all of their columns, not coded yet, with a target and other columns of
         their own, and with the column that names the rows, where no option says which.
     """
@@ -379,7 +381,8 @@ def read_joined(
         table = replace(table, X=X[kept], cells=None if cells is None else cells.rows(kept))
     table = replace(table, sample_names=[own[row] for row in kept])
     table = with_columns(table, known, beside, codings, missing)
-    table = as_trained(table, like, data, missing, covariates)
+    without_base = covariates if like is None and intercept else ()
+    table = as_trained(table, like, data, missing, without_base)
     y = known.values(target) if joined and target is not None else table.y
     return replace(
         table,

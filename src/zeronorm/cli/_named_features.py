@@ -31,7 +31,8 @@ def covariates(options: SelectOptions, table: Table) -> dict[str, Any]:
     """Return the parameter of --covariates."""
     if options.covariates is None:
         return {}
-    return {"covariates": positions_of("--covariates", _covariate_names(options, table), table)}
+    names = _covariate_names(options, table)
+    return {"covariates": positions_of("--covariates", names, table, not options.intercept)}
 
 
 def _covariate_names(options: SelectOptions, table: Table) -> list[str]:
@@ -56,13 +57,18 @@ def categories(options: SelectOptions, table: Table) -> list[dict[str, Any]]:
                 "option": option,
                 "column": name,
                 "levels": len(coding.levels) + (coding.gaps is not None),
-                "features": len(positions_of(option, [name], table)),
+                "features": len(positions_of(option, [name], table, not options.intercept)),
             })  # fmt: skip
     return found
 
 
-def positions_of(option: str, names: Sequence[str] | None, table: Table) -> list[int]:
-    """Return the positions of the features that an option names; a category is all of its own."""
+def positions_of(
+    option: str, names: Sequence[str] | None, table: Table, based: bool = False
+) -> list[int]:
+    """Return the positions of the features that an option names; a category is all of its own.
+
+    based : whether covariates of text need their base level, as there is no intercept.
+    """
     positions: list[int] = []
     if not names:
         return positions
@@ -73,9 +79,11 @@ def positions_of(option: str, names: Sequence[str] | None, table: Table) -> list
         if known is not None and name in known:
             positions.append(known.index(name))
         elif levels:
-            # Only a store has the base level of covariates, as it was written without knowing them.
+            # Beside an intercept all levels but one say everything, without a penalty. Only a store
+            # has the base level nevertheless, as it was written without knowing of covariates.
             whole = len(levels) == len(table.codings[(known or ())[levels[0]]].names()) > 1
-            positions += levels[1:] if option == "--covariates" and whole else levels
+            without_base = whole and option == "--covariates" and not based
+            positions += levels[1:] if without_base else levels
         elif known is not None:
             same = [other for other in known if shared_name(other)[0] == name]
             if len(same) > 1:

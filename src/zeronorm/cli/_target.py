@@ -67,7 +67,7 @@ def read_response(
         getattr(options, "force", None) or (),
         getattr(options, "threads", None), options.layer, options.where,
         getattr(options, "missing", None), options.encoding, options.by_position,
-        options.transpose,
+        options.transpose, getattr(options, "intercept", True),
     )  # fmt: skip
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
