@@ -96,3 +96,11 @@ def test_tables_of_nothing_but_text_and_other_data(run, fails, tmp_path):
     golub = load_golub()
     np.savez(tmp_path / "g.npz", X=golub.X, y=golub.y)
     assert "38 samples x 3,051 features" in run("info", "g.npz").stdout
+
+
+def test_names_of_samples_that_repeat_are_told(run, tmp_path):
+    """Replicates would be found after a selection alone."""
+    lines = [f"S{i // 2},{i},{'ab'[i % 2]}" for i in range(8)]
+    (tmp_path / "d.csv").write_text("\n".join([",x,y", *lines]) + "\n")
+    told = " ".join(run("info", "d.csv").stdout.split())
+    assert "4 names stand on several rows, as on the samples 1 and 2" in told

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ._doubts import RepeatedNames
 from ._export import check_export, export
 from ._genotypes import is_genotypes
 from ._input import is_data, is_golub, options_named, read
@@ -106,7 +107,9 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
             f"--features must be a whole number of at least 1; got {options.features!r}."
         )
     table = _as_it_stands(options, path)
-    found, notes = None, table.notes
+    repeated = RepeatedNames()
+    repeated.take(table)
+    found, notes = None, (*table.notes, *repeated.notes())
     if table.form in WITH_COLUMNS:
         found = describe_columns(table)
         table = coded_as_far_as_can_be(path, table, found["columns"])
