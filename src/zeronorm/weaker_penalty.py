@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 
 from ._folds import repeats_of
+from ._threads import one_blas_thread
 from ._typing import FloatArray
 from .estimators._folded import Folded
 from .methods import Pool
@@ -127,6 +128,7 @@ def is_compared(estimator: Any) -> bool:
     return known and isinstance(plan.method, Pool) and plan.refit_C is not None
 
 
+@one_blas_thread
 def of_folds(posed: Validation, paths: Sequence[list[Path]], size: Any) -> WeakerPenalty | None:
     """Return what `weaker_penalty` does, of a size of a cross-validation and its models."""
     estimator, folded = posed.judge.estimator, posed.folded

@@ -147,9 +147,16 @@ def is_penalised(task: Task, path: Path, C: float, least: float) -> bool:
     it is small, no larger C matters.
     """
     Z, weight = gather(task.design, np.sort(task.columns(path.order))), task.risk(1.0).weight
+    if Z.shape[0] <= Z.shape[1]:
+        return True
     total = Z.dot(weight)
     gram = Z.gram(weight) - np.outer(total, total) * (task.has_intercept / weight.sum())
-    return bool(1.0 / (1.0 + C * max(float(np.linalg.eigvalsh(gram)[0]), 0.0)) >= least)
+    gram[np.diag_indices_from(gram)] -= (1.0 / least - 1.0) / C
+    try:
+        np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:  # e is smaller
+        return True
+    return False
 
 
 def reselect(task: Task, path: Path, size: Any, C: float, refit_C: float | str) -> Selection:
