@@ -183,10 +183,10 @@ def _gains(rows: list[dict[str, Any]]) -> str:
     silent = [row for row in rows if not row["told"]]
     if not gains.size:
         return f"told at none of {len(rows)} fits"
-    error = gains.std(ddof=1) / np.sqrt(gains.size) if gains.size > 1 else float("nan")
+    error = f" ± {gains.std(ddof=1) / np.sqrt(gains.size):.4f}" if gains.size > 1 else ""
     instead = ", ".join(f"{np.mean([row[one] for row in silent]):+.4f} at {one}" for one in FACTORS)
     return (
-        f"told at {gains.size} of {len(rows)} fits, mean gain {gains.mean():+.4f} ± {error:.4f}, "
+        f"told at {gains.size} of {len(rows)} fits, mean gain {gains.mean():+.4f}{error}, "
         f"better at {int((gains > 0).sum())}, worse at {int((gains < 0).sum())}; where it is "
         f"silent {instead}"
     )
@@ -199,7 +199,7 @@ def report(rows: list[dict[str, Any]]) -> str:
         for use, names in USES.items():
             own = [row for row in rows if row["set"] in names and row["classes"] == classes]
             if own:
-                text += f"- {what}, sets of {use}: {_gains(own)}.\n"
+                text += f"- {what}, {use} sets: {_gains(own)}.\n"
     ours = [row for row in rows if not row["classes"]]
     if ours:
         share = sum(row["seconds"] for row in ours) / sum(row["folds_seconds"] for row in ours)
