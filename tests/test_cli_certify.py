@@ -2,6 +2,7 @@
 
 import json
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -180,6 +181,71 @@ def test_all_lists_that_are_nearly_as_good(run, table):
     other = found(run, "prove", "number.csv", "g1,g2,g5", "--target", "number", "--within", 0.01)
     assert other["near_optimal"]["given"] is None
     assert found(run, "prove", *given[:4])["near_optimal"] is None
+
+
+def test_the_cheapest_list_is_that_of_enumeration(run, table):
+    """Another list would be bought, or the prices be of other features."""
+    X, columns = table
+    y, m = columns["number"], X.shape[1]
+    price = np.round(1 + 10 * np.random.default_rng(3).random(m), 2)
+    order = np.random.default_rng(1).permutation(m)
+    Path("cost.tsv").write_text("".join(["gene\tprice\n", *(f"g{j}\t{price[j]}\n" for j in order)]))
+    given = (
+        "number.csv",
+        "g0,g1,g4,g7",
+        "--target",
+        "number",
+        "--within",
+        0.5,
+        "--cost",
+        "cost.tsv",
+    )
+    document = found(run, "prove", *given, "-o", "all.csv")["near_optimal"]
+    objectives = {
+        tuple(support): certify(support, X, y, problem=BudgetRegressor()).objective
+        for support in map(list, combinations(range(m), 4))
+    }
+    limit = 1.5 * min(objectives.values())
+    costs = {one: price[list(one)].sum() for one, value in objectives.items() if value <= limit}
+    assert len(costs) > 2
+    best = min(objectives, key=objectives.__getitem__)
+    cheapest = min(costs, key=costs.__getitem__)
+    assert cheapest != best
+    assert document["complete"]
+    assert [one["cost"] for one in document["lists"]] == pytest.approx(
+        [costs[tuple(int(name[1:]) for name in one["features"])] for one in document["lists"]]
+    )
+    row = document["lists"][document["cheapest"]]
+    assert row["features"] == [f"g{j}" for j in cheapest]
+    text = " ".join(run("prove", *given).stdout.split())
+    names = ", ".join(row["features"])
+    assert (
+        f"cheapest {names}: it costs {costs[cheapest]:.6g}, the best one {costs[best]:.6g}" in text
+    )
+    assert pandas.read_csv("all.csv")["cost"].to_numpy() == pytest.approx(
+        [one["cost"] for one in document["lists"]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("g0\t1\n", "cost.tsv: every feature of the data must have a cost; 'g1' (and"),
+        ("g0\t1\ng0\t2\n", "line 2: the feature 'g0' costs '2', and by line 1 '1'. Leave one"),
+        ("g0\t1\nother\t2\n", "line 2: the data have no feature 'other'"),
+        ("g0\t\n", "line 1: two columns are needed, a feature and its cost"),
+        ("g0\tNA\n", "line 1: the feature 'g0' has no cost ('NA'). Give it one, 0 where it is"),
+        (None, "costs must be finite numbers, not negative; got '-3' for the feature 'g1'"),
+    ],
+)
+def test_costs_that_cannot_be(fails, table, text, message):
+    """A feature would be free of charge, or cost what another does."""
+    if text is None:
+        text = "".join(f"g{j}\t{'-3' if j == 1 else 1}\n" for j in range(table[0].shape[1]))
+    Path("cost.tsv").write_text(text)
+    given = ("prove", "number.csv", "g0,g1", "--target", "number", "--cost", "cost.tsv")
+    assert message in fails(*given, "--within", 0.1)
+    assert "--cost is of the lists of --within; got cost.tsv" in fails(*given)
 
 
 def test_lists_with_gaps_are_told(run, table):

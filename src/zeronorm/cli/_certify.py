@@ -45,6 +45,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             from .. import persistence
             from ..certificate import certify as certify_support
             from ..certificate import prove as prove_support
+            from ..files import check_path, read_costs
             from ._named_features import positions_of
             from ._near_optimal import near_lists
             from ._selection import Samples, estimator_of
@@ -55,8 +56,12 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         task = settle_task(asked)
         plan = plan_selection(asked)
         work.progress.phase(f"Reading {options.data}")
+        cost = None if isinstance(options, CertifyOptions) else options.cost
+        if cost is not None:
+            check_path(cost)  # before DATA is read, which may take its time
         with work.timed("read"):
             table, response = read_response(asked, task)
+            costs = None if cost is None else read_costs(cost, table)
         work.notes.extend(table.notes)
         samples = Samples(table, response, None)
         support = positions_of("FEATURES", names, table)
@@ -93,7 +98,9 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         found = describe_certified(options.data, samples, support, certificate, proof)
         if isinstance(options, ProveOptions):
             with columns_named(table.feature_names):
-                found["near_optimal"] = near_lists(options, support, samples, given, proof, work)
+                found["near_optimal"] = near_lists(
+                    options, support, samples, costs, given, proof, work
+                )
     document = {**found, "file": file, "seconds": work.seconds, "notes": work.notes}
     show_document(document, options, print_certified)
 

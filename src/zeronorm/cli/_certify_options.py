@@ -70,6 +70,10 @@ class ProveOptions(ProblemOptions):
         "stands for 1%. It takes --time-limit once more.",
         metavar="SHARE",
     )
+    cost: Path | None = option(
+        "Of --within: feature and its cost in every line; the cheapest list is told.",
+        metavar="FILE",
+    )
     limit: int | None = option(
         "Of --within: so many lists are kept, the best ones. Default: 1000.", metavar="N"
     )

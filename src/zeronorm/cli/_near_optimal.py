@@ -12,6 +12,7 @@ from ._messages import Doubt
 from ._progress import Work
 
 if TYPE_CHECKING:
+    from .._typing import FloatArray
     from ..files import Table
     from ..near_optimal import NearOptimal
     from ..result import Proof
@@ -22,7 +23,8 @@ def check_within(options: ProveOptions) -> None:
     """Refuse what is no share, and options of lists that nobody asks for."""
     within, path = options.within, options.output
     if within is None:
-        for option, given in (("--output", path), ("--limit", options.limit)):
+        of_lists = (("--output", path), ("--limit", options.limit), ("--cost", options.cost))
+        for option, given in of_lists:
             if given is not None:
                 raise ValueError(
                     f"{option} is of the lists of --within; got {given} without it. Say --within "
@@ -35,7 +37,8 @@ def check_within(options: ProveOptions) -> None:
         raise ValueError(f"--limit must be at least 1; got {options.limit}.")
     if path is not None:
         check_columns_file(path, "--output", (".csv", ".parquet"))
-        for other in (options.features, options.certificate, *(options.samples or ())):
+        others = options.features, options.certificate, options.cost, *(options.samples or ())
+        for other in others:
             refuse_overwriting([path], options.data, options.target, other)
 
 
@@ -43,6 +46,7 @@ def near_lists(
     options: ProveOptions,
     support: list[int],
     samples: Samples,
+    cost: FloatArray | None,
     given: dict[str, Any],
     proof: Proof,
     work: Work,
@@ -51,7 +55,7 @@ def near_lists(
 
     None where they are not asked for, and after an interrupt.
 
-    given : the problem, the offset and the threads.
+    cost : of every feature. given : the problem, the offset and the threads.
     """
     from ..near_optimal import near_optimal
     from ..result import Status
@@ -69,6 +73,7 @@ def near_lists(
             samples.y,
             len(support),
             within=options.within,
+            cost=cost,
             limit=1000 if options.limit is None else options.limit,
             time_limit=options.time_limit,
             **given,
@@ -94,5 +99,7 @@ def _write(path: Path, near: NearOptimal, table: Table) -> None:
     }
     for place, features in enumerate(near.supports.T.tolist(), 1):
         columns[f"feature_{place}"] = [feature_name(table, j) for j in features]
+    if near.costs is not None:
+        columns["cost"] = near.costs.tolist()
     with columns_file(path) as write:
         write(columns)

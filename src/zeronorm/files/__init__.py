@@ -1,8 +1,8 @@
 """Read a table of samples from a file: svmlight, npz, npy, CSV and its kin, Parquet, HDF5.
 
 `read_table` opens the file, finds its format and calls the reader of that format: one module each;
-`read_groups` reads the groups of its features from another file, `svmlight_blocks` an svmlight file
-block by block.
+`read_groups` and `read_costs` read the groups and costs of its features from another file,
+`svmlight_blocks` an svmlight file block by block.
 Nothing is guessed that could be wrong in silence, nothing is unpickled, and every refusal is a
 `FileError` that names the file, the place and the remedy.
 """
@@ -28,7 +28,7 @@ from ._errors import (
     did_you_mean,
     quote,
 )
-from ._groups import read_groups
+from ._groups import read_costs, read_groups
 from ._npy import is_text, read_npy
 from ._parts import joined, parts_of, tables_of_parts
 from ._source import PathLike, Source, check_path, format_of
@@ -61,6 +61,7 @@ __all__ = [
     "joined",
     "quote",
     "read_blocks",
+    "read_costs",
     "read_frame",
     "read_groups",
     "read_npy",

@@ -1,4 +1,4 @@
-"""The groups of the features of a table, from a text file: a feature and its group in every line.
+"""Groups or costs of the features of a table, from text: a feature and its own in every line.
 
 A line before them may name the two columns. Every feature of the table has to be there once.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .._typing import FloatArray, IndexArray
 from ..groups import Groups
 from ._errors import FileError, did_you_mean, quote
 from ._gene_sets import groups_of_sets
@@ -20,7 +21,7 @@ from ._table import MISSING, Table
 # A name may hold a comma or a blank, and hardly a tab.
 _DELIMITERS = "\t,;| "
 
-_Row = tuple[int, str, str]  # the number of the line, the feature, its group
+_Row = tuple[int, str, str]  # the number of the line, the feature, its group or cost
 
 
 def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) -> Groups:
@@ -50,6 +51,46 @@ def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) ->
         several sets, or none in any.
     """
     source = Source(check_path(path))
+    if source.suffix == ".gmt":
+        try:
+            groups, said = groups_of_sets(source, *_places(table))
+        except UnicodeDecodeError:
+            raise not_utf8(source) from None
+        if notes is not None:
+            notes += said
+        return groups
+    twice = "groups must not overlap; the feature {} is in the group {}, and by line {} in {}"
+    labels, code = _of_features(source, table, "group", twice, " Give it a group of its own.")
+    return Groups(np.array(labels), code)
+
+
+def read_costs(path: PathLike, table: Table) -> FloatArray:
+    """Read what every feature of a table costs, (n_features,), from text as of `read_groups`.
+
+    Raises
+    ------
+    FileError
+        As `read_groups`, and where a cost is no finite number, or negative.
+    """
+    source = Source(check_path(path))
+    twice = "the feature {} costs {}, and by line {} {}"
+    labels, code = _of_features(source, table, "cost", twice, " Give it one, 0 where it is free.")
+    costs = np.empty(len(labels))
+    for place, label in enumerate(labels):
+        try:
+            costs[place] = float(label)
+        except ValueError:
+            costs[place] = np.nan
+        if not 0 <= costs[place] < np.inf:
+            raise FileError(
+                f"{source}: costs must be finite numbers, not negative; got {quote(label)} for the "
+                f"feature {quote(_places(table)[0][int(np.argmax(code == place))])}."
+            )
+    return costs[code]
+
+
+def _places(table: Table) -> tuple[list[str], dict[str, list[int]]]:
+    """Return the names of the features, and the places of each, of a column of text of several."""
     n_features = table.X.shape[1]
     names = table.feature_names
     if names is None:
@@ -58,13 +99,19 @@ def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) ->
     for name, coding in table.codings.items():  # a column stands for all features that it became
         if coding.column not in names:
             place.setdefault(coding.column, []).extend(place[name])
+    return names, place
+
+
+def _of_features(
+    source: Source, table: Table, what: str, twice: str, remedy: str
+) -> tuple[list[str], IndexArray]:
+    """Return the different values of a file, sorted, and the place of that of every feature.
+
+    what : a value is. twice, remedy : of messages about features with two values, and with none.
+    """
+    names, place = _places(table)
     try:
-        if source.suffix == ".gmt":
-            groups, said = groups_of_sets(source, names, place)
-            if notes is not None:
-                notes += said
-            return groups
-        rows = list(_rows(source))
+        rows = list(_rows(source, what, remedy))
     except UnicodeDecodeError:
         raise not_utf8(source) from None
     except csv.Error as error:
@@ -73,7 +120,7 @@ def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) ->
         del rows[0]
     labels = sorted({group for *_, group in rows})
     number = {label: g for g, label in enumerate(labels)}
-    code = np.full(n_features, -1, np.int64)
+    code = np.full(len(names), -1, np.int64)
     line_of: dict[int, int] = {}
     for line, name, group in rows:
         if name not in place:
@@ -84,29 +131,26 @@ def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) ->
         for feature in place[name]:
             if code[feature] >= 0:
                 first = labels[code[feature]]
-                raise FileError(
-                    f"{source}: line {line}: groups must not overlap; the feature {quote(name)} is "
-                    f"in the group {quote(group)}, and by line {line_of[feature]} in "
-                    f"{quote(first)}. Leave one of the lines out."
-                )
+                both = twice.format(quote(name), quote(group), line_of[feature], quote(first))
+                raise FileError(f"{source}: line {line}: {both}. Leave one of the lines out.")
             code[feature] = number[group]
             line_of[feature] = line
     missing = np.flatnonzero(code < 0)
     if missing.size:
         more = f" (and {missing.size - 1:,} more)" if missing.size > 1 else ""
         raise FileError(
-            f"{source}: every feature of the data must have a group; {quote(names[missing[0]])}"
-            f"{more} has none. Give it a group of its own."
+            f"{source}: every feature of the data must have a {what}; {quote(names[missing[0]])}"
+            f"{more} has none.{remedy}"
         )
-    return Groups(np.array(labels), code)
+    return labels, code
 
 
-def _rows(source: Source) -> Iterator[_Row]:
+def _rows(source: Source, what: str, remedy: str) -> Iterator[_Row]:
     """Return the lines that are not blank."""
     with source.open() as stream:
         if format_of(source, stream) not in ("delimited", "svmlight"):
             raise FileError(
-                f"{source}: groups must be text, with a feature and its group in every line."
+                f"{source}: {what}s must be text, with a feature and its {what} in every line."
             )
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
@@ -120,14 +164,14 @@ def _rows(source: Source) -> Iterator[_Row]:
                 fields = _split(content, delimiter)
                 if len(fields) != 2:
                     raise FileError(
-                        f"{source}: line {line}: two columns are needed, a feature and its group; "
-                        f"got {len(fields)}."
+                        f"{source}: line {line}: two columns are needed, a feature and its "
+                        f"{what}; got {len(fields)}."
                     )
                 name, group = fields
                 if group.lower() in MISSING:
                     raise FileError(
-                        f"{source}: line {line}: the feature {quote(name)} has no group "
-                        f"({quote(group)}). Give it a group of its own."
+                        f"{source}: line {line}: the feature {quote(name)} has no {what} "
+                        f"({quote(group)}).{remedy}"
                     )
                 yield line, name, group
         finally:

@@ -24,12 +24,14 @@ def describe_near_optimal(
     order = np.lexsort((features, -counts)).tolist()
     places = np.flatnonzero((near.supports == np.sort(support)).all(axis=1))
     excess = excess_of(near).tolist()
+    costs = [None] * len(near) if near.costs is None else near.costs.tolist()
     return {
         "within": near.within,
         "limit": near.limit,
         "complete": near.complete,
         "complete_within": near.complete_within,
         "status": near.status.name,
+        "cheapest": None if near.costs is None else near.cheapest,
         "given": int(places[0]) if places.size else None,
         "features": [
             {**describe_feature(table, int(features[at])), "n_lists": int(counts[at])}
@@ -39,10 +41,11 @@ def describe_near_optimal(
             {
                 "objective": float(objective),
                 "worse_by": worse,
+                "cost": cost,
                 "features": [feature_name(table, j) for j in one],
             }
-            for one, objective, worse in zip(
-                near.supports.tolist(), near.objectives, excess, strict=True
+            for one, objective, worse, cost in zip(
+                near.supports.tolist(), near.objectives, excess, costs, strict=True
             )
         ],
         "file": None if file is None else str(file),

@@ -51,6 +51,20 @@ def near_optimal_facts(near: Mapping[str, Any]) -> list[tuple[str, str | Text]]:
         worse = 100 * lists[place]["worse_by"]
         own = f"the given one is number {place + 1:,}, worse by {worse:.2g}%"
     facts.append(("", own))
+    if near["cheapest"] is not None:
+        cheap = lists[near["cheapest"]]
+        names = some([show(name, 40) for name in cheap["features"]], _MAX_NAMES)
+        which = "" if near["complete"] else " of those found"
+        facts.append(
+            (
+                "cheapest",
+                styled(
+                    (f"{names}{which}", "bold"),
+                    f": it costs {cheap['cost']:,.6g}, the best one {lists[0]['cost']:,.6g}; worse "
+                    f"by {100 * cheap['worse_by']:.2g}%",
+                ),
+            )
+        )
     if near["file"] is not None:
         facts.append(("lists", styled((show(near["file"]), "bold"))))
     return facts
