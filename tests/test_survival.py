@@ -8,10 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 import forgeries
 from conftest import slow
-from zeronorm import BudgetSurvivalAnalysis, certify, cross_validate, methods, prove, verify
+from zeronorm import (
+    BudgetCV,
+    BudgetSurvivalAnalysis,
+    certify,
+    cross_validate,
+    methods,
+    prove,
+    verify,
+)
 from zeronorm.losses import Cox, check_loss
 from zeronorm.metrics import c_index, c_index_scorer
 from zeronorm.verification import CertificateError
@@ -550,6 +560,36 @@ def test_scikit_survival_takes_models_and_agrees():
     assert np.isfinite(cross_val_score(scorer, X, y, cv=folds)).all()
 
 
+@pytest.mark.parametrize("extra", [(), ("stratum",), ("start", "stratum")])
+def test_scorers_have_times_as_a_user_has_them(extra):
+    """A scorer would see other times, of other rows, or have no strata."""
+    X, y = good()
+    strata = np.arange(len(X)) % 2
+    columns = {"event": y["event"], "time": y["time"] + 1.0}
+    if "start" in extra:
+        columns = {"start": y["time"] * 0.9, "stop": y["time"] + 1.0, "event": y["event"]}
+    if "stratum" in extra:
+        columns["stratum"] = strata
+    target = np.rec.fromarrays(list(columns.values()), names=",".join(columns))
+    seen = []
+
+    def scorer(estimator, rows, times):
+        seen.append(times)
+        return c_index(times, estimator.predict(rows))
+
+    model = BudgetSurvivalAnalysis(2)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    found = cross_validate(model, X, target, cv=folds, scoring=scorer)
+    for number, (train, test) in enumerate(folds):
+        assert any(np.array_equal(times, target[test]) for times in seen)
+        risk = clone(model).fit(X[train], target[train]).predict(X[test])
+        assert found.scores[0, number] == pytest.approx(c_index(target[test], risk))
+        assert found.baseline[number] == 0.5
+    search = BudgetCV(BudgetSurvivalAnalysis(), [1, 2, 3], cv=folds, scoring=scorer).fit(X, target)
+    plain = BudgetCV(BudgetSurvivalAnalysis(), [1, 2, 3], cv=folds).fit(X, target)
+    assert search.n_features_ == plain.n_features_
+
+
 def test_curves_end_where_times_do():
     """Code that plots the curves of scikit-survival would not find where they end."""
     X, y = good()
@@ -582,7 +622,9 @@ def test_searches_of_scikit_learn_score_by_harrells_c():
     assert c_index(y, fitted.predict(X), weight) == fitted.score(X, y, weight)
     named = cross_validate(model, X, y, cv=3, scoring="c_index")
     assert np.array_equal(named.scores, cross_validate(model, X, y, cv=3).scores)
-    with pytest.raises(ValueError, match="scoring must be None or 'c_index'"):
+    by_scorer = cross_validate(model, X, y, cv=3, scoring=c_index_scorer)
+    assert np.array_equal(by_scorer.scores, named.scores)
+    with pytest.raises(ValueError, match="scoring must be None, 'c_index' or a scorer of risks"):
         cross_validate(model, X, y, scoring="r2")
     for wrong in (np.full(len(X), np.nan), np.zeros((len(X), 2)), ["a"] * len(X)):
         with pytest.raises(ValueError, match="risk must be finite numbers, one for each row"):

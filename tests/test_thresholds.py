@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from zeronorm import BudgetClassifier, BudgetCV, BudgetRegressor
@@ -178,6 +178,11 @@ def test_bad_folds():
     X, y = np.random.default_rng(0).standard_normal((12, 3)), np.repeat([0, 1], [9, 3])
     with pytest.raises(ValueError, match=r"n_splits|folds|cv"):
         held_out_probabilities(BudgetClassifier(n_features=1), X, y, cv=5)
+    repeated = RepeatedStratifiedKFold(n_splits=3, n_repeats=2)
+    with pytest.raises(
+        ValueError, match=r"cv must hold out every row once.* got 24 .* rows for 12"
+    ):
+        held_out_probabilities(BudgetClassifier(n_features=1), X, y, cv=repeated)
     with pytest.raises(TypeError, match="must be a classifier; got BudgetRegressor"):
         held_out_probabilities(BudgetRegressor(n_features=1), X, y)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.utils.metaestimators import available_if
 
 from ._typing import FloatArray
@@ -19,7 +19,7 @@ class HeldOut(BaseEstimator):  # type: ignore[misc]
     @staticmethod
     def of(estimator: Any, z: FloatArray, classes: np.ndarray) -> HeldOut:
         """Return one for held-out rows; z : scores of classes, or margins, offsets among them."""
-        found = _Numbers()
+        found = _Numbers() if is_regressor(estimator) else Risks()
         if is_classifier(estimator):
             found, found.classes_ = _Classes(), classes
             if z.shape[1] > 1:  # scorers take the sorted classes for the columns
@@ -42,6 +42,26 @@ class _Numbers(RegressorMixin, HeldOut):  # type: ignore[misc]
         """Return the means."""
         means: FloatArray = self.estimator._loss().mean(self.z[X[:, 0]])
         return means[:, 0] if means.shape[1] == 1 else means
+
+
+class Risks(HeldOut):
+    def predict(self, X: np.ndarray) -> FloatArray:
+        """Return the risks."""
+        return np.asarray(self.z[X[:, 0], 0])
+
+
+def as_times(target: FloatArray) -> np.ndarray:
+    """Return survival times as scorers take them, a structured array, of those of a fit."""
+    time, event, stratum, *start = target.T
+    columns: dict[str, Any] = {"event": event > 0, "time": time}
+    if start:
+        columns = {"start": start[0], "stop": time, "event": event > 0}
+    if np.unique(stratum).size > 1:
+        columns["stratum"] = stratum
+    found = np.empty(len(target), [(name, values.dtype) for name, values in columns.items()])
+    for name, values in columns.items():
+        found[name] = values
+    return found
 
 
 def _gives_probabilities(held_out: HeldOut) -> bool:

@@ -15,7 +15,7 @@ from . import validate
 from ._chance import Fold, margins_without_features, scores_of_shares
 from ._cross_validation import CrossValidation as CrossValidation
 from ._folds import repeats_of, splits
-from ._held_out import HeldOut
+from ._held_out import HeldOut, Risks, as_times
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .checkpoints import recorded
@@ -65,8 +65,9 @@ def cross_validate(
     scoring : in place of it, of classifiers and regressors, a scorer of scikit-learn: its name
         ("neg_log_loss", "balanced_accuracy", "neg_mean_absolute_error", ...), or a function of an
         estimator, its X and y. None: of a regressor R^2, of "poisson", "gamma" and "quantile" the
-        share of the deviance or pinball loss (D^2); of survival times Harrell's C, "c_index". Of an
-        ordered categorical the classes are numbers, from 0, for a scorer.
+        share of the deviance or pinball loss (D^2); of survival times Harrell's C, "c_index". A
+        scorer of survival times is a function; its y is a structured array, and the estimator
+        predicts risks. Of an ordered categorical the classes are numbers, from 0, for a scorer.
     pos_label : of a measure, the positive of two classes; by default that of the estimator, or the
         second in sorted order.
     random_state : of the shuffle of stratified folds, an integer from 0 to 2^32 - 1; None shuffles
@@ -260,10 +261,11 @@ class Judge:
             if not (is_classifier(estimator) or is_regressor(estimator)):
                 if isinstance(scoring, str) and scoring == estimator._score_name:
                     return cls(estimator, scoring)
-                raise ValueError(
-                    "scoring must be None or 'c_index' for survival times, which are scored by "
-                    f"Harrell's C; got {scoring!r:.50}."
-                )
+                if not callable(scoring):
+                    raise ValueError(
+                        "scoring must be None, 'c_index' or a scorer of risks for survival times, "
+                        f"such as make_scorer(c_index); got {scoring!r:.50}."
+                    )
             name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
             return cls(estimator, name, None, get_scorer(scoring))
         if not is_classifier(estimator):
@@ -338,6 +340,8 @@ class Judge:
             given = HeldOut.of(self.estimator, moved, fold.classes)
             equal = bool((weight == weight[0]).all())
             options = {} if equal else {"sample_weight": weight}
+            if isinstance(given, Risks):
+                labels = as_times(labels)
             return float(self.scorer(given, np.arange(len(z))[:, None], labels, **options))
         if not is_classifier(self.estimator):
             moved = moved[:, 0] if moved.shape[1] == 1 else moved

@@ -73,6 +73,12 @@ def held_out_probabilities(
     y = np.asarray(y)
     classes, positive = _positives(y, pos_label)
     folds = splits(y, np.ones(y.size), cv, random_state)
+    held_out = np.sort(np.concatenate([test for _, test in folds]))
+    if not np.array_equal(held_out, np.arange(y.size)):
+        raise ValueError(
+            "cv must hold out every row once, as every row has one probability; got "
+            f"{held_out.size} held-out rows for {y.size}. Folds that are not repeated do."
+        )
     found = cross_val_predict(clone(estimator), X, y, cv=folds, method="predict_proba")
     column = int(np.flatnonzero(classes == y[positive][0])[0])
     return np.asarray(found[:, column])
