@@ -180,6 +180,8 @@ def test_of_pairs_the_fewest_groups_are_the_smallest():
     found = CrossValidation(sizes, scores, "r2", np.zeros(2), scores, np.ones(4))
     assert found.choose() == found.choose("best") == (5, 1)
     assert found.choose(among=[(1, 1), (1, 2)]) == (1, 2)
+    with pytest.raises(ValueError, match="among must have one of the sizes"):
+        found.choose(among=[2])
     estimator = BudgetRegressor(groups=GROUPS, n_groups=[1, 2, 3])
     search = BudgetCV(estimator, [1, 2, 3, 5]).fit(FEW, SIGNAL[::2])
     rival = BilevelCV(estimator, [1, 2, 3, 5], [1, 2, 3]).fit(FEW, SIGNAL[::2])

@@ -117,6 +117,8 @@ class CrossValidation:
             )
         sizes = [size if isinstance(size, tuple) else (size,) for size in self.sizes]
         places = [at for at, size in enumerate(self.sizes) if among is None or size in among]
+        if not places:
+            raise ValueError(f"among must have one of the sizes {self.sizes}; got {among!r:.80}.")
         order = sorted(places, key=lambda at: sizes[at][::-1])
         scores = scores[order]
         mean = scores.mean(axis=1)
