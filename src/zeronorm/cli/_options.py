@@ -70,7 +70,7 @@ class SelectOptions:
     )
     level: float | None = option("Of --loss quantile: which quantile. Default: 0.5.", metavar="Q")
     groups: str | None = option(
-        "In how many groups the features are at most, or auto; needs --group-file.", metavar="G"
+        "How many groups at most, or auto; needs --group-file.", metavar="G"
     )
     group_file: Path | None = option(
         "Feature (name, or number as DATA counts) and its group in every line; or gene sets that "
