@@ -240,10 +240,6 @@ def _number_of_groups(
                 "--groups G as well."
             )
         return None
-    if group_file is None:
-        raise ValueError(
-            f"--groups {groups} needs the group of every feature; say --group-file FILE as well."
-        )
     text = groups.strip()
     if text != "auto" and not re.fullmatch("[0-9]{1,12}", text):
         raise ValueError(
@@ -252,6 +248,10 @@ def _number_of_groups(
         )
     if text != "auto" and int(text) < 1:
         raise ValueError(f"--groups must be at least 1; got {text}.")
+    if group_file is None:
+        raise ValueError(
+            f"--groups {text} needs the group of every feature; say --group-file FILE as well."
+        )
     for option, given in others.items():
         if given:
             raise ValueError(
