@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_named():
         cross_validate(BudgetRegressor(2), X, z, measure="f1")
     with pytest.raises(ValueError, match="one or the other"):
         cross_validate(BudgetClassifier(2), X, z > 0, measure="f1", scoring="f1")
-    with pytest.raises(ValueError, match="Harrell"):
+    with pytest.raises(ValueError, match="a scorer of risks for survival times"):
         cross_validate(BudgetSurvivalAnalysis(2), X, y, scoring="r2")
     with pytest.raises(ValueError, match="pos_label is of classes"):
         cross_validate(BudgetRegressor(2), X, z, pos_label=1)

@@ -65,7 +65,7 @@ def cases():
 
 
 @pytest.mark.parametrize("few", [0, module.FEW], ids=["candidates", "whole"])
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case[0])
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: case[0])
 def test_the_fall_is_that_of_whole_selections(case, few, monkeypatch):
     """A figure of other rows, or of features that these rows chose, would flatter the larger C."""
     monkeypatch.setattr(module, "FEW", few)
