@@ -273,3 +273,16 @@ def test_lists_that_cannot_be(fails, table):
         (("--within", 0.1, "-o", "number.csv"), "--output number.csv is an input as well"),
     ):
         assert message in fails("prove", *given, *more)
+
+
+@pytest.mark.parametrize("of", ["g1,g4", "m.npz"])
+def test_certificates_of_filled_data_are_verified(run, table, of):
+    """Verify would leave out the samples with gaps, and refuse what certify has just written."""
+    frame = pandas.read_csv("sick.csv")
+    frame.loc[[3, 20, 41], "g4"] = np.nan
+    frame.to_csv("gaps.csv", index=False)
+    data = ("gaps.csv", "--target", "sick")
+    run("select", *data, "-k", 2, "--missing", "mean", "--no-cv", "-o", "m.npz")
+    given = data if of == "m.npz" else (*data, "--missing", "mean")
+    run("certify", *given[:1], of, *given[1:], "--certificate", "c.npz")
+    assert "80 samples" in run("verify", *data[:1], "c.npz").stdout

@@ -49,6 +49,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             from ._named_features import positions_of
             from ._near_optimal import near_lists
             from ._selection import Samples, estimator_of
+            from ._selection_files import named_columns
             from .documents._certified import describe_certified
             from .reports._certified import print_certified
         names, of_model = _listed(options.features)
@@ -92,7 +93,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
                     feature_names=table.feature_names,
                     first_index=table.first_index,
                     target_name=table.target_name,
-                    columns=table.column_names,
+                    columns=named_columns(asked, table),
                 )
         file = None if options.certificate is None else str(options.certificate)
         found = describe_certified(options.data, samples, support, certificate, proof)

@@ -39,7 +39,7 @@ def write_model(
         "feature_names": table.feature_names,
         "first_index": table.first_index,
         "target_name": table.target_name,
-        "columns": _named_columns(options, table),
+        "columns": named_columns(options, table),
     }
     if plan.models:
         file = plan.models[k]
@@ -58,7 +58,7 @@ def write_model(
         model["certificate_file"] = str(plan.certificates[k])
 
 
-def _named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
+def named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
     """Return the names of the columns that the options name, as the file has them."""
     value = columns_of(options).get("event_value")
     more = {"event_value": value, "missing": options.missing}

@@ -95,6 +95,11 @@ def thresholds_of(
         unknown = dict.fromkeys((*RATES, "share", "cost"), float("nan"))
         at = rule["at"]
         return dict.fromkeys(sizes, Threshold(at, **unknown, pos_label=positive, rule=f"{at:g}"))
+    if len(sizes) > 1:
+        work.notes.append(
+            "--threshold has no part in the comparison of sizes, whose models predict from a "
+            "probability of 0.5 on; -k says another size"
+        )
     found: dict[Any, Threshold | None] = {}
     for size in sizes:
         labels, probability = held_out.probabilities(estimator, size)

@@ -136,5 +136,6 @@ def _note_on(found: WeakerPenalty, estimator: Any) -> str:
         f"the penalty seems too strong for these columns: at -C {found.C:g} in place of "
         f"{estimator._plan().C:g} the folds select features by which the {loss} of their held-out "
         f"rows is {found.fall:.0%} ± {found.error:.0%} lower ({score} {found.score:.3f} in place "
-        f"of {found.score_before:.3f}); try -C {found.C:g}"
+        f"of {found.score_before:.3f}); try -C {found.C:g}, where certified gaps are wider and of "
+        "another problem"
     )
