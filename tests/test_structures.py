@@ -94,17 +94,26 @@ def test_scales_do_not_matter(structure, scale):
     assert np.array_equal(structure.top(scale * w), structure.top(w))
 
 
-@pytest.mark.parametrize("k", [0, 1, 5, 499, 500])
-def test_largest_is_a_stable_sort(k):
-    """The order in which features enter would not be reproducible."""
-    values = tied_scores(500)
+# From 512 values on most are left out by the maxima of lanes first.
+@pytest.mark.parametrize("n", [500, 511, 512, 5000, 5119])
+@pytest.mark.parametrize("k", [0, 1, 5, 70, 499, 500])
+@pytest.mark.parametrize("share", [0.0, 0.02, 1.0])
+def test_largest_is_a_stable_sort(n, k, share):
+    """The order in which features enter would not be reproducible, or the best would be missed."""
+    values = tied_scores(n)
+    values[np.random.default_rng(k).random(n) >= share] = 0.0
+    values[n // 2] = -np.inf
     assert np.array_equal(largest(values, k), np.argsort(-values, kind="stable")[:k])
 
 
-def test_nan_scores_are_refused():
+@pytest.mark.parametrize("n", [3, 5000, 5119])
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_nan_scores_are_refused(n, place):
     """NaN would win or lose by accident."""
+    values = np.arange(float(n))
+    values[0 if place == "first" else -1] = np.nan
     with pytest.raises(ValueError, match="scores must be numbers; got NaN"):
-        largest(np.array([1.0, np.nan, 2.0]), 1)
+        largest(values, 1)
 
 
 # The last one has nothing to choose, and reads no scores.

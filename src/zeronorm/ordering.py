@@ -6,6 +6,10 @@ import numpy as np
 
 from ._typing import FloatArray, IndexArray
 
+NAN = "scores must be numbers; got NaN."
+# Values are looked at in that many lanes; of fewer too many values exceed the least of the maxima.
+LANES, LANES_FACTOR = 256, 8
+
 
 def largest(values: FloatArray, k: int) -> IndexArray:
     """Return the indices of the k largest values, largest first, ties by the smaller index.
@@ -14,10 +18,27 @@ def largest(values: FloatArray, k: int) -> IndexArray:
     """
     if k == 0:
         return np.empty(0, np.int64)
+    lanes = max(LANES, LANES_FACTOR * k)
+    rows = values.size // lanes
+    if rows < 2:
+        return _largest(values, k)
+    # The k largest are not below the k-th of the maxima of any k lanes. A partition of all values
+    # takes twenty times as long where many are equal, as scores of sparse columns are.
+    maxima = values[: rows * lanes].reshape(rows, lanes).max(axis=0)
+    bound = np.partition(maxima, lanes - k)[lanes - k]
+    # NaN is the maximum of its lane, and may stand in the values beyond the last row.
+    if np.isnan(maxima).any() or np.isnan(values[rows * lanes :]).any():
+        raise ValueError(NAN)
+    candidates = np.flatnonzero(values >= bound)
+    return candidates[_largest(values[candidates], k)]
+
+
+def _largest(values: FloatArray, k: int) -> IndexArray:
+    """Return the same by a partition of all values; k >= 1."""
     ordered = np.partition(values, values.size - k)
     # NaN sorts last, so that it is seen here.
     if np.isnan(ordered[values.size - k :]).any():
-        raise ValueError("scores must be numbers; got NaN.")
+        raise ValueError(NAN)
     cut = ordered[values.size - k]
     top = np.flatnonzero(values >= cut)
     if top.size > k:  # of those that tie, the first
