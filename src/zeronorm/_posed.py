@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_regressor
 
+from . import validate
 from ._given import has_budget, supports_of
 from ._typing import FloatArray, IndexArray
 from .designs._operations import margins
@@ -74,6 +75,7 @@ def pose(
     standardize: bool | None,
     n_threads: int | None,
     groups: Any,
+    max_abs_coef: float | None = None,
 ) -> list[Posed]:
     """Return the binary problems of a model, on its selection scaling."""
     supports = supports_of(model)
@@ -103,6 +105,8 @@ def pose(
             raise ValueError("groups must be None for a model with signs, of single features.")
         partition = Groups.of(groups, m, data.names)
         tasks = [task.with_groups(partition) for task in tasks]
+    if max_abs_coef is not None:
+        tasks = [_bounded(task, max_abs_coef) for task in tasks]
     if len(tasks) != len(supports):
         raise ValueError(
             f"the model has {len(supports)} supports, but y has {len(np.unique(y))} classes. "
@@ -119,6 +123,18 @@ def pose(
         one if own is None or not is_of(one, own) else replace(one, dual=own.dual.ravel())
         for one, own in zip(posed, known, strict=True)
     ]
+
+
+def _bounded(task: Task, max_abs_coef: float) -> Task:
+    """Return the problem among models whose coefficients are at most so large."""
+    validate.check_positive("max_abs_coef", max_abs_coef)
+    if task.groups is not None:
+        kind = "groups" if task.loss.outputs == 1 else "several outputs"
+        raise ValueError(
+            f"max_abs_coef must be None for {kind}: a coefficient is bounded where each feature "
+            f"has one of its own and counts by itself; got {max_abs_coef:g}."
+        )
+    return replace(task, max_abs_coef=float(max_abs_coef))
 
 
 def check_weight(C: float) -> None:
@@ -156,6 +172,7 @@ def is_of(posed: Posed, certificate: Certificate) -> bool:
         and np.array_equal(certificate.covariates, task.covariates[task.kept_covariates])
         and _are_same(certificate.groups, task.groups_of_features())
         and np.array_equal(certificate.signs, signs_of(task))
+        and (certificate.max_abs_coef or np.inf) == task.max_abs_coef
         and certificate.support[-1] < task.design_of_features.shape[1]
     )
     if not same:

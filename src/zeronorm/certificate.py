@@ -34,6 +34,7 @@ def certify(
     C: float | None = None,
     fit_intercept: bool | None = None,
     standardize: bool | None = None,
+    max_abs_coef: float | None = None,
     n_threads: int | None = None,
 ) -> Certificate | list[Certificate]:
     """Return how far the support of a model can be from the best one of its size.
@@ -58,6 +59,12 @@ def certify(
     C, fit_intercept, standardize : the problem. None: as in `problem`, else as in the model, if it
         is one of this package with a budget (then its class weights, forced features and loss count
         too), else C = 0.1, with intercept, on standardised columns.
+    max_abs_coef : bound only models whose coefficients are at most so large, on the scaling of the
+        problem (those of standardised columns by default). What is said then is that no such model
+        has an objective below the bound, and a tighter one where C is large: a bound of models
+        with any coefficients grows weak with the ridge. It is for who knows what an effect can be;
+        a bound that follows from the data alone tightens nothing. The model's own coefficients may
+        be larger. Of single features with one output.
     n_threads : threads of the scans, None for all.
 
     Returns
@@ -67,7 +74,8 @@ def certify(
     Raises
     ------
     ValueError
-        Where there is no support, it does not fit the data, or C is infinite; as `fit` otherwise.
+        Where there is no support, it does not fit the data, C is infinite, or max_abs_coef is not
+        positive, or given with groups or several outputs; as `fit` otherwise.
 
     Examples
     --------
@@ -90,6 +98,7 @@ def certify(
         standardize,
         n_threads,
         groups,
+        max_abs_coef,
     )
     if posed[0].task.groups is None:
         proofs = _run(posed, n_threads, Goal(None, np.inf))
@@ -116,6 +125,7 @@ def prove(
     C: float | None = None,
     fit_intercept: bool | None = None,
     standardize: bool | None = None,
+    max_abs_coef: float | None = None,
     n_threads: int | None = None,
 ) -> Proof | list[Proof]:
     """Prove by branch and bound that no support of this size is better, up to a relative gap.
@@ -126,7 +136,8 @@ def prove(
 
     Parameters
     ----------
-    model, X, y, problem, groups, sample_weight, offset, C, fit_intercept, standardize, n_threads
+    model, X, y, problem, groups, sample_weight, offset, C, fit_intercept, standardize,
+    max_abs_coef, n_threads
         As in `certify`.
     gap : the wanted (objective - bound) / objective; 0 for a proof that no better support exists.
     time_limit : seconds, for each class.
@@ -169,6 +180,7 @@ def prove(
         standardize,
         n_threads,
         groups,
+        max_abs_coef,
     )
     trees: list[Tree | None] = [None] * len(posed)
     if resume is not None:
@@ -222,8 +234,8 @@ def _resumed(
         if not is_of(one, certificate):
             raise ValueError(
                 "resume is a proof of another problem (size, groups, C, scaling, loss, intercept, "
-                "forced features, covariates, signs, X, y or weights differ, or the order of the "
-                "rows). Pass the model and the data of the earlier call."
+                "forced features, covariates, signs, max_abs_coef, X, y or weights differ, or the "
+                "order of the rows). Pass the model and the data of the earlier call."
             )
         support = one.task.columns(certificate.support)
         resumed.append(replace(one, support=support, dual=certificate.dual.ravel()))

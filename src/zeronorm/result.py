@@ -147,12 +147,16 @@ class Certificate:
     # The signs that coefficients of the features of X may have, -1, 0 for any, or 1: (m,) int8, or
     # none where any may have any.
     signs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int8))
+    # The bound holds among models with |u_j| <= max_abs_coef, as coef need not be; None: among all.
+    max_abs_coef: float | None = None
 
     def __repr__(self) -> str:
         """Return the figures, without the arrays."""
         budget = "" if self.n_groups is None else f"n_groups={self.n_groups}, "
         if self.covariates.size:
             budget += f"n_covariates={self.covariates.size}, "
+        if self.max_abs_coef is not None:
+            budget += f"max_abs_coef={self.max_abs_coef:g}, "
         return (
             f"Certificate({budget}k={self.support.size}, loss={self.loss!r}, C={self.C:g}, "
             f"scaling={self.scaling!r}, "

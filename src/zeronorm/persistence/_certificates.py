@@ -50,10 +50,10 @@ from ._saved_certificate import (
 
 # A tree has a GiB of dual points at most, for every class.
 # Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
-# formats 1 and 2 are of one output, and those before 4 of coefficients of any sign and without
-# covariates.
+# formats 1 and 2 are of one output, those before 4 of coefficients of any sign and without
+# covariates, and those before 5 of coefficients of any size.
 CERTIFICATE = FileKind(
-    "certificate", version=4, oldest=1, max_size=1 << 33, error=CertificateFileError
+    "certificate", version=5, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
@@ -77,11 +77,17 @@ _PROBLEM = {
     "candidates": int,
     "equivalents": list,
     "n_groups": (int, type(None)),
+    "max_abs_coef": (float, type(None)),
     "parameters": dict,
     "covariates": list,
     "effects": list,
     "diagonal": list,
 }
+
+# What certificates of all classes have in common.
+_SAME = (
+    "C", "scaling", "loss", "fit_intercept", "n_groups", "parameters", "covariates", "max_abs_coef",
+)  # fmt: skip
 
 
 def save_certificate(
@@ -286,6 +292,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     for number, problem in enumerate(described):
         if isinstance(problem, dict):
             problem.setdefault("n_groups", None)  # files of earlier versions
+            problem.setdefault("max_abs_coef", None)
             problem.setdefault("parameters", {})
             problem.setdefault("covariates", [])
             problem.setdefault("effects", [])
@@ -318,7 +325,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         labelled = loss in LABELLED or loss in OF_ALL
         require(labelled == (classes.size > 0), f"classes must not go with the loss {loss}")
         _check_outputs(certificates[-1], metadata, classes.size, require)
-    for name in ("C", "scaling", "loss", "fit_intercept", "n_groups", "parameters", "covariates"):
+    for name in _SAME:
         stated = [getattr(one, name) for one in certificates]
         same = all(np.array_equal(one, stated[0]) for one in stated)
         require(same, f"the certificates of all classes must have the same {name}")

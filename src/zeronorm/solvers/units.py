@@ -17,6 +17,7 @@ class Units(Protocol):
     usable: np.ndarray  # (n_units,) mask
     # (n_features,) the sign that the coefficient of each feature may have, 0: any.
     signs: np.ndarray
+    most: float  # what coefficients are at most in size, of single features; inf: they may be any
 
     def features(self, units: IndexArray) -> IndexArray:
         """Return the usable features of some units, unit by unit, ascending in each."""
@@ -51,10 +52,13 @@ class Singles:
 
     usable : (m,) mask of the features that may be selected.
     signs : (m,) of their coefficients, by default any.
+    most : what their coefficients are at most in size.
     """
 
-    def __init__(self, usable: np.ndarray, signs: np.ndarray | None = None) -> None:
-        self.usable = usable
+    def __init__(
+        self, usable: np.ndarray, signs: np.ndarray | None = None, most: float = np.inf
+    ) -> None:
+        self.usable, self.most = usable, most
         self.signs = free_signs(usable.size) if signs is None else signs
 
     def features(self, units: IndexArray) -> IndexArray:
@@ -86,11 +90,13 @@ class Singles:
 
     def take(self, units: IndexArray) -> Singles:
         """Return some features."""
-        return Singles(self.usable[units], self.signs[units])
+        return Singles(self.usable[units], self.signs[units], self.most)
 
 
 class Grouped:
     """Groups: ||c_g|| over the usable features of each."""
+
+    most = np.inf
 
     def __init__(self, code: IndexArray, n_units: int, usable: np.ndarray) -> None:
         """Begin with the group of every feature, 0, 1, ..., and the mask of the usable ones."""
@@ -144,9 +150,11 @@ class Grouped:
         return Grouped(code, units.size, np.ones(code.size, bool))
 
 
-def units_of(usable: np.ndarray, groups: Groups | None, signs: np.ndarray) -> Units:
+def units_of(usable: np.ndarray, groups: Groups | None, signs: np.ndarray, most: float) -> Units:
     """Return what a budget counts where there are these groups, or none."""
-    return Singles(usable, signs) if groups is None else Grouped(groups.code, len(groups), usable)
+    if groups is None:
+        return Singles(usable, signs, most)
+    return Grouped(groups.code, len(groups), usable)
 
 
 def _unique(values: IndexArray) -> IndexArray:

@@ -22,7 +22,7 @@ class Node:
 
     bound: float
     rounding: float
-    square: FloatArray  # of the free units
+    square: FloatArray  # of the free units, or what a bound on coefficients makes of it
     top: np.ndarray  # the free units in the best set
     last: float  # the smallest square in it
     following: float  # the largest square outside of it
@@ -50,6 +50,7 @@ class Units:
         m, groups = data.usable.size, certificate.groups
         self._data, self._grouped = data, groups is not None
         self.code = np.arange(m) if groups is None else groups.code
+        self.most = certificate.max_abs_coef
         self.budget = certificate.support.size
         if certificate.n_groups is not None:
             self.budget = int(certificate.n_groups)
@@ -100,6 +101,11 @@ class Units:
             ridge = 1.0 + shifted.part[own]
         square = (score**2).sum(axis=1) / ridge
         wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1) / ridge
+        if self.most is not None:
+            # Among |u| <= M, u c - u^2 / 2 is M |c| - M^2 / 2 at most where |c| > M. That grows
+            # less than the square does, so that what rounding may have changed is no more.
+            larger = square > self.most**2
+            square[larger] = self.most * (2.0 * np.sqrt(square[larger]) - self.most)
         # A score that is no number may be any: its feature is in the best set then.
         square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
         if not self._grouped:

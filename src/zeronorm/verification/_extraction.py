@@ -41,10 +41,11 @@ class Extraction:
     def of(cls, data: Data, certificate: Certificate, diagonal: FloatArray) -> Extraction:
         """Return that of a certificate; raise CertificateError where it bounds nothing."""
         plain = certificate.loss == "least_squares" and certificate.groups is None
+        plain = plain and certificate.max_abs_coef is None
         if not plain or data.signs.size or data.covariates is not None:
             raise CertificateError(
-                "tree.diagonal is of least squares over single features, without signs and "
-                "covariates."
+                "tree.diagonal is of least squares over single features, without signs, covariates "
+                "and max_abs_coef."
             )
         features = np.flatnonzero(diagonal)
         if not data.usable[features].all():

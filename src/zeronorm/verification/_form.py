@@ -70,6 +70,13 @@ def _copied(given: Any) -> Certificate:
                 f"{name} of the certificate must be a number of features; got {values[name]!r:.60}."
             )
         values[name] = int(values[name])
+    if values["max_abs_coef"] is not None:
+        if not (_is_finite(values["max_abs_coef"]) and values["max_abs_coef"] > 0):
+            raise CertificateError(
+                "max_abs_coef of the certificate must be a positive number, or None; got "
+                f"{values['max_abs_coef']!r:.60}."
+            )
+        values["max_abs_coef"] = float(values["max_abs_coef"])
     for name in ("support", "forced", "covariates"):
         values[name] = _indices(name, values[name])
     values["signs"] = _signs(values["signs"])
@@ -203,6 +210,8 @@ def _check_fields(certificate: Certificate) -> None:
         raise CertificateError("a certificate of several outputs has no equivalents.")
     if certificate.signs.size:
         _check_signs(certificate)
+    if certificate.max_abs_coef is not None and (several or certificate.groups is not None):
+        raise CertificateError("max_abs_coef is of single features with one output.")
     if (certificate.groups is None) != (certificate.n_groups is None):
         raise CertificateError("the certificate has groups without their number, or the reverse.")
     if certificate.groups is not None:

@@ -223,7 +223,7 @@ class Left:
         """Gather the units that are in models below a target; None where there are too many."""
         units, own, forced, risk = task.units, known.inside, known.forced, known.risk
         strength = units.strength(tight.magnitude)
-        shown = bound_at(risk, tight.dual, strength, own.size, forced, target)
+        shown = bound_at(risk, tight.dual, strength, own.size, forced, target, most=units.most)
         left = ~shown.dropped & units.usable
         left[own] = True
         left[forced] = False
@@ -319,7 +319,7 @@ def tighten(
         scores = yield from aim.clock.scan(Scan(design, v))
         magnitude = safe_magnitudes(task, scores, v, support, errors)
         strength = units.strength(magnitude)
-        bound = bound_at(risk, v, strength, k, forced, aim.objective)
+        bound = bound_at(risk, v, strength, k, forced, aim.objective, most=units.most)
         if best is None or bound.value > best.bound.value:
             best = Tightened(bound, magnitude, v)
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
@@ -361,7 +361,14 @@ def _certificate(
     fit = signed_ridge(columns, risk, task.signs[support], tol=REFIT_TOL, of_value=True)
     size = task.units.of(support).size
     known = bound_at(
-        risk, tight.dual, tight.magnitude, size, task.forced, fit.objective, task.groups
+        risk,
+        tight.dual,
+        tight.magnitude,
+        size,
+        task.forced,
+        fit.objective,
+        task.groups,
+        task.max_abs_coef,
     )
     certificate = certificate_of(task, C, support, fit, known)
     if task.groups is None:

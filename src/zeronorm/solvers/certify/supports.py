@@ -130,6 +130,7 @@ def certificate_of(
         covariates=covariates,
         effects=effects,
         signs=signs_of(task),
+        max_abs_coef=None if task.max_abs_coef == np.inf else task.max_abs_coef,
     )
 
 

@@ -7,11 +7,13 @@ free), c = X'v and S_k the sum of the k largest entries of a vector,
 
 is a lower bound of the l0 problem that `zeronorm.result.Certificate` states. One scan after a refit
 gives it. For another budget than k features the largest sum of c_j^2 over an admissible set stands
-in place of S_k: see `Best`.
+in place of S_k: see `Best`. Among models with |u_j| <= M the square of a larger score than M is
+replaced by 2 M |c_j| - M^2, twice the largest u_j c_j - u_j^2 / 2: see `support_norm.worths`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +22,7 @@ from ..._typing import FloatArray, IndexArray
 from ...designs._operations import top_features
 from ...groups import Groups
 from ..risk import Risk
+from .support_norm import worths
 
 DECIDED = 2e-9  # a feature is decided where a bound is above a value by this share: twice as much
 # as the verifier asks for, so that what rounding differs by takes none of these decisions back
@@ -90,6 +93,7 @@ def bound_at(
     forced: IndexArray,
     upper: float,
     groups: Groups | None = None,
+    most: float = np.inf,
 ) -> Bound:
     """Return the bound of a dual point and the features it decides.
 
@@ -100,14 +104,35 @@ def bound_at(
     magnitude : (m,) |c_j| or upper bounds of it; zero for features that may not enter.
     k : the budget, of groups where there are any.
     upper : objective of the best known model.
+    most : what the coefficients of the models are at most in size, where there are no groups.
     """
     square = magnitude**2
-    if groups is None:
-        best = best_features(square, k, forced)
-    else:
+    if groups is not None:
         best = best_groups(square, k, forced, groups)
+    else:
+        best = best_features(square, k, forced)
     value, scale = risk.bound(dual, 0.5 * best.value)
-    return decide(best, value, scale, dual, upper)
+    if most == np.inf:
+        return decide(best, value, scale, dual, upper)
+    value, scale = bounded(
+        risk, dual, scale, lambda t: best_features(worths(t * magnitude, most), k, forced).value
+    )
+    best = best_features(worths(scale * magnitude, most), k, forced)
+    return decide(best, value, 1.0, scale * dual, upper)
+
+
+def bounded(
+    risk: Risk, dual: FloatArray, scale: float, worth: Callable[[float], float]
+) -> tuple[float, float]:
+    """Return the larger bound at a dual point times a scale, or times 1, and which that is.
+
+    Where coefficients are bounded the best scale has no closed form.
+
+    worth : the largest sum over an admissible set, given the scale.
+    """
+    values = {t: -risk.conjugate(t * dual) - 0.5 * worth(t) for t in {scale, 1.0}}
+    best = max(values, key=lambda t: values[t])
+    return values[best], best
 
 
 def decide(best: Best, value: float, scale: float, dual: FloatArray, upper: float) -> Bound:

@@ -84,7 +84,9 @@ class Candidates:
         """
         scores = self.Z.take(self.units.features(chosen)).dot(dual)
         strength = self.units.take(chosen).strength(scores)
-        return bound_at(self.risk, dual, strength, size, np.arange(n_fixed), upper)
+        return bound_at(
+            self.risk, dual, strength, size, np.arange(n_fixed), upper, most=self.units.most
+        )
 
     def improved(self, support: IndexArray) -> IndexArray:
         """Return where exchanges of single units lead from some."""

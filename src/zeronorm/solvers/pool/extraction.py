@@ -69,12 +69,13 @@ class Squares(Candidates):
     def can_pose(problem: Candidates) -> bool:
         """Return whether a problem is one of least squares with more rows than candidates.
 
-        Its units are features, whatever the number of outputs; no coefficient has a sign.
+        Its units are features, whatever the number of outputs; no coefficient has a sign or bound.
         """
         risk, p = problem.risk, problem.n_units
         loss = getattr(risk.loss, "each", risk.loss)
         plain = bool(loss.quadratic) and as_adjusted(risk.loss) is None
         single = problem.Z.shape[1] == p * risk.loss.outputs and not problem.units.signs.any()
+        single &= problem.units.most == np.inf
         small = p < min(risk.size, MOST + 1) and p * risk.size <= MOST_ENTRIES
         return plain and single and small
 

@@ -27,7 +27,7 @@ Where a budget counts groups, |u_j| and |c_j| are the lengths of their parts, s 
 of those of u + c, and a Newton step has the curvature across these too, (I - s_g s_g') / d_g.
 
 Where coefficients have signs, u and c count as far as they have them, and the interior-point method
-has a barrier for these, too.
+has a barrier for these, too. Where they are bounded, see `pool.bounded`, steps are Newton's alone.
 
 Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
 and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);
@@ -47,13 +47,15 @@ from ...ordering import largest
 from ..risk import Risk
 from ..signs import admitted
 from ..units import Units
+from .bounded import BoundedQuadratic, within
+from .bounds import bounded
 from .compiled_relaxation import is_compiled, newton_steps
 from .expansion import Expansion
 from .quadratic import Quadratic, solve_scaled
 from .relaxed import Relaxed, shares_of
 from .sign_barrier import SignBarrier
 from .signed_ridge import signed_ridge
-from .support_norm import support_norm, top_squares
+from .support_norm import support_norm, top_squares, worths
 
 MAX_ITERATIONS = 200
 MAX_NEWTON = 8  # steps before the interior-point method
@@ -114,7 +116,7 @@ def relax(
         u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
     Z = Z.take(columns)
     problem = _Problem(Z, units, risk, n_fixed, n_free, deadline)
-    point = problem.at(admitted(u, units.signs), b)
+    point = problem.at(problem.start(u), b)
     if nothing_to_choose:
         fit = signed_ridge(
             Z, risk, units.signs, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff
@@ -130,7 +132,7 @@ def relax(
         if done or problem.is_late():
             break
         following = None
-        if n_steps < MAX_NEWTON or problem.n_working:
+        if n_steps < MAX_NEWTON or problem.n_working or problem.is_bounded:
             gap = max(wanted * abs(point.objective), point.objective - cutoff)
             following = problem.newton_step(point, scores, MODEL_TOL * gap)
         if following is None:
@@ -167,7 +169,7 @@ class _Problem:
         self._free_units = units.take(np.arange(n_fixed, units.usable.size))
         self._working: IndexArray = np.empty(0, np.int64)  # units of the interior-point method
         # The last Newton step: its units, what it minimised, and where that led.
-        self._last: tuple[IndexArray, Quadratic, FloatArray] | None = None
+        self._last: tuple[IndexArray, Quadratic | BoundedQuadratic, FloatArray] | None = None
 
     def is_late(self) -> bool:
         """Return whether the time is up."""
@@ -177,6 +179,17 @@ class _Problem:
     def n_working(self) -> int:
         """How many units the interior-point method has had so far."""
         return int(self._working.size)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether coefficients are."""
+        return self._units.most < np.inf
+
+    def start(self, u: FloatArray) -> FloatArray:
+        """Return where to start from coefficients, whose penalty may be infinite."""
+        if self.is_bounded:
+            return within(u, self._fixed.stop, self._q, self._units)
+        return admitted(u, self._signs)
 
     def at(self, u: FloatArray, b: float) -> _Point:
         """Return the point with coefficients u; b is where to look for its best intercept."""
@@ -197,13 +210,17 @@ class _Problem:
         """Return the dual point of a point, its scores, the bound and the scale that gives it."""
         dual = self._risk.dual_point(point.gradient)
         scores = self._Z.dot(dual)
-        quadratic = self.quadratic(scores)
-        return dual, scores, *self._risk.bound(dual, quadratic)
+        value, scale = self._risk.bound(dual, 0.5 * self._worth(scores, np.inf))
+        if self.is_bounded:
+            value, scale = bounded(
+                self._risk, dual, scale, lambda t: self._worth(t * scores, self._units.most)
+            )
+        return dual, scores, value, scale
 
-    def quadratic(self, scores: FloatArray) -> float:
-        """Return 1/2 (sum_A ||c_g||^2 + S_q(||c_g||^2 of the others))."""
+    def _worth(self, scores: FloatArray, most: float) -> float:
+        """Return sum_A ||c_g||^2 + S_q(||c_g||^2 of the others), or what is in their place."""
         fixed = admitted(scores[self._fixed], self._signs[self._fixed])
-        return 0.5 * (float(fixed @ fixed) + top_squares(self._lengths(scores), self._q))
+        return float(worths(fixed, most).sum()) + top_squares(self._lengths(scores), self._q, most)
 
     def share_of(self, u: FloatArray) -> FloatArray:
         """Return the d_g of a point, 1 for fixed units."""
@@ -246,8 +263,10 @@ class _Problem:
         size = self._units.strength(scores)
         size[: self._n_fixed] = np.inf
         size[self._units.strength(point.u) != 0] = np.inf
-        ahead = max(AHEAD * size.size // scores.size, self._q)
-        return np.sort(largest(size, min(int(np.isinf(size).sum()) + ahead, size.size)))
+        inside = int(np.isinf(size).sum())
+        # A bound spreads what it takes over many features.
+        ahead = max(AHEAD * size.size // scores.size, self._q, inside * self.is_bounded)
+        return np.sort(largest(size, min(inside + ahead, size.size)))
 
     def _model(
         self, point: _Point, columns: IndexArray, some: Columns
@@ -262,10 +281,11 @@ class _Problem:
 
     def _quadratic(
         self, point: _Point, units: IndexArray, columns: IndexArray, some: Columns
-    ) -> Quadratic:
+    ) -> Quadratic | BoundedQuadratic:
         """Return (R) over some units, and their columns, with the quadratic model of the loss."""
         matrix, right = self._model(point, columns, some)
-        return Quadratic(matrix, right, self._units.take(units), self._n_fixed, self._q)
+        kind = BoundedQuadratic if self.is_bounded else Quadratic
+        return kind(matrix, right, self._units.take(units), self._n_fixed, self._q)
 
     def interior(
         self, point: _Point, scores: FloatArray, tol: float, cutoff: float
@@ -275,7 +295,7 @@ class _Problem:
         The columns are those of the call before and more, all at last; None where they are the
         same, where no step descends, or where no free feature can be in.
         """
-        if not self._q or self._units.usable.size == self._n_fixed:
+        if not self._q or self._units.usable.size == self._n_fixed or self.is_bounded:
             return None  # there are no shares to be found
         size = self._units.strength(scores)
         size[: self._n_fixed] = np.inf

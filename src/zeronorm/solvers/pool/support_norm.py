@@ -15,9 +15,20 @@ from ...ordering import largest
 MOST_BASE = 1e10  # the shares of less curvature are these to ten digits
 
 
-def top_squares(values: FloatArray, q: int) -> float:
-    """Return the sum of the q largest squares."""
+def worths(values: FloatArray, most: float) -> FloatArray:
+    """Return twice the largest u c - u^2 / 2 over |u| <= most, of each c: c^2 where that is inside.
+
+    It is the quadratic of c up to `most`, and linear from there on: a Huber function.
+    """
     square = values * values
+    if most == np.inf:
+        return square
+    return np.where(square <= most * most, square, most * (2.0 * np.abs(values) - most))
+
+
+def top_squares(values: FloatArray, q: int, most: float = np.inf) -> float:
+    """Return the sum of the q largest squares, or of what is in their place."""
+    square = worths(values, most)
     if q >= square.size:
         return float(square.sum())
     return float(np.partition(square, square.size - q)[square.size - q :].sum()) if q else 0.0

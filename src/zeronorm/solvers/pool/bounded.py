@@ -1,0 +1,151 @@
+"""The relaxation of the l0 problem among models whose coefficients are at most M in size.
+
+Below the ridge term of vectors with at most q entries, none larger than M, the tightest convex
+function is
+
+    min { 1/2 sum_j u_j^2 / d_j : |u_j| / M <= d_j <= 1, sum_j d_j <= q },
+
+which is half the squared k-support norm where |u_j| <= M and sum_j |u_j| <= q M, and infinite
+elsewhere: the shares d_j = min(1, |u_j| / t) of that norm are |u_j| / M or more as soon as t <= M.
+In the dual the square of a score is replaced by a Huber function, `support_norm.worths`.
+
+Problem (Q) of `pool.quadratic` with that penalty is solved by proximal gradient steps with momentum
+that starts anew where it leads back. The proximal point is that of the k-support norm, cut off at
+M, where it is within the sum; otherwise it is the nearest point of that sum and size.
+
+Sources: Liu, Shafiee and Lodi, arXiv:2502.09502, 2025 (the relaxation with bounds, proximal steps);
+O'Donoghue and Candes, Foundations of Computational Mathematics 15, 2015 (restarts of momentum).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ..signs import admitted
+from ..units import Units
+from .support_norm import proximal_shares, support_norm, top_squares, worths
+
+MAX_STEPS = 2000
+POWER_STEPS = 10  # for the largest curvature, which steps raise where it is too small
+RAISE = 1.5
+
+
+def within(u: FloatArray, n_own: int, q: int, units: Units) -> FloatArray:
+    """Return coefficients scaled and cut off so that the penalty is finite.
+
+    n_own : how many of them, the first, are fixed in.
+    """
+    u = np.clip(admitted(u, units.signs), -units.most, units.most)
+    free = u[n_own:]
+    total, allowed = float(np.abs(free).sum()), q * units.most
+    if total > allowed:
+        free *= allowed / total
+    return u
+
+
+def proximal_point(v: FloatArray, q: int, curvature: float, most: float) -> FloatArray:
+    """Return argmin_u curvature/2 ||u - v||^2 + the penalty of q free features."""
+    size = np.abs(v)
+    if np.clip(size / most - 1.0 / curvature, 0.0, 1.0).sum() > q:
+        return np.sign(v) * np.clip(size - _threshold(size, q * most, most), 0.0, most)
+    share = curvature * proximal_shares(size, q, curvature)
+    return np.clip(v * (share / (share + 1.0)), -most, most)
+
+
+def _threshold(size: FloatArray, total: float, most: float) -> float:
+    """Return the t at which clip(size - t, 0, most) sum to a total, which they exceed at 0."""
+    descending = np.sort(size)[::-1]
+    sums = np.concatenate([[0.0], np.cumsum(descending)])
+
+    def total_at(t: FloatArray) -> FloatArray:
+        above = np.searchsorted(-descending, -t, side="left")
+        cut = np.searchsorted(-descending, -(t + most), side="right")
+        return np.asarray(sums[above] - sums[cut] - t * (above - cut) + most * cut)
+
+    points = np.sort(np.concatenate([[0.0], size, size - most]))
+    points = points[points >= 0.0]
+    totals = total_at(points)  # they fall, and are linear in between
+    last = int(np.flatnonzero(totals >= total)[-1])
+    if last + 1 == points.size or totals[last] == totals[last + 1]:
+        return float(points[last])
+    way = (totals[last] - total) / (totals[last] - totals[last + 1])
+    return float(points[last] + way * (points[last + 1] - points[last]))
+
+
+class BoundedQuadratic:
+    """(Q) among bounded coefficients, the columns of the fixed features first."""
+
+    def __init__(
+        self, matrix: FloatArray, right: FloatArray, units: Units, n_fixed: int, n_free: int
+    ) -> None:
+        """Pose it with H, r, the features in the order of the columns, |A| and q."""
+        self._matrix, self._right, self._units = matrix, right, units
+        self._n_fixed, self._q = n_fixed, n_free
+
+    def minimise(self, u: FloatArray, tol: float) -> FloatArray:
+        """Return a point whose value is within `tol` of the least, or the lowest one found.
+
+        u : where to start; its penalty is finite.
+        """
+        image, bend = self._matrix @ u, self._bend()
+        best, least = u, self._value(u, image)
+        ahead, image_ahead, momentum = u, image, 1.0
+        for _ in range(MAX_STEPS):
+            while True:
+                following = self._proximal_point(ahead, self._right - image_ahead, bend)
+                move = following - ahead
+                along = self._matrix @ move
+                if float(move @ along) <= bend * float(move @ move) * (1.0 + 1e-9):
+                    break
+                bend *= RAISE
+            image_following = image_ahead + along
+            value = self._value(following, image_following)
+            if value < least:
+                best, least = following, value
+            scores = self._right - image_following
+            gap = self._penalty(following) + self._conjugate(scores) - float(following @ scores)
+            if gap <= tol:
+                break
+            if float(move @ (following - u)) < 0.0:  # it led back
+                ahead, image_ahead, momentum = following, image_following, 1.0
+            else:
+                further = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+                share = (momentum - 1.0) / further
+                ahead = following + share * (following - u)
+                image_ahead = image_following + share * (image_following - image)
+                momentum = further
+            u, image = following, image_following
+        return best
+
+    def rises(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return nothing of what dividing by a feature would bring: zeros."""
+        return np.zeros(u.size), np.zeros(u.size)
+
+    def _bend(self) -> float:
+        """Return the largest curvature, nearly, or less."""
+        v = np.ones(self._right.size)
+        largest = 1e-300
+        for _ in range(POWER_STEPS):
+            image = self._matrix @ v
+            size = float(np.linalg.norm(image))
+            if not size > 0.0:
+                break
+            largest, v = size / float(np.linalg.norm(v)), image / size
+        return largest
+
+    def _proximal_point(self, u: FloatArray, scores: FloatArray, bend: float) -> FloatArray:
+        v, most, n = admitted(u + scores / bend, self._units.signs), self._units.most, self._n_fixed
+        own = np.clip(v[:n] * (bend / (bend + 1.0)), -most, most)
+        return np.concatenate([own, proximal_point(v[n:], self._q, bend, most)])
+
+    def _value(self, u: FloatArray, image: FloatArray) -> float:
+        return 0.5 * float(u @ image) - float(self._right @ u) + self._penalty(u)
+
+    def _penalty(self, u: FloatArray) -> float:
+        own, free = u[: self._n_fixed], u[self._n_fixed :]
+        return 0.5 * float(own @ own) + support_norm(free, self._q)[0]
+
+    def _conjugate(self, scores: FloatArray) -> float:
+        size, n, most = self._units.strength(scores), self._n_fixed, self._units.most
+        return 0.5 * (float(worths(size[:n], most).sum()) + top_squares(size[n:], self._q, most))

@@ -1,0 +1,208 @@
+"""Certificates among models whose coefficients are at most so large."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove, verify
+from zeronorm.designs._columns import DenseColumns
+from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
+from zeronorm.persistence import load_certificate, save_certificate
+from zeronorm.result import Status
+from zeronorm.solvers.pool.bounded import proximal_point, within
+from zeronorm.solvers.pool.relaxation import relax
+from zeronorm.solvers.pool.support_norm import support_norm
+from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.units import Singles
+from zeronorm.verification import CertificateError
+
+LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson()]
+
+
+def drawn(loss, n=60, p=12, seed=0, signal=1.0):
+    """Draw correlated columns and a target of a loss, of which three features count."""
+    rng = np.random.default_rng([seed, n, p])
+    X = rng.standard_normal((n, p)) + 0.7 * rng.standard_normal((n, 1))
+    score = signal * (X[:, 0] - X[:, 1] + 0.5 * X[:, 2])
+    if isinstance(loss, Poisson):
+        return X, rng.poisson(np.exp(0.5 * score)).astype(float)
+    if isinstance(loss, LeastSquares | Huber):
+        return X, score + rng.standard_normal(n)
+    return X, np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0)
+
+
+def bounded_optimum(X, y, support, C, most, labels):
+    """Return the least objective of a support among coefficients of at most `most`."""
+    Z = X[:, support]
+
+    def objective(u):
+        z = Z @ u
+        loss = np.logaddexp(0.0, -y * z) if labels else 0.5 * (y - z) ** 2
+        slope = -y / (1.0 + np.exp(y * z)) if labels else z - y
+        return 0.5 * u @ u + C * loss.sum(), u + C * Z.T @ slope
+
+    start, bounds = np.zeros(len(support)), [(-most, most)] * len(support)
+    options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-12}
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return float(found.fun)
+
+
+def estimator(labels, k, C):
+    """Return one of the problem on the columns as they are, without an intercept."""
+    kind = BudgetClassifier if labels else BudgetRegressor
+    return kind(k, C=C, standardize=False, fit_intercept=False)
+
+
+@pytest.mark.parametrize("q", [1, 2, 4])
+@pytest.mark.parametrize("curvature", [0.3, 1.0, 20.0])
+@pytest.mark.parametrize("most", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize("n", [3, 6])
+def test_the_proximal_point_is_the_least(q, curvature, most, n):
+    """Steps would end elsewhere than at the solution."""
+    rng = np.random.default_rng([q, int(10 * curvature), int(10 * most), n])
+    v = 2.0 * rng.standard_normal(n)
+    u = proximal_point(v, q, curvature, most)
+    assert np.abs(u).max() <= most * (1 + 1e-12)
+    assert np.abs(u).sum() <= q * most * (1 + 1e-9)
+    # Minus the gradient of the distance has to be a slope of the penalty: the best vector with at
+    # most q entries of this size, which the penalty is the hull of, has no more along it.
+    slope = curvature * (v - u)
+    entry = np.clip(np.abs(slope), 0.0, most)
+    worth = entry * np.abs(slope) - 0.5 * entry**2
+    most_of_all = max(sum(worth[list(s)]) for s in combinations(range(n), min(q, n)))
+    assert support_norm(u, q)[0] + most_of_all == pytest.approx(float(slope @ u), rel=1e-9)
+
+
+def test_a_start_is_brought_within_the_bounds():
+    """A solution of the parent is no point of its children, whose penalty would be infinite."""
+    units = Singles(np.ones(6, bool), np.array([0, 0, 0, 1, -1, 0], np.int8), 1.0)
+    u = within(np.array([3.0, 0.5, -2.0, -1.0, 0.4, 0.9]), 1, 1, units)
+    assert u[0] == 1.0
+    assert u[3] == u[4] == 0.0
+    assert np.abs(u[1:]).sum() == pytest.approx(1.0)
+    assert np.abs(u).max() <= 1.0
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("most", [0.1, 0.6, 100.0])
+@pytest.mark.parametrize(("n_fixed", "n_free"), [(0, 3), (2, 1), (2, 4)])
+@pytest.mark.parametrize("signed", [False, True])
+def test_the_relaxation_is_solved(loss, most, n_fixed, n_free, signed):
+    """The bound would be that of a point on the way."""
+    X, y = drawn(loss)
+    signs = np.resize(np.array([1, 0, -1, 0], np.int8), X.shape[1]) * signed
+    units = Singles(np.ones(X.shape[1], bool), signs, most)
+    weight = np.full(y.size, 2.0)
+    risk = Risk(y, weight, loss.fitted(y, weight))
+    found = relax(DenseColumns(np.asfortranarray(X)), units, risk, n_fixed, n_free, tol=1e-7)
+    assert found.bound <= found.objective * (1 + 1e-12)
+    assert found.objective - found.bound <= 1e-6 * found.objective
+    assert np.abs(found.coef).max() <= most * (1 + 1e-9)
+    free = Singles(np.ones(X.shape[1], bool), signs)
+    without = relax(DenseColumns(np.asfortranarray(X)), free, risk, n_fixed, n_free, tol=1e-7)
+    assert found.bound >= without.bound * (1 - 1e-6)
+    if most == 100.0:  # no coefficient is as large
+        assert found.bound == pytest.approx(without.bound, rel=1e-6)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("most", [0.15, 0.5, 2.0])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_bounded_model_is_below_the_bound(labels, most, seed):
+    """A model would be called the best that is not; a feature ruled out that the best one has."""
+    C, k = 3.0, 3
+    X, y = drawn(Logistic() if labels else LeastSquares(), n=40, p=9, seed=seed)
+    model = estimator(labels, k, C).fit(X, y)
+    every = {s: bounded_optimum(X, y, list(s), C, most, labels) for s in combinations(range(9), k)}
+    optimum = min(every.values())
+    for certificate in (
+        certify(model, X, y, max_abs_coef=most),
+        prove(model, X, y, gap=0.0, max_abs_coef=most).certificate,
+    ):
+        assert certificate.max_abs_coef == most
+        assert certificate.bound <= optimum * (1 + 1e-9)
+        verify(X, y, certificate)
+    assert certificate.proven  # no bounded model is better, or the bound is that of the best model
+    better = [set(s) for s, value in every.items() if value < certificate.objective * (1 - 1e-9)]
+    assert not better
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_bounds_prove_where_the_ridge_is_weak(labels):
+    """Who knows how large an effect can be would have no use of it."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 80))
+    score = 2.0 * X[:, :3].sum(axis=1)
+    y = score + rng.logistic(size=80) > 0 if labels else score + rng.standard_normal(80)
+    model = estimator(labels, 3, 10.0).fit(X, y)
+    most = 1.1 * float(np.abs(certify(model, X, y).coef).max())
+    without, within_bounds = certify(model, X, y), certify(model, X, y, max_abs_coef=most)
+    assert within_bounds.gap < 0.8 * without.gap
+    proof = prove(model, X, y, gap=0.0, max_abs_coef=most)
+    assert proof.status is Status.OPTIMAL
+    assert verify(X, y, proof.certificate)["gap"] <= 1e-9
+
+
+def test_a_bound_of_bounded_models_is_none_of_all():
+    """A certificate could be passed off as one of models with any coefficients."""
+    X, y = drawn(LeastSquares(), n=80, p=40, signal=2.0)
+    model = estimator(False, 3, 10.0).fit(X, y)
+    certificate = prove(model, X, y, gap=0.0, max_abs_coef=2.5).certificate
+    verify(X, y, certificate)
+    verify(X, y, dataclasses.replace(certificate, max_abs_coef=2.0))  # of fewer models
+    for wrong in (None, 50.0):
+        with pytest.raises(CertificateError, match="shows only"):
+            verify(X, y, dataclasses.replace(certificate, max_abs_coef=wrong))
+    for wrong in (0.0, -1.0, np.nan, "2"):
+        with pytest.raises(CertificateError, match="max_abs_coef of the certificate must be"):
+            verify(X, y, dataclasses.replace(certificate, max_abs_coef=wrong))
+
+
+def test_a_file_keeps_the_bound_on_coefficients(tmp_path):
+    """Who reads the file would take the proof for one of all models."""
+    X, y = drawn(LeastSquares(), n=80, p=40, signal=2.0)
+    model = estimator(False, 3, 10.0).fit(X, y)
+    certificate = prove(model, X, y, gap=0.0, max_abs_coef=2.5).certificate
+    saved = load_certificate(save_certificate(certificate, tmp_path / "one.npz", X, y))
+    assert saved.certificates[0].max_abs_coef == 2.5
+    saved.verify(X, y)
+    assert "max_abs_coef=2.5" in repr(saved.certificates[0])
+    without = save_certificate(certify(model, X, y), tmp_path / "other.npz", X, y)
+    assert load_certificate(without).certificates[0].max_abs_coef is None
+
+
+def test_a_search_goes_on_with_the_same_bounds_only():
+    """Nodes that one bound has ended would count for another."""
+    X, y = drawn(LeastSquares(), n=80, p=40, signal=2.0)
+    model = estimator(False, 3, 10.0).fit(X, y)
+    begun = prove(model, X, y, gap=0.0, max_abs_coef=2.5, max_nodes=1)
+    whole = prove(model, X, y, gap=0.0, max_abs_coef=2.5, resume=begun)
+    assert whole.status is Status.OPTIMAL
+    for other in (None, 2.6):
+        with pytest.raises(ValueError, match="another problem"):
+            prove(model, X, y, gap=0.0, max_abs_coef=other, resume=begun)
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, np.nan, np.inf])
+def test_bounds_must_be_positive(wrong):
+    """What is said of no model at all would hold for any model."""
+    X, y = drawn(LeastSquares())
+    model = estimator(False, 3, 1.0).fit(X, y)
+    with pytest.raises(ValueError, match="max_abs_coef must be a positive finite number"):
+        certify(model, X, y, max_abs_coef=wrong)
+
+
+def test_bounds_are_of_single_features():
+    """A group would be bounded as if it were a feature."""
+    X, y = drawn(LeastSquares())
+    model = BudgetRegressor(None, n_groups=2, groups=np.arange(12) // 3).fit(X, y)
+    with pytest.raises(ValueError, match="max_abs_coef must be None for groups"):
+        certify(model, X, y, max_abs_coef=1.0)
+    model = BudgetRegressor(2).fit(X, np.column_stack([y, y[::-1]]))
+    with pytest.raises(ValueError, match="max_abs_coef must be None for several outputs"):
+        prove(model, X, np.column_stack([y, y[::-1]]), max_abs_coef=1.0)
