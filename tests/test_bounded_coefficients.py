@@ -14,7 +14,7 @@ from zeronorm.designs._columns import DenseColumns
 from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
 from zeronorm.result import Status
-from zeronorm.solvers.pool.bounded import proximal_point, within
+from zeronorm.solvers.pool.proximal import proximal_point, within
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.pool.support_norm import support_norm
 from zeronorm.solvers.risk import Risk

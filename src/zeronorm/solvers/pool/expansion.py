@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import DenseColumns
 from ..risk import Risk
 
 
@@ -25,23 +24,20 @@ class Expansion:
     def over(self, columns: IndexArray, some: Columns) -> tuple[FloatArray, FloatArray]:
         """Return the curvature H in some coefficients, and minus the gradient where all are 0.
 
-        some : these columns, sorted.
+        some : these columns, sorted, all of those with a coefficient among them.
         """
         if self.risk.loss.outputs > 1:
             return self._of_outputs(columns, some)
         curvature, x = self.risk.curvature(self.z + self.b), some.dense()
-        total = float(curvature.sum())
-        matrix = some.gram(curvature)
-        right = -np.asarray((self.gradient - curvature * self.z) @ x)
-        beside = DenseColumns(np.column_stack([x, self.z]))
-        coupling = self.risk.coupling(beside, self.z + self.b)
+        matrix, total = some.gram(curvature), float(curvature.sum())
+        coupling = self.risk.coupling(some, self.z + self.b)
         if coupling is not None:
-            return matrix - coupling[:-1, :-1], right - coupling[:-1, -1]
-        if self.risk.intercept and total > 0:
+            matrix -= coupling
+        elif self.risk.intercept and total > 0:
             cross = np.asarray(curvature @ x)
             matrix -= np.outer(cross, cross / total)
-            right -= cross / total * float(curvature @ self.z)
-        return matrix, right
+        # Exact at this point, where H is rounded: steps by such a model end at the solution.
+        return matrix, matrix @ self.u[columns] - np.asarray(self.gradient @ x)
 
     def _of_outputs(self, columns: IndexArray, some: Columns) -> tuple[FloatArray, FloatArray]:
         """Return the same of several outputs, whose dense columns would be zeros for the most."""

@@ -1,17 +1,19 @@
-"""The relaxation of the l0 problem among models whose coefficients are at most M in size.
+"""The quadratic model of the relaxation by proximal gradient steps, coefficients bounded or not.
 
-Below the ridge term of vectors with at most q entries, none larger than M, the tightest convex
-function is
+Problem (Q) of `pool.quadratic` is solved by proximal gradient steps with momentum that starts anew
+where it leads back: where many coefficients are not 0 and the columns are far from collinear, they
+are faster than the search for the sets of the solution.
+
+Among vectors with at most q entries, none larger than M in size, the tightest convex function below
+the ridge term is
 
     min { 1/2 sum_j u_j^2 / d_j : |u_j| / M <= d_j <= 1, sum_j d_j <= q },
 
 which is half the squared k-support norm where |u_j| <= M and sum_j |u_j| <= q M, and infinite
 elsewhere: the shares d_j = min(1, |u_j| / t) of that norm are |u_j| / M or more as soon as t <= M.
-In the dual the square of a score is replaced by a Huber function, `support_norm.worths`.
-
-Problem (Q) of `pool.quadratic` with that penalty is solved by proximal gradient steps with momentum
-that starts anew where it leads back. The proximal point is that of the k-support norm, cut off at
-M, where it is within the sum; otherwise it is the nearest point of that sum and size.
+In the dual the square of a score is replaced by a Huber function, `support_norm.worths`. The
+proximal point is that of the k-support norm, cut off at M, where it is within the sum; otherwise it
+is the nearest point of that sum and size.
 
 Sources: Liu, Shafiee and Lodi, arXiv:2502.09502, 2025 (the relaxation with bounds, proximal steps);
 O'Donoghue and Candes, Foundations of Computational Mathematics 15, 2015 (restarts of momentum).
@@ -26,7 +28,7 @@ from ..signs import admitted
 from ..units import Units
 from .support_norm import proximal_shares, support_norm, top_squares, worths
 
-MAX_STEPS = 2000
+MAX_STEPS = 300  # before the loss is looked at again
 POWER_STEPS = 10  # for the largest curvature, which steps raise where it is too small
 RAISE = 1.5
 
@@ -73,18 +75,21 @@ def _threshold(size: FloatArray, total: float, most: float) -> float:
     return float(points[last] + way * (points[last + 1] - points[last]))
 
 
-class BoundedQuadratic:
-    """(Q) among bounded coefficients, the columns of the fixed features first."""
+class ProximalQuadratic:
+    """(Q) by proximal steps, the columns of the fixed units first."""
 
     def __init__(
         self, matrix: FloatArray, right: FloatArray, units: Units, n_fixed: int, n_free: int
     ) -> None:
-        """Pose it with H, r, the features in the order of the columns, |A| and q."""
+        """Pose it with H, r, the units of the columns in their order, |A| and q."""
         self._matrix, self._right, self._units = matrix, right, units
         self._n_fixed, self._q = n_fixed, n_free
+        self._n_own = int(units.sizes(np.arange(n_fixed)).sum())
+        self._free = units.take(np.arange(n_fixed, units.usable.size))
+        self.solved = False  # the last time, to the gap asked for
 
     def minimise(self, u: FloatArray, tol: float) -> FloatArray:
-        """Return a point whose value is within `tol` of the least, or the lowest one found.
+        """Return a point whose gap is at most `tol`, or the lowest one found.
 
         u : where to start; its penalty is finite.
         """
@@ -106,7 +111,8 @@ class BoundedQuadratic:
             scores = self._right - image_following
             gap = self._penalty(following) + self._conjugate(scores) - float(following @ scores)
             if gap <= tol:
-                break
+                self.solved = True
+                return following
             if float(move @ (following - u)) < 0.0:  # it led back
                 ahead, image_ahead, momentum = following, image_following, 1.0
             else:
@@ -119,8 +125,9 @@ class BoundedQuadratic:
         return best
 
     def rises(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return nothing of what dividing by a feature would bring: zeros."""
-        return np.zeros(u.size), np.zeros(u.size)
+        """Return nothing of what dividing by a unit would bring: zeros."""
+        none = np.zeros(self._units.usable.size)
+        return none, none
 
     def _bend(self) -> float:
         """Return the largest curvature, nearly, or less."""
@@ -135,17 +142,21 @@ class BoundedQuadratic:
         return largest
 
     def _proximal_point(self, u: FloatArray, scores: FloatArray, bend: float) -> FloatArray:
-        v, most, n = admitted(u + scores / bend, self._units.signs), self._units.most, self._n_fixed
+        v, most, n = admitted(u + scores / bend, self._units.signs), self._units.most, self._n_own
         own = np.clip(v[:n] * (bend / (bend + 1.0)), -most, most)
-        return np.concatenate([own, proximal_point(v[n:], self._q, bend, most)])
+        length = self._free.strength(v[n:])
+        moved = proximal_point(length, self._q, bend, most)
+        share = np.divide(moved, length, out=np.zeros_like(length), where=length > 0.0)
+        return np.concatenate([own, v[n:] * self._free.spread(share)])
 
     def _value(self, u: FloatArray, image: FloatArray) -> float:
         return 0.5 * float(u @ image) - float(self._right @ u) + self._penalty(u)
 
     def _penalty(self, u: FloatArray) -> float:
-        own, free = u[: self._n_fixed], u[self._n_fixed :]
+        own, free = u[: self._n_own], self._free.strength(u[self._n_own :])
         return 0.5 * float(own @ own) + support_norm(free, self._q)[0]
 
     def _conjugate(self, scores: FloatArray) -> float:
-        size, n, most = self._units.strength(scores), self._n_fixed, self._units.most
-        return 0.5 * (float(worths(size[:n], most).sum()) + top_squares(size[n:], self._q, most))
+        own = admitted(scores[: self._n_own], self._units.signs[: self._n_own])
+        free, most = self._free.strength(scores[self._n_own :]), self._units.most
+        return 0.5 * (float(worths(own, most).sum()) + top_squares(free, self._q, most))
