@@ -11,6 +11,7 @@ from ._output import show_document
 from ._progress import Work, watched
 from ._rows_options import ColumnsOptions, CompareOptions, RowsOptions
 from ._takes import takes
+from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
     from ..persistence import LoadedModel
@@ -101,6 +102,7 @@ def _rows(
     with read_repeatedly(data) as path:
         for file, model in zip(files, models, strict=True):
             work.progress.phase(f"Reading {data} for {file}")
+            work.notes.extend(note_on_rows(options, data, file, model.metadata))
             asked = RowsOptions(model=file, data=path, **columns)
             notes: list[str] = []
             found.append(read_rows(asked, model, notes))

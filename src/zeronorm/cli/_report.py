@@ -8,8 +8,8 @@ from ._plan import plan_selection
 from ._progress import watched
 from ._rows_options import ReportOptions
 from ._takes import takes
-from ._target import read_response
 from ._task import settle_task
+from ._training_rows import read_training
 
 
 @takes(ReportOptions)
@@ -36,7 +36,9 @@ def report(options: ReportOptions) -> None:
         plan = plan_selection(asked)
         work.progress.phase(f"Reading {options.data}")
         with work.timed("read"):
-            table, response = read_response(asked, task)
+            asked, table, response = read_training(
+                asked, task, options.model, loaded.metadata, work.notes
+            )
         work.notes.extend(table.notes)
         samples = Samples(table, response, None)
         again = Again.of(options, loaded, asked, plan, samples)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._errors import FileError, quote
+from ._errors import FileError, did_you_mean, quote
 
 MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -21,6 +21,7 @@ _COMPARISON = re.compile(
     r"""\s*(?:'([^']*)'|"([^"]*)"|([^\s'"<>=!]+))\s*"""
 )
 _AND = re.compile(r"and\b", re.IGNORECASE)
+_MAX_SEEN = 1000  # Of a column so many values are kept, of which an error may name the nearest.
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ class Where:
         self.text = " ".join(text.split())
         self.comparisons = _parsed(text) if comparisons is None else comparisons
         self.n_rows = self.n_kept = self.n_missing = 0
+        # The comparisons that did not hold for a row; of what was to be a text what it was.
+        self._failed: dict[Comparison, set[str]] = {}
 
     def parted(self, names: Collection[str]) -> tuple[Where | None, Where | None]:
         """Return the comparisons of other columns, and those of columns of these names."""
@@ -115,14 +118,10 @@ class Where:
 
     @property
     def lost(self) -> list[str]:
-        """What is said of columns of text, as dates, of which a range is kept: no features."""
-        found = {
-            one.name: None
-            for one in self.comparisons
-            if isinstance(one.value, str) and one.operator not in ("==", "!=")
-        }
+        """What is said of columns that are compared with text: they are no features."""
         return [
-            f"the column {quote(name)} is compared with text, and is no feature" for name in found
+            f"the column {quote(name)} is compared with text, and is no feature"
+            for name in dict.fromkeys(self.of_text)
         ]
 
     def keeps(self, cells: Sequence[Any], place: str) -> bool:
@@ -132,6 +131,9 @@ class Where:
             held = one.holds(cell, place)
             if not held:
                 self.n_missing += held is None
+                others = self._failed.setdefault(one, set())
+                if held is not None and isinstance(one.value, str) and len(others) < _MAX_SEEN:
+                    others.add(cell.strip())
                 return False
         self.n_kept += 1
         return True
@@ -144,10 +146,13 @@ class Where:
 
     def nothing_kept(self, source: object) -> FileError:
         """Return the error of data of which no row is kept."""
-        return FileError(
-            f"{source}: no samples are left: {self.note}. Look at the values of "
-            f"{quote(self.comparisons[0].name)}."
-        )
+        # No row that passed those before it has passed this one.
+        one = max(self._failed, key=self.comparisons.index, default=self.comparisons[0])
+        values, hint = sorted(self._failed.get(one, ())), ""
+        if one.operator == "==" and isinstance(one.value, str):
+            hint = did_you_mean(one.value, values)
+        hint = hint or f" Look at the values of {quote(one.name)}."
+        return FileError(f"{source}: no samples are left: {self.note}.{hint}")
 
 
 def where_there(name: str) -> str:

@@ -53,7 +53,7 @@ from ._saved_certificate import (
 # formats 1 and 2 are of one output, and those before 4 of coefficients of any sign and without
 # covariates.
 CERTIFICATE = FileKind(
-    "certificate", version=4, oldest=1, max_size=1 << 33, error=CertificateFileError
+    "certificate", version=5, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.

@@ -50,7 +50,12 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     responses = name if isinstance(name, list) else []
     if name is not None:
         pairs.append(("responses" if responses else "target", show(", ".join(responses) or name)))
+    chosen_by = metadata["columns"].get("where")
+    if metadata["n_samples"] is not None or chosen_by is not None:
+        pairs.append(("selected from", _rows(metadata["n_samples"], chosen_by)))
     for role, name in metadata["columns"].items():
+        if role == "where":
+            continue
         pairs.append((role.replace("_", " "), styled(show(name))))
     said = probabilities(metadata["calibration"], metadata["parameters"])
     if said is not None:
@@ -93,6 +98,12 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
     console.print(grid)
     console.print()
+
+
+def _rows(n_samples: int | None, chosen_by: str | None) -> str:
+    """Return how many rows a model was selected from, and what chose them."""
+    number = "rows" if n_samples is None else f"{n_samples:,} samples"
+    return number if chosen_by is None else f"{number}, those where {show(chosen_by, 200)}"
 
 
 def _covariates(loaded: LoadedModel) -> str:
