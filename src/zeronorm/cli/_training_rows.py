@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..files._where import typed
 from ._options import SelectOptions, VerifyOptions
 from ._rows_options import ColumnsOptions
 from ._target import read_response
@@ -72,8 +72,7 @@ def note_on_rows(
     own = metadata["columns"].get("where")
     if own is None or options.where is not None:
         return []
-    typed = shlex.quote(own) if {*own} & {*'"$`\\'} else f'"{own}"'
     return [
-        f"{file} is of rows where {own}, and all rows of {data} are taken: --where {typed} takes "
-        "such rows alone"
+        f"{file} is of rows where {own}, and all rows of {data} are taken: {typed(own)} takes such "
+        "rows alone"
     ]

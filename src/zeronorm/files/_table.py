@@ -22,7 +22,7 @@ from ._source import Source, is_label_file
 from ._texts import strict_float as strict_float
 from ._unique import places_of_features, unique_names
 from ._where import MISSING as MISSING
-from ._where import Where, where_there
+from ._where import Where, where_not
 
 if TYPE_CHECKING:
     from ._coded import Cells
@@ -138,7 +138,7 @@ class Columns:
         """Return what to do with rows that lack a value of a column."""
         if self.names is None:
             return "drop the row"
-        return f"drop the row, or all without one by {where_there(self.names[position])}"
+        return f"drop the row, or all without one by {where_not(self.names[position], '')}"
 
     def argument(self, position: int) -> str:
         """Return what a caller writes for a column: its name if that is enough, or its index."""

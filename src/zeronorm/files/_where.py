@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,8 +79,8 @@ class Where:
     """Comparisons that rows must pass, joined by `and`; counts the rows that do.
 
     A column that is missing in a row passes no comparison, and NAME != '' asks for nothing else.
-    Columns that are compared with other text are no features; the others are what they would be
-    without it.
+    Columns that must be a text, or are in a range of texts, are no features; the others are what
+    they are of the rows that are left.
 
     Parameters
     ----------
@@ -112,9 +113,9 @@ class Where:
 
     @property
     def of_text(self) -> list[str]:
-        """The names of columns that are compared with text."""
+        """The names of columns that are compared with text, but for texts that are left out."""
         texts = [one for one in self.comparisons if isinstance(one.value, str)]
-        return [one.name for one in texts if not one.of_presence]
+        return [one.name for one in texts if one.operator != "!="]
 
     @property
     def lost(self) -> list[str]:
@@ -155,10 +156,19 @@ class Where:
         return FileError(f"{source}: no samples are left: {self.note}.{hint}")
 
 
-def where_there(name: str) -> str:
-    """Return the option that keeps the rows with a value of a column."""
+def where_not(name: str, value: str) -> str:
+    """Return the option that leaves out the rows of which a column is a text."""
     shown = name if re.fullmatch(r"[^\s`'\"<>=!]+", name) else f"`{name}`"
-    return f"--where \"{shown} != ''\""
+    mark = '"' if "'" in value or shown != name else "'"  # no ` within " of a shell
+    return typed(f"{shown} != {mark}{value}{mark}")
+
+
+def typed(comparisons: str) -> str:
+    """Return the option as it is typed."""
+    for mark, special in (('"', '"$`\\'), ("'", "'")):
+        if not {*comparisons} & {*special}:
+            return f"--where {mark}{comparisons}{mark}"
+    return f"--where {shlex.quote(comparisons)}"
 
 
 def _parsed(text: str) -> tuple[Comparison, ...]:
