@@ -75,6 +75,19 @@ def test_halves_without_a_class_at_a_level(run, select):
     assert document["stability"]["n_left_out"] == 0
 
 
+def test_forced_levels_that_are_all_of_a_model(run, select):
+    """A model without any feature that was selected would pass for one with the best features."""
+    write("a.csv", range(0, N, 5))
+    forced = (*select[:-3], "--force", "the batch", "--no-save", "--no-cv", "--json", "-k")
+    told = (
+        "the 3 forced features (3 of 'the batch') take all of k = 3: none is left for others; "
+        "raise --features, or keep them out of k by --covariates"
+    )
+    assert told in json.loads(run(*forced, 3).stdout)["notes"]
+    assert told in json.loads(run(*forced, "3:4", "--rule", "all").stdout)["notes"]
+    assert told not in json.loads(run(*forced, 4).stdout)["notes"]
+
+
 def test_a_class_of_one_row(run, select):
     """The row that stands in the way of folds and halves would be looked for by hand."""
     write("a.csv", (), lone=True)
