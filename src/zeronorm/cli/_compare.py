@@ -60,7 +60,11 @@ def compare(options: CompareOptions) -> None:
             "features": describe_coefficients(
                 models, names, [one.deviations for one in rows] if rows else None
             ),
-            "data": describe_data(data, rows[0].table, rows[0].response) if data else None,
+            "data": describe_data(
+                data, rows[0].table, rows[0].response, n_covariates=models[0].covariates_.size
+            )
+            if data
+            else None,
             "scores": [_compared(one, rows[0], measure) for one in rows],
             "notes": work.notes,
         }

@@ -56,7 +56,12 @@ def evaluate(options: EvaluateOptions) -> None:
             confusion = confusion_of(rows.truth, rows.found["predicted"], classes)
         document = {
             "model": options.model,
-            "data": describe_data(options.data, rows.table, rows.response),
+            "data": describe_data(
+                options.data,
+                rows.table,
+                rows.response,
+                n_covariates=loaded.covariates_.size,
+            ),
             "loss": loss_of(loaded),
             "classes": classes,
             "scores": scores,

@@ -61,7 +61,7 @@ def predict(options: PredictOptions) -> None:
         return
     document = {
         "model": options.model,
-        "data": describe_data(data, table, response),
+        "data": describe_data(data, table, response, n_covariates=loaded.covariates_.size),
         **found,
         "file": None if output is None else str(output),
         "notes": work.notes,

@@ -66,7 +66,9 @@ def verify(options: VerifyOptions) -> None:
             reason, undecided = str(error), isinstance(error, UndecidedError)
     document = {
         "certificate": options.certificate,
-        "data": describe_data(options.data, table, response),
+        "data": describe_data(
+            options.data, table, response, n_covariates=saved.certificates[0].covariates.size
+        ),
         "verified": found is not None,
         "undecided": undecided,
         "rtol": options.rtol,

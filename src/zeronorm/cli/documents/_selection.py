@@ -107,15 +107,17 @@ def describe_selection(
 
     source : what the data are called. models : as of `describe_model`, of all sizes.
     """
+    n_covariates = len(getattr(estimator, "covariates_", ()))
+    given = samples.table, samples.response, samples.groups, n_covariates
     return {
         "zeronorm": __version__,
-        "data": describe_data(source, samples.table, samples.response, samples.groups),
+        "data": describe_data(source, *given),
         "score": getattr(estimator, "_score_name", "accuracy"),
         "parameters": parameters,
         "classes": classes_of(estimator).tolist(),
         "outputs": outputs_of(estimator, samples.table),
         "models": models,
-        "n_covariates": len(getattr(estimator, "covariates_", ())),
+        "n_covariates": n_covariates,
         "chosen": feature_budget(estimator.size_),
     }
 

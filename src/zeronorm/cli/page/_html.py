@@ -178,7 +178,8 @@ def _covariates(chosen: Mapping[str, Any]) -> str:
 def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
     """Return the scores of all sizes, drawn and in a table, beside those without features."""
     word = answers.words.score
-    heads = [("features", "n"), (f"{word}, held out", "n"), ("without features", "n")]
+    heads = [("features", "n"), (f"{word}, held out", "n")]
+    heads.append(("covariates alone" if document["n_covariates"] else "without features", "n"))
     own = [model["cross_validation"] for model in document["models"]]
     more = {"balanced_accuracy": "balanced accuracy", "auc": "AUC"}
     more = {
