@@ -189,6 +189,23 @@ def cut(model: LoadedModel) -> float:
     return model.cut if isinstance(model, LoadedClassifier) else 0.0
 
 
+def positive(model: LoadedModel) -> int:
+    """Return the place of the class of two for which coefficients are shown: that to be found.
+
+    It is the second one, unless a threshold or the measure of the training names the first.
+    """
+    record, given = model.metadata["threshold"], model.metadata["parameters"]
+    if record is not None:
+        return int(record["positive"])
+    named = given.get("pos_label") if given.get("measure") is not None else None
+    return int(named is None or str(named) != str(next(iter(labels(model)), None)))
+
+
+def sign(model: LoadedModel) -> float:
+    """Return by what the coefficients of a model of two classes are multiplied to be shown."""
+    return 1.0 if positive(model) else -1.0
+
+
 def single(model: LoadedModel, what: str, instead: str) -> None:
     """Refuse a model of several scores."""
     if len(model.coef) > 1:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from ...export._model import positive, sign
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .._messages import show
 from ._claims import largest_gap, loss_words, probabilities, scope, threshold_text
@@ -72,14 +73,15 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     if groups is not None:
         grid.add_column("group", overflow="ellipsis", no_wrap=True)
     labels = [] if ordered else labels
-    heads = labels if len(labels) > 2 else [f"for {label}" for label in labels[1:]]
+    turn = sign(loaded) if len(labels) == 2 else 1.0
+    heads = [f"for {labels[positive(loaded)]}"] if len(labels) == 2 else labels
     heads = heads or [show(one, 30) for one in responses] or ["coefficient"]
     for head in heads:
         grid.add_column(styled(head), justify="right")
-    columns = [aligned(row.tolist()) for row in loaded.coef]
+    columns = [aligned(row.tolist()) for row in turn * loaded.coef]
     intercepts = [
         like(texts[0] if texts else "+0.0000", value)
-        for texts, value in zip(columns, loaded.intercept_.tolist(), strict=False)
+        for texts, value in zip(columns, (turn * loaded.intercept_).tolist(), strict=False)
     ]
     for column, index in enumerate(loaded.columns.tolist()):
         if loaded.feature_names is not None:
