@@ -95,5 +95,9 @@ def test_a_class_of_one_row(run, select):
     notes = json.loads(run(*select, "--stability", 5, "--json").stdout)["notes"]
     assert f"no cross-validation: the class lone has one sample; leave it out by {where}" in notes
     assert any(note.endswith(f"Leave that row out by {where}") for note in notes)
+    two = ("--where", "y != 'no'")  # of which one is left then
+    notes = json.loads(run(*select, *two, "--stability", 5, "--json").stdout)["notes"]
+    assert "no cross-validation: the class lone has one sample" in notes
+    assert any(note.endswith("Leave that row out") for note in notes)
     document = json.loads(run(*select, *shlex.split(where), "--json").stdout)
     assert document["models"][0]["cross_validation"]["folds"] == 5

@@ -129,7 +129,7 @@ def _explained(
     """
     import numpy as np
 
-    from ..export._model import labels, sign
+    from ..export._model import sign
     from ..persistence import LoadedClassifier, LoadedRegressor
 
     n = table.X.shape[0]
@@ -141,8 +141,7 @@ def _explained(
             row for row in rows if own[row] in wanted or str(n_before + row + 1) in wanted
         ]  # fmt: skip
     base, parts = loaded.contributions(table, reference)
-    if len(labels(loaded)) == 2:
-        base, parts = sign(loaded) * base, sign(loaded) * parts
+    base, parts = sign(loaded) * base, sign(loaded) * parts
     offset = None
     values = loaded._values(table)
     probabilities: Any = None

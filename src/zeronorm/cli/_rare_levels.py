@@ -58,10 +58,12 @@ def half_remedies(note: str, table: Table) -> str:
 
 
 def by_where(table: Table, label: str) -> str:
-    """Return how the rows of a class are left out, "" where no column has the classes."""
+    """Return how the rows of a class are left out; "" where no column has it, or of two classes."""
     name, y = table.target_name, table.y
     has_column = table.form in WITH_COLUMNS and "target" not in table.by_position
     if not (isinstance(name, str) and has_column and y is not None and y.dtype.kind == "U"):
+        return ""
+    if len({*y.tolist()}) < 3:
         return ""
     return f" by {where_not(name, label)}"
 

@@ -192,17 +192,19 @@ def cut(model: LoadedModel) -> float:
 def positive(model: LoadedModel) -> int:
     """Return the place of the class of two for which coefficients are shown: that to be found.
 
-    It is the second one, unless a threshold or the measure of the training names the first.
+    It is the second one, unless a threshold or the measure of the training names the first. Of
+    other models it is 1, too.
     """
     record, given = model.metadata["threshold"], model.metadata["parameters"]
     if record is not None:
         return int(record["positive"])
-    named = given.get("pos_label") if given.get("measure") is not None else None
-    return int(named is None or str(named) != str(next(iter(labels(model)), None)))
+    if len(labels(model)) != 2 or None in (given.get("measure"), given.get("pos_label")):
+        return 1
+    return int(str(given["pos_label"]) != str(labels(model)[0]))
 
 
 def sign(model: LoadedModel) -> float:
-    """Return by what the coefficients of a model of two classes are multiplied to be shown."""
+    """Return by what the coefficients of a model are multiplied to be shown for that class."""
     return 1.0 if positive(model) else -1.0
 
 

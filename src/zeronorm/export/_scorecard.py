@@ -153,7 +153,7 @@ def to_scorecard(
             f"per must be 'unit', or 'sd' with X, on which standard deviations are taken; got "
             f"{per!r}{' without X' if per == 'sd' else ''}."
         )
-    turn = sign(loaded) if len(labels(loaded)) == 2 else 1.0  # towards the positive class
+    turn = sign(loaded)  # towards the positive class
     coef = turn * loaded.coef[0]
     if not coef.any():
         raise ValueError("model must have a feature of a coefficient that is not 0; got none.")
@@ -211,7 +211,7 @@ def _agreement(values: FloatArray, card: FloatArray, model: LoadedModel, link: s
     """Return how the scores of a card differ from those of its model."""
     from scipy.special import expit
 
-    turn = sign(model) if len(labels(model)) == 2 else 1.0
+    turn = sign(model)
     full = turn * (values @ model.coef[0] + model.intercept_[0])
     classifies = isinstance(model, LoadedClassifier)
     varies = card.std() > 0 and full.std() > 0

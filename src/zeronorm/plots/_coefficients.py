@@ -54,7 +54,7 @@ class CoefficientsDisplay:
         """
         model = as_model(chosen_model(estimator) if hasattr(estimator, "fit") else estimator)
         coef, unit = model.coef, "coefficient"
-        if len(labels(model)) == 2 and not positive(model):
+        if not positive(model):
             coef, unit = -coef, f"coefficient for {text(str(labels(model)[0]))}"
         if X is not None:
             coef, unit = coef * _deviations(X, model.columns), f"{unit} per standard deviation"

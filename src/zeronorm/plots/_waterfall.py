@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..export._model import as_model, feature_names, labels, link_of, outputs, positive, sign
+from ..export._model import as_model, feature_names, link_of, outputs, positive, sign
 from ..persistence import LoadedClassifier, LoadedModel
 from ._drawing import BLUE, INK, ORANGE, PALE, QUIET, chosen_model, new_axes, text
 
@@ -100,8 +100,7 @@ class WaterfallDisplay:
         if reference is None and model.metadata["means"] is None:
             reference = X
         base, parts = model.contributions(X, reference)
-        if len(labels(model)) == 2:
-            base, parts = sign(model) * base, sign(model) * parts
+        base, parts = sign(model) * base, sign(model) * parts
         row = _place("row", row, len(parts))
         scores = base + parts[row].sum(axis=1)
         if output is None:

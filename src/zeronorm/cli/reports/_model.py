@@ -73,7 +73,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     if groups is not None:
         grid.add_column("group", overflow="ellipsis", no_wrap=True)
     labels = [] if ordered else labels
-    turn = sign(loaded) if len(labels) == 2 else 1.0
+    turn = sign(loaded)
     heads = [f"for {labels[positive(loaded)]}"] if len(labels) == 2 else labels
     heads = heads or [show(one, 30) for one in responses] or ["coefficient"]
     for head in heads:
