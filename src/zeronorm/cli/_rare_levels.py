@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..files import WITH_COLUMNS
-from ..files._where import where_not
 from ._messages import show
 
 if TYPE_CHECKING:
@@ -59,6 +57,9 @@ def half_remedies(note: str, table: Table) -> str:
 
 def by_where(table: Table, label: str) -> str:
     """Return how the rows of a class are left out; "" where no column has it, or of two classes."""
+    from ..files import WITH_COLUMNS
+    from ..files._where import where_not
+
     name, y = table.target_name, table.y
     has_column = table.form in WITH_COLUMNS and "target" not in table.by_position
     if not (isinstance(name, str) and has_column and y is not None and y.dtype.kind == "U"):
@@ -77,6 +78,7 @@ def _rows_at_fault(message: str, table: Table, response: Response | None = None)
 
     from ..designs import as_design
     from ..designs._columns import gather
+    from ..files._where import where_not
 
     lacks, constant = _LACKS.search(message), _CONSTANT.search(message)
     found = lacks[2] if lacks else constant[1] if constant else ""

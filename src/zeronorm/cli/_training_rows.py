@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..files._where import typed
 from ._options import SelectOptions, VerifyOptions
 from ._rows_options import ColumnsOptions
 from ._target import read_response
@@ -69,6 +68,8 @@ def note_on_rows(
     options: ColumnsOptions, data: str, file: str, metadata: Mapping[str, Any]
 ) -> list[str]:
     """Return what is told of new rows where a model was selected from some rows alone."""
+    from ..files._where import typed
+
     own = metadata["columns"].get("where")
     if own is None or options.where is not None:
         return []
