@@ -187,3 +187,36 @@ def test_without_an_intercept_every_level_is_a_covariate(beside, run, tmp_path):
     direct.fit(indicators.astype(float), OUTCOME)
     coef = json.loads(run("info", "m.npz", "--json").stdout)["coef"][0]
     np.testing.assert_allclose(coef, direct.coef_[0][direct.coef_[0] != 0], rtol=1e-5)
+
+
+def test_features_are_counted_without_covariates(run, write):
+    """The same list would be of 10 features in one report and of 8 in another."""
+    y = np.where(KINDS == "red", "ill", "well")
+    write(y=y)
+    options = ("--target", "y", "--covariates", "age,sex", "--no-cv")
+    files = ("-o", "m.npz", "--certificate", "c.npz")
+    header = "80 samples \u00d7 8 features beside 2 of covariates"
+    assert header in run("select", "d.csv", "-k", 2, *options, *files).stdout
+    assert "2 of 8" in run("info", "m.npz").stdout
+    for command in (
+        ("certify", "d.csv", "m.npz"),
+        ("verify", "d.csv", "c.npz"),
+        ("evaluate", "m.npz", "d.csv"),
+        ("compare", "m.npz", "m.npz", "d.csv"),
+    ):
+        assert header in run(*command).stdout
+        data = json.loads(run(*command, "--json").stdout)["data"]
+        assert (data["n_features"], data["n_covariates"]) == (10, 2)
+
+
+def test_scores_beside_covariates_and_the_largest_class(run, write):
+    """A model that is worse than one answer for all would pass for better than its covariates."""
+    signal = X[:, 0] - X[:, 2] + np.random.default_rng(4).standard_normal(80)
+    write(y=np.where(signal >= np.sort(signal)[-10], "ill", "well"))
+    options = ("--target", "y", "--covariates", "age", "--class-weight", "balanced", "--no-save")
+    result = run("select", "d.csv", "-k", 2, *options, "--json")
+    held = json.loads(result.stdout)["models"][0]["cross_validation"]
+    told = " ".join(run("select", "d.csv", "-k", 2, *options).stdout.split())
+    assert f"(covariates alone: {held['baseline']:.3f}; always 'well': 0.875)" in told
+    assert held["mean"] < 0.875
+    assert "accuracy is below that of always 'well'" in told

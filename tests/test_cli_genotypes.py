@@ -140,4 +140,7 @@ def test_samples_are_kept_by_columns_of_the_tables(run, fails, data):
         in document["notes"]
     )
     message = fails(*chosen, "--where", "rs3_A > 0")
-    assert "compares columns of --samples alone: 'trait', 'smokes', 'age', 'site'" in message
+    assert (
+        "compares columns of --samples alone, and there is no 'rs3_A'. There is 'trait', 'smokes', "
+        "'age', 'site'."
+    ) in message

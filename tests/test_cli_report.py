@@ -255,10 +255,13 @@ def test_every_kind_of_model_has_a_page(run, tmp_path, case):
 
 def test_other_data_are_refused(run, fails, tmp_path):
     """The page would be of a model that nobody has asked about, and half-samples of other rows."""
-    table()
+    z = table()
     table("fewer.csv", n=30)
+    table("others.csv", x0=z, x1=z + 1, x2=z + 2, x3=z + 3, x4=z + 4, **{EVIL: z + 5})
     run("select", "all.csv", "--target", "y", "-k", 2, "--no-cv", "-o", "m.npz")
     said = fails("report", "m.npz", "fewer.csv", "-o", "page.html")
+    assert "fewer.csv has 30 samples here, and m.npz is of 40" in said
+    said = fails("report", "m.npz", "others.csv", "-o", "page.html")
     assert "not the samples that m.npz was selected from" in said
     said = fails("report", "m.npz", "golub", "-o", "page.html")
     assert "has 3,051 features; m.npz was selected from 6" in said

@@ -183,6 +183,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
     late = ("history", "solutions", "criteria", "calibration", "groups", "threshold")
+    late = (*late, "means", "n_samples")
     for key in (*late, "loss", "highest_score", "columns"):
         del arrays["metadata"][key]
     for one in arrays["metadata"]["certificates"]:
@@ -196,6 +197,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
     assert model.metadata["calibration"] is None
     assert model.metadata["groups"] is None
     assert model.metadata["threshold"] is None
+    assert model.metadata["n_samples"] is None
     X = binary[0]
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
 
@@ -636,10 +638,12 @@ def step(**changes):
         (meta(n_features_in=-40), "n_features_in must be positive"),
         (meta(n_features_in=10**30), "n_features_in must be positive"),
         (meta(first_index=7), "first_index must be 0 or 1"),
-        (meta(format=7), "its end says format 6, its content another"),
+        (meta(format=6), "its end says format 7, its content another"),
         (meta(feature_names=["a"]), "feature_names must be 5 distinct strings"),
         (meta(feature_names=["a"] * 5), "feature_names must be 5 distinct strings"),
         (meta(feature_names=[1, 2, 3, 4, 5]), "feature_names must be 5 distinct strings"),
+        (meta(n_samples=0), "n_samples must be positive"),
+        (meta(n_samples="40"), "metadata has a wrong type of n_samples"),
         (meta(threshold=3), "metadata has a wrong type of threshold"),
         (meta(threshold={}), "a threshold has no positive"),
         (meta(threshold=TOLD | {"positive": 2}), "the positive class of a threshold must be 0 or"),
@@ -751,13 +755,13 @@ def sealed(path, change=None, names=None, compression=zipfile.ZIP_STORED):
     arrays = {f"{name}.npy": value for name, value in raw(path).items()}
     arrays.update(change or {})
     buffer = io.BytesIO()
-    trailer = b"zeronorm model 6 sha256 " + b"0" * 64
+    trailer = b"zeronorm model 7 sha256 " + b"0" * 64
     with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name in names or arrays:
             archive.writestr(name, arrays[name])
         archive.comment = trailer
     data = buffer.getvalue()[: -len(trailer)]
-    path.write_bytes(data + b"zeronorm model 6 sha256 " + hashlib.sha256(data).hexdigest().encode())
+    path.write_bytes(data + b"zeronorm model 7 sha256 " + hashlib.sha256(data).hexdigest().encode())
 
 
 def raw(path):
@@ -829,9 +833,9 @@ def test_newer_format(path):
     data = path.read_bytes()
     body = data[: data.rindex(b"zeronorm model")]
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(body + b"zeronorm model 7 sha256 " + digest)
+    path.write_bytes(body + b"zeronorm model 8 sha256 " + digest)
     with pytest.raises(
-        ModelFileError, match=r"newer zeronorm \(format 7, this one reads 6\); upgrade"
+        ModelFileError, match=r"newer zeronorm \(format 8, this one reads 7\); upgrade"
     ):
         load(path)
 
@@ -1054,7 +1058,7 @@ def claim(**changes):
         (lambda a: change(feature_0=a["feature_0"] + 40)(a), "feature must be below 40"),
         (lambda a: change(row_0=a["row_0"] + 10**6)(a), "row must be rows of tree.dual"),
         (lambda a: change(row_0=a["row_0"] * 0 - 1)(a), "row must be rows of tree.dual"),
-        (meta(format=5), "its end says format 4, its content another"),
+        (meta(format=4), "its end says format 5, its content another"),
         (meta(n_samples="a"), "metadata has a wrong type of n_samples"),
         (meta(n_samples=119), "dual must be of one number of samples, at most 119"),
         (meta(certificates=[]), "there must be 1 certificates for 2 classes"),

@@ -107,7 +107,7 @@ def report(
         validation = cross_validate(model, X, samples.y, cv=cv, offset=offset)
     document = _document(model, samples, validation, "X, y" if title is None else title)
     trust, evidence = describe_trust(model, samples, None, n_pairs, time_limit, lambda _: None)
-    figures = figures_of(model, samples, validation, evidence)
+    figures = figures_of(model, samples, validation, evidence, document)
     again = code_of_report(model, file.name, cv, n_pairs, time_limit)
     write_file(file, render(document, trust, figures, again, versions() | _digests(X)))
     return file

@@ -18,6 +18,7 @@ from ._options import SelectOptions
 from ._plan import Plan
 from ._rows_options import ReportOptions
 from ._selection import Samples, estimator_of
+from ._training_rows import other_rows
 
 if TYPE_CHECKING:
     from ..persistence import LoadedModel
@@ -125,8 +126,12 @@ def _check_same_samples(options: ReportOptions, loaded: LoadedModel, samples: Sa
     if n_features != loaded.n_features_in_:
         raise ValueError(
             f"{options.data} has {n_features:,} features; {options.model} was selected from "
-            f"{loaded.n_features_in_:,}. A report needs the same data; --drop leaves out columns."
+            f"{loaded.n_features_in_:,}. A report needs the same data; --drop leaves out columns "
+            "and --where chooses rows."
         )
+    others = other_rows(options.data, table, options.model, loaded.metadata)
+    if others is not None:
+        raise ValueError(f"{others}. A report needs the same samples; --where chooses them.")
     if names is not None and known is not None and [known[j] for j in columns] != list(names):
         raise ValueError(
             f"{options.data} has its features in another order than the data of {options.model}; "

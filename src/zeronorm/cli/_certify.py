@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ._certify_options import CertifyOptions, ProblemOptions, ProveOptions
 from ._input import check_folder, is_golub, refuse_overwriting
+from ._messages import Doubt
 from ._names import columns_named
 from ._options import SelectOptions
 from ._output import show_document
 from ._plan import plan_selection
 from ._progress import watched
 from ._takes import takes
-from ._target import read_response
 from ._task import settle_task
+from ._training_rows import other_rows, read_training
 
 if TYPE_CHECKING:
     from ..files._codings import Coding
@@ -61,9 +62,15 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         if cost is not None:
             check_path(cost)  # before DATA is read, which may take its time
         with work.timed("read"):
-            table, response = read_response(asked, task)
+            metadata = {} if of_model is None else of_model.metadata
+            asked, table, response = read_training(
+                asked, task, options.features, metadata, work.notes
+            )
             costs = None if cost is None else read_costs(cost, table)
         work.notes.extend(table.notes)
+        others = other_rows(options.data, table, options.features, metadata)
+        if others is not None:
+            work.notes.append(Doubt(f"{others}; --where chooses rows"))
         samples = Samples(table, response, None)
         support = positions_of("FEATURES", names, table)
         with columns_named(table.feature_names):

@@ -11,6 +11,7 @@ from ._output import show_document
 from ._progress import Work, watched
 from ._rows_options import ColumnsOptions, CompareOptions, RowsOptions
 from ._takes import takes
+from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
     from ..persistence import LoadedModel
@@ -59,7 +60,11 @@ def compare(options: CompareOptions) -> None:
             "features": describe_coefficients(
                 models, names, [one.deviations for one in rows] if rows else None
             ),
-            "data": describe_data(data, rows[0].table, rows[0].response) if data else None,
+            "data": describe_data(
+                data, rows[0].table, rows[0].response, n_covariates=models[0].covariates_.size
+            )
+            if data
+            else None,
             "scores": [_compared(one, rows[0], measure) for one in rows],
             "notes": work.notes,
         }
@@ -101,6 +106,7 @@ def _rows(
     with read_repeatedly(data) as path:
         for file, model in zip(files, models, strict=True):
             work.progress.phase(f"Reading {data} for {file}")
+            work.notes.extend(note_on_rows(options, data, file, model.metadata))
             asked = RowsOptions(model=file, data=path, **columns)
             notes: list[str] = []
             found.append(read_rows(asked, model, notes))

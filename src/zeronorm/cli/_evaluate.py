@@ -17,6 +17,7 @@ from ._rows_options import EvaluateOptions, RowsOptions
 from ._takes import takes
 from ._target import Response, columns_of
 from ._threshold import note_on
+from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -38,6 +39,7 @@ def evaluate(options: EvaluateOptions) -> None:
         refuse_swapped("evaluate", options.model, options.data)
         loaded = persistence.load(options.model)
         work.notes.extend(note_on(options.model, loaded))
+        work.notes.extend(note_on_rows(options, options.data, options.model, loaded.metadata))
         work.progress.phase(f"Reading {options.data}")
         rows = read_rows(options, loaded, work.notes)
         weighted = weighted_classes(loaded.metadata["parameters"])
@@ -54,7 +56,12 @@ def evaluate(options: EvaluateOptions) -> None:
             confusion = confusion_of(rows.truth, rows.found["predicted"], classes)
         document = {
             "model": options.model,
-            "data": describe_data(options.data, rows.table, rows.response),
+            "data": describe_data(
+                options.data,
+                rows.table,
+                rows.response,
+                n_covariates=loaded.covariates_.size,
+            ),
             "loss": loss_of(loaded),
             "classes": classes,
             "scores": scores,

@@ -29,7 +29,7 @@ def explain(options: ExplainOptions) -> None:
     with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from .. import persistence
-        from ..export._model import feature_names, labels, link_of, outputs
+        from ..export._model import feature_names, labels, link_of, outputs, positive
         from .reports._explanation import print_explanations
 
         refuse_swapped("explain", options.model, options.data)
@@ -80,6 +80,7 @@ def explain(options: ExplainOptions) -> None:
         "features": names,
         "outputs": of,
         "classes": labels(loaded),
+        "positive": labels(loaded)[positive(loaded)] if len(labels(loaded)) == 2 else None,
         "base": dict(zip(of, base.tolist(), strict=True)),
         "n_samples": n_rows,
         "samples": samples,
@@ -128,6 +129,7 @@ def _explained(
     """
     import numpy as np
 
+    from ..export._model import sign
     from ..persistence import LoadedClassifier, LoadedRegressor
 
     n = table.X.shape[0]
@@ -139,6 +141,7 @@ def _explained(
             row for row in rows if own[row] in wanted or str(n_before + row + 1) in wanted
         ]  # fmt: skip
     base, parts = loaded.contributions(table, reference)
+    base, parts = sign(loaded) * base, sign(loaded) * parts
     offset = None
     values = loaded._values(table)
     probabilities: Any = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._messages import Doubt, show
+from ._rare_levels import by_where
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -21,7 +22,7 @@ def usable_folds(cv: int, table: Table, response: Response, notes: list[str]) ->
     if samples is not None:
         notes.append("in the cross-validation rows of one name are held out together")
     if response.labelled:
-        folds = _folds_of_classes(cv, response.y, samples, notes)
+        folds = _folds_of_classes(cv, table, response.y, samples, notes)
     else:
         folds = _folds_of_numbers(cv, response, samples, notes)
     return None if folds is None else kept_together(table, response, folds)
@@ -58,7 +59,7 @@ def _splits(response: Response, folds: int, samples: Any) -> list[tuple[Any, Any
     return list(kind(folds, shuffle=True, random_state=0).split(samples, y, samples))
 
 
-def _folds_of_classes(cv: int, y: Any, samples: Any, notes: list[str]) -> int | None:
+def _folds_of_classes(cv: int, table: Table, y: Any, samples: Any, notes: list[str]) -> int | None:
     import numpy as np
 
     if samples is not None:  # a sample counts once in each of its classes
@@ -70,7 +71,9 @@ def _folds_of_classes(cv: int, y: Any, samples: Any, notes: list[str]) -> int | 
         return cv
     label = show(str(classes[counts.argmin()]))
     if smallest < 2:
-        notes.append(Doubt(f"no cross-validation: the class {label} has one sample"))
+        remedy = by_where(table, str(classes[counts.argmin()]))
+        remedy = f"; leave it out{remedy}" if remedy else ""
+        notes.append(Doubt(f"no cross-validation: the class {label} has one sample{remedy}"))
         return None
     notes.append(
         Doubt(f"{smallest} folds in place of {cv}: the class {label} has {smallest} samples")

@@ -94,15 +94,16 @@ def read_genotypes(
 
 def of_samples(where: str, known: Known) -> Where:
     """Return comparisons, all of which must be of columns of the tables."""
-    from ..files import Where, quote
+    from ..files import Where, WhereError, did_you_mean, quote
 
     found = Where(where)
     for one in found.comparisons:
         if not known.has(one.name):
-            names = ", ".join(quote(name) for table in known.tables for name in table.columns)
-            raise ValueError(
-                f"{known.data}: --where compares columns of --samples alone: {names or 'none'}; "
-                f"got {quote(one.name)}."
+            names = [name for table in known.tables for name in table.columns]
+            hint = did_you_mean(one.name, names) if names else " Name a table with --samples."
+            raise WhereError(
+                f"{known.data}: --where compares columns of --samples alone, and there is no "
+                f"{quote(one.name)}.{hint}"
             )
     return found
 

@@ -23,6 +23,7 @@ from ._upright import across_hint, features_in_rows, read_across
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
+    from ..files._table import Request
     from ._rows_options import RowsOptions
 
 _BLOCK = 1 << 20  # so many cells are predicted at once
@@ -70,7 +71,7 @@ def read(
     if is_golub(data):
         named = {f"--{role}": name for role, name in roles.items()}
         return _golub({**given, "--target": target, **named})
-    from ..files import ROLES, FileError, Layout, TargetError, Where, read_request, read_table
+    from ..files import ROLES, FileError, Layout, TargetError, Where, read_table
     from ..files._table import Request
 
     if transpose:
@@ -99,12 +100,7 @@ def read(
                 target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
                 is_part=True, encoding=encoding,
             )  # fmt: skip
-            table = read_request(data, request)
-            if rows is None:
-                return table
-            return replace(
-                table, notes=(*table.notes, rows.note, *(rows.lost if like is None else ()))
-            )
+            return _own_part(data, request, joined, like is None)
 
         return read_joined(
             data, target, samples, roles, covariates, force, like, missing, of_samples, read_own,
@@ -132,6 +128,24 @@ def read(
     refuse_unasked(table, data, {"target": target, **others}, by_position)
     lost = Where(where).lost if where is not None and like is None else ()
     return replace(table, notes=(*table.notes, *lost))
+
+
+def _own_part(data: str, request: Request, joined: Sequence[str], is_new: bool) -> Table:
+    """Return the data beside which tables of the samples stand, with what became of the rows.
+
+    joined : the columns of these tables. is_new : whether no model says what features are.
+    """
+    from ..files import WhereError, did_you_mean, read_request
+
+    where = request.where
+    if where is None:
+        return read_request(data, request)
+    try:
+        table = read_request(data, request)
+    except WhereError as error:
+        near = [did_you_mean(one.name, joined, listing=False) for one in where.comparisons]
+        raise WhereError(f"{error}{max(near, key=len)}") from None
+    return replace(table, notes=(*table.notes, where.note, *(where.lost if is_new else ())))
 
 
 # What the built-in data have not, by the options that are about it.

@@ -123,6 +123,8 @@ class Known:
                 line = self._places[number][place]
                 cells.append(self.tables[number].columns[one.name][line] if line >= 0 else None)
             self._kept[place] = where.keeps(cells, f"{self.data}: --samples")
+        if not where.n_kept:
+            raise where.nothing_kept(self.data)
         self.notes.append(where.note)
 
     def numbers(self, what: str, values: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from ..files import Table, did_you_mean, quote
 from ..files._unique import shared_name
 from ._label_files import file_hint
-from ._messages import show
+from ._messages import Doubt, show
 from ._options import SelectOptions
 
 
@@ -25,6 +25,21 @@ def forced_features(options: SelectOptions, sizes: Sequence[int] | None, table: 
             "the column with --covariates, which are not counted."
         )
     return positions
+
+
+def note_on_forced(options: SelectOptions, sizes: Sequence[int], table: Table) -> list[str]:
+    """Return what is told of sizes where forced columns of text leave no other a place."""
+    texts = [one for one in categories(options, table) if one["option"] == "--force"]
+    n_forced = len(set(positions_of("--force", options.force, table)))
+    if not texts or min(sizes) > n_forced:
+        return []
+    named = " and ".join(f"{one['features']} of {quote(one['column'])}" for one in texts)
+    return [
+        Doubt(
+            f"the {n_forced} forced features ({named}) take all of k = {n_forced}: none is left "
+            "for others; raise --features, or keep them out of k by --covariates"
+        )
+    ]
 
 
 def covariates(options: SelectOptions, table: Table) -> dict[str, Any]:

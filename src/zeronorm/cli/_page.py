@@ -70,7 +70,7 @@ def write_page(
                 estimator, samples, halves, n_pairs, limit, work.progress.phase
             )
         work.progress.phase("Drawing")
-        figures = figures_of(estimator, samples, validation, evidence)
+        figures = figures_of(estimator, samples, validation, evidence, document)
         commands = _commands(options, again, estimator, document)
         page = render(document, trust, figures, commands, _facts(options.data))
         assert options.report is not None

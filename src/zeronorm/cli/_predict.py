@@ -17,6 +17,7 @@ from ._rows_options import PredictOptions
 from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
 from ._threshold import note_on
+from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -37,6 +38,7 @@ def predict(options: PredictOptions) -> None:
         refuse_swapped("predict", options.model, options.data)
         loaded = persistence.load(options.model)
         work.notes.extend(note_on(options.model, loaded))
+        work.notes.extend(note_on_rows(options, data, options.model, loaded.metadata))
         times = _times(options, loaded)
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
@@ -59,7 +61,7 @@ def predict(options: PredictOptions) -> None:
         return
     document = {
         "model": options.model,
-        "data": describe_data(data, table, response),
+        "data": describe_data(data, table, response, n_covariates=loaded.covariates_.size),
         **found,
         "file": None if output is None else str(output),
         "notes": work.notes,

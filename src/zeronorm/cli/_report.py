@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from ._names import columns_named
 from ._output import show_document
 from ._page import check_page
 from ._plan import plan_selection
 from ._progress import watched
+from ._rare_levels import fold_remedies
 from ._rows_options import ReportOptions
 from ._takes import takes
-from ._target import read_response
 from ._task import settle_task
+from ._training_rows import read_training
 
 
 @takes(ReportOptions)
@@ -36,11 +38,14 @@ def report(options: ReportOptions) -> None:
         plan = plan_selection(asked)
         work.progress.phase(f"Reading {options.data}")
         with work.timed("read"):
-            table, response = read_response(asked, task)
+            asked, table, response = read_training(
+                asked, task, options.model, loaded.metadata, work.notes
+            )
         work.notes.extend(table.notes)
         samples = Samples(table, response, None)
         again = Again.of(options, loaded, asked, plan, samples)
-        found = run(asked, plan, samples, work, again)
+        with columns_named(table.feature_names), fold_remedies(table, response):
+            found = run(asked, plan, samples, work, again)
     document = {
         "model": options.model,
         "data": found["data"],

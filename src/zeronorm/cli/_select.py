@@ -12,6 +12,7 @@ from ._options import SelectOptions
 from ._output import show_document
 from ._plan import plan_selection
 from ._progress import watched
+from ._rare_levels import fold_remedies
 from ._stability import check_pairs
 from ._takes import takes
 from ._target import read_response
@@ -54,7 +55,11 @@ def selected(options: SelectOptions, report: str) -> None:
                 from ..cluster import on_cluster
 
                 table = replace(table, X=on_cluster(table.X, client))
-            with columns_named(table.feature_names):
+            others = "say --no-cv" if report == "print_selection" else ""
+            with (
+                columns_named(table.feature_names),
+                fold_remedies(table, response, others=others),
+            ):
                 document = run(options, plan, Samples(table, response, groups), work)
     show_document(document, options, getattr(reports, report))
     if document["interrupted"] is not None:

@@ -24,7 +24,7 @@ from ..measures import parse_measure
 from ._doubts import targets_in_disguise
 from ._features_out import write_features
 from ._interrupt import Interrupt
-from ._named_features import categories, covariates, forced_features, positions_of
+from ._named_features import categories, covariates, forced_features, note_on_forced, positions_of
 from ._options import SelectOptions
 from ._order import Ordered
 from ._plan import OF_CRITERIA, OF_FOLDS, Plan, for_every_size
@@ -109,6 +109,8 @@ def run(
     sizes = _one_of_each_number(estimator, validation, rule)
     if estimator.size_ not in sizes:
         estimator._keep_size(sizes[-1])
+    shown = [feature_budget(one) for one in (sizes if plan.rule == "all" else [estimator.size_])]
+    work.notes.extend(note_on_forced(options, shown, samples.table))
     thresholds = thresholds_of(options, estimator, samples, held_out, again, work)
     models = [describe_model(estimator, size, *found, thresholds[size]) for size in sizes]
     work.notes.extend(targets_in_disguise(models, samples))

@@ -61,5 +61,5 @@ def write_model(
 def named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
     """Return the names of the columns that the options name, as the file has them."""
     value = columns_of(options).get("event_value")
-    more = {"event_value": value, "missing": options.missing}
+    more = {"event_value": value, "missing": options.missing, "where": options.where}
     return {**table.column_names, **{what: text for what, text in more.items() if text}}

@@ -30,8 +30,8 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
     "where": typer.Option(
         metavar="TEXT",
-        help="Keep rows by columns, as \"batch == 'B1' and age >= 18\"; a column compared with "
-        "text is no feature.",
+        help="Keep rows by columns, as \"batch == 'B1' and age >= 18\"; a column that is "
+        "to be a text is no feature.",
     ),
     "encoding": typer.Option(metavar="NAME", help="Of text but UTF-8: latin-1, cp1252, utf-16."),
     "missing": typer.Option(

@@ -8,6 +8,7 @@ from ._messages import Doubt
 from ._names import notes_named
 from ._options import SelectOptions
 from ._progress import Work
+from ._rare_levels import half_remedies
 
 if TYPE_CHECKING:
     from ..stability import StabilitySelection
@@ -35,7 +36,7 @@ def stability_of(
         return None
     from .documents._stability import half_samples
 
-    found = None
+    found, before = None, len(work.notes)
     work.progress.phase("Selecting on half-samples")
     with (
         notes_named(work.notes, samples.table.feature_names),
@@ -45,5 +46,8 @@ def stability_of(
         try:
             found = half_samples(estimator, samples, options.stability)
         except ValueError as error:
-            work.notes.append(Doubt(f"no stability: {error}"))
+            work.notes.append(Doubt(f"no stability: {str(error).rstrip('.')}"))
+        work.notes[before:] = [
+            type(note)(half_remedies(note, samples.table)) for note in work.notes[before:]
+        ]
     return found

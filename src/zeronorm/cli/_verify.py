@@ -16,7 +16,7 @@ from ._options import VerifyOptions
 from ._output import show_document
 from ._progress import watched
 from ._takes import takes
-from ._target import read_response
+from ._training_rows import other_rows, read_training
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -47,9 +47,14 @@ def verify(options: VerifyOptions) -> None:
         work.progress.phase(f"Reading {options.data}")
         loss = saved.certificates[0].loss
         task = "classes" if saved.classes_.size else _TASKS.get(loss, "numbers")
-        table, response = read_response(options, task, saved.layout)
+        _, table, response = read_training(
+            options, task, options.certificate, saved.metadata, work.notes, saved.layout
+        )
         y = comparable(response.y, saved.classes_) if saved.classes_.size else response.y
         work.notes.extend(table.notes)
+        others = other_rows(options.data, table, options.certificate, saved.metadata)
+        if others is not None:
+            raise ValueError(f"{others}. Verify with the same samples; --where chooses them.")
         _check_names(table, saved, options.data)
         _check_columns(table, saved, options.data)
         work.progress.phase("Verifying")
@@ -61,7 +66,9 @@ def verify(options: VerifyOptions) -> None:
             reason, undecided = str(error), isinstance(error, UndecidedError)
     document = {
         "certificate": options.certificate,
-        "data": describe_data(options.data, table, response),
+        "data": describe_data(
+            options.data, table, response, n_covariates=saved.certificates[0].covariates.size
+        ),
         "verified": found is not None,
         "undecided": undecided,
         "rtol": options.rtol,

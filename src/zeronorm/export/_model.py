@@ -189,6 +189,25 @@ def cut(model: LoadedModel) -> float:
     return model.cut if isinstance(model, LoadedClassifier) else 0.0
 
 
+def positive(model: LoadedModel) -> int:
+    """Return the place of the class of two for which coefficients are shown: that to be found.
+
+    It is the second one, unless a threshold or the measure of the training names the first. Of
+    other models it is 1, too.
+    """
+    record, given = model.metadata["threshold"], model.metadata["parameters"]
+    if record is not None:
+        return int(record["positive"])
+    if len(labels(model)) != 2 or None in (given.get("measure"), given.get("pos_label")):
+        return 1
+    return int(str(given["pos_label"]) != str(labels(model)[0]))
+
+
+def sign(model: LoadedModel) -> float:
+    """Return by what the coefficients of a model are multiplied to be shown for that class."""
+    return 1.0 if positive(model) else -1.0
+
+
 def single(model: LoadedModel, what: str, instead: str) -> None:
     """Refuse a model of several scores."""
     if len(model.coef) > 1:

@@ -12,7 +12,17 @@ import numpy as np
 from .._typing import FloatArray
 from ..persistence import LinearModel, LoadedClassifier, LoadedModel
 from ..validate import check_iterations
-from ._model import as_model, cut, feature_names, labels, link_of, single, thresholds
+from ._model import (
+    as_model,
+    cut,
+    feature_names,
+    labels,
+    link_of,
+    positive,
+    sign,
+    single,
+    thresholds,
+)  # fmt: skip
 
 ROWS = 12  # of a table, about
 ENDS = 4.6  # log-odds of 99%: a table without data goes as far
@@ -143,7 +153,8 @@ def to_scorecard(
             f"per must be 'unit', or 'sd' with X, on which standard deviations are taken; got "
             f"{per!r}{' without X' if per == 'sd' else ''}."
         )
-    coef = loaded.coef[0]
+    turn = sign(loaded)  # towards the positive class
+    coef = turn * loaded.coef[0]
     if not coef.any():
         raise ValueError("model must have a feature of a coefficient that is not 0; got none.")
     values = None if X is None else _values(loaded, X)
@@ -154,7 +165,7 @@ def to_scorecard(
     effect = coef * scale
     unit = float(np.abs(effect).max()) / points
     rounded = np.rint(effect / unit).astype(np.int64)
-    base = float(loaded.intercept_[0])
+    base = turn * float(loaded.intercept_[0])
     if values is not None:
         base += float((coef - unit * rounded / scale) @ values.mean(axis=0))
     totals = None if values is None else (values / scale) @ rounded
@@ -172,10 +183,16 @@ def to_scorecard(
         _agreement(values, base + unit * totals, loaded, link)
         if values is not None and totals is not None
         else None,
-        f"{labels(loaded)[1]} where score > {cut(loaded):.6g}, else {labels(loaded)[0]}"
-        if isinstance(loaded, LoadedClassifier) and loaded.metadata["threshold"]
-        else "",
+        _decision(loaded) if loaded.metadata["threshold"] else "",
     )
+
+
+def _decision(model: LoadedModel) -> str:
+    """Return from which score on the positive class of two is predicted."""
+    first, second = labels(model)
+    if positive(model):
+        return f"{second} where score > {cut(model):.6g}, else {first}"
+    return f"{first} where score >= {-cut(model):.6g}, else {second}"
 
 
 def _values(model: LoadedModel, X: Any) -> FloatArray:
@@ -194,14 +211,17 @@ def _agreement(values: FloatArray, card: FloatArray, model: LoadedModel, link: s
     """Return how the scores of a card differ from those of its model."""
     from scipy.special import expit
 
-    full = values @ model.coef[0] + model.intercept_[0]
+    turn = sign(model)
+    full = turn * (values @ model.coef[0] + model.intercept_[0])
     classifies = isinstance(model, LoadedClassifier)
     varies = card.std() > 0 and full.std() > 0
     return Agreement(
         len(card),
         float(np.abs(card - full).max()),
         float(np.abs(expit(card) - expit(full)).max()) if link == "logit" else None,
-        float(np.mean((card > cut(model)) == (full > cut(model)))) if classifies else None,
+        float(np.mean((turn * card > cut(model)) == (turn * full > cut(model))))
+        if classifies
+        else None,
         float(np.corrcoef(card, full)[0, 1]) if varies else None,
     )
 
@@ -209,9 +229,9 @@ def _agreement(values: FloatArray, card: FloatArray, model: LoadedModel, link: s
 def _meaning(model: LoadedModel, link: str) -> tuple[str, Callable[[float], float]]:
     """Return what a score means, in words and as a function."""
     if link == "logit":
-        return f"probability of {labels(model)[1]}", _sigmoid
+        return f"probability of {labels(model)[positive(model)]}", _sigmoid
     if link == "sign":
-        return f"score, {labels(model)[1]} above 0", float
+        return f"score, {labels(model)[positive(model)]} above 0", float
     if link == "identity":
         return "mean", float
     return ("mean" if link == "log" else "hazard, of that at a score of 0"), _exp

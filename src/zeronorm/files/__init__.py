@@ -25,6 +25,7 @@ from ._errors import (
     MissingFileError,
     SampleNamesError,
     TargetError,
+    WhereError,
     did_you_mean,
     quote,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "Table",
     "TargetError",
     "Where",
+    "WhereError",
     "check_path",
     "did_you_mean",
     "is_text",
@@ -264,7 +266,7 @@ def _check_request(source: Source, form: str, request: Request) -> None:
                 f"{source}: only a column of {tables} can be the id; got {request.id!r}."
             )
         if request.where is not None:
-            raise FileError(f"{source}: only rows of {tables} can be chosen; leave out --where.")
+            raise WhereError(f"{source}: only rows of {tables} can be chosen; leave out --where.")
         if request.drop:
             raise FileError(
                 f"{source}: only columns of {tables} can be dropped; got {request.drop[0]!r}."

@@ -31,6 +31,10 @@ class TargetError(FileError):
     """The target is not there, or not of these samples: features may be in the rows."""
 
 
+class WhereError(FileError):
+    """Rows cannot be chosen by the columns that --where compares: there are no such columns."""
+
+
 class SampleNamesError(FileError):
     """A column of features holds text, and it may be the names of the samples."""
 

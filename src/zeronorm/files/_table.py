@@ -17,12 +17,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design
-from ._errors import FileError, TargetError, did_you_mean, quote
+from ._errors import FileError, TargetError, WhereError, did_you_mean, quote
 from ._source import Source, is_label_file
 from ._texts import strict_float as strict_float
 from ._unique import places_of_features, unique_names
 from ._where import MISSING as MISSING
-from ._where import Where, where_there
+from ._where import Where, where_not
 
 if TYPE_CHECKING:
     from ._coded import Cells
@@ -138,7 +138,7 @@ class Columns:
         """Return what to do with rows that lack a value of a column."""
         if self.names is None:
             return "drop the row"
-        return f"drop the row, or all without one by {where_there(self.names[position])}"
+        return f"drop the row, or all without one by {where_not(self.names[position], '')}"
 
     def argument(self, position: int) -> str:
         """Return what a caller writes for a column: its name if that is enough, or its index."""
@@ -224,7 +224,7 @@ def check_count(source: Source | str, n_features: int, like: Layout, named: bool
     if n_features == like.n_features + 1 and not named:
         hint = " If one of them holds labels, name it with --target."
     elif n_features > like.n_features:
-        hint = " Drop those that were dropped there (--drop NAME)."
+        hint = " Drop those that were dropped there (--drop NAME); choose rows as there (--where)."
     raise FileError(
         f"{source}: {n_features} features; the model was trained on {like.n_features}.{hint}"
     )
@@ -295,7 +295,7 @@ def _find_column(
             f"{source}: no header line, so the {what} column is a number between 0 and "
             f"{n_columns - 1} (-1 is the last); got {quote(target)}."
         )
-    kind = TargetError if what == "target" else FileError
+    kind = {"target": TargetError, "compared": WhereError}.get(what, FileError)
     raise kind(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
 
 

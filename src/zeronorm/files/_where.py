@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import operator
 import re
+import shlex
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._errors import FileError, quote
+from ._errors import FileError, did_you_mean, quote
 
 MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -21,6 +22,7 @@ _COMPARISON = re.compile(
     r"""\s*(?:'([^']*)'|"([^"]*)"|([^\s'"<>=!]+))\s*"""
 )
 _AND = re.compile(r"and\b", re.IGNORECASE)
+_MAX_SEEN = 1000  # Of a column so many values are kept, of which an error may name the nearest.
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ class Where:
     """Comparisons that rows must pass, joined by `and`; counts the rows that do.
 
     A column that is missing in a row passes no comparison, and NAME != '' asks for nothing else.
-    Columns that are compared with other text are no features; the others are what they would be
-    without it.
+    Columns that must be a text, or are in a range of texts, are no features; the others are what
+    they are of the rows that are left.
 
     Parameters
     ----------
@@ -97,6 +99,8 @@ class Where:
         self.text = " ".join(text.split())
         self.comparisons = _parsed(text) if comparisons is None else comparisons
         self.n_rows = self.n_kept = self.n_missing = 0
+        # The comparisons that did not hold for a row; of what was to be a text what it was.
+        self._failed: dict[Comparison, set[str]] = {}
 
     def parted(self, names: Collection[str]) -> tuple[Where | None, Where | None]:
         """Return the comparisons of other columns, and those of columns of these names."""
@@ -109,20 +113,16 @@ class Where:
 
     @property
     def of_text(self) -> list[str]:
-        """The names of columns that are compared with text."""
+        """The names of columns that are compared with text, but for texts that are left out."""
         texts = [one for one in self.comparisons if isinstance(one.value, str)]
-        return [one.name for one in texts if not one.of_presence]
+        return [one.name for one in texts if one.operator != "!="]
 
     @property
     def lost(self) -> list[str]:
-        """What is said of columns of text, as dates, of which a range is kept: no features."""
-        found = {
-            one.name: None
-            for one in self.comparisons
-            if isinstance(one.value, str) and one.operator not in ("==", "!=")
-        }
+        """What is said of columns that are compared with text: they are no features."""
         return [
-            f"the column {quote(name)} is compared with text, and is no feature" for name in found
+            f"the column {quote(name)} is compared with text, and is no feature"
+            for name in dict.fromkeys(self.of_text)
         ]
 
     def keeps(self, cells: Sequence[Any], place: str) -> bool:
@@ -132,6 +132,9 @@ class Where:
             held = one.holds(cell, place)
             if not held:
                 self.n_missing += held is None
+                others = self._failed.setdefault(one, set())
+                if held is not None and isinstance(one.value, str) and len(others) < _MAX_SEEN:
+                    others.add(cell.strip())
                 return False
         self.n_kept += 1
         return True
@@ -144,16 +147,28 @@ class Where:
 
     def nothing_kept(self, source: object) -> FileError:
         """Return the error of data of which no row is kept."""
-        return FileError(
-            f"{source}: no samples are left: {self.note}. Look at the values of "
-            f"{quote(self.comparisons[0].name)}."
-        )
+        # No row that passed those before it has passed this one.
+        one = max(self._failed, key=self.comparisons.index, default=self.comparisons[0])
+        values, hint = sorted(self._failed.get(one, ())), ""
+        if one.operator == "==" and isinstance(one.value, str):
+            hint = did_you_mean(one.value, values)
+        hint = hint or f" Look at the values of {quote(one.name)}."
+        return FileError(f"{source}: no samples are left: {self.note}.{hint}")
 
 
-def where_there(name: str) -> str:
-    """Return the option that keeps the rows with a value of a column."""
+def where_not(name: str, value: str) -> str:
+    """Return the option that leaves out the rows of which a column is a text."""
     shown = name if re.fullmatch(r"[^\s`'\"<>=!]+", name) else f"`{name}`"
-    return f"--where \"{shown} != ''\""
+    mark = '"' if "'" in value or shown != name else "'"  # no ` within " of a shell
+    return typed(f"{shown} != {mark}{value}{mark}")
+
+
+def typed(comparisons: str) -> str:
+    """Return the option as it is typed."""
+    for mark, special in (('"', '"$`\\'), ("'", "'")):
+        if not {*comparisons} & {*special}:
+            return f"--where {mark}{comparisons}{mark}"
+    return f"--where {shlex.quote(comparisons)}"
 
 
 def _parsed(text: str) -> tuple[Comparison, ...]:

@@ -19,7 +19,8 @@ and, of survival times, three more: `stratum`, `time` and `hazard`, (n_times,) e
 cumulative baseline hazards of the strata, one after another, at the score `highest_score` of the
 metadata. Where there are no classes, `loss` of the metadata has the name and the parameters of the
 loss, and the name of its class where it is not of this package, which nothing ever imports. The
-names of columns that are no features are in `columns`.
+names of columns that are no features are in `columns`, and beside them, as `where`, the comparisons
+that chose the rows. `n_samples` is how many rows there were; null: not known.
 
 A model with a budget of features is a refit: for every score the metadata have its `refit_C` and a
 certificate, or null (always, of a bi-level model), and for the model in `calibration` the `scale`
@@ -36,11 +37,11 @@ by which `rule` it was chosen, and what it does to the rows that chose it; null:
 `target_name` is the name of the target, of several responses the list of theirs. Where several
 classes, or responses, share their features, there is one entry of what there is for each model.
 
-Its archive comment, the last bytes of the file, is `zeronorm model 6 sha256 <digest of all bytes
+Its archive comment, the last bytes of the file, is `zeronorm model 7 sha256 <digest of all bytes
 before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,
 range and order is verified as well, before anything is allocated for it.
 
-A certificate file is such an archive too (`zeronorm certificate 4 sha256 ...`), with all that
+A certificate file is such an archive too (`zeronorm certificate 5 sha256 ...`), with all that
 somebody who has the data needs to check it:
 
 ============ ========================= =========================================================
@@ -58,7 +59,8 @@ Covariates and their coefficients are in the metadata, and the features of the d
 each with its number. What they mean is said by `zeronorm.result`.
 Files of earlier formats are read: models of format 1 are of one response, certificates of formats 1
 and 2 of one output, and before models of format 3 and certificates of format 4 coefficients had any
-sign and there were no covariates.
+sign and there were no covariates. Before models of format 7 and certificates of format 5 nothing
+said what the rows were chosen by.
 """
 
 from __future__ import annotations

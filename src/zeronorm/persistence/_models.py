@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
 # covariates, those before 4 of columns that are features as they stand, those before 5 without the
-# means of the features, and those before 6 without a threshold.
-MODEL = FileKind("model", version=6, max_size=1 << 30, error=ModelFileError)
+# means of the features, those before 6 without a threshold, and those before 7 without the number
+# of the training rows and what they were chosen by.
+MODEL = FileKind("model", version=7, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
 _SURVIVAL = ("stratum", "time", "hazard")  # of the baseline of a survival model
@@ -71,6 +72,7 @@ _ENTRIES = {
     "loss": (dict, type(None)),
     "highest_score": (float, type(None)),
     "means": (list, type(None)),
+    "n_samples": (int, type(None)),
 }
 
 
@@ -229,6 +231,8 @@ def _linear(
         or (len(means) == k and all(type(m) is float and math.isfinite(m) for m in means)),
         f"means must be {k} finite numbers",
     )
+    n_samples = metadata["n_samples"]
+    require(n_samples is None or n_samples > 0, "n_samples must be positive")
     return {
         "columns": support.astype(np.int64),
         "covariates_": np.array(covariates, np.int64),
@@ -290,6 +294,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("covariates", [])
     metadata.setdefault("codings", [])
     metadata.setdefault("means", None)
+    metadata.setdefault("n_samples", None)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return

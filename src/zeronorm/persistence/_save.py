@@ -72,14 +72,14 @@ def save(
     columns : dict of str, or None
         Names of columns that are no features either, by what they are: "time", "event", "start",
         "strata", "offset", "exposure"; and "event_value", what stands for an event in that column;
-        "layer", which of several matrices X is; "missing", what became of empty cells.
-        `zeronorm predict` finds them.
+        "layer", which of several matrices X is; "missing", what became of empty cells; "where",
+        which rows were chosen, as --where says it. `zeronorm predict` finds them.
     codings : dict, or None
         How the features came from columns of a table, `Table.codings`: `zeronorm predict` codes
         the columns of other tables so.
     X : data of the fit, or None
-        Where they are given, the file keeps the means of the features of the model, which are what
-        `contributions` compares rows with.
+        Where they are given, the file keeps how many rows they have, and the means of the features
+        of the model, which are what `contributions` compares rows with.
     threshold : Threshold or None
         Of two classes, what `choose_threshold` of `zeronorm.thresholds` returns of probabilities:
         the model of the file predicts its positive class from that probability on, not from 1/2.
@@ -186,6 +186,7 @@ def _packed(
         "loss": None if fitted.loss is None else describe_loss(fitted.loss),
         "highest_score": None if fitted.baseline is None else fitted.baseline.highest,
         "means": None if X is None else _means(X, support),
+        "n_samples": None if X is None else _n_rows(X),
     }
     arrays = {
         "metadata": encode(metadata),
@@ -211,6 +212,13 @@ def _means(X: Any, columns: IndexArray) -> list[float]:
 
     found = np.asarray(as_design(X).gather(columns).mean(axis=0), np.float64).ravel()
     return [float(mean) for mean in found]
+
+
+def _n_rows(X: Any) -> int:
+    """Return how many rows data have."""
+    from ..designs import as_design
+
+    return int((X if hasattr(X, "shape") else as_design(X)).shape[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import FloatArray, IndexArray
 from ..designs import as_design
 from ..designs._operations import deviations
-from ..export._model import as_model, feature_names, outputs
+from ..export._model import as_model, feature_names, labels, outputs, positive
 from ._drawing import COLOURS, MARKERS, MOST_ROWS, PALE, QUIET, chosen_model, new_axes, text
 
 if TYPE_CHECKING:
@@ -54,8 +54,10 @@ class CoefficientsDisplay:
         """
         model = as_model(chosen_model(estimator) if hasattr(estimator, "fit") else estimator)
         coef, unit = model.coef, "coefficient"
+        if not positive(model):
+            coef, unit = -coef, f"coefficient for {text(str(labels(model)[0]))}"
         if X is not None:
-            coef, unit = coef * _deviations(X, model.columns), "coefficient per standard deviation"
+            coef, unit = coef * _deviations(X, model.columns), f"{unit} per standard deviation"
         order = np.argsort(-np.abs(coef).max(axis=0), kind="stable")
         names = feature_names(model)
         kept = order[:MOST_ROWS]

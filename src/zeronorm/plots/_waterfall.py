@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..export._model import as_model, feature_names, link_of, outputs
+from ..export._model import as_model, feature_names, link_of, outputs, positive, sign
 from ..persistence import LoadedClassifier, LoadedModel
 from ._drawing import BLUE, INK, ORANGE, PALE, QUIET, chosen_model, new_axes, text
 
@@ -100,6 +100,7 @@ class WaterfallDisplay:
         if reference is None and model.metadata["means"] is None:
             reference = X
         base, parts = model.contributions(X, reference)
+        base, parts = sign(model) * base, sign(model) * parts
         row = _place("row", row, len(parts))
         scores = base + parts[row].sum(axis=1)
         if output is None:
@@ -190,7 +191,7 @@ def _place(name: str, value: Any, n: int) -> int:
 def output_of(model: LoadedModel, output: int) -> str:
     """Return what a score is of: a class, a response, or nothing."""
     if isinstance(model, LoadedClassifier) and len(model.coef) == 1:
-        return str(model.classes_[-1])
+        return str(model.classes_[positive(model) if len(model.classes_) == 2 else -1])
     return outputs(model)[output]
 
 
@@ -200,7 +201,7 @@ def _prediction(model: LoadedModel, X: Any, row: int, output: int, score: float)
     if isinstance(model, LoadedClassifier):
         if link in ("sign", "largest", "ordered logit"):
             return f"predicted: {text(str(model.predict(X)[row]))}"
-        place = output if len(model.coef) > 1 else 1
+        place = output if len(model.coef) > 1 else positive(model)
         p = float(model.predict_proba(X)[row, place])
         shown = f"{p:.3f}" if 0.001 <= p <= 0.999 else "below 0.001" if p < 0.5 else "above 0.999"
         return f"probability of {text(str(model.classes_[place]))}: {shown}"

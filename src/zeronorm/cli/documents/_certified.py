@@ -25,7 +25,9 @@ def describe_certified(
     table, best = samples.table, certificate.support
     begin = certificate.objective if proof is None else proof.history[0].objective
     return {
-        "data": describe_data(source, table, samples.response),
+        "data": describe_data(
+            source, table, samples.response, n_covariates=certificate.covariates.size
+        ),
         "features": [describe_feature(table, j) for j in sorted(support)],
         "best": [describe_feature(table, j) for j in best.tolist()],
         "dropped": [describe_feature(table, j) for j in np.setdiff1d(support, best).tolist()],

@@ -19,9 +19,16 @@ _T = TypeVar("_T")
 
 
 def describe_data(
-    data: str, table: Table, response: Response | None = None, groups: Groups | None = None
+    data: str,
+    table: Table,
+    response: Response | None = None,
+    groups: Groups | None = None,
+    n_covariates: int = 0,
 ) -> dict[str, Any]:
-    """Return the size, storage and target of the data, and how many groups its features are in."""
+    """Return the size, storage and target of the data, and how many groups its features are in.
+
+    n_covariates : how many of its columns are covariates of the models.
+    """
     n_samples, n_features = table.X.shape
     storage = table.X.storage if isinstance(table.X, Design) else f"dense {table.X.dtype}"
     if sp.issparse(table.X):
@@ -38,6 +45,7 @@ def describe_data(
         "source": data,
         "n_samples": int(n_samples),
         "n_features": int(n_features),
+        "n_covariates": n_covariates,
         "n_groups": None if groups is None else len(groups),
         "storage": storage,
         "target": table.target_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,9 +56,14 @@ def describe_model(
     measure = getattr(estimator, "measure", None)
     measure = None if measure is None else parse_measure(measure)
     rows, beside = [], []
+    acting = summarize_threshold(threshold, classes)
+    of_first = acting is not None and acting["positive"] == 0  # which is named as the one to find
     shared = ordered or bool(outputs_of(estimator, table))
     for label, path in [(None, paths[0])] if shared else by_class(classes, paths):
         model = path[size]
+        if of_first:
+            label = classes.tolist()[0]
+            model = replace(model, coef=-model.coef, effects=-model.effects)
         rows += describe_features(
             label, model.support, model.coef, "block", model.entered, table, design
         )
@@ -71,13 +76,14 @@ def describe_model(
         "n_groups": None if groups is None else int(size[1]),
         "features": rows,
         "covariates": beside,
-        "intercept": np.concatenate(
-            [np.atleast_1d(path[size].intercept) for path in paths]
+        "intercept": (
+            (-1.0 if of_first else 1.0)
+            * np.concatenate([np.atleast_1d(path[size].intercept) for path in paths])
         ).tolist(),
         "thresholds": (-np.atleast_1d(paths[0][size].intercept)).tolist() if ordered else None,
         "refit_C": [finite_or_none(path[size].refit_C) for path in paths],
         "calibration": _describe_calibration(estimator, size, table),
-        "threshold": summarize_threshold(threshold, classes),
+        "threshold": acting,
         **_describe_training(estimator, size, response, design),
         "measure": None if measure is None else measure.name,
         "training_measure": None
@@ -107,15 +113,17 @@ def describe_selection(
 
     source : what the data are called. models : as of `describe_model`, of all sizes.
     """
+    n_covariates = len(getattr(estimator, "covariates_", ()))
+    given = samples.table, samples.response, samples.groups, n_covariates
     return {
         "zeronorm": __version__,
-        "data": describe_data(source, samples.table, samples.response, samples.groups),
+        "data": describe_data(source, *given),
         "score": getattr(estimator, "_score_name", "accuracy"),
         "parameters": parameters,
         "classes": classes_of(estimator).tolist(),
         "outputs": outputs_of(estimator, samples.table),
         "models": models,
-        "n_covariates": len(getattr(estimator, "covariates_", ())),
+        "n_covariates": n_covariates,
         "chosen": feature_budget(estimator.size_),
     }
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import copy
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
 import numpy as np
 
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
-from ...export._model import as_model
+from ...export._model import as_model, labels, positive
 from ...model_selection import CrossValidation
-from ...persistence import LoadedClassifier
+from ...persistence import LoadedClassifier, LoadedModel
 from ...plots import (
     CoefficientsDisplay,
     GenomeDisplay,
@@ -76,12 +77,13 @@ def figures_of(
     samples: Samples,
     validation: CrossValidation | None,
     evidence: Evidence,
+    document: Mapping[str, Any],
 ) -> list[Figure]:
-    """Return the figures that there are for a model."""
+    """Return the figures that there are for a model, that of its document."""
     plt = pyplot()
     found: list[Figure] = []
     with plt.rc_context(_LOOKS):
-        for section, caption, draw in _drawings(estimator, samples, validation, evidence):
+        for section, caption, draw in _drawings(estimator, samples, validation, evidence, document):
             display = draw()
             prefix = f"figure{len(found)}"
             if isinstance(display, GenomeDisplay):
@@ -111,18 +113,22 @@ def _written(figure: Any) -> bytes:
 
 
 def _drawings(
-    estimator: Any, samples: Samples, validation: CrossValidation | None, evidence: Evidence
+    estimator: Any,
+    samples: Samples,
+    validation: CrossValidation | None,
+    evidence: Evidence,
+    document: Mapping[str, Any],
 ) -> Iterator[_Drawing]:
     """Yield what there is to draw."""
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
     named = _named(estimator, samples)
     plain = not any(isinstance(one, tuple) for one in paths[0])
-    yield (
-        "features",
-        "The coefficients of the model, for one standard deviation of each feature",
-        lambda: CoefficientsDisplay.from_estimator(named, X),
-    )
-    yield from _one_sample(named, samples)
+    model = _acting(as_model(named), document)
+    caption = "The coefficients of the model, for one standard deviation of each feature"
+    if len(labels(model)) == 2:
+        caption += f"; positive speaks for {show(str(labels(model)[positive(model)]), NAME)}"
+    yield "features", caption, lambda: CoefficientsDisplay.from_estimator(model, X)
+    yield from _one_sample(model, samples)
     if samples.table.variants is not None:
         yield from _genome(estimator, samples)
     if plain and len(paths[0]) > 1:
@@ -152,9 +158,15 @@ def _drawings(
         yield _near_optimal(near, samples)
 
 
-def _one_sample(named: Any, samples: Samples) -> Iterator[_Drawing]:
+def _acting(model: LoadedModel, document: Mapping[str, Any]) -> LoadedModel:
+    """Return a model with the threshold that its document has."""
+    (own,) = (one for one in document["models"] if one["n_features"] == document["chosen"])
+    return replace(model, metadata={**model.metadata, "threshold": own["threshold"]})
+
+
+def _one_sample(model: LoadedModel, samples: Samples) -> Iterator[_Drawing]:
     """Yield the sample that the model is least sure of; of numbers that of the highest score."""
-    model, X = as_model(named), samples.table.X
+    X = samples.table.X
     if X.shape[0] * model.coef.size > _MOST_PARTS:
         return
     scores = model._values(X) @ model.coef.T
@@ -169,7 +181,7 @@ def _one_sample(named: Any, samples: Samples) -> Iterator[_Drawing]:
     yield (
         "features",
         f"How the model comes to its score of one sample, the one {what} ({name})",
-        lambda: WaterfallDisplay.from_estimator(named, X, row, reference=X),
+        lambda: WaterfallDisplay.from_estimator(model, X, row, reference=X),
     )
 
 

@@ -113,7 +113,9 @@ def _title(document: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
     what = f"{k:,} of {data['n_features'] - document['n_covariates']:,} features"
     classes = [show(str(one), 30) for one in document["classes"]]
     if len(classes) == 2 and data["task"] == "classes":
-        return f"{what} that tell {classes[1]} from {classes[0]}"
+        label = show(str(chosen["features"][0]["class"]), 30)  # for which coefficients speak
+        other = classes[0 if label == classes[1] else 1]
+        return f"{what} that tell {label} from {other}"
     return f"{what} that predict {target_name(data)}"
 
 
@@ -147,7 +149,7 @@ def _features(answers: Answers, chosen: Mapping[str, Any]) -> str:
     if words.sign:
         said.append(f"{words.sign[0].upper()}{words.sign[1:]}.")
     elif len(document["classes"]) == 2:
-        said.append(f"Positive speaks for {show(str(document['classes'][1]), 30)}.")
+        said.append(f"Positive speaks for {show(str(chosen['features'][0]['class']), 30)}.")
     if answers.trust["models"]:
         said.append(
             "Without it: by how much the objective of the selection grows where the feature is "
@@ -178,7 +180,8 @@ def _covariates(chosen: Mapping[str, Any]) -> str:
 def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
     """Return the scores of all sizes, drawn and in a table, beside those without features."""
     word = answers.words.score
-    heads = [("features", "n"), (f"{word}, held out", "n"), ("without features", "n")]
+    heads = [("features", "n"), (f"{word}, held out", "n")]
+    heads.append(("covariates alone" if document["n_covariates"] else "without features", "n"))
     own = [model["cross_validation"] for model in document["models"]]
     more = {"balanced_accuracy": "balanced accuracy", "auc": "AUC"}
     more = {

@@ -20,10 +20,11 @@ def score_beside_chance(
     name : of the score.
     """
     validation = model["cross_validation"]
-    plain = _plain_model(document, model)
+    plain, *others = _plain_models(document, model)
+    told = "; ".join(f"{what}: {value:.3f}" for what, value in (plain, *others))
     parts: list[str | tuple[str, str]] = [
         (mean_error(validation), "bold"),
-        f" ({plain}: {validation['baseline']:.3f})",
+        f" ({told})",
     ]
     if validation["balanced_accuracy"] is not None:
         parts.append(f"\nbalanced accuracy {mean_error(validation, 'balanced_accuracy')}")
@@ -32,7 +33,7 @@ def score_beside_chance(
     if validation["rmse"] is not None:
         found = f"{validation['rmse']:.4g} ± {validation['rmse_error']:.2g}"
         without = validation["baseline_rmse"]
-        parts.append(f"\nroot mean squared error {found} ({plain}: {without:.4g})")
+        parts.append(f"\nroot mean squared error {found} ({plain[0]}: {without:.4g})")
     parts.append(
         f"\nin {validation['folds']}-fold cross-validation, features selected inside every fold "
         "(± standard error)\n"
@@ -46,8 +47,9 @@ def score_beside_chance(
     if not validation["better_than_chance"] or advantage <= _errors(1.0, sizes) * error:
         parts.append((f"no better than {beside}{among}\n", "bold yellow"))
         return parts
-    if round(validation["mean"], 3) < round(validation["baseline"], 3):  # as they are shown
-        parts.append((f"{name} is below that of {plain}\n", "bold yellow"))
+    for what, value in (plain, *others):
+        if round(validation["mean"], 3) < round(value, 3):  # as they are shown
+            parts.append((f"{name} is below that of {what}\n", "bold yellow"))
     limit = _errors(2.0, sizes)
     if advantage <= limit * error:
         many = "two" if sizes == 1 else f"{limit:.1f}"
@@ -67,16 +69,21 @@ def _errors(alone: float, sizes: int) -> float:
     return alone if sizes == 1 else normal.inv_cdf(1.0 - normal.cdf(-alone) / sizes)
 
 
-def _plain_model(document: Mapping[str, Any], model: Mapping[str, Any]) -> str:
-    """Return what the model without features does."""
-    if document["n_covariates"]:
-        return "covariates alone"
-    if model["measure"] is not None:
-        return "chance"
-    counts = document["data"]["class_counts"]
-    if document["classes"] and counts:
-        return f"always {show(max(counts, key=counts.get), 30)!r}"
-    return "without features"
+def _plain_models(document: Mapping[str, Any], model: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Return what the models without features do, and their scores; the first is the baseline.
+
+    Covariates alone may be worse than saying the largest class of all rows.
+    """
+    baseline, counts = model["cross_validation"]["baseline"], document["data"]["class_counts"]
+    if model["measure"] is not None and not document["n_covariates"]:
+        return [("chance", baseline)]
+    if not (document["classes"] and counts):
+        return [("covariates alone" if document["n_covariates"] else "without features", baseline)]
+    largest = max(counts, key=counts.get)
+    always = f"always {show(largest, 30)!r}"
+    if not document["n_covariates"]:
+        return [(always, baseline)]
+    return [("covariates alone", baseline), (always, counts[largest] / sum(counts.values()))]
 
 
 def permutations_text(test: Mapping[str, Any], name: str) -> Text:

@@ -106,6 +106,9 @@ def _print_coefficients(console: Any, document: Mapping[str, Any]) -> None:
         grid.add_row(*cells)
     console.print(grid)
     print_rest(console, len(rows) - MAX_ROWS)
+    if len(document["classes"]) == 2:
+        label = show(str(document["classes"][1]), 30)
+        console.print(styled((f"positive speaks for {label}", "dim")))
     console.print()
 
 

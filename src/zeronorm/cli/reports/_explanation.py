@@ -104,8 +104,8 @@ def _legend(document: Mapping[str, Any]) -> str:
         f"{show(document['compared_with'], 60)}. All lines add up to the {what}"
     )
     if document["link"] in ("logit", "sign"):
-        second = show(str(document["classes"][1]), 30)
-        text += f", which is positive where {second} is more likely"
+        label = show(str(document["positive"]), 30)
+        text += f", which is positive where {label} is more likely"
     if factor:
         text += f"; times: by what the line multiplies {factor}"
     return f"{text}. It says what the model does, not what causes what."

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from ...export._model import positive, sign
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .._messages import show
 from ._claims import largest_gap, loss_words, probabilities, scope, threshold_text
@@ -50,7 +51,12 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     responses = name if isinstance(name, list) else []
     if name is not None:
         pairs.append(("responses" if responses else "target", show(", ".join(responses) or name)))
+    chosen_by = metadata["columns"].get("where")
+    if metadata["n_samples"] is not None or chosen_by is not None:
+        pairs.append(("selected from", _rows(metadata["n_samples"], chosen_by)))
     for role, name in metadata["columns"].items():
+        if role == "where":
+            continue
         pairs.append((role.replace("_", " "), styled(show(name))))
     said = probabilities(metadata["calibration"], metadata["parameters"])
     if said is not None:
@@ -67,14 +73,15 @@ def print_model(path: str, loaded: LoadedModel) -> None:
     if groups is not None:
         grid.add_column("group", overflow="ellipsis", no_wrap=True)
     labels = [] if ordered else labels
-    heads = labels if len(labels) > 2 else [f"for {label}" for label in labels[1:]]
+    turn = sign(loaded)
+    heads = [f"for {labels[positive(loaded)]}"] if len(labels) == 2 else labels
     heads = heads or [show(one, 30) for one in responses] or ["coefficient"]
     for head in heads:
         grid.add_column(styled(head), justify="right")
-    columns = [aligned(row.tolist()) for row in loaded.coef]
+    columns = [aligned(row.tolist()) for row in turn * loaded.coef]
     intercepts = [
         like(texts[0] if texts else "+0.0000", value)
-        for texts, value in zip(columns, loaded.intercept_.tolist(), strict=False)
+        for texts, value in zip(columns, (turn * loaded.intercept_).tolist(), strict=False)
     ]
     for column, index in enumerate(loaded.columns.tolist()):
         if loaded.feature_names is not None:
@@ -93,6 +100,12 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
     console.print(grid)
     console.print()
+
+
+def _rows(n_samples: int | None, chosen_by: str | None) -> str:
+    """Return how many rows a model was selected from, and what chose them."""
+    number = "rows" if n_samples is None else f"{n_samples:,} samples"
+    return number if chosen_by is None else f"{number}, those where {show(chosen_by, 200)}"
 
 
 def _covariates(loaded: LoadedModel) -> str:

@@ -287,7 +287,10 @@ def _choice(document: Mapping[str, Any]) -> Text:
                 f"{best['n_features']})"
             )
         if by_auc:
-            last += "; no size is more accurate than the largest class for all"
+            plain = (
+                "the covariates alone" if document["n_covariates"] else "the largest class for all"
+            )
+            last += f"; no size is more accurate than {plain}"
     return styled((own, "bold"), f": {reason} {among}{last}")
 
 

@@ -70,12 +70,14 @@ def print_pairs(
 
 
 def print_header(console: Console, data: Mapping[str, Any]) -> None:
+    n_beside = data["n_covariates"]
+    beside = f" beside {n_beside:,} of covariates" if n_beside else ""
     in_groups = "" if data["n_groups"] is None else f" in {counted(data['n_groups'], 'group')}"
     console.print(
         styled(
             (show(data["source"], 60), "bold"),
-            f"   {data['n_samples']:,} samples \u00d7 {data['n_features']:,} features"
-            f"{in_groups}   {data['storage']}",
+            f"   {data['n_samples']:,} samples \u00d7 "
+            f"{data['n_features'] - n_beside:,} features{beside}{in_groups}   {data['storage']}",
         )
     )
     counts = data["class_counts"]
