@@ -420,7 +420,7 @@ def patients(table, tmp_path):
 def test_names_of_samples(run, fails, patients):
     """A table with names of samples cannot be read, or they are taken for a feature."""
     line = fails("select", patients, "--target", "status", "-k", 2)
-    assert line.endswith("; if it names the samples, say --id patient.")
+    assert line.endswith(", or say --id patient if it names the samples.")
     command = ("select", patients, "--target", "status", "-k", 2, "--id", "patient", "--no-cv")
     assert json.loads(run(*command, "--json").stdout)["data"]["n_features"] == 12
     run("predict", "patients-k2.model.npz", patients, "--id", "patient", "-o", "p.csv")

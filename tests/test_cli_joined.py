@@ -280,7 +280,10 @@ def test_names_in_another_case_are_refused(fails, tables, tmp_path, data):
             changed = changed.replace(f"\t{name}\t", f"\t{name.lower()}\t")
         table.write_text(changed)
         said = fails("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet")
-        assert "write the names in one way" in said or "no sample of the data is in it" in said
+        verb = "sample differs" if len(some) == 1 else "samples differ"
+        assert f"{data}: {len(some)} {verb} by case or blanks alone from a name in pheno.tsv" in said
+        assert f"as '{some[0]}' from '{some[0].lower()}' (line" in said
+        assert said.endswith("Write the names in one way.")
 
 
 def test_a_sample_in_two_columns_is_refused(fails, tables, tmp_path):
@@ -408,7 +411,7 @@ def test_names_that_do_not_fit_are_told_with_their_lines(fails, tables, tmp_path
     message = fails("select", "genes.csv", *GIVEN)
     assert f"the sample '{sample}' has several lines: 5, 43. Leave one" in message
     table.write_text("\n".join([first, *lines[:3], lines[3].replace("S", "s"), *lines[4:]]) + "\n")
-    assert f"'{sample}' is 's{sample[1:]}' in line 5 of pheno.tsv" in fails(
+    assert f"'{sample}' from 's{sample[1:]}' (line 5). Write the names in one way." in fails(
         "select", "genes.csv", *GIVEN
     )
     table.write_text("\n".join([first, *(line.replace("S", "Z") for line in lines)]) + "\n")

@@ -111,21 +111,20 @@ def read(
             intercept,
         )  # fmt: skip
     try:
-        with options_named():
-            table = read_table(
-                data,
-                target,
-                id=id,
-                like=like,
-                need_labels=need_labels,
-                columns=others,
-                drop=drop,
-                layer=layer,
-                where=where,
-                missing=missing,
-                encoding=encoding,
-                covariates=covariates if intercept else (),
-            )
+        table = read_table(
+            data,
+            target,
+            id=id,
+            like=like,
+            need_labels=need_labels,
+            columns=others,
+            drop=drop,
+            layer=layer,
+            where=where,
+            missing=missing,
+            encoding=encoding,
+            covariates=covariates if intercept else (),
+        )
     except TargetError as error:
         hint = file_hint("--target", target) if ":" in (target or "") else ""
         raise FileError(f"{error}{hint or across_hint(data, target, encoding)}") from None
@@ -218,16 +217,15 @@ def _blocks(
     whole = like.names is None or any(
         is_label_file(name) for name in (target or "", *others.values())
     )
-    with options_named():
-        try:
-            for table in read_blocks(data, request, None if whole else _BLOCK):
-                refuse_unasked(table, data, {"target": target, **others}, options.by_position)
-                yield table
-        except MissingFeaturesError:
-            across = None if target or others else features_in_rows(data, like, options.encoding)
-            if across is None:
-                raise
-            yield across
+    try:
+        for table in read_blocks(data, request, None if whole else _BLOCK):
+            refuse_unasked(table, data, {"target": target, **others}, options.by_position)
+            yield table
+    except MissingFeaturesError:
+        across = None if target or others else features_in_rows(data, like, options.encoding)
+        if across is None:
+            raise
+        yield across
     if where is not None:
         if not where.n_kept:
             raise where.nothing_kept(data)
@@ -280,18 +278,6 @@ def read_repeatedly(data: str) -> Iterator[str]:
 def is_golub(data: str) -> bool:
     """Return whether data are the built-in ones."""
     return data == "golub" and not Path(data).exists()
-
-
-@contextmanager
-def options_named() -> Iterator[None]:
-    """Name the option in an error that says what the argument of a function should be."""
-    from ..files import FileError, SampleNamesError
-
-    try:
-        yield
-    except SampleNamesError as error:
-        option = f"--id {shlex.quote(error.column)}"
-        raise FileError(str(error).replace(error.argument, option)) from None
 
 
 def check_folder(path: Path, option: str = "--output") -> None:

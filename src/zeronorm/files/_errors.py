@@ -17,6 +17,8 @@ class FileError(ValueError):
     """A file cannot be read as a table; the message says where, why and what to do."""
 
     column: str | None = None  # the first one of the features, where it is text and in the way
+    lacks: str | None = None  # the column that was asked for and is none of those that are there
+    there: Sequence[str] = ()
 
 
 class MissingFileError(FileError, FileNotFoundError):
@@ -33,13 +35,6 @@ class TargetError(FileError):
 
 class SampleNamesError(FileError):
     """A column of features holds text, and it may be the names of the samples."""
-
-    column: str
-
-    def __init__(self, message: str, column: str) -> None:
-        self.column = column
-        self.argument = f"id={quote(column)}"  # as the message has it
-        super().__init__(f"{message}; if it names the samples, say {self.argument}.")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from ._errors import FileError, did_you_mean, quote
 from ._source import Source, Stream, not_utf8
 from ._table import Request, Table
 
-_GAPS = "A key that a line lacks is a missing value; where it means 0, write 0"
+_GAPS = " A key that a line lacks is a missing value; where it means 0, write 0."
 _MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
 

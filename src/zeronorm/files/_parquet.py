@@ -140,7 +140,7 @@ def cells_of(
             texts[order] = Texts.of(_text_of(value) for value in series.to_list())
         else:
             what = f"is of the type {dtype}; features are numbers, text or dates"
-            problems[order] = Problem(what, DROP)
+            problems[order] = Problem(what, (DROP,))
     return Cells(numbers, texts, places, problems)
 
 

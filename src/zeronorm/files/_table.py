@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._remedies import remedy, ways_out
 from .._typing import Design
 from ._errors import FileError, TargetError, did_you_mean, quote
 from ._source import Source, is_label_file
@@ -136,9 +137,10 @@ class Columns:
 
     def without_gaps(self, position: int) -> str:
         """Return what to do with rows that lack a value of a column."""
-        if self.names is None:
-            return "drop the row"
-        return f"drop the row, or all without one by {where_there(self.names[position])}"
+        ways = ["drop the row"]
+        if self.names is not None:
+            ways.append(f"drop all without one by {where_there(self.names[position])}")
+        return ", or ".join(ways_out(*ways))
 
     def argument(self, position: int) -> str:
         """Return what a caller writes for a column: its name if that is enough, or its index."""
@@ -222,9 +224,9 @@ def check_count(source: Source | str, n_features: int, like: Layout, named: bool
         return
     hint = ""
     if n_features == like.n_features + 1 and not named:
-        hint = " If one of them holds labels, name it with --target."
+        hint = remedy("name the column of labels, if one of them is, with --target NAME")
     elif n_features > like.n_features:
-        hint = " Drop those that were dropped there (--drop NAME)."
+        hint = remedy("leave out those that were dropped there with --drop NAME")
     raise FileError(
         f"{source}: {n_features} features; the model was trained on {like.n_features}.{hint}"
     )
@@ -296,7 +298,9 @@ def _find_column(
             f"{n_columns - 1} (-1 is the last); got {quote(target)}."
         )
     kind = TargetError if what == "target" else FileError
-    raise kind(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
+    error = kind(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
+    error.lacks, error.there = target, names
+    raise error
 
 
 def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -> FileError:
