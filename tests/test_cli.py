@@ -360,7 +360,7 @@ def test_labels_in_another_type(run):
     assert "true" not in result.stdout
     np.savez("d.npz", X=X, y=y + 1)
     result = run("predict", "a-k1.model.npz", "d.npz")
-    assert f"Note: {y.sum()} samples have classes that the model does not know." in result.stderr
+    assert f"Note: {y.sum()} samples have classes that the model does not know" in result.stderr
     assert "accuracy" in result.stdout
 
 

@@ -281,7 +281,9 @@ def test_names_in_another_case_are_refused(fails, tables, tmp_path, data):
         table.write_text(changed)
         said = fails("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet")
         verb = "sample differs" if len(some) == 1 else "samples differ"
-        assert f"{data}: {len(some)} {verb} by case or blanks alone from a name in pheno.tsv" in said
+        assert (
+            f"{data}: {len(some)} {verb} by case or blanks alone from a name in pheno.tsv" in said
+        )
         assert f"as '{some[0]}' from '{some[0].lower()}' (line" in said
         assert said.endswith("Write the names in one way.")
 

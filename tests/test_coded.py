@@ -533,7 +533,9 @@ def test_a_layout_reads_what_its_codings_are_of(write):
         [1, 1],
         [0, 2],
     ]
-    with pytest.raises(FileError, match="'one' is no number, and the model was trained on numbers there"):
+    with pytest.raises(
+        FileError, match="'one' is no number, and the model was trained on numbers there"
+    ):
         read_table(write("b.csv", "x,code\none,7\n2,8\n"), like=like)
     with pytest.raises(FileError, match="the model needs the feature 'code', which is not"):
         read_table(write("b.csv", "x\n1\n2\n"), like=like)

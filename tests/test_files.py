@@ -518,7 +518,9 @@ def test_csv_like_a_model(write):
         read_table(write("c.csv", "a,b\n1,2\n"), like=layout)
     bare = write("d.csv", "1,2,0\n3,4,1\n")
     same(read_table(bare, "2", like=Layout(2)).X, [[1, 2], [3, 4]])
-    with pytest.raises(FileError, match=r"3 features; the model was trained on 2\. Name the column of labels"):
+    with pytest.raises(
+        FileError, match=r"3 features; the model was trained on 2\. Name the column of labels"
+    ):
         read_table(bare, like=Layout(2))
     with pytest.raises(FileError, match=r"3 features; the model was trained on 5\.$"):
         read_table(bare, like=Layout(5))

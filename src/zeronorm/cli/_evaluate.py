@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._input import comparable, listed, read_blocks, refuse_swapped
-from ._joined import header_of
 from ._messages import Doubt, some
 from ._output import show_document
-from ._predict import confusion_of, known_offset, response_in
+from ._predict import confusion_of, known_offset, response_in, unknown_classes
 from ._progress import watched
 from ._rows_options import EvaluateOptions, RowsOptions
+from ._sample_table import header_of
 from ._takes import takes
 from ._target import Response, columns_of
 from ._threshold import Cost, costs_of, note_on
@@ -151,6 +151,7 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
     """Return rows with their target and what a model predicts for them."""
     import numpy as np
 
+    from ..files import TargetError, did_you_mean
     from ..persistence import LoadedClassifier
 
     columns = columns_of(options)
@@ -159,11 +160,17 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
         # Tables of the samples may have it under the name that it had.
         there = any(own in header_of(path) for path in options.samples or ())
         options = replace(options, target=own if there else None)
-    table, found, moments = _predicted(options, loaded, columns, notes)
+    try:
+        table, found, moments = _predicted(options, loaded, columns, notes)
+    except TargetError as error:
+        if options.target is not None:
+            raise
+        hint = did_you_mean(error.lacks or "", error.there, listing=False)
+        raise ValueError(_no_target(options, loaded, hint)) from None
     names = {**loaded.metadata["columns"], **columns}
     response = response_in(loaded, table, options.data, names)
     if response is None:
-        raise ValueError(_no_target(options, loaded))
+        raise ValueError(_no_target(options, loaded, ""))
     if moments.are_of_training(loaded.metadata["means"]):
         notes.append(
             Doubt(
@@ -186,8 +193,11 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
     return LabelledRows(loaded, table, response, truth, found, moments.deviations)
 
 
-def _no_target(options: RowsOptions, loaded: LoadedModel) -> str:
-    """Return the error of data without a target that predictions could be compared with."""
+def _no_target(options: RowsOptions, loaded: LoadedModel, hint: str) -> str:
+    """Return the error of data without a target that predictions could be compared with.
+
+    hint : which column may be it.
+    """
     from ..files import quote
     from ..persistence import LoadedSurvivalModel
 
@@ -199,8 +209,8 @@ def _no_target(options: RowsOptions, loaded: LoadedModel) -> str:
     lacking = f"no {'column' if len(shown) < 2 else 'columns'} {some(shown, 5)}, so that there is "
     given = "--time COLUMN --event COLUMN" if survival else "--target COLUMN"
     return (
-        f"{where}: {lacking if shown else ''}nothing to compare predictions with. Say where the "
-        f"target is: {given}, of the data or of a table of the samples (--samples FILE)."
+        f"{where}: {lacking if shown else ''}nothing to compare predictions with.{hint} Say "
+        f"where the target is: {given}, of the data or of a table of the samples (--samples FILE)."
     )
 
 
@@ -242,12 +252,13 @@ def _predicted(
     import numpy as np
 
     from ..files import joined
-    from ..persistence import LoadedClassifier, LoadedRegressor
+    from ..persistence import LoadedClassifier, LoadedRegressor, LoadedSurvivalModel
 
     seen: list[Table] = []
     parts: dict[str, list[Any]] = {}
     moments = _Moments()
-    for table in read_blocks(options, loaded.layout, columns, notes):
+    named = not isinstance(loaded, LoadedSurvivalModel)
+    for table in read_blocks(options, loaded.layout, columns, notes, need_labels=named):
         values: dict[str, Any] = {}
         if isinstance(loaded, LoadedClassifier):
             values = {"predicted": loaded.predict(table), "scores": loaded.decision_function(table)}
@@ -278,14 +289,12 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
     known = np.isin(truth, classes)
     if not known.any():
         raise ValueError(
-            f"the model knows the classes {listed(classes)}; the target has none of them, but "
-            f"{listed(np.unique(truth))}. Name the right column with --target."
+            f"the model knows the classes {listed(classes)}; {unknown_classes(truth, classes)}. "
+            "Name the right column with --target, or write the classes as the training data have "
+            "them."
         )
     if not known.all():
-        note = Doubt(
-            f"{int((~known).sum()):,} samples left out: their classes "
-            f"{listed(np.unique(truth[~known]))} are none of the model's"
-        )
+        note = Doubt(f"left out: {unknown_classes(truth[~known], classes)}")
         if note not in notes:  # of another model
             notes.append(note)
     return known

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ._doubts import RepeatedNames
 from ._genotypes import is_genotypes, read_genotypes
-from ._joined import header_of, read_joined
+from ._joined import read_joined
 from ._label_files import file_hint, refuse_unasked
 from ._messages import show, some
+from ._sample_table import header_of
 from ._upright import across_hint, features_in_rows, read_across
 
 if TYPE_CHECKING:
@@ -175,13 +176,15 @@ def read_blocks(
     like: Layout,
     columns: Mapping[str, str],
     notes: list[str],
+    need_labels: bool = False,
 ) -> Iterator[Table]:
     """Yield the data to predict, of JSON lines and of several parts block by block.
 
     notes : what became of the rows is added to it at the end.
+    need_labels : refuse columns none of which is the target, where they have names.
     """
     repeated = RepeatedNames()
-    for table in _blocks(options, like, columns, notes):
+    for table in _blocks(options, like, columns, notes, need_labels):
         repeated.take(table)
         yield table
     notes += [note for note in repeated.notes() if note not in notes]  # of another model
@@ -192,6 +195,7 @@ def _blocks(
     like: Layout,
     columns: Mapping[str, str],
     notes: list[str],
+    need_labels: bool,
 ) -> Iterator[Table]:
     """Yield the blocks; see `read_blocks`."""
     from ..files import ROLES, MissingFeaturesError, Where, read_blocks
@@ -210,7 +214,7 @@ def _blocks(
     others = {role: name for role, name in columns.items() if role in ROLES}
     where = None if options.where is None else Where(options.where)
     request = Request(
-        target, like, options.id, False, others, (), options.layer, where,
+        target, like, options.id, need_labels, others, (), options.layer, where,
         encoding=options.encoding,
     )  # fmt: skip
     # A file of labels has those of all rows, and text without a model of it is coded by all.

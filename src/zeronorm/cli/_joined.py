@@ -218,6 +218,18 @@ def _nowhere(error: FileError, data: str, headers: Mapping[str, list[str]]) -> F
     )
 
 
+def _refuse_roles(data: str, beside: Sequence[str], roles: Mapping[str, str | None]) -> None:
+    """Refuse features that are the target, or another column that is none."""
+    from ..files import quote
+
+    for role, name in roles.items():
+        if name in beside:
+            raise ValueError(
+                f"{data}: the column {quote(str(name))} is that of --{role}, and cannot be a "
+                "feature as well; leave it out of --force or --covariates."
+            )
+
+
 def _refuse_typo(
     name: str, covariates: Sequence[str], table: Table, data: str, headers: Mapping[str, list[str]]
 ) -> None:
@@ -296,14 +308,9 @@ def read_joined(
     here = set(table.feature_names or ()) if like is not None else set()
     asked = dict.fromkeys([*covariates, *(name for name in force if name not in here)])
     beside = [name for name in asked if name in names]
+    _refuse_roles(data, beside, {"target": target, **roles})
     for name in asked if like is None else ():
         _refuse_typo(name, covariates, table, data, headers)
-    for name, role in [(target, "target"), *((of, role) for role, of in roles.items())]:
-        if name in beside:
-            raise ValueError(
-                f"{data}: the column {quote(str(name))} is that of --{role}, and cannot be a "
-                "feature as well; leave it out of --force or --covariates."
-            )
     own = table.sample_names or []
     twice, count = Counter(own).most_common(1)[0]
     if count > 1:

@@ -25,7 +25,7 @@ def notes_of(
 
     codings : of features of the columns.
     """
-    notes = [
+    notes: list[str] = [
         Doubt(
             f"{count:,} {'row has' if count == 1 else 'rows have'} a value of {quote(column)} that "
             f"the model never saw, as {quote(example)}: scored {_as_what(column, codings)}"

@@ -59,7 +59,10 @@ FILL = (
 )
 VALUES = "save the values in place of formulas"
 TRAINED = "write such a value as the training data have it"
-UNKNOWN = "fill it: the model knows no mean for it, since no cell was empty in its training"
+OF_FORMULA = "a formula, of which the file does not say the value"
+UNKNOWN = (
+    "fill it: no cell was empty in the training of the model, which knows no mean or level for it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +151,13 @@ class Coding:
             if not rows.size and self.kind == "number":
                 rows, no = content.rows(bool), "a number that is written as text"
             if rows.size:
+                text, ways = content[int(rows[0])], (TRAINED,)
+                if text.startswith("="):
+                    no, ways = OF_FORMULA, (VALUES,)
+                elif has_comma(text):
+                    no, ways = "a number with a comma", (POINTS,)
                 what = f"is {no}, and the model was trained on {self.kind}s there"
-                return Problem(what, (TRAINED,), int(rows[0]), only=False)
+                return Problem(what, ways, int(rows[0]), only=False)
         return self._alike(content) or self.gaps_problem(content, (UNKNOWN,))
 
     def _alike(self, texts: Texts) -> Problem | None:
@@ -251,7 +259,7 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
 
     if most(_is_any_number):
         if any(text.startswith("=") for text in counts):
-            what = "is a formula, of which the file does not say the value"
+            what = f"is {OF_FORMULA}"
             return problem(what, lambda text: text.startswith("="), VALUES, DROP)
         if not all(map(_is_any_number, counts)):
             what = "is no number, as most of the column are"

@@ -242,6 +242,9 @@ def _find_targets(
         wanted = [known] if isinstance(known, str) else list(known or ())
         if names is not None and all(names.count(name) == 1 for name in wanted):
             return tuple(names.index(name) for name in wanted)
+        if names is not None and request.need_labels:
+            for name in wanted:
+                _find_column(source, name, names, n_columns)  # which refuses the first without
         return ()
     parts = [part.strip() for part in target.split(",")]
     if len(parts) == 1 or target in (names or ()) or is_label_file(target):
