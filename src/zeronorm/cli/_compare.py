@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ._evaluate import loss_of, measure_of, read_rows, shown_classes
 from ._input import is_data, read_repeatedly
-from ._messages import some
 from ._output import show_document
 from ._progress import Work, watched
 from ._rows_options import ColumnsOptions, CompareOptions, RowsOptions
@@ -132,13 +131,14 @@ def _other_rows(
     why = [note for note in notes if "left out" in note]
     if len({*ways.values()}) > 1:
         why += [
-            f"{file} was selected {'without --missing' if way is None else f'with --missing {way}'}"
+            f"{file} fills {'no gaps' if way is None else f'gaps by {way}'}"
             for file, way in ways.items()
         ]
+    because = f" ({'; '.join(why)})" if why else ""
     return (
-        f"{data}: models are compared on the same rows, and {taken} of them"
-        f"{f' ({some(why, 6)})' if why else ''}. Keep the rows that both take with --where "
-        "\"COLUMN != ''\"."
+        f"{data}: models are compared on the same rows, and {taken} of them{because}. Keep the "
+        "rows that both take with --where \"COLUMN != ''\", or select both "
+        "anew with one zeronorm select --missing WAY."
     )
 
 
