@@ -213,3 +213,22 @@ def test_ways_out_are_those_of_the_reader():
         assert remedy(*ways, "wait") == " Mend it; say --id NAME; or wait."
         assert remedy(ways[2]) == ""
     assert remedy("say --id 'a b'", "say --drop-all") == " Say id='a b', or say drop_all."
+
+
+def test_predictions_need_no_target(run, fails, rows, tmp_path):
+    """New rows have the column, empty as nobody knows it yet, and were refused."""
+    for name, cells in {"some": with_cell(rows, "", column=6), "none": [
+        rows[0], *([*one[:-1], ""] for one in rows[1:])
+    ]}.items():  # fmt: skip
+        written(tmp_path / f"{name}.csv", cells)
+        for command in ("predict", "explain"):
+            result = run(command, "m.npz", f"{name}.csv", "-q", "-o", "p.csv")
+            assert "column 'y': the target is missing (''), so that no target is r" in result.stderr
+            assert len((tmp_path / "p.csv").read_text().splitlines()) == N + 1
+        said = fails("predict", "m.npz", f"{name}.csv", "--target", "y")
+        assert said.endswith("Drop the row, or drop all without one by --where \"y != ''\".")
+        assert "the target is missing" in fails("evaluate", "m.npz", f"{name}.csv")
+    run("predict", "m.npz", "t.csv", "-q", "-o", "q.csv")
+    assert (tmp_path / "p.csv").exists()
+    run("predict", "m.npz", "none.csv", "-q", "-o", "p.csv")
+    assert (tmp_path / "p.csv").read_text() == (tmp_path / "q.csv").read_text()

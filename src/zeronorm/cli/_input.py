@@ -18,7 +18,7 @@ from ._doubts import RepeatedNames
 from ._genotypes import is_genotypes, read_genotypes
 from ._joined import read_joined
 from ._label_files import file_hint, refuse_unasked
-from ._messages import show, some
+from ._messages import Doubt, show, some
 from ._sample_table import header_of
 from ._upright import across_hint, features_in_rows, read_across
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._rows_options import RowsOptions
 
 _BLOCK = 1 << 20  # so many cells are predicted at once
+_TARGETS = ("target", "time", "event", "start", "strata")  # what predictions need not
 
 
 def read(
@@ -197,8 +198,11 @@ def _blocks(
     notes: list[str],
     need_labels: bool,
 ) -> Iterator[Table]:
-    """Yield the blocks; see `read_blocks`."""
-    from ..files import ROLES, MissingFeaturesError, Where, read_blocks
+    """Yield the blocks; see `read_blocks`.
+
+    Predictions need no target: where the first block has a gap in that of the model, it is left.
+    """
+    from ..files import ROLES, GapError, MissingFeaturesError, Where, read_blocks
     from ..files._source import is_label_file
     from ..files._table import Request
 
@@ -221,10 +225,21 @@ def _blocks(
     whole = like.names is None or any(
         is_label_file(name) for name in (target or "", *others.values())
     )
+    began = False
     try:
         for table in read_blocks(data, request, None if whole else _BLOCK):
             refuse_unasked(table, data, {"target": target, **others}, options.by_position)
+            began = True
             yield table
+    except GapError as error:
+        asked = need_labels or target is not None or error.role in columns
+        if asked or began or data == "-" or like.names is None or error.role not in _TARGETS:
+            raise
+        notes.append(Doubt(f"{error.what}, so that no target is read"))
+        known = {role: name for role, name in like.columns.items() if role not in _TARGETS}
+        like = replace(like, target_name=None, columns=known)
+        yield from _blocks(options, like, columns, notes, need_labels)
+        return
     except MissingFeaturesError:
         across = None if target or others else features_in_rows(data, like, options.encoding)
         if across is None:

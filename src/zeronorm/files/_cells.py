@@ -105,10 +105,8 @@ class _Reader:
     def _kept(self, number: int, cell: Any, position: int, what: str) -> Any:
         """Return a cell of a column that is read as it stands, numbers alone or text alone."""
         if _is_missing(cell):
-            raise FileError(
-                f"{self._place(number, position)}: {what} is missing ({_shown(cell)}); "
-                f"{self._columns.without_gaps(position)}."
-            )
+            place = f"{self._source}: {self._word} {number}"
+            raise self._columns.gap(place, position, _shown(cell))
         of_text = isinstance(cell, str)
         if not isinstance(cell, str | int | float) or (
             self._of_text.setdefault(position, of_text) != of_text

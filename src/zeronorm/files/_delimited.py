@@ -225,13 +225,10 @@ class _Careful:
         pick = picker([columns.features[order] for order in self.numeric])
         words = [(columns.features[order], found) for order, found in self.texts.items()]
         for number, row in held:
-            for position, what in kept.items():
+            for position in kept:
                 label = row[position].strip()
                 if label.lower() in MISSING:
-                    raise FileError(
-                        f"{self.source}: line {number}, {columns.name(position)}: {what} is "
-                        f"missing ({quote(label)}); {columns.without_gaps(position)}."
-                    )
+                    raise columns.gap(f"{self.source}: line {number}", position, quote(label))
                 self.kept[position].append(label)
             if columns.samples is not None:
                 self.samples.append(row[columns.samples])

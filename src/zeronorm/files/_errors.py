@@ -29,6 +29,14 @@ class MissingFeaturesError(FileError):
     """Columns that a model needs are not there."""
 
 
+class GapError(FileError):
+    """A row has no value in a column that is read as it stands, as the target."""
+
+    def __init__(self, role: str, what: str, remedy: str) -> None:
+        super().__init__(f"{what}.{remedy}")
+        self.role, self.what = role, what
+
+
 class TargetError(FileError):
     """The target is not there, or not of these samples: features may be in the rows."""
 

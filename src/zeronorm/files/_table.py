@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._remedies import remedy, ways_out
+from .._remedies import remedy
 from .._typing import Design
-from ._errors import FileError, TargetError, did_you_mean, quote
+from ._errors import FileError, GapError, TargetError, did_you_mean, quote
 from ._source import Source, is_label_file
 from ._texts import strict_float as strict_float
 from ._unique import places_of_features, unique_names
@@ -135,12 +135,16 @@ class Columns:
             return f"column {position}"
         return f"column {quote(self.names[position])}"
 
-    def without_gaps(self, position: int) -> str:
-        """Return what to do with rows that lack a value of a column."""
-        ways = ["drop the row"]
+    def gap(self, place: str, position: int, cell: str = "") -> GapError:
+        """Return the error of a row that lacks a value of a column that is read as it stands.
+
+        place : the file and the row. cell : what stands there.
+        """
+        role, ways = self.kept[position], ["drop the row"]
         if self.names is not None:
             ways.append(f"drop all without one by {where_there(self.names[position])}")
-        return ", or ".join(ways_out(*ways))
+        what = f"{place}, {self.name(position)}: {role} is missing{cell and f' ({cell})'}"
+        return GapError(role.removeprefix("the "), what, remedy(*ways))
 
     def argument(self, position: int) -> str:
         """Return what a caller writes for a column: its name if that is enough, or its index."""
