@@ -48,7 +48,7 @@ def foreign_options(command, told):
             named = other[1] if other and other[1] in cli.COMMANDS else command
             own = COMMAND.commands[named].params
             known = {"--help", *(name for one in own for name in (*one.opts, *one.secondary_opts))}
-            found += {*re.findall(r"(?<![\w-])--[a-z][a-z-]*", part)} - known
+            found += {*re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", part)} - known
     return found
 
 

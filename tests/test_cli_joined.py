@@ -581,8 +581,22 @@ def test_a_wrong_column_of_a_table_is_told_with_the_table(run, fails, tables, da
         ("agee", "age", ("select", data, *given[:2], "--time", "agee", "--event", "kind")),
     ):
         assert nearest.format(wrong, right) in fails(*line)
+    for id in ("idd", "sampl"):  # of the data, whatever the table has
+        assert f"{data}: no column {id!r}." in fails(*chosen, "kind", "--id", id)
     for option in ("--covariates", "--force"):
         said = fails(*chosen, "kind", option, "agee")
         assert f"{option}: no column 'agee' in pheno.tsv, and no feature of {data}. Did" in said
         assert "Did you mean 'age'?" in said
         assert f"{option}: no feature 'g99'" in fails(*chosen, "kind", option, "g99")
+
+
+def test_a_target_without_its_table_is_told_where_it_may_be(run, fails, tables, tmp_path):
+    """The file of the genes has no such column, and nothing says that another file has it."""
+    run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    header, *lines = (tmp_path / "genes.csv").read_text().splitlines()
+    more = [line.replace("g", f"{name}", 1) for name in "hijk" for line in lines]
+    (tmp_path / "tall.csv").write_text("\n".join([header, *lines, *more]) + "\n")
+    for command in ("predict", "evaluate", "explain"):
+        said = fails(command, "m.npz", "tall.csv", "--target", "kind")
+        assert "tall.csv: no column 'kind'. Where features are in the rows" in said
+        assert "name a table of the samples with --samples FILE --target kind" in said

@@ -202,7 +202,15 @@ def _blocks(
 
     Predictions need no target: where the first block has a gap in that of the model, it is left.
     """
-    from ..files import ROLES, GapError, MissingFeaturesError, Where, read_blocks
+    from ..files import (
+        ROLES,
+        FileError,
+        GapError,
+        MissingFeaturesError,
+        TargetError,
+        Where,
+        read_blocks,
+    )
     from ..files._source import is_label_file
     from ..files._table import Request
 
@@ -240,6 +248,11 @@ def _blocks(
         like = replace(like, target_name=None, columns=known)
         yield from _blocks(options, like, columns, notes, need_labels)
         return
+    except TargetError as error:
+        hint = across_hint(data, target, options.encoding)
+        if not hint:
+            raise
+        raise FileError(f"{error}{hint}") from None
     except MissingFeaturesError:
         across = None if target or others else features_in_rows(data, like, options.encoding)
         if across is None:

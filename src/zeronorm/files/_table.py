@@ -306,7 +306,8 @@ def _find_column(
         )
     kind = TargetError if what == "target" else FileError
     error = kind(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
-    error.lacks, error.there = target, names
+    if what not in ("id", "dropped"):  # which are of this file alone
+        error.lacks, error.there = target, names
     raise error
 
 
