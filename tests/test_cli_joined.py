@@ -600,3 +600,17 @@ def test_a_target_without_its_table_is_told_where_it_may_be(run, fails, tables, 
         said = fails(command, "m.npz", "tall.csv", "--target", "kind")
         assert "tall.csv: no column 'kind'. Where features are in the rows" in said
         assert "name a table of the samples with --samples FILE --target kind" in said
+
+
+def test_a_table_without_a_covariate_of_the_model_is_told(run, fails, tables, tmp_path):
+    """The data were blamed, which never had it, and a column of almost its name was not seen."""
+    given = (*GIVEN, "--covariates", "age", "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    run("select", "genes.csv", *given)
+    text = (tmp_path / "pheno.tsv").read_text()
+    (tmp_path / "other.tsv").write_text(text.replace("age\t", "Age\t"))
+    for command in ("predict", "evaluate", "explain"):
+        said = fails(command, "m.npz", "genes.csv", "--samples", "other.tsv")
+        assert (
+            "genes.csv, other.tsv: the model needs the feature 'age', which is not there." in said
+        )
+        assert said.endswith("Did you mean 'Age'?")

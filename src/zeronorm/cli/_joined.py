@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._beside import as_trained, column_of, with_columns
+from ._beside import as_trained, column_of, picked, with_columns
 from ._messages import Doubt, some
 from ._sample_table import SampleTable, header_of, values_of
 from ._upright import read_named, upright
@@ -218,6 +218,22 @@ def _nowhere(error: FileError, data: str, headers: Mapping[str, list[str]]) -> F
     )
 
 
+def _as_needed(
+    table: Table, wanted: Sequence[str], data: str, headers: Mapping[str, list[str]]
+) -> Table:
+    """Return the columns that a model needs alone; refuse data and tables that lack one."""
+    from ..files import MissingFeaturesError, did_you_mean
+
+    where = some([data, *headers], 4)
+    try:
+        return picked(table, wanted, where) if table.feature_names is not None else table
+    except MissingFeaturesError as error:
+        names = [name for header in headers.values() for name in header]
+        missing = next(name for name in wanted if name not in (table.feature_names or ()))
+        hint = did_you_mean(missing, names, listing=False)
+        raise MissingFeaturesError(f"{error}{hint}") from None
+
+
 def _refuse_roles(data: str, beside: Sequence[str], roles: Mapping[str, str | None]) -> None:
     """Refuse features that are the target, or another column that is none."""
     from ..files import quote
@@ -340,6 +356,8 @@ def read_joined(
         table = replace(table, X=X[kept], cells=None if cells is None else cells.rows(kept))
     table = replace(table, sample_names=[own[row] for row in kept])
     table = with_columns(table, known, beside, codings, missing)
+    if wanted:
+        table = _as_needed(table, wanted, data, headers)
     without_base = covariates if like is None and intercept else ()
     table = as_trained(table, like, data, missing, without_base)
     y = known.values(target) if joined and target is not None else table.y
