@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +35,21 @@ def slow(*values):
 def slow_among(values, *named):
     """Return cases of a parametrized test of which those named run with the slow tests only."""
     return [*(one for one in values if one not in named), *slow(*named)]
+
+
+def foreign_options(command, told):
+    """Return the options in messages that a command does not have, nor the one that they name."""
+    found = []
+    for line in told.splitlines():
+        if "No such option" in line:  # which tells the one that was given
+            continue
+        for part in re.split(r"(?<=[.;:]) ", line):
+            other = re.search(r"zeronorm (\w+)", part)
+            named = other[1] if other and other[1] in cli.COMMANDS else command
+            own = COMMAND.commands[named].params
+            known = {"--help", *(name for one in own for name in (*one.opts, *one.secondary_opts))}
+            found += {*re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", part)} - known
+    return found
 
 
 def write_csv(path, columns):
@@ -102,6 +118,8 @@ def run(tmp_path, monkeypatch):
             arguments = ("select", "--no-calibrate", *arguments[1:])
         result = typer.testing.CliRunner().invoke(cli.app, [str(one) for one in arguments])
         assert result.exit_code == code, result.output
+        if arguments[:1] and arguments[0] in cli.COMMANDS:
+            assert not foreign_options(arguments[0], result.stderr), result.stderr
         return result
 
     return run

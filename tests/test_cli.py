@@ -360,7 +360,7 @@ def test_labels_in_another_type(run):
     assert "true" not in result.stdout
     np.savez("d.npz", X=X, y=y + 1)
     result = run("predict", "a-k1.model.npz", "d.npz")
-    assert f"Note: {y.sum()} samples have classes that the model does not know." in result.stderr
+    assert f"Note: {y.sum()} samples have classes that the model does not know" in result.stderr
     assert "accuracy" in result.stdout
 
 
@@ -420,7 +420,7 @@ def patients(table, tmp_path):
 def test_names_of_samples(run, fails, patients):
     """A table with names of samples cannot be read, or they are taken for a feature."""
     line = fails("select", patients, "--target", "status", "-k", 2)
-    assert line.endswith("; if it names the samples, say --id patient.")
+    assert line.endswith(", or say --id patient if it names the samples.")
     command = ("select", patients, "--target", "status", "-k", 2, "--id", "patient", "--no-cv")
     assert json.loads(run(*command, "--json").stdout)["data"]["n_features"] == 12
     run("predict", "patients-k2.model.npz", patients, "--id", "patient", "-o", "p.csv")

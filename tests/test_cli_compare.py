@@ -221,3 +221,24 @@ def test_what_cannot_be_compared_is_refused(run, fails, made, tmp_path):
     run("select", "wide.npz", "-k", "1", "--no-cv", "-q", "-o", "wide.model.npz")
     message = fails("compare", "numbers.model.npz", "wide.model.npz")
     assert "numbers.model.npz is of 6, wide.model.npz of 12" in message
+
+
+def test_models_that_take_other_rows_are_told_what_differs(run, fails, tmp_path):
+    """They were said to have other targets, which the user would look for in vain."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4))
+    kind = np.where(X[:, 0] > 0, "a", "b")
+    names = [f"S{i}" for i in range(40)]
+    write_csv(tmp_path / "x.csv", {"": names, **{f"g{j}": X[:, j] for j in range(4)}})
+    batch = np.where(np.arange(40) % 8 == 3, "", np.array(["B1", "B2"])[np.arange(40) % 2])
+    write_csv(tmp_path / "s.csv", {"id": names, "kind": kind, "batch": batch})
+    given = ("--samples", "s.csv", "--target", "kind", "--covariates", "batch", "-k", 1, "--no-cv")
+    run("select", "x.csv", *given, "-q", "-o", "1.npz", "--missing", "indicator")
+    run("select", "x.csv", *given, "-q", "-o", "2.npz")
+    said = fails("compare", "1.npz", "2.npz", "x.csv", "--samples", "s.csv")
+    assert "on the same rows, and 1.npz takes 40 and 2.npz takes 35 of them" in said
+    assert "5 samples left out: no covariate 'batch'" in said
+    assert "1.npz fills gaps by indicator; 2.npz fills no gaps" in said
+    assert "other targets" not in said
+    asked = ("compare", "1.npz", "2.npz", "x.csv", "--samples", "s.csv", "--where", "batch != ''")
+    assert json.loads(run(*asked, "--json").stdout)["data"]["n_samples"] == 35

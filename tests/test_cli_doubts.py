@@ -333,3 +333,62 @@ def test_numbers_of_few_replicated_samples(run, tmp_path):
     given = ("--target", "y", "--id", "id", "-k", 1, "--task", "numbers", "--no-save", "--json")
     document = json.loads(run("select", "r.csv", *given).stdout)
     assert "no cross-validation: held-out numbers must differ" in document["notes"]
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_values_that_a_model_never_saw_are_told_in_quiet(run, tmp_path, levels):
+    """A new batch would be scored as another one, and a script would not hear of it."""
+    rng = np.random.default_rng(0)
+    names = np.array([f"B{j}" for j in range(1, levels + 1)])
+    batch = names[np.arange(60) % levels]
+    X = rng.standard_normal((60, 3))
+    y = np.where(X[:, 0] + (batch == "B2") > 0.3, "sick", "well")
+    columns = {**{f"x{j}": X[:, j] for j in range(3)}, "batch": batch, "y": y}
+    write_csv(tmp_path / "d.csv", columns)
+    given = ("--target", "y", "-q", "--no-cv", "-o", "m.npz")
+    if levels == 2:
+        run("select", "d.csv", *given, "-k", 2, "--force", "batch=B2")
+    else:
+        run("select", "d.csv", *given, "-k", 2, "--force", "batch=B2", "--force", "x0")
+    for name, label in {"new": "B9", "base": "B1"}.items():
+        write_csv(tmp_path / f"{name}.csv", {**columns, "batch": [label] * 60})
+    scored = "as if it were 'B1', the base level"
+    if levels == 3:
+        scored = "as if it were one of 'B1', 'B3', which have no coefficient"
+    told = (
+        f"Note: 60 rows have a value of 'batch' that the model never saw, as 'B9': scored {scored}."
+    )
+    for command in ("predict", "evaluate", "explain"):
+        assert told in run(command, "m.npz", "new.csv", "-q").stderr
+        assert "never saw" not in run(command, "m.npz", "base.csv", "-q").stderr
+    new, base = (
+        json.loads(run("predict", "m.npz", f"{name}.csv", "--proba", "--json").stdout)
+        for name in ("new", "base")
+    )
+    assert new["probabilities"] == base["probabilities"]  # as the note says
+
+
+def test_a_value_never_seen_where_all_levels_are_features(run, tmp_path):
+    """It is none of the levels, and would be said to be one."""
+    rng = np.random.default_rng(0)
+    batch = np.array(["B1", "B2", "B3"])[np.arange(60) % 3]
+    X = rng.standard_normal((60, 3))
+    columns = {"x": X[:, 0], "batch": batch, "y": np.where(X[:, 0] > 0, "sick", "well")}
+    write_csv(tmp_path / "d.csv", columns)
+    run(
+        "select",
+        "d.csv",
+        "--target",
+        "y",
+        "-q",
+        "--no-cv",
+        "-o",
+        "m.npz",
+        "-k",
+        3,
+        "--force",
+        "batch",
+    )
+    write_csv(tmp_path / "new.csv", {**columns, "batch": ["B9"] * 60})
+    said = run("predict", "m.npz", "new.csv", "-q").stderr
+    assert "scored as none of the levels that it knows, each of which has a coefficient" in said

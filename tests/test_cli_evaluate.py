@@ -227,7 +227,9 @@ def test_what_cannot_be_compared_is_refused(run, fails, classes, tmp_path):
     mixed = np.where(np.arange(len(y)) < 4, "d", y)
     written(tmp_path / "mixed.csv", X, {"kind": mixed})
     document, found = scores(run, "m.npz", "mixed.csv")
-    assert "4 samples left out" in " ".join(document["notes"])
+    assert "left out: 4 samples have classes that the model does not know, d" in " ".join(
+        document["notes"]
+    )
     assert found["accuracy"]["value"] is not None
 
 
@@ -294,4 +296,4 @@ def test_samples_of_other_classes_are_told_quiet_or_not(run, classes, tmp_path):
     text = (tmp_path / "new.csv").read_text().replace(",a\n", ",z\n", 1)
     (tmp_path / "other.csv").write_text(text)
     said = run("evaluate", "m.npz", "other.csv", "-q").stderr
-    assert "1 samples left out: their classes z" in said
+    assert "left out: 1 sample has a class that the model does not know, z." in said

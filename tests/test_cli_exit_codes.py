@@ -72,7 +72,7 @@ def test_the_table_is_what_commands_return(run, monkeypatch, tmp_path):
         ("verify a.csv c.npz --rtol -1", "Error: --rtol must be above 0 and at most 1e-3"),
         ("select a.csv --target y --measure g1", "prbep, auc or ap; got 'g1'"),
         ("convert a.csv a.csv", "exists; remove it, give another name, or say --overwrite."),
-        ("convert t.csv t.zarr", "if it names the samples, say --id id."),
+        ("convert t.csv t.zarr", "or say --id id if it names the samples."),
         ("predict a.csv m.npz", "say zeronorm predict m.npz a.csv."),
         ("evaluate a.csv m.npz", "say zeronorm evaluate m.npz a.csv."),
         ("explain a.csv m.npz", "say zeronorm explain m.npz a.csv."),

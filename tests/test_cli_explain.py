@@ -87,7 +87,7 @@ def test_means_are_of_the_rows_that_are_named(tmp_path):
         bare.contributions(X)
     _, found = bare.contributions(X, reference=X[:20])
     assert found[:20].mean(axis=0) == pytest.approx(np.zeros_like(found[0]), abs=1e-12)
-    with pytest.raises(ValueError, match="row 1 has NaN"):
+    with pytest.raises(ValueError, match=r"row 1 \(from 0\) has nan in feature 1"):
         bare.contributions(np.where(np.arange(60)[:, None] == 1, np.nan, X))
 
 

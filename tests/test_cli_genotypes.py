@@ -104,7 +104,11 @@ def test_refusals(fails, data, arguments, message):
         ("", "the file is empty"),
         ("IID y\n", "no samples in it"),
         ("IID y y\nS0 1 2\n", "the column 'y' is there several times"),
-        ("\xff\xfe", "no text file"),
+        ("\xff\xfe", "UTF-16 text; save it as UTF-8."),
+        ("IID y\nS0 1\nM\xfcller 2\n", "line 3, byte 2: not UTF-8 text; convert it"),
+        ("IID y\nS0 1\nS1 \0\n", "line 3: a NUL byte"),
+        ("PAR1\0\0", "no text; write the table of the samples as CSV"),
+        ('IID,y\nS0,1\nS1,"' + 140000 * "x", "line 4: cannot be read (field larger than"),
         ("IID y\nX0 1\nX1 2\n", "no samples are left: 0 of 60 samples are in t.txt"),
         ("IID y\nS0 NA\nS1 -9.0\nS2 .\n", "no target 'y' but -9, which stands for a missing one"),
         (

@@ -104,3 +104,11 @@ def test_names_of_samples_that_repeat_are_told(run, tmp_path):
     (tmp_path / "d.csv").write_text("\n".join([",x,y", *lines]) + "\n")
     told = " ".join(run("info", "d.csv").stdout.split())
     assert "4 names stand on several rows, as on the samples 1 and 2" in told
+
+
+def test_an_export_says_what_it_wrote(run, tmp_path):
+    """Nobody knows whether anything was written, and where."""
+    run("select", "golub", "-k", 2, "--no-cv", "-q", "-o", "m.npz")
+    said = " ".join(run("info", "m.npz", "--format", "json", "-o", "m.json").stdout.split())
+    size = (tmp_path / "m.json").stat().st_size
+    assert said == f"model m.npz json m.json, {size:,} bytes"

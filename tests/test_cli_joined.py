@@ -1,6 +1,7 @@
 """The command on tables of the samples in files of their own, joined by the samples' names."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -280,7 +281,12 @@ def test_names_in_another_case_are_refused(fails, tables, tmp_path, data):
             changed = changed.replace(f"\t{name}\t", f"\t{name.lower()}\t")
         table.write_text(changed)
         said = fails("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet")
-        assert "write the names in one way" in said or "no sample of the data is in it" in said
+        verb = "sample differs" if len(some) == 1 else "samples differ"
+        assert (
+            f"{data}: {len(some)} {verb} by case or blanks alone from a name in pheno.tsv" in said
+        )
+        assert f"as '{some[0]}' from '{some[0].lower()}' (line" in said
+        assert said.endswith("Write the names in one way.")
 
 
 def test_a_sample_in_two_columns_is_refused(fails, tables, tmp_path):
@@ -408,7 +414,7 @@ def test_names_that_do_not_fit_are_told_with_their_lines(fails, tables, tmp_path
     message = fails("select", "genes.csv", *GIVEN)
     assert f"the sample '{sample}' has several lines: 5, 43. Leave one" in message
     table.write_text("\n".join([first, *lines[:3], lines[3].replace("S", "s"), *lines[4:]]) + "\n")
-    assert f"'{sample}' is 's{sample[1:]}' in line 5 of pheno.tsv" in fails(
+    assert f"'{sample}' from 's{sample[1:]}' (line 5). Write the names in one way." in fails(
         "select", "genes.csv", *GIVEN
     )
     table.write_text("\n".join([first, *(line.replace("S", "Z") for line in lines)]) + "\n")
@@ -516,3 +522,95 @@ def test_only_what_may_be_turned_is_read_twice(fails, tables, tmp_path, monkeypa
     (tmp_path / "bad.csv").write_text(text.replace("ALL\n", ",\n", 1))
     assert "HINT" not in fails("select", "bad.csv", "--target", "kind", "-k", "2")
     assert "HINT" in fails("select", "joined.csv", "--target", "sort", "-k", "2")
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_names_that_differ_by_blanks_are_told_of_models_too(run, fails, tables, tmp_path, data):
+    """Genes were taken for the samples, and a remedy was offered that no command has there."""
+    run("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    text = (tmp_path / "pheno.tsv").read_text()
+    (tmp_path / "other.tsv").write_text(text.replace("\tS", "\ts "))
+    for command in ("predict", "evaluate", "explain"):
+        said = fails(command, "m.npz", data, "--samples", "other.tsv")
+        assert f"{data}: 40 samples differ by case or blanks alone from a name in other.tsv" in said
+        assert re.search(
+            r"as 'S\d\d' from 's \d\d' \(line \d+\)\. Write the names in one way", said
+        )
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_a_table_of_other_samples_is_told(run, fails, tables, tmp_path, data):
+    """New samples with the table of the old ones: genes were taken for samples."""
+    run("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    genes = (tmp_path / data).read_text().replace("S", "N")
+    (tmp_path / "new.csv").write_text(genes.replace("g5,", "g4,") if data == "genes.csv" else genes)
+    for command in ("predict", "evaluate", "explain"):
+        said = fails(command, "m.npz", "new.csv", "--samples", "pheno.tsv")
+        assert "pheno.tsv: no sample of the data is in it" in said
+        assert "the rows of the data with 'N00' and their columns with 'g0'" in said
+
+
+def test_the_data_are_no_table_of_their_samples(run, fails, tables):
+    """Their rows would be looked for in themselves."""
+    run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    for given in (
+        ("predict", "m.npz", "genes.csv"), ("evaluate", "m.npz", "genes.csv"),
+        ("select", "genes.csv", "--target", "kind"),
+    ):  # fmt: skip
+        said = fails(*given, "--samples", "genes.csv")
+        assert "--samples genes.csv is DATA itself; name a table with a line for each" in said
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_a_wrong_column_of_a_table_is_told_with_the_table(run, fails, tables, data):
+    """The data were blamed, and nothing like the name is in them."""
+    run("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    nearest = f"pheno.tsv: no column {{!r}}, and none in {data}. Did you mean {{!r}}"
+    given = ("--samples", "pheno.tsv", "--target")
+    chosen = ("select", data, "-k", 2, "--no-cv", *given)
+    for wrong, right, line in (
+        ("kidn", "kind", (*chosen, "kidn")),
+        ("kidn", "kind", ("predict", "m.npz", data, *given, "kidn")),
+        ("kidn", "kind", ("evaluate", "m.npz", data, *given, "kidn")),
+        ("agee", "age", (*chosen, "kind", "--where", "agee > 1")),
+        (
+            "agee",
+            "age",
+            ("explain", "m.npz", data, "--samples", "pheno.tsv", "--where", "agee > 1"),
+        ),
+        ("agee", "age", ("select", data, *given[:2], "--time", "agee", "--event", "kind")),
+    ):
+        assert nearest.format(wrong, right) in fails(*line)
+    for id in ("idd", "sampl"):  # of the data, whatever the table has
+        assert f"{data}: no column {id!r}." in fails(*chosen, "kind", "--id", id)
+    for option in ("--covariates", "--force"):
+        said = fails(*chosen, "kind", option, "agee")
+        assert f"{option}: no column 'agee' in pheno.tsv, and no feature of {data}. Did" in said
+        assert "Did you mean 'age'?" in said
+        assert f"{option}: no feature 'g99'" in fails(*chosen, "kind", option, "g99")
+
+
+def test_a_target_without_its_table_is_told_where_it_may_be(run, fails, tables, tmp_path):
+    """The file of the genes has no such column, and nothing says that another file has it."""
+    run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    header, *lines = (tmp_path / "genes.csv").read_text().splitlines()
+    more = [line.replace("g", f"{name}", 1) for name in "hijk" for line in lines]
+    (tmp_path / "tall.csv").write_text("\n".join([header, *lines, *more]) + "\n")
+    for command in ("predict", "evaluate", "explain"):
+        said = fails(command, "m.npz", "tall.csv", "--target", "kind")
+        assert "tall.csv: no column 'kind'. Where features are in the rows" in said
+        assert "name a table of the samples with --samples FILE --target kind" in said
+
+
+def test_a_table_without_a_covariate_of_the_model_is_told(run, fails, tables, tmp_path):
+    """The data were blamed, which never had it, and a column of almost its name was not seen."""
+    given = (*GIVEN, "--covariates", "age", "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    run("select", "genes.csv", *given)
+    text = (tmp_path / "pheno.tsv").read_text()
+    (tmp_path / "other.tsv").write_text(text.replace("age\t", "Age\t"))
+    for command in ("predict", "evaluate", "explain"):
+        said = fails(command, "m.npz", "genes.csv", "--samples", "other.tsv")
+        assert (
+            "genes.csv, other.tsv: the model needs the feature 'age', which is not there." in said
+        )
+        assert said.endswith("Did you mean 'Age'?")

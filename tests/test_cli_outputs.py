@@ -285,7 +285,7 @@ def test_responses_in_files_of_arrays(run):
         (("--target", "fat,water", "--task", "counts"), {},
          "the target must be 0 or more for counts; got"),
         (("--target", "fat,water"), {"water": ["NA", *TRAITS[1:, 1]]},
-         "line 2, column 'water': the target is missing ('NA'); drop the row"),
+         "line 2, column 'water': the target is missing ('NA'). Drop the row"),
         (("--target", "fat,water", "--method", "l1"), {},
          "several responses share their features by the methods"),
         (("--target", "fat,water", "--per-class"), {}, "classes are one target; got 2 columns"),

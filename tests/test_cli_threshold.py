@@ -155,3 +155,73 @@ def test_where_there_are_none(fails, visits, tmp_path):
     assert "precision must be one that some threshold has" in fails(
         *given, "--threshold", "precision=1", "--drop", "x0", "--drop", "x1"
     )
+
+
+def test_evaluate_and_compare_know_the_cost(run, visits, tmp_path):
+    """A threshold by costs was judged by accuracy alone, which it gives up on purpose."""
+    X, y = visits
+    select(run, "--threshold", "cost=1:7", "--positive", "relapse")
+    run("select", "visits.csv", "--target", "outcome", "-k", 1, "--no-cv", "-q", "-o", "one.npz")
+    document = json.loads(run("evaluate", "m.npz", "visits.csv", "--json").stdout)
+    predicted = load("m.npz").predict(X)
+
+    def cost(predicted):
+        fp = (predicted == "relapse") & (y == "none")
+        fn = (predicted == "none") & (y == "relapse")
+        return np.mean(fp + 7.0 * fn)
+
+    found = {one["name"]: one for one in document["scores"]}["cost=1:7"]
+    assert found["value"] == pytest.approx(cost(predicted))
+    assert found["baseline"] == pytest.approx(cost(np.full(80, "none")))
+    assert found["standard_error"] > 0
+    (costs,) = document["costs"]
+    assert (costs["positive"], costs["score"]) == ("relapse", "cost=1:7")
+    assert costs["never"] == pytest.approx(cost(np.full(80, "none")))
+    assert costs["always"] == pytest.approx(cost(np.full(80, "relapse")))
+    said = " ".join(run("evaluate", "m.npz", "visits.csv").stdout.split())
+    assert "mean cost 1:7: 1.750 a row where 'relapse' is never predicted, 0.750 where al" in said
+    assert "no better by mean cost" not in said
+    swapped = np.where(y == "none", "relapse", "none")  # a model that is always wrong
+    lines = (tmp_path / "visits.csv").read_text().splitlines()
+    lines = [
+        lines[0],
+        *(f"{line.rpartition(',')[0]},{one}" for line, one in zip(lines[1:], swapped, strict=True)),
+    ]
+    (tmp_path / "swapped.csv").write_text("\n".join(lines))
+    said = " ".join(run("evaluate", "m.npz", "swapped.csv").stdout.split())
+    assert "no better by mean cost 1:7 than always 'relapse'" in said
+    both = json.loads(run("compare", "one.npz", "m.npz", "visits.csv", "--json").stdout)
+    assert [one["threshold"] and one["threshold"]["rule"] for one in both["models"]] == [
+        None, "cost=1:7",
+    ]  # fmt: skip
+    values = [
+        one["value"] for two in both["scores"] for one in two["scores"] if "cost" in one["name"]
+    ]
+    assert values == pytest.approx([cost(load("one.npz").predict(X)), cost(predicted)])
+    assert both["costs"] == document["costs"]
+    said = " ".join(run("compare", "one.npz", "m.npz", "visits.csv").stdout.split())
+    assert "model 1 predicts the likelier class" in said
+    at = f"{load('m.npz').metadata['threshold']['probability']:.3g}"
+    assert f"model 2 predicts 'relapse' from a probability of {at} on (cost=1:7)" in said
+    assert ("model 1 is no better by mean cost" in said) == (values[0] >= 0.75)
+    plain = json.loads(run("evaluate", "one.npz", "visits.csv", "--json").stdout)
+    assert plain["costs"] == []
+    assert not any("cost" in one["name"] for one in plain["scores"])
+
+
+def test_costs_of_several_models_stand_side_by_side(run, visits):
+    """The second model would be judged by the costs of the first alone."""
+    for name, more in {
+        "a.npz": ("cost=1:7", "--positive", "relapse"),
+        "b.npz": ("cost=1:7", "--positive", "none"),
+        "c.npz": ("cost=2:1",),
+    }.items():
+        given = ("--target", "outcome", "-k", 2, "-q", "-o", name, "--threshold")
+        run("select", "visits.csv", *given, *more)
+    document = json.loads(run("compare", "a.npz", "b.npz", "c.npz", "visits.csv", "--json").stdout)
+    assert [(one["score"], one["positive"]) for one in document["costs"]] == [
+        ("cost=1:7", "relapse"), ("cost=1:7 of none", "none"), ("cost=2:1", "relapse"),
+    ]  # fmt: skip
+    scores = [one["name"] for one in document["scores"][2]["scores"]]
+    assert {one["score"] for one in document["costs"]} < {*scores}
+    assert json.loads(run("compare", "a.npz", "b.npz", "--json").stdout)["costs"] == []

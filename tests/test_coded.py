@@ -333,8 +333,8 @@ def test_all_bad_columns_are_listed(write):
         "column 'day', line 2: '2020-02-30' is no ISO date",
         "column 'far', line 3: '9999-12-31' is a date beyond the years 1600 to 2399",
         "column 'none', line 2: all values are missing",
-        "--drop NAME",
-        "--missing mean",
+        "leave the column out with drop=NAME",
+        "Say missing='mean'",
         "say id='name'",
     ):
         assert part in message
@@ -533,7 +533,9 @@ def test_a_layout_reads_what_its_codings_are_of(write):
         [1, 1],
         [0, 2],
     ]
-    with pytest.raises(FileError, match="'one' the model was trained on a number there"):
+    with pytest.raises(
+        FileError, match="'one' is no number, and the model was trained on numbers there"
+    ):
         read_table(write("b.csv", "x,code\none,7\n2,8\n"), like=like)
     with pytest.raises(FileError, match="the model needs the feature 'code', which is not"):
         read_table(write("b.csv", "x\n1\n2\n"), like=like)

@@ -457,7 +457,7 @@ def test_a_model_reads_columns_of_one_name_wherever_they_stand(run, write):
         (
             "a,b\n1,x\n",
             "a",
-            "column 'b', line 2: 'x' is text, with 1 different values in 1 rows; .* --drop NAME",
+            "column 'b', line 2: 'x' is text, with 1 different values in 1 rows; .* drop=NAME",
         ),
         (
             "a,b,c\nx,y,1\n",
@@ -467,7 +467,7 @@ def test_a_model_reads_columns_of_one_name_wherever_they_stand(run, write):
         (
             "a,b,c\n1,2,3\n\n1,,3\n",
             "a",
-            r"column 'b', line 4: a value is missing \(1 of 2\)\. .* --missing mean",
+            r"column 'b', line 4: a value is missing \(1 of 2\)\. .* missing='mean'",
         ),
         ("a,b\n1,NA\n", "a", "column 'b', line 2: all values are missing"),
         ("a,b\n1,nan\n", "a", "column 'b', line 2: all values are missing"),
@@ -518,7 +518,9 @@ def test_csv_like_a_model(write):
         read_table(write("c.csv", "a,b\n1,2\n"), like=layout)
     bare = write("d.csv", "1,2,0\n3,4,1\n")
     same(read_table(bare, "2", like=Layout(2)).X, [[1, 2], [3, 4]])
-    with pytest.raises(FileError, match=r"3 features; the model was trained on 2\. If one of them"):
+    with pytest.raises(
+        FileError, match=r"3 features; the model was trained on 2\. Name the column of labels"
+    ):
         read_table(bare, like=Layout(2))
     with pytest.raises(FileError, match=r"3 features; the model was trained on 5\.$"):
         read_table(bare, like=Layout(5))
@@ -1056,7 +1058,7 @@ def test_id_is_no_feature(write, tmp_path, form):
             pytest.skip("needs pyarrow")
         path = tmp_path / "a.parquet"
         write_table(pa.table({"who": ["p1", "p2"], "a": [1, 2], "y": ["u", "v"]}), path)
-    with pytest.raises(FileError, match="; if it names the samples, say id='who'"):
+    with pytest.raises(FileError, match="or say id='who' if it names the samples"):
         read_table(path, "y")
     table = read_table(path, "y", id="who")
     assert (table.sample_names, table.feature_names) == (["p1", "p2"], ["a"])

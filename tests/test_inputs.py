@@ -1,5 +1,6 @@
 """Files as people have them: standard input, JSON lines, parts, chosen rows; and predictions."""
 
+import ast
 import csv
 import gzip
 import io
@@ -347,7 +348,7 @@ def test_rows_without_a_target_are_left_out_by_what_the_error_says(tmp_path, kin
     path = WRITERS[kind](tmp_path / f"a.{kind}", rows)
     with pytest.raises(FileError, match="the target is missing") as failed:
         read_table(path, target, id="id", drop=["batch"])
-    where = shlex.split(str(failed.value).partition("--where ")[2].removesuffix("."))[0]
+    where = ast.literal_eval(str(failed.value).partition("where=")[2].removesuffix("."))
     assert where == ("y != ''" if target == "y" else '`income of all` != ""')
     table = read_table(path, target, id="id", drop=["batch"], where=f"{where} and x1 != ''")
     kept = [row for row in rows if row[target] is not None]

@@ -702,7 +702,7 @@ def test_bad_models_are_refused():
         zeronorm.certify([1, 9], X, y)
     constant = X.copy()
     constant[:, 2] = 4.0
-    with pytest.raises(ValueError, match=r"constant columns of X, \[2\]"):
+    with pytest.raises(ValueError, match=r"no constant columns of X, .*got column 2"):
         zeronorm.certify([1, 2], constant, y)
     two = BudgetClassifier(2).fit(X, y)
     with pytest.raises(ValueError, match="1 supports, but y has 3 classes"):

@@ -94,9 +94,10 @@ def pose(
     for support in supports:
         unusable = support[~tasks[0].usable[tasks[0].columns(support)[:: tasks[0].loss.outputs]]]
         if unusable.size:
+            shown = ", ".join(f"column {j}" for j in unusable[:5].tolist())
             raise ValueError(
-                f"the support has constant columns of X, {unusable[:5].tolist()}: constant columns "
-                "are no features. Drop them from the support."
+                f"the support must have no constant columns of X, which are no features; got "
+                f"{shown}. Leave them out of the support."
             )
         if not np.isin(tasks[0].features(tasks[0].forced), support).all():
             raise ValueError("the support lacks forced features of the model.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import methods
+from ..files import quote
 from ..persistence import LoadedClassifier
 from ..persistence._save import _means, as_loaded
 from ._certify import options_of_model
@@ -133,9 +134,13 @@ def _check_same_samples(options: ReportOptions, loaded: LoadedModel, samples: Sa
     if others is not None:
         raise ValueError(f"{others}. A report needs the same samples; --where chooses them.")
     if names is not None and known is not None and [known[j] for j in columns] != list(names):
+        first = next(j for j, name in zip(columns, names, strict=True) if known[j] != name)
+        name = names[columns.tolist().index(first)]
+        there = f"it is feature {known.index(name) + 1}" if name in known else "it is not there"
         raise ValueError(
-            f"{options.data} has its features in another order than the data of {options.model}; "
-            "a report needs the same data."
+            f"{options.data}: feature {first + 1} must be {quote(name)}, as in the data of "
+            f"{options.model}; got {quote(known[first])}, and {there}. A report needs the same "
+            "data."
         )
     means = loaded.metadata["means"]
     if means is None:

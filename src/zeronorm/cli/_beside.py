@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .._remedies import remedy
+
 if TYPE_CHECKING:
     from ..files import Layout, Table
     from ..files._codings import Coding, Content
@@ -70,7 +72,8 @@ def _content(known: Known, name: str, coding: Coding | None, missing: str | None
         row = problem.row
         shown = quote("" if row is None else str(content[row]))
         raise ValueError(
-            f"{known.data}: the covariate {quote(name)}: {shown} {problem.what}. {problem.remedy}."
+            f"{known.data}: the covariate {quote(name)}: {shown} {problem.what}."
+            f"{remedy(*problem.ways)}"
         )
     if isinstance(result, Problem) or result.kind == "date":
         what = result.what if isinstance(result, Problem) else "is a date"

@@ -174,8 +174,8 @@ def _names_of_model(model: LoadedModel) -> list[str]:
     several = len(model.metadata["certificates"]) > 1
     if several:
         raise ValueError(
-            "FEATURES must be one list; the model has one for each class. Select with --shared, or "
-            "name the features of one class and a target of two."
+            "FEATURES must be one list; the model has one for each class. Select with zeronorm "
+            "select --shared, or name the features of one class and a target of two."
         )
     if model.feature_names is None:
         first = model.metadata["first_index"]

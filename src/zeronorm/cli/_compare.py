@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from ._output import show_document
 from ._progress import Work, watched
 from ._rows_options import ColumnsOptions, CompareOptions, RowsOptions
 from ._takes import takes
+from ._threshold import Cost, costs_of
 from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def compare(options: CompareOptions) -> None:
             names_in_common,
         )
         from .documents._data import describe_data
+        from .documents._evaluation import describe_costs
         from .reports._comparison import print_comparison
 
         models = [persistence.load(file) for file in files]
@@ -51,6 +54,7 @@ def compare(options: CompareOptions) -> None:
             work.progress.phase("Resampling rows")
         measures = [measure_of(model) for model in models]
         measure = next((one for one in measures if one[0] is not None), None)
+        costs = costs_of(models)
         document = {
             "models": described,
             "target": models[0].metadata["target_name"],
@@ -65,7 +69,8 @@ def compare(options: CompareOptions) -> None:
             )
             if data
             else None,
-            "scores": [_compared(one, rows[0], measure) for one in rows],
+            "scores": [_compared(one, rows[0], measure, costs) for one in rows],
+            "costs": describe_costs(costs, rows[0].truth) if rows else [],
             "notes": work.notes,
         }
     show_document(document, options, print_comparison)
@@ -112,6 +117,8 @@ def _rows(
             found.append(read_rows(asked, model, notes))
             new = [type(note)(note.replace(path, data)) for note in notes]
             work.notes.extend(note for note in new if note not in work.notes)
+            if len(found[0].truth) != len(found[-1].truth):
+                raise ValueError(_other_rows(data, found, (files[0], file), work.notes))
             if not np.array_equal(found[0].truth, found[-1].truth):
                 raise ValueError(
                     f"{data}: {files[0]} and {file} have other targets in it; say which one is "
@@ -120,15 +127,39 @@ def _rows(
     return found
 
 
-def _compared(own: LabelledRows, first: LabelledRows, measure: Any) -> dict[str, Any]:
+def _other_rows(
+    data: str, found: Sequence[LabelledRows], files: Sequence[str], notes: Sequence[str]
+) -> str:
+    """Return the error of two models that take other rows of the data, with what differs."""
+    both = [*zip(files, (found[0], found[-1]), strict=True)]
+    taken = " and ".join(f"{file} takes {len(one.truth):,}" for file, one in both)
+    ways = {file: one.loaded.metadata["columns"].get("missing") for file, one in both}
+    why = [note for note in notes if "left out" in note]
+    if len({*ways.values()}) > 1:
+        why += [
+            f"{file} fills {'no gaps' if way is None else f'gaps by {way}'}"
+            for file, way in ways.items()
+        ]
+    because = f" ({'; '.join(why)})" if why else ""
+    return (
+        f"{data}: models are compared on the same rows, and {taken} of them{because}. Keep the "
+        "rows that both take with --where \"COLUMN != ''\", or select both "
+        "anew with one zeronorm select --missing WAY."
+    )
+
+
+def _compared(
+    own: LabelledRows, first: LabelledRows, measure: Any, costs: Mapping[str, Cost]
+) -> dict[str, Any]:
     """Return how good a model is on some rows, and how that differs from the first one.
 
-    measure : one that a model was trained for, and its positive.
+    measure : one that a model was trained for, and its positive. costs : as of `scores`.
     """
     from .documents._evaluation import correlation, judged, mcnemar
 
     same = own is first
-    scores, others = own.scores(measure), {} if same else first.scores(measure)
+    scores = own.scores(measure, costs)
+    others = {} if same else first.scores(measure, costs)
     if loss_of(own.loaded) != loss_of(first.loaded):
         others = {name: score for name, score in others.items() if name != "d2"}  # of two kinds
     found = judged(scores, {**scores, **others}, *own.size)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
-from ._input import check_missing, options_named
+from ._input import check_missing
 from ._options import ConvertOptions
 from ._output import print_json
 from ._progress import watched
@@ -42,7 +42,7 @@ def convert(options: ConvertOptions) -> None:
             work.progress.advance(done)
 
         piped = standard_input() if options.data == "-" else nullcontext(Path(options.data))
-        with piped as data, options_named():
+        with piped as data:
             made = written(
                 data, options.store, target=options.target, id=options.id,
                 keep=options.keep.split(",") if options.keep else (), drop=options.drop or (),

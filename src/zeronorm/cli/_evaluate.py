@@ -8,15 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._input import comparable, listed, read_blocks, refuse_swapped
-from ._joined import header_of
-from ._messages import Doubt
+from ._messages import Doubt, some
 from ._output import show_document
-from ._predict import confusion_of, known_offset, response_in
+from ._predict import confusion_of, known_offset, response_in, unknown_classes
 from ._progress import watched
 from ._rows_options import EvaluateOptions, RowsOptions
+from ._sample_table import header_of
 from ._takes import takes
 from ._target import Response, columns_of
-from ._threshold import note_on
+from ._threshold import Cost, costs_of, note_on
 from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def evaluate(options: EvaluateOptions) -> None:
         work.progress.phase("Starting")
         from .. import persistence
         from .documents._data import describe_data
-        from .documents._evaluation import confusion_by_class, judged, wilson
+        from .documents._evaluation import confusion_by_class, describe_costs, judged, wilson
         from .reports._claims import weighted_classes
         from .reports._evaluation import print_evaluation
 
@@ -46,7 +46,8 @@ def evaluate(options: EvaluateOptions) -> None:
         if weighted is not None:
             work.notes.append(Doubt(f"the probabilities of {options.model} are {weighted}"))
         work.progress.phase("Resampling rows")
-        scores = judged(rows.scores(), rows.scores_without_features(), *rows.size)
+        costs = costs_of([loaded])
+        scores = judged(rows.scores(costs=costs), rows.scores_without_features(costs), *rows.size)
         classes, confusion = shown_classes(loaded), None
         for score in scores:
             score["interval"] = None
@@ -65,6 +66,7 @@ def evaluate(options: EvaluateOptions) -> None:
             "loss": loss_of(loaded),
             "classes": classes,
             "scores": scores,
+            "costs": describe_costs(costs, rows.truth),
             "confusion": confusion,
             "by_class": None if confusion is None else confusion_by_class(confusion, classes),
             "notes": work.notes,
@@ -95,10 +97,13 @@ class LabelledRows:
             each = int(self.truth[:, 1].sum())
         return n, n * max(1, each, len(shown_classes(self.loaded)))
 
-    def scores(self, measure: tuple[Any, Any] | None = None) -> Scores:
+    def scores(
+        self, measure: tuple[Any, Any] | None = None, costs: Mapping[str, Cost] | None = None
+    ) -> Scores:
         """Return how good the predictions are.
 
         measure : of classes, and what it counts; None: that of the training.
+        costs : of wrong predictions of classes, by their rules.
         """
         from ..persistence import LoadedClassifier
         from .documents._evaluation import scores_of_classes, scores_of_numbers
@@ -116,13 +121,14 @@ class LabelledRows:
                 classes,
                 decision,
                 *(measure or measure_of(self.loaded)),
+                costs=costs,
             )
         judge = _judge_of(self.loaded)
         if self.response.task == "survival":
             return {"c_index": partial(judge._score_of_margins, predicted, self.truth)}
         return scores_of_numbers(self.truth, predicted, judge._explained, judge._score_name)
 
-    def scores_without_features(self) -> Scores:
+    def scores_without_features(self, costs: Mapping[str, Cost]) -> Scores:
         """Return how good it is to say the same of all rows: what is best for these.
 
         Where they have an offset, the same is said beside that: an exposure alone predicts much.
@@ -133,7 +139,8 @@ class LabelledRows:
         from .documents._evaluation import scores_of_numbers, scores_of_shares
 
         if isinstance(self.loaded, LoadedClassifier):
-            return scores_of_shares(self.truth, self.loaded.classes_, *measure_of(self.loaded))
+            measure = measure_of(self.loaded)
+            return scores_of_shares(self.truth, self.loaded.classes_, *measure, costs=costs)
         if self.response.task == "survival":
             return {"c_index": lambda weight: 0.5}
         judge, offset = _judge_of(self.loaded), self.found.get("offset")
@@ -151,6 +158,7 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
     """Return rows with their target and what a model predicts for them."""
     import numpy as np
 
+    from ..files import TargetError, did_you_mean
     from ..persistence import LoadedClassifier
 
     columns = columns_of(options)
@@ -159,14 +167,17 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
         # Tables of the samples may have it under the name that it had.
         there = any(own in header_of(path) for path in options.samples or ())
         options = replace(options, target=own if there else None)
-    table, found, moments = _predicted(options, loaded, columns, notes)
+    try:
+        table, found, moments = _predicted(options, loaded, columns, notes)
+    except TargetError as error:
+        if options.target is not None:
+            raise
+        hint = did_you_mean(error.lacks or "", error.there, listing=False)
+        raise ValueError(_no_target(options, loaded, hint)) from None
     names = {**loaded.metadata["columns"], **columns}
     response = response_in(loaded, table, options.data, names)
     if response is None:
-        raise ValueError(
-            f"{options.data}: nothing to compare predictions with; say where the target is: "
-            "--target, or of survival times --time and --event."
-        )
+        raise ValueError(_no_target(options, loaded, ""))
     if moments.are_of_training(loaded.metadata["means"]):
         notes.append(
             Doubt(
@@ -187,6 +198,27 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
                 f"target has {truth.shape[1] if truth.ndim == 2 else 1}. Name them with --target."
             )
     return LabelledRows(loaded, table, response, truth, found, moments.deviations)
+
+
+def _no_target(options: RowsOptions, loaded: LoadedModel, hint: str) -> str:
+    """Return the error of data without a target that predictions could be compared with.
+
+    hint : which column may be it.
+    """
+    from ..files import quote
+    from ..persistence import LoadedSurvivalModel
+
+    survival = isinstance(loaded, LoadedSurvivalModel)
+    own, known = loaded.metadata["target_name"], loaded.metadata["columns"]
+    names = [known.get("time"), known.get("event")] if survival else own
+    shown = [quote(str(name)) for name in ([names] if isinstance(names, str) else names or ())]
+    where = some([options.data, *(options.samples or ())], 3)
+    lacking = f"no {'column' if len(shown) < 2 else 'columns'} {some(shown, 5)}, so that there is "
+    given = "--time COLUMN --event COLUMN" if survival else "--target COLUMN"
+    return (
+        f"{where}: {lacking if shown else ''}nothing to compare predictions with.{hint} Say "
+        f"where the target is: {given}, of the data or of a table of the samples (--samples FILE)."
+    )
 
 
 @dataclass(slots=True)
@@ -227,12 +259,13 @@ def _predicted(
     import numpy as np
 
     from ..files import joined
-    from ..persistence import LoadedClassifier, LoadedRegressor
+    from ..persistence import LoadedClassifier, LoadedRegressor, LoadedSurvivalModel
 
     seen: list[Table] = []
     parts: dict[str, list[Any]] = {}
     moments = _Moments()
-    for table in read_blocks(options, loaded.layout, columns, notes):
+    named = not isinstance(loaded, LoadedSurvivalModel)
+    for table in read_blocks(options, loaded.layout, columns, notes, need_labels=named):
         values: dict[str, Any] = {}
         if isinstance(loaded, LoadedClassifier):
             values = {"predicted": loaded.predict(table), "scores": loaded.decision_function(table)}
@@ -263,14 +296,12 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
     known = np.isin(truth, classes)
     if not known.any():
         raise ValueError(
-            f"the model knows the classes {listed(classes)}; the target has none of them, but "
-            f"{listed(np.unique(truth))}. Name the right column with --target."
+            f"the model knows the classes {listed(classes)}; {unknown_classes(truth, classes)}. "
+            "Name the right column with --target, or write the classes as the training data have "
+            "them."
         )
     if not known.all():
-        note = Doubt(
-            f"{int((~known).sum()):,} samples left out: their classes "
-            f"{listed(np.unique(truth[~known]))} are none of the model's"
-        )
+        note = Doubt(f"left out: {unknown_classes(truth[~known], classes)}")
         if note not in notes:  # of another model
             notes.append(note)
     return known

@@ -28,8 +28,11 @@ def explain(options: ExplainOptions) -> None:
     """Say what each feature adds to the prediction of a sample."""
     with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
+        import numpy as np
+
         from .. import persistence
         from ..export._model import feature_names, labels, link_of, outputs, positive
+        from ..files import joined
         from .reports._explanation import print_explanations
 
         refuse_swapped("explain", options.model, options.data)
@@ -48,6 +51,7 @@ def explain(options: ExplainOptions) -> None:
         names, of = feature_names(loaded), outputs(loaded)
         samples: list[dict[str, Any]] = []
         missing = {*(options.sample or ())}
+        seen: list[Table] = []
         base: Any = None
         n_rows = 0
         with ExitStack() as stack:
@@ -63,12 +67,14 @@ def explain(options: ExplainOptions) -> None:
                     write(_columns_of_file(block, base, of, names))
                 missing -= {name for one in block for name in (one["sample"], str(one["number"]))}
                 n_rows += table.X.shape[0]
+                seen.append(replace(table, X=np.empty((table.X.shape[0], 0)), sample_names=None))
                 keeps = options.output is None or options.as_json
                 samples += block if keeps else []
             if missing:
                 raise ValueError(
                     f"--sample {min(missing)}: no sample of {options.data} has that name or number."
                 )
+        work.notes[:0] = joined(seen).notes
     if to_stdout:
         say_notes(work.notes, options.quiet)
         return

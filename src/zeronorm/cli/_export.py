@@ -50,6 +50,7 @@ def export(options: InfoOptions) -> None:
     """Write a model in the format that was asked for."""
     from .. import persistence
     from ..export import FORMATS
+    from .reports._store import print_export
 
     assert options.format is not None
     assert options.model is not None
@@ -65,6 +66,7 @@ def export(options: InfoOptions) -> None:
     written = form.encode(made)
     if options.output is not None:
         persistence.write_file(options.output, written)
+        print_export(options.model, options.format, options.output, len(written))
         return
     sys.stdout.buffer.write(written)
     sys.stdout.buffer.flush()

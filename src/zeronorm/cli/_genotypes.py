@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._joined import OWN, Known, SampleTable
+from ._joined import OWN, Known
+from ._sample_table import SampleTable
 
 if TYPE_CHECKING:
     from ..files import Layout, Table, Where

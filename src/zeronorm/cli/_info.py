@@ -13,7 +13,7 @@ import typer
 from ._doubts import RepeatedNames
 from ._export import check_export, export
 from ._genotypes import is_genotypes
-from ._input import is_data, is_golub, options_named, read
+from ._input import is_data, is_golub, read
 from ._messages import readers_may_leave
 from ._options import InfoOptions
 from ._output import print_json
@@ -143,10 +143,7 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
 
     if is_genotypes(path) or is_golub(path):
         return read(path, None, layer=options.layer, encoding=options.encoding)
-    with options_named():
-        return read_request(
-            path, Request(layer=options.layer, encoding=options.encoding, is_part=True)
-        )
+    return read_request(path, Request(layer=options.layer, encoding=options.encoding, is_part=True))
 
 
 def _describe_installation() -> dict[str, Any]:

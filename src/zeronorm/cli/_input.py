@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ._doubts import RepeatedNames
 from ._genotypes import is_genotypes, read_genotypes
-from ._joined import header_of, read_joined
+from ._joined import read_joined
 from ._label_files import file_hint, refuse_unasked
-from ._messages import show, some
+from ._messages import Doubt, show, some
+from ._sample_table import header_of
 from ._upright import across_hint, features_in_rows, read_across
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ._rows_options import RowsOptions
 
 _BLOCK = 1 << 20  # so many cells are predicted at once
+_TARGETS = ("target", "time", "event", "start", "strata")  # what predictions need not
 
 
 def read(
@@ -107,21 +109,20 @@ def read(
             intercept,
         )  # fmt: skip
     try:
-        with options_named():
-            table = read_table(
-                data,
-                target,
-                id=id,
-                like=like,
-                need_labels=need_labels,
-                columns=others,
-                drop=drop,
-                layer=layer,
-                where=where,
-                missing=missing,
-                encoding=encoding,
-                covariates=covariates if intercept else (),
-            )
+        table = read_table(
+            data,
+            target,
+            id=id,
+            like=like,
+            need_labels=need_labels,
+            columns=others,
+            drop=drop,
+            layer=layer,
+            where=where,
+            missing=missing,
+            encoding=encoding,
+            covariates=covariates if intercept else (),
+        )
     except TargetError as error:
         hint = file_hint("--target", target) if ":" in (target or "") else ""
         raise FileError(f"{error}{hint or across_hint(data, target, encoding)}") from None
@@ -190,13 +191,15 @@ def read_blocks(
     like: Layout,
     columns: Mapping[str, str],
     notes: list[str],
+    need_labels: bool = False,
 ) -> Iterator[Table]:
     """Yield the data to predict, of JSON lines and of several parts block by block.
 
     notes : what became of the rows is added to it at the end.
+    need_labels : refuse columns none of which is the target, where they have names.
     """
     repeated = RepeatedNames()
-    for table in _blocks(options, like, columns, notes):
+    for table in _blocks(options, like, columns, notes, need_labels):
         repeated.take(table)
         yield table
     notes += [note for note in repeated.notes() if note not in notes]  # of another model
@@ -207,9 +210,21 @@ def _blocks(
     like: Layout,
     columns: Mapping[str, str],
     notes: list[str],
+    need_labels: bool,
 ) -> Iterator[Table]:
-    """Yield the blocks; see `read_blocks`."""
-    from ..files import ROLES, MissingFeaturesError, Where, read_blocks
+    """Yield the blocks; see `read_blocks`.
+
+    Predictions need no target: where the first block has a gap in that of the model, it is left.
+    """
+    from ..files import (
+        ROLES,
+        FileError,
+        GapError,
+        MissingFeaturesError,
+        TargetError,
+        Where,
+        read_blocks,
+    )
     from ..files._source import is_label_file
     from ..files._table import Request
 
@@ -225,23 +240,38 @@ def _blocks(
     others = {role: name for role, name in columns.items() if role in ROLES}
     where = None if options.where is None else Where(options.where)
     request = Request(
-        target, like, options.id, False, others, (), options.layer, where,
+        target, like, options.id, need_labels, others, (), options.layer, where,
         encoding=options.encoding,
     )  # fmt: skip
     # A file of labels has those of all rows, and text without a model of it is coded by all.
     whole = like.names is None or any(
         is_label_file(name) for name in (target or "", *others.values())
     )
-    with options_named():
-        try:
-            for table in read_blocks(data, request, None if whole else _BLOCK):
-                refuse_unasked(table, data, {"target": target, **others}, options.by_position)
-                yield table
-        except MissingFeaturesError:
-            across = None if target or others else features_in_rows(data, like, options.encoding)
-            if across is None:
-                raise
-            yield across
+    began = False
+    try:
+        for table in read_blocks(data, request, None if whole else _BLOCK):
+            refuse_unasked(table, data, {"target": target, **others}, options.by_position)
+            began = True
+            yield table
+    except GapError as error:
+        asked = need_labels or target is not None or error.role in columns
+        if asked or began or data == "-" or like.names is None or error.role not in _TARGETS:
+            raise
+        notes.append(Doubt(f"{error.what}, so that no target is read"))
+        known = {role: name for role, name in like.columns.items() if role not in _TARGETS}
+        like = replace(like, target_name=None, columns=known)
+        yield from _blocks(options, like, columns, notes, need_labels)
+        return
+    except TargetError as error:
+        hint = across_hint(data, target, options.encoding)
+        if not hint:
+            raise
+        raise FileError(f"{error}{hint}") from None
+    except MissingFeaturesError:
+        across = None if target or others else features_in_rows(data, like, options.encoding)
+        if across is None:
+            raise
+        yield across
     if where is not None:
         if not where.n_kept:
             raise where.nothing_kept(data)
@@ -294,18 +324,6 @@ def read_repeatedly(data: str) -> Iterator[str]:
 def is_golub(data: str) -> bool:
     """Return whether data are the built-in ones."""
     return data == "golub" and not Path(data).exists()
-
-
-@contextmanager
-def options_named() -> Iterator[None]:
-    """Name the option in an error that says what the argument of a function should be."""
-    from ..files import FileError, SampleNamesError
-
-    try:
-        yield
-    except SampleNamesError as error:
-        option = f"--id {shlex.quote(error.column)}"
-        raise FileError(str(error).replace(error.argument, option)) from None
 
 
 def check_folder(path: Path, option: str = "--output") -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._beside import as_trained, column_of, with_columns
+from ._beside import as_trained, column_of, picked, with_columns
 from ._messages import Doubt, some
+from ._sample_table import SampleTable, header_of, values_of
 from ._upright import read_named, upright
 
 if TYPE_CHECKING:
-    from ..files import Layout, Table, Where
+    from ..files import FileError, Layout, Table, Where
     from ..files._codings import Content
 
     # Reads data with a target, other columns by role, and the column that names the rows.
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 OWN = "phenotype"  # what the .fam file has
 _MISSING = {"", "na", "nan", "n/a", ".", "null"}
-_FAMILY, _NAMES = "fid", ("iid", "id", "sample", "sample_id")
 
 
 class Known:
@@ -90,7 +89,8 @@ class Known:
         if number is None:
             names = [name for table in self.tables for name in table.columns]
             hint = did_you_mean(name, names) if names else " Name a table with --samples."
-            raise ValueError(f"{self.data}: no column for the {what}.{hint}")
+            tables = some([table.path for table in self.tables], 3) or self.data
+            raise ValueError(f"{tables}: no column for the {what}.{hint}")
         self._asked.add(name)
         place = self._places[number]
         text = np.where(place >= 0, self.tables[number].columns[name][place], "")
@@ -177,123 +177,95 @@ class Known:
 
 
 def _check_case(data: str, table: SampleTable, people: Any) -> None:
-    """Refuse names that another case alone keeps from those of samples that are not found."""
+    """Refuse names that case or blanks alone keep from those of samples that are not found."""
+    from ..files import quote
+    from ..files._texts import folded
+
+    lines = {folded(key[-1]): line for line, key in enumerate(table.keys, 2)}
+    found = [(name, lines.get(folded(name))) for name in map(str, people["name"].tolist())]
+    alike = [
+        (name, table.keys[line - 2][-1], line)
+        for name, line in found
+        if line is not None and table.keys[line - 2][-1] != name
+    ]
+    for name, there, line in alike[:1]:
+        verb = "sample differs" if len(alike) == 1 else "samples differ"
+        raise ValueError(
+            f"{data}: {len(alike):,} {verb} by case or blanks alone from a name in {table.path}, "
+            f"as {quote(name)} from {quote(there)} (line {line}). Write the names in one way."
+        )
+
+
+def _refuse_data(data: str, tables: Sequence[str]) -> None:
+    """Refuse the data as a table of their own samples."""
+    for path in tables:
+        if Path(path).exists() and Path(data).exists() and Path(path).samefile(data):
+            raise ValueError(
+                f"--samples {path} is DATA itself; name a table with a line for each sample, or "
+                "leave it out."
+            )
+
+
+def _nowhere(error: FileError, data: str, headers: Mapping[str, list[str]]) -> FileError:
+    """Return the error of a column that is neither in the data nor in the tables; or the given."""
+    from ..files import FileError, did_you_mean, quote
+
+    if error.lacks is None:
+        return error
+    names = [name for header in headers.values() for name in header]
+    hint = did_you_mean(error.lacks, [*names, *error.there], listing=False)
+    return FileError(
+        f"{some([*headers], 3)}: no column {quote(error.lacks)}, and none in {data}."
+        f"{hint or did_you_mean(error.lacks, names)}"
+    )
+
+
+def _as_needed(
+    table: Table, wanted: Sequence[str], data: str, headers: Mapping[str, list[str]]
+) -> Table:
+    """Return the columns that a model needs alone; refuse data and tables that lack one."""
+    from ..files import MissingFeaturesError, did_you_mean
+
+    where = some([data, *headers], 4)
+    try:
+        return picked(table, wanted, where) if table.feature_names is not None else table
+    except MissingFeaturesError as error:
+        names = [name for header in headers.values() for name in header]
+        missing = next(name for name in wanted if name not in (table.feature_names or ()))
+        hint = did_you_mean(missing, names, listing=False)
+        raise MissingFeaturesError(f"{error}{hint}") from None
+
+
+def _refuse_roles(data: str, beside: Sequence[str], roles: Mapping[str, str | None]) -> None:
+    """Refuse features that are the target, or another column that is none."""
     from ..files import quote
 
-    lines = {key[-1].casefold(): key[-1] for key in table.keys}
-    for name in people["name"].tolist():
-        other = lines.get(str(name).casefold())
-        if other is not None and other != name:
-            line = [key[-1] for key in table.keys].index(other) + 2
+    for role, name in roles.items():
+        if name in beside:
             raise ValueError(
-                f"{data}: the sample {quote(str(name))} is {quote(other)} in line {line} of "
-                f"{table.path}: write the names in one way."
+                f"{data}: the column {quote(str(name))} is that of --{role}, and cannot be a "
+                "feature as well; leave it out of --force or --covariates."
             )
 
 
-@dataclass(frozen=True, slots=True)
-class SampleTable:
-    """A text file with a line for each sample: family and name, or the name alone, then values."""
+def _refuse_typo(
+    name: str, covariates: Sequence[str], table: Table, data: str, headers: Mapping[str, list[str]]
+) -> None:
+    """Refuse a feature that is neither in the data nor in the tables, but almost in a table."""
+    from ..files import did_you_mean, quote
+    from ..files._unique import shared_name
 
-    path: str
-    keys: list[tuple[str, ...]]
-    columns: dict[str, Any]  # of text
-
-    @classmethod
-    def read(cls, path: str) -> SampleTable:
-        """Return the columns of a file that begins with those of family and name, or the name."""
-        from ..files import FileError, quote
-
-        header, rows = _rows_of(path)
-        low = [cell.lower() for cell in header]
-        by_family = low[0] == _FAMILY and len(low) > 1 and low[1] in _NAMES
-        if not by_family and low[0] not in _NAMES:
-            raise FileError(
-                f"{path}: the first line must name the columns, FID and IID or IID first; got "
-                f"{quote(' '.join(header))}. Write such a line at the top."
-            )
-        return cls._by(path, header, rows, [0, 1] if by_family else [0])
-
-    @classmethod
-    def of_names(
-        cls, path: str, names: Collection[str], others: Collection[str] = ()
-    ) -> SampleTable:
-        """Return the columns of a file, one of which has the names of samples: most of them.
-
-        others : names of the columns of the data, for the error where it has none.
-        """
-        from ..files import FileError, quote
-
-        header, rows = _rows_of(path)
-        wanted = set(names)
-        found = [sum(value in wanted for value in column) for column in zip(*rows, strict=True)]
-        most = max(range(len(header)), key=found.__getitem__)
-        if not found[most]:
-            there, here = quote(rows[0][0]), quote(next(iter(names)))
-            across = f" and their columns with {quote(next(iter(others)))}" if others else ""
-            raise FileError(
-                f"{path}: no sample of the data is in it: it begins with {there}, the rows of the "
-                f"data with {here}{across}. Write the names of the samples as the data have them."
-            )
-        return cls._by(path, header, rows, [most])
-
-    @classmethod
-    def _by(
-        cls, path: str, header: list[str], rows: list[list[str]], own: list[int]
-    ) -> SampleTable:
-        """Return a table whose samples some columns name."""
-        import numpy as np
-
-        from ..files import FileError, quote
-
-        body = np.array(rows, str).reshape(-1, len(header))
-        keys = [tuple(row) for row in body[:, own].tolist()]
-        twice, count = Counter(keys).most_common(1)[0]
-        if count > 1:
-            lines = [str(line) for line, key in enumerate(keys, 2) if key == twice]
-            raise FileError(
-                f"{path}: the sample {quote(' '.join(twice))} has several lines: "
-                f"{some(lines, 5)}. Leave one."
-            )
-        named = {name: body[:, place] for place, name in enumerate(header) if place not in own}
-        return cls(path, keys, named)
-
-
-def header_of(path: str) -> list[str]:
-    """Return the names of the columns of a table of samples."""
-    return _rows_of(path)[0]
-
-
-def _rows_of(path: str) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns of a text file with commas, tabs or blanks, and its rows."""
-    from ..files import FileError, check_path, quote
-
-    try:
-        text = check_path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"{path}: no text file.") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise FileError(f"{path}: the file is empty.")
-    delimiter = next((mark for mark in ",;\t" if mark in lines[0]), None)
-    if delimiter is None:
-        rows = [*map(str.split, lines)]
-    else:  # of the whole text: a cell may have ends of lines in it
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
-    if len(rows) == 1:
-        raise FileError(f"{path}: no samples in it, but for the line with names of columns.")
-    rows = [[cell.strip() for cell in row] for row in rows]
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(rows[0]):
-            raise FileError(
-                f"{path}, line {number}: {len(rows[0])} columns as in the first line; got "
-                f"{len(row)}."
-            )
-    header = [cell.lstrip("#") for cell in rows[0]]
-    repeated = next((name for name in header if header.count(name) > 1), None)
-    if repeated is not None:
-        raise FileError(f"{path}: the column {quote(repeated)} is there several times.")
-    return header, rows[1:]
+    names = [name for header in headers.values() for name in header]
+    own = [shared_name(one)[0] for one in table.feature_names or ()]
+    if column_of(name, {*names, *own}) in {*names, *own}:
+        return
+    hint = did_you_mean(name, names, listing=False)
+    if hint:
+        option = "--covariates" if name in covariates else "--force"
+        raise ValueError(
+            f"{option}: no column {quote(name)} in {some([*headers], 3)}, and no feature of "
+            f"{data}.{hint}"
+        )
 
 
 def read_joined(
@@ -324,9 +296,11 @@ def read_joined(
     """
     import numpy as np
 
-    from ..files import ROLES, quote
+    from ..files import ROLES, FileError, quote
 
-    names = [name for path in tables for name in header_of(path)]
+    _refuse_data(data, tables)
+    headers = {path: header_of(path) for path in tables}
+    names = [name for header in headers.values() for name in header]
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
     roles = {role: name for role, name in columns.items() if name in names}
     if like is not None:
@@ -342,18 +316,19 @@ def read_joined(
         )
     joined = target is not None and target in names
     others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
-    there = {value for path in tables for row in _rows_of(path)[1] for value in row}
-    named = read_named(partial(read, None if joined else target, others), data, there)
-    table = upright(named, data, there)
+    there = {value for path in tables for value in values_of(path)}
+    wanted = () if like is None or like.sources is None else like.sources
+    try:
+        named = read_named(partial(read, None if joined else target, others), data, there, wanted)
+    except FileError as error:
+        raise _nowhere(error, data, headers) from None
+    table = upright(named, data, there, wanted)
     here = set(table.feature_names or ()) if like is not None else set()
     asked = dict.fromkeys([*covariates, *(name for name in force if name not in here)])
     beside = [name for name in asked if name in names]
-    for name, role in [(target, "target"), *((of, role) for role, of in roles.items())]:
-        if name in beside:
-            raise ValueError(
-                f"{data}: the column {quote(str(name))} is that of --{role}, and cannot be a "
-                "feature as well; leave it out of --force or --covariates."
-            )
+    _refuse_roles(data, beside, {"target": target, **roles})
+    for name in asked if like is None else ():
+        _refuse_typo(name, covariates, table, data, headers)
     own = table.sample_names or []
     twice, count = Counter(own).most_common(1)[0]
     if count > 1:
@@ -383,6 +358,8 @@ def read_joined(
         table = replace(table, X=X[kept], cells=None if cells is None else cells.rows(kept))
     table = replace(table, sample_names=[own[row] for row in kept])
     table = with_columns(table, known, beside, codings, missing)
+    if wanted:
+        table = _as_needed(table, wanted, data, headers)
     without_base = covariates if like is None and intercept else ()
     table = as_trained(table, like, data, missing, without_base)
     y = known.values(target) if joined and target is not None else table.y

@@ -17,6 +17,8 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from .._doubt import Doubt as Doubt
+from .._remedies import offered
 from ._completion import NAME, prepare
 from ._examples import EXAMPLES
 from ._names import in_options
@@ -36,6 +38,11 @@ class Command(TyperCommand):
                 if times > 1 and not (is_same or option.multiple):
                     raise ValueError(f"{' or '.join(ways)} is given {times} times; say it once.")
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, whose messages offer what its options do, and no others."""
+        with offered({name for one in self.params for name in (*one.opts, *one.secondary_opts)}):
+            return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write what the command is and takes, and examples."""
@@ -105,12 +112,6 @@ def readers_may_leave() -> Iterator[None]:
         if not isinstance(error.__context__ or error, BrokenPipeError):
             raise
         _silence(sys.stdout)
-
-
-class Doubt(str):
-    """A note that the answer may not be worth what it seems, or lacks a part that was asked for."""
-
-    __slots__ = ()
 
 
 def say_notes(notes: Sequence[str], quiet: bool = False) -> None:

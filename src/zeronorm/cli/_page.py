@@ -120,7 +120,7 @@ def _commands(
 
 def _is_beside(tables: Sequence[str], model: dict[str, Any]) -> bool:
     """Return whether a model has a column of the tables of the samples."""
-    from ._joined import header_of
+    from ._sample_table import header_of
 
     names = [row["name"] for row in [*model["features"], *model["covariates"]]]
     sources = {*names, *(name.partition("=")[0] for name in names)}  # of text, batch of batch=C

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ._columns_file import check_columns_file
 from ._folds import usable_folds
 from ._input import check_folds, refuse_overwriting
+from ._names import columns_named
 from ._options import LOSSES, PathOptions
 from ._output import show_document
 from ._progress import Work, watched
@@ -92,7 +93,7 @@ def _follow(
     paths: list[L1Path] = []
     n_scans = 0
     if folds is None or _is_limited(options):
-        with work.timed("path"):
+        with work.timed("path"), columns_named(table.feature_names):
             paths = [l1_path(table.X, y, **moved, **_grid(options), **problem)]
         n_scans += paths[0].n_scans
     if folds is None:
@@ -100,7 +101,8 @@ def _follow(
     # Where the grid has limits, it is the one that the path has gone.
     model = _model_of(options, paths[0].Cs if paths else options.points, folds)
     work.progress.phase("Cross-validating")
-    work.fit(model, table.X, y, **moved)
+    with columns_named(table.feature_names):
+        work.fit(model, table.X, y, **moved)
     found = model.l1_path_
     paths = list(found) if isinstance(found, tuple) else [found]
     return paths, model, int(n_scans + model.n_scans_)

@@ -282,9 +282,28 @@ def _compare(
         )
         return None, None
     if unknown:
-        notes.append(Doubt(f"{unknown} samples have classes that the model does not know"))
+        notes.append(Doubt(unknown_classes(truth[~np.isin(truth, classes)], classes)))
     accuracy = float(np.mean(truth == predicted))
     return accuracy, confusion_of(truth, predicted, classes)
+
+
+def unknown_classes(labels: Any, classes: Any) -> str:
+    """Return how many labels are of classes that a model does not have, and which.
+
+    labels : those of the samples that are none of `classes`.
+    """
+    import numpy as np
+
+    from ..files._texts import folded
+
+    found, known = np.unique(labels), {folded(str(label)): label for label in classes.tolist()}
+    number = "1 sample has a class" if labels.size == 1 else f"{labels.size:,} samples have classes"
+    alike = [one for one in found.tolist() if folded(str(one)) in known]
+    but = ""
+    if alike:
+        pair = [show(str(one), 30) for one in (alike[0], known[folded(str(alike[0]))])]
+        but = f"; {pair[0]!r} differs from {pair[1]!r} by case or blanks alone"
+    return f"{number} that the model does not know, {listed(found)}{but}"
 
 
 def confusion_of(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._messages import Doubt, show
@@ -9,6 +11,7 @@ from ._messages import Doubt, show
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..persistence import LoadedModel
     from ..thresholds import Threshold
     from ._again import Again
     from ._options import SelectOptions
@@ -122,6 +125,37 @@ def positive_of(label: str | None, y: Any) -> Any:
             f"--positive must be one of the classes {listed(np.unique(y))}; got {label!r}."
         )
     return classes[label]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What wrong predictions of two classes cost, by which a threshold was chosen."""
+
+    false_positive: float
+    false_negative: float
+    positive: Any
+
+    def of_rows(self, labels: Any, predicted: Any) -> Any:
+        """Return what the prediction of each row costs, (n,)."""
+        import numpy as np
+
+        of_wrong = np.where(labels == self.positive, self.false_negative, self.false_positive)
+        return np.where(labels == predicted, 0.0, of_wrong)
+
+
+def costs_of(models: Sequence[LoadedModel]) -> dict[str, Cost]:
+    """Return the costs by which the thresholds of models were chosen, by their rules."""
+    found: dict[str, Cost] = {}
+    for loaded in models:
+        record = loaded.metadata["threshold"]
+        name, equals, value = ("" if record is None else str(record["rule"])).partition("=")
+        if name == "cost" and equals:
+            fp, fn = map(float, value.split(":"))
+            positive = loaded.classes_.tolist()[record["positive"]]  # type: ignore[union-attr]
+            own, rule = Cost(fp, fn, positive), record["rule"]
+            same = found.setdefault(rule, own) == own
+            found.setdefault(rule if same else f"{rule} of {positive}", own)
+    return found
 
 
 def note_on(path: str, loaded: Any) -> list[str]:

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from ..files import Layout, Table
 
 
-def read_named(read: Callable[[str | None], Table], data: str, there: Collection[str]) -> Table:
+def read_named(
+    read: Callable[[str | None], Table],
+    data: str,
+    there: Collection[str],
+    wanted: Collection[str] = (),
+) -> Table:
     """Return data whose rows have names: of samples, or of features where samples are in columns.
 
     read : takes the column of the names; None: what the data say by themselves. Its cells are not
         coded yet.
-    there : what stands in the tables of the samples.
+    there : what stands in the tables of the samples. wanted : the columns that a model needs.
     """
     from ..files import SampleNamesError
     from ..files._coded import uncodable
@@ -29,27 +34,36 @@ def read_named(read: Callable[[str | None], Table], data: str, there: Collection
     error = uncodable(data, table)
     if error is not None and error.column is not None:
         named = read(error.column)
-        if isinstance(error, SampleNamesError) or _lies(named, there):
+        if isinstance(error, SampleNamesError) or _lies(named, there, wanted):
             return named
         raise error
     names = table.feature_names
-    if names and names[0] not in there and _lies(table, there):
+    if names and names[0] not in there and _lies(table, there, wanted):
         return read(names[0])  # numbers of features
     return table
 
 
-def _lies(table: Table, there: Collection[str]) -> bool:
-    """Return whether the samples are in the columns, and not in the rows; whatever their case."""
-    known = {name.casefold() for name in there}
-    by_row = any(name.casefold() in known for name in table.sample_names or ())
-    return not by_row and any(name.casefold() in known for name in table.feature_names or ())
+def _lies(table: Table, there: Collection[str], wanted: Collection[str]) -> bool:
+    """Return whether the samples are in the columns, and not in the rows.
+
+    They are where the columns that a model needs are in the rows alone; else where names of samples
+    are, whatever their case and blanks.
+    """
+    from ..files._texts import folded
+
+    rows, columns = table.sample_names or (), table.feature_names or ()
+    if not {*wanted}.isdisjoint(rows) and {*wanted}.isdisjoint(columns):
+        return True
+    known = {*map(folded, there)}
+    by_row = any(folded(name) in known for name in rows)
+    return not by_row and any(folded(name) in known for name in columns)
 
 
-def upright(table: Table, data: str, there: Collection[str]) -> Table:
+def upright(table: Table, data: str, there: Collection[str], wanted: Collection[str] = ()) -> Table:
     """Return data with samples in rows; where they are in columns, the other way round."""
     from ..files._unique import shared_name
 
-    if not _lies(table, there):
+    if not _lies(table, there, wanted):
         if table.sample_names is None:
             raise ValueError(
                 f"{data}: its samples have no names by which --samples could be joined; say which "
@@ -63,10 +77,10 @@ def upright(table: Table, data: str, there: Collection[str]) -> Table:
                 f"{data}: the sample {own!r:.60} has several columns; leave out all but one."
             )
     by_column = sum(name in there for name in table.feature_names or ())
-    note = (
-        f"features are in the rows of {data}, since {by_column:,} of its columns are samples of "
-        "--samples: taken the other way round"
-    )
+    why = f"{by_column:,} of its columns are samples of --samples"
+    if not by_column:
+        why = "those of the model are there"
+    note = f"features are in the rows of {data}, since {why}: taken the other way round"
     return turned(table, data, note)
 
 

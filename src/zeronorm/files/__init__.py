@@ -21,6 +21,7 @@ from ._codings import FREQUENT, WAYS, Coding
 from ._encodings import checked_encoding
 from ._errors import (
     FileError,
+    GapError,
     MissingFeaturesError,
     MissingFileError,
     SampleNamesError,
@@ -47,6 +48,7 @@ __all__ = [
     "WAYS",
     "Coding",
     "FileError",
+    "GapError",
     "Layout",
     "MissingFeaturesError",
     "MissingFileError",

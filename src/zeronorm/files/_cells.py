@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ._coded import Cells, as_table, needs_coding, text_features
-from ._codings import MEND, Problem
+from ._codings import DROP, MEND, Problem
 from ._errors import FileError, quote
 from ._labels import as_labels, read_kept
 from ._source import Source
@@ -105,10 +105,8 @@ class _Reader:
     def _kept(self, number: int, cell: Any, position: int, what: str) -> Any:
         """Return a cell of a column that is read as it stands, numbers alone or text alone."""
         if _is_missing(cell):
-            raise FileError(
-                f"{self._place(number, position)}: {what} is missing ({_shown(cell)}); "
-                f"{self._columns.without_gaps(position)}."
-            )
+            place = f"{self._source}: {self._word} {number}"
+            raise self._columns.gap(place, position, _shown(cell))
         of_text = isinstance(cell, str)
         if not isinstance(cell, str | int | float) or (
             self._of_text.setdefault(position, of_text) != of_text
@@ -171,7 +169,7 @@ class _Features:
         return math.nan
 
     def _refuse(self, order: int, what: str) -> None:
-        self._problems.setdefault(order, Problem(what, MEND, self._n_rows))
+        self._problems.setdefault(order, Problem(what, (MEND, DROP), self._n_rows))
 
     def cells(self, places: Sequence[str], gaps: str | None) -> Cells:
         """Return what was taken; see `Cells`."""
@@ -185,7 +183,7 @@ class _Features:
             if not np.isnan(numbers[:, order]).all():
                 row, word = next(iter(words.items()))
                 what = f"is the text {quote(word)} where other rows have numbers"
-                self._problems.setdefault(order, Problem(what, MEND, row))
+                self._problems.setdefault(order, Problem(what, (MEND, DROP), row))
             else:
                 self._texts[order] = [words.get(row, "") for row in range(n)]
         texts = {order: Texts.of(words) for order, words in self._texts.items()}

@@ -6,6 +6,7 @@ nothing can become.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,12 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._remedies import remedy
 from .._typing import Design, FloatArray
 from ._coded_notes import notes_of, notes_of_constants, notes_of_kinds
 from ._codings import (
     DROP,
     FILL,
-    LEAVE,
+    NAMES,
     UNKNOWN,
     Coding,
     Content,
@@ -362,15 +364,15 @@ def _refusal(
     head = "" if len(problems) == 1 else f"{len(problems):,} columns cannot be features: "
     names_samples = columns.samples is None and 0 in problems
     names_samples = names_samples and _may_name_samples(cells, problems[0])
-    if names_samples:  # which the error says by itself
-        problems = {**problems, 0: replace(problems[0], remedy=DROP)}
-    remedies = dict.fromkeys(problem.remedy for problem in problems.values())
-    remedies = dict.fromkeys(sorted(remedies, key=lambda remedy: remedy == DROP))
-    if cells.gaps is not None and not remedies.keys().isdisjoint({FILL, UNKNOWN}):
-        remedies = {cells.gaps: None, **remedies}
-    message = f"{source}: {head}{'; '.join(listed)}{more}. {'. '.join(remedies)}"
+    ways = {way: None for problem in problems.values() for way in problem.ways}
+    gaps = "" if cells.gaps is None or ways.keys().isdisjoint({FILL, UNKNOWN}) else cells.gaps
     first = columns.argument(columns.features[0])
-    error = SampleNamesError(message, first) if names_samples else FileError(f"{message}.")
+    named = NAMES.replace("NAME", shlex.quote(first)) if names_samples else NAMES
+    last = [way for way in (DROP, NAMES) if ways.pop(way, way) is None]
+    ways_out = [*ways, *(named if way == NAMES else way for way in last)]
+    error = (SampleNamesError if names_samples else FileError)(
+        f"{source}: {head}{'; '.join(listed)}{more}.{gaps}{remedy(*ways_out)}"
+    )
     if 0 in problems and 0 in cells.texts:
         error.column = first
     return error
@@ -379,7 +381,7 @@ def _refusal(
 def _may_name_samples(cells: Cells, problem: Problem) -> bool:
     """Whether the first column of features is mostly text and no value occurs twice."""
     texts = cells.texts.get(0)
-    if texts is None or problem.remedy != LEAVE or not 1 < len(texts) == len(texts.levels):
+    if texts is None or NAMES not in problem.ways or not 1 < len(texts) == len(texts.levels):
         return False
     return 2 * sum(strict_float(text) is None for text in texts.levels) > len(texts)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._doubt import Doubt
 from ._codings import Coding, Content, by_frequency
 from ._errors import quote
 from ._texts import Texts
@@ -24,12 +25,28 @@ def notes_of(
 
     codings : of features of the columns.
     """
-    notes = [
-        f"{count:,} {'row has' if count == 1 else 'rows have'} a value of {quote(column)} that the "
-        f"model never saw, as {quote(example)}: its features are 0 there"
+    notes: list[str] = [
+        Doubt(
+            f"{count:,} {'row has' if count == 1 else 'rows have'} a value of {quote(column)} that "
+            f"the model never saw, as {quote(example)}: scored {_as_what(column, codings)}"
+        )
         for column, (count, example) in unseen.items()
     ]
     return [*notes, _said_of_filled(filled, by_model, codings)] if filled else notes
+
+
+def _as_what(column: str, codings: Mapping[str, Coding]) -> str:
+    """Return as which levels a value counts that a model does not know: those without a feature."""
+    coding = next(one for one in codings.values() if one.column == column)
+    base = [level for level in coding.levels if f"{column}={level}" not in codings]
+    if coding.gaps is not None and coding.absent not in codings:
+        base.append("")
+    shown = [quote(level) if level else "an empty cell" for level in base]
+    if not base:
+        return "as none of the levels that it knows, each of which has a coefficient"
+    if len(base) == 1:
+        return f"as if it were {shown[0]}, the base level"
+    return f"as if it were one of {_listed(shown)}, which have no coefficient"
 
 
 def _said_of_filled(

@@ -19,7 +19,7 @@ from .._typing import FloatArray
 from ._decimal_commas import has_comma, may_be_thousands
 from ._errors import quote
 from ._table import strict_float
-from ._texts import Texts
+from ._texts import Texts, folded
 
 KINDS = ("number", "category", "date")
 # What becomes of empty cells: the mean of the column, or its most frequent value; indicator: the
@@ -43,23 +43,26 @@ class Problem:
     """Why a column can be no feature, with an example."""
 
     what: str
-    remedy: str
+    ways: tuple[str, ...]  # out of it, as of `remedy`
     row: int | None = None  # of the example
     only: bool = True  # whether `what` is all that there is to say; else the cell comes first
 
 
-DROP = "Leave the column out with --drop NAME"
-LEAVE = f"{DROP}, or say --id NAME if it names the samples"
-POINTS = "Write decimals with a point, thousands without a comma"
-MEND = "Mend such a value, or leave the column out with --drop NAME"
+DROP = "leave the column out with --drop NAME"
+NAMES = "say --id NAME if it names the samples"
+POINTS = "write decimals with a point, thousands without a comma"
+MEND = "mend such a value"
+WRITE = "write a value there"
 FILL = (
-    "Say --missing mean to select or path, which fills what is missing with the mean of its column "
-    "(most_frequent: with its most frequent value; indicator: and says in a column where), or "
-    "leave the column out with --drop NAME"
+    "say --missing mean, which fills what is missing with the mean of its column (most_frequent: "
+    "with its most frequent value; indicator: and says in a column where)"
 )
-VALUES = "Save the values in place of formulas, or leave the column out with --drop NAME"
-TRAINED = "Write such a value as the training data have it"
-UNKNOWN = "Fill it: the model knows no mean for it, since no cell was empty in its training"
+VALUES = "save the values in place of formulas"
+TRAINED = "write such a value as the training data have it"
+OF_FORMULA = "a formula, of which the file does not say the value"
+UNKNOWN = (
+    "fill it: no cell was empty in the training of the model, which knows no mean or level for it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,41 +143,49 @@ class Coding:
     def problem(self, content: Content) -> Problem | None:
         """Return why other rows cannot be coded so."""
         if not isinstance(content, Texts):
-            return _infinite(content) or self.gaps_problem(content, UNKNOWN)
+            return _infinite(content) or self.gaps_problem(content, (UNKNOWN,))
         if self.kind != "category":
             holds = _moment if self.kind == "date" else strict_float
             rows = content.rows(lambda text: text and holds(text) is None)
-            if not rows.size and self.kind == "number":  # numbers as text
-                rows = content.rows(bool)
+            no = "no ISO date" if self.kind == "date" else "no number"
+            if not rows.size and self.kind == "number":
+                rows, no = content.rows(bool), "a number that is written as text"
             if rows.size:
-                kind = "an ISO date" if self.kind == "date" else "a number"
-                what = f"the model was trained on {kind} there"
-                return Problem(what, TRAINED, int(rows[0]), only=False)
-        return self._alike(content) or self.gaps_problem(content, UNKNOWN)
+                text, ways = content[int(rows[0])], (TRAINED,)
+                if text.startswith("="):
+                    no, ways = OF_FORMULA, (VALUES,)
+                elif has_comma(text):
+                    no, ways = "a number with a comma", (POINTS,)
+                what = f"is {no}, and the model was trained on {self.kind}s there"
+                return Problem(what, ways, int(rows[0]), only=False)
+        return self._alike(content) or self.gaps_problem(content, (UNKNOWN,))
 
     def _alike(self, texts: Texts) -> Problem | None:
         """Return the problem of a text that is almost a level, which would be 0 in all features."""
         rows = self.unseen(texts)
         if not rows.size:
             return None
-        levels = {_folded(level): level for level in self.levels}
-        alike = {text: levels[_folded(text)] for text in texts.levels if _folded(text) in levels}
+        levels = {folded(level): level for level in self.levels}
+        alike = {text: levels[folded(text)] for text in texts.levels if folded(text) in levels}
         row = next((int(row) for row in rows if texts[row] in alike), None)
         if row is None:
             return None
         known = quote(alike[texts[row]])
         what = f"differs from {known}, which the model knows, by case or blanks alone"
-        return Problem(what, TRAINED, row, only=False)
+        return Problem(what, (TRAINED,), row, only=False)
 
-    def gaps_problem(self, content: Content, remedy: str = FILL) -> Problem | None:
+    def gaps_problem(
+        self, content: Content, ways: tuple[str, ...] = (FILL, WRITE, DROP)
+    ) -> Problem | None:
         """Return the problem of empty cells where there must be none."""
         found = gaps_of(content)
         if self.gaps is not None or not found.size:
             return None
         n = len(content)
         if found.size == n:
-            return Problem("all values are missing", DROP, int(found[0]))
-        return Problem(f"a value is missing ({found.size:,} of {n:,})", remedy, int(found[0]))
+            ways = tuple(way for way in ways if way != FILL)  # by nothing
+            return Problem("all values are missing", ways, int(found[0]))
+        return Problem(f"a value is missing ({found.size:,} of {n:,})", ways, int(found[0]))
 
     def _levels(self, texts: Texts) -> Iterator[NDArray[np.bool_]]:
         code = {level: place for place, level in enumerate(self.levels)}
@@ -194,11 +205,6 @@ class Coding:
         parts = [_parts(moment) for moment in moments]
         for level in self.levels:
             yield np.array([level in some for some in parts])[texts.codes]
-
-
-def _folded(text: str) -> str:
-    """Return a text without case and blanks."""
-    return "".join(text.casefold().split())
 
 
 def gaps_of(content: Content) -> NDArray[np.int64]:
@@ -236,7 +242,7 @@ def _infinite(values: FloatArray) -> Problem | None:
     rows = np.flatnonzero(np.isinf(values))
     if not rows.size:
         return None
-    return Problem(f"a value is not finite ({values[rows[0]]})", MEND, int(rows[0]))
+    return Problem(f"a value is not finite ({values[rows[0]]})", (MEND, DROP), int(rows[0]))
 
 
 def _of_text(column: str, texts: Texts) -> Coding | Problem:
@@ -247,14 +253,14 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
     def most(holds: Any) -> bool:
         return 2 * sum(count for text, count in counts.items() if holds(text)) > n
 
-    def problem(what: str, holds: Any, remedy: str = MEND) -> Problem:
+    def problem(what: str, holds: Any, *ways: str) -> Problem:
         row = int(texts.rows(lambda text: text and holds(text))[0])
-        return Problem(what, remedy, row, only=False)
+        return Problem(what, ways or (MEND, DROP), row, only=False)
 
     if most(_is_any_number):
         if any(text.startswith("=") for text in counts):
-            what = "is a formula, of which the file does not say the value"
-            return problem(what, lambda text: text.startswith("="), VALUES)
+            what = f"is {OF_FORMULA}"
+            return problem(what, lambda text: text.startswith("="), VALUES, DROP)
         if not all(map(_is_any_number, counts)):
             what = "is no number, as most of the column are"
             return problem(what, lambda text: not _is_any_number(text))
@@ -279,7 +285,7 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
             f"is text, with {len(levels):,} different values in {n:,} rows; a category has at "
             f"most {MAX_LEVELS:,}, and half as many as rows"
         )
-        return problem(what, bool, LEAVE if len(levels) == n else DROP)
+        return problem(what, bool, DROP, *([NAMES] if len(levels) == n else []))
     return Coding(column, "category", tuple(levels))
 
 

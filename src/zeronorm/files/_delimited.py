@@ -65,8 +65,6 @@ def read_delimited(
         columns, body = _parse(source, stream, delimiter, request)
     except UnicodeDecodeError:
         raise not_utf8(source, of_data=True) from None
-    except csv.Error as error:
-        raise FileError(f"{source}: not a table in CSV form ({error}).") from None
     if body.commas:
         _refuse_points(source, columns, body)
     kept = read_kept(source, request, columns, body.stored, body.X.shape[0])
@@ -138,7 +136,17 @@ class _Rows:
             yield line
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        return ((self._reader.line_num, row) for row in self._reader if row)
+        last = 0
+        try:
+            for row in self._reader:
+                last = self._reader.line_num
+                if row:
+                    yield last, row
+        except csv.Error as error:
+            raise FileError(
+                f"{self._source}: line {last + 1}: not a table in CSV form ({error}). "
+                "Close the quotes that begin there, or shorten the field."
+            ) from None
 
 
 def _parse_text(
@@ -153,7 +161,7 @@ def _parse_text(
     if columns.names is not None:
         n_header, _ = pending.pop(0)
         if not pending:
-            raise FileError(f"{source}: a header line and no samples under it.")
+            raise FileError(f"{source}: a header line and no samples under it. Write some.")
     held = _held(source, columns, request.where, itertools.chain(pending, rows))
     first = next(held, None)
     texts: set[int] = set() if first is None else _texts_of(columns, first[1], request)
@@ -217,13 +225,10 @@ class _Careful:
         pick = picker([columns.features[order] for order in self.numeric])
         words = [(columns.features[order], found) for order, found in self.texts.items()]
         for number, row in held:
-            for position, what in kept.items():
+            for position in kept:
                 label = row[position].strip()
                 if label.lower() in MISSING:
-                    raise FileError(
-                        f"{self.source}: line {number}, {columns.name(position)}: {what} is "
-                        f"missing ({quote(label)}); {columns.without_gaps(position)}."
-                    )
+                    raise columns.gap(f"{self.source}: line {number}", position, quote(label))
                 self.kept[position].append(label)
             if columns.samples is not None:
                 self.samples.append(row[columns.samples])

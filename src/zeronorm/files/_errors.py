@@ -17,6 +17,8 @@ class FileError(ValueError):
     """A file cannot be read as a table; the message says where, why and what to do."""
 
     column: str | None = None  # the first one of the features, where it is text and in the way
+    lacks: str | None = None  # the column that was asked for and is none of those that are there
+    there: Sequence[str] = ()
 
 
 class MissingFileError(FileError, FileNotFoundError):
@@ -25,6 +27,14 @@ class MissingFileError(FileError, FileNotFoundError):
 
 class MissingFeaturesError(FileError):
     """Columns that a model needs are not there."""
+
+
+class GapError(FileError):
+    """A row has no value in a column that is read as it stands, as the target."""
+
+    def __init__(self, role: str, what: str, remedy: str) -> None:
+        super().__init__(f"{what}.{remedy}")
+        self.role, self.what = role, what
 
 
 class TargetError(FileError):
@@ -37,13 +47,6 @@ class WhereError(FileError):
 
 class SampleNamesError(FileError):
     """A column of features holds text, and it may be the names of the samples."""
-
-    column: str
-
-    def __init__(self, message: str, column: str) -> None:
-        self.column = column
-        self.argument = f"id={quote(column)}"  # as the message has it
-        super().__init__(f"{message}; if it names the samples, say {self.argument}.")
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def _tables(source: Source, sheet: Any, request: Request, size: int | None) -> I
         )
     first = next(rows, None)
     if first is None:
-        raise FileError(f"{source}: a row of names and no samples under it.")
+        raise FileError(f"{source}: a row of names and no samples under it; write a row for each.")
 
     def padded() -> Iterator[Row]:
         for number, cells in itertools.chain([first], rows):

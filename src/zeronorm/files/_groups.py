@@ -115,7 +115,7 @@ def _of_features(
     except UnicodeDecodeError:
         raise not_utf8(source) from None
     except csv.Error as error:
-        raise FileError(f"{source}: not a table in CSV form ({error}).") from None
+        raise FileError(f"{source}: not a table in CSV form ({error}). Shorten it.") from None
     if rows and rows[0][1] not in place and rows[0][2] not in {group for *_, group in rows[1:]}:
         del rows[0]
     labels = sorted({group for *_, group in rows})

@@ -12,7 +12,7 @@ from ._errors import FileError, did_you_mean, quote
 from ._source import Source, Stream, not_utf8
 from ._table import Request, Table
 
-_GAPS = "A key that a line lacks is a missing value; where it means 0, write 0"
+_GAPS = " A key that a line lacks is a missing value; where it means 0, write 0."
 _MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
 
@@ -75,8 +75,10 @@ def _objects(source: Source, stream: Stream) -> Iterator[tuple[int, dict[str, An
         except UnicodeDecodeError:
             raise not_utf8(source, of_data=True) from None
         except (ValueError, RecursionError) as error:
-            hint = "" if text.lstrip().startswith(b"{") else "; every line must be one {object}"
-            raise FileError(f"{source}: line {number}: not JSON ({error}){hint}.") from None
+            raise FileError(
+                f"{source}: line {number}: not JSON ({error}). Write one {{object}} on each line, "
+                "with each key once."
+            ) from None
         if not isinstance(found, dict):
             raise FileError(
                 f'{source}: line {number}: must be an object, as {{"age": 61}}; got '

@@ -76,14 +76,11 @@ def table_from(source: Source | str, frame: Any, request: Request) -> Table:
     else:
         X = _matrix_of(source, series, columns, places)
     stored: dict[int, NDArray[Any]] = {}
-    for position, what in columns.kept.items():
+    for position in columns.kept:
         series = frame[names[position]]
         row = _first_null(series)
         if row is not None:
-            raise FileError(
-                f"{source}: {places[row]}, {columns.name(position)}: {what} is missing; "
-                f"{columns.without_gaps(position)}."
-            )
+            raise columns.gap(f"{source}: {places[row]}", position)
         values = np.asarray(series.to_list())
         stored[position] = as_labels(source, values, len(frame), columns.name(position))
     kept = read_kept(source, request, columns, stored, len(frame))
@@ -140,7 +137,7 @@ def cells_of(
             texts[order] = Texts.of(_text_of(value) for value in series.to_list())
         else:
             what = f"is of the type {dtype}; features are numbers, text or dates"
-            problems[order] = Problem(what, DROP)
+            problems[order] = Problem(what, (DROP,))
     return Cells(numbers, texts, places, problems)
 
 

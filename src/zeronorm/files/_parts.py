@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._remedies import remedy
 from ._coded import Cells, coded_whole
 from ._coded_notes import notes_of
-from ._codings import Problem
+from ._codings import DROP, Problem
 from ._errors import FileError, MissingFileError, quote
 from ._source import PathLike
 from ._table import Request, Table, check_count
@@ -132,7 +133,7 @@ def _joined_cells(
                 )
                 raise FileError(
                     f"{there}: the column {quote(names[order])} is text here, and numbers in "
-                    f"{path.name}; write it in one way. Leave the column out with --drop NAME."
+                    f"{path.name}; write it in one way.{remedy(DROP)}"
                 )
             column.extend(words[order].tolist() if order in words else [""] * n)
         if table.cells is not None:
@@ -169,7 +170,7 @@ def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:
         if name not in known:
             raise FileError(
                 f"{path}: the column {quote(name)} is not in {first_path.name}; parts must have "
-                "the same columns. Leave it out with --drop, or write it there."
+                f"the same columns.{remedy('write it there', DROP)}"
             )
     X: Any = table.X
     order = [place[name] for name in wanted]

@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._remedies import remedy
 from .._typing import Design
-from ._errors import FileError, TargetError, WhereError, did_you_mean, quote
+from ._errors import FileError, GapError, TargetError, WhereError, did_you_mean, quote
 from ._source import Source, is_label_file
 from ._texts import strict_float as strict_float
 from ._unique import places_of_features, unique_names
@@ -134,11 +135,16 @@ class Columns:
             return f"column {position}"
         return f"column {quote(self.names[position])}"
 
-    def without_gaps(self, position: int) -> str:
-        """Return what to do with rows that lack a value of a column."""
-        if self.names is None:
-            return "drop the row"
-        return f"drop the row, or all without one by {where_not(self.names[position], '')}"
+    def gap(self, place: str, position: int, cell: str = "") -> GapError:
+        """Return the error of a row that lacks a value of a column that is read as it stands.
+
+        place : the file and the row. cell : what stands there.
+        """
+        role, ways = self.kept[position], ["drop the row"]
+        if self.names is not None:
+            ways.append(f"drop all without one by {where_not(self.names[position], '')}")
+        what = f"{place}, {self.name(position)}: {role} is missing{cell and f' ({cell})'}"
+        return GapError(role.removeprefix("the "), what, remedy(*ways))
 
     def argument(self, position: int) -> str:
         """Return what a caller writes for a column: its name if that is enough, or its index."""
@@ -222,9 +228,12 @@ def check_count(source: Source | str, n_features: int, like: Layout, named: bool
         return
     hint = ""
     if n_features == like.n_features + 1 and not named:
-        hint = " If one of them holds labels, name it with --target."
+        hint = remedy("name the column of labels, if one of them is, with --target NAME")
     elif n_features > like.n_features:
-        hint = " Drop those that were dropped there (--drop NAME); choose rows as there (--where)."
+        hint = remedy(
+            "leave out those that were dropped there with --drop NAME",
+            "choose rows as there with --where",
+        )
     raise FileError(
         f"{source}: {n_features} features; the model was trained on {like.n_features}.{hint}"
     )
@@ -240,6 +249,9 @@ def _find_targets(
         wanted = [known] if isinstance(known, str) else list(known or ())
         if names is not None and all(names.count(name) == 1 for name in wanted):
             return tuple(names.index(name) for name in wanted)
+        if names is not None and request.need_labels:
+            for name in wanted:
+                _find_column(source, name, names, n_columns)  # which refuses the first without
         return ()
     parts = [part.strip() for part in target.split(",")]
     if len(parts) == 1 or target in (names or ()) or is_label_file(target):
@@ -296,7 +308,10 @@ def _find_column(
             f"{n_columns - 1} (-1 is the last); got {quote(target)}."
         )
     kind = {"target": TargetError, "compared": WhereError}.get(what, FileError)
-    raise kind(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
+    error = kind(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
+    if what not in ("id", "dropped"):  # which are of this file alone
+        error.lacks, error.there = target, names
+    raise error
 
 
 def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -> FileError:

@@ -12,6 +12,11 @@ from numpy.typing import NDArray
 from .._typing import FloatArray
 
 
+def folded(text: str) -> str:
+    """Return a text without case and blanks."""
+    return "".join(text.casefold().split())
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
     """A column of text, where "" stands for an empty cell."""

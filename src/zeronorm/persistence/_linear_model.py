@@ -88,10 +88,7 @@ class LinearModel:
         scores = margins(as_design(values), positions, self.coef.T, self.intercept_)
         bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
         if bad.size:
-            raise ValueError(
-                f"X must be finite in the features of the model; row {bad[0]} has NaN, infinity or "
-                "a value that is too large."
-            )
+            raise ValueError(self._not_finite(values, positions, int(bad[0])))
         return scores
 
     def contributions(self, X: Any, reference: Any = None) -> tuple[FloatArray, FloatArray]:
@@ -144,10 +141,24 @@ class LinearModel:
         dense = np.asarray(found.toarray() if sp.issparse(found) else found, np.float64)
         bad = np.flatnonzero(~np.isfinite(dense).all(axis=1))
         if bad.size:
-            raise ValueError(
-                f"X must be finite in the features of the model; row {bad[0]} has NaN or infinity."
-            )
+            raise ValueError(self._not_finite(values, positions, int(bad[0])))
         return dense
+
+    def _not_finite(self, values: Any, positions: IndexArray, row: int) -> str:
+        """Return the error of a row whose scores are not finite, with the value that makes them."""
+        from ..designs import as_design
+
+        found = as_design(values).gather(positions)
+        own = np.asarray(found[[row]].toarray() if sp.issparse(found) else found[row]).ravel()
+        sizes = np.abs(own) * np.abs(self.coef).max(axis=0)
+        place = int(np.where(np.isfinite(own), sizes, np.inf).argmax())
+        of = f"feature {positions[place]}"
+        if self.feature_names is not None:
+            of = f"feature {quote(str(self.feature_names[place]))}"
+        return (
+            f"X must be finite in the features of the model, and not too large; row {row} (from 0) "
+            f"has {own[place]:g} in {of}. Mend that value."
+        )
 
     def _columns(self, X: Any) -> tuple[Any, IndexArray]:
         """Return data and the positions of the support in it."""

@@ -176,8 +176,8 @@ class SavedCertificate:
             known = quote(", ".join(map(str, self.classes_)))
             raise ValueError(
                 f"y must have the classes {known}, as at the fit; {other.size} rows have others, "
-                f"such as {quote(str(labels[other[0]]))}. Give rows that were left out of the fit "
-                "the sample_weight 0."
+                f"such as {quote(str(labels[other[0]]))}. Leave out rows that the fit had not "
+                "(in Python: sample_weight 0)."
             )
 
 

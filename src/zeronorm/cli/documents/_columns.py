@@ -12,7 +12,7 @@ import numpy as np
 from ...files import FileError, Table
 from ...files._coded import coded_whole
 from ...files._coded_notes import is_constant
-from ...files._codings import DROP, LEAVE, Coding, Content, Problem, fitted, gaps_of, said
+from ...files._codings import DROP, NAMES, Coding, Content, Problem, fitted, gaps_of, said
 from ...files._table import Request
 from ...files._texts import Texts
 
@@ -60,7 +60,7 @@ def _records(table: Table) -> Iterator[dict[str, Any]]:
         if isinstance(result, Coding):
             record["kind"] = result.kind
         else:
-            if isinstance(content, Texts) and result.remedy in (DROP, LEAVE):
+            if isinstance(content, Texts) and {*result.ways} <= {DROP, NAMES}:
                 record["kind"] = "text"
             record["problem"] = _in_words(table, order, name, result)
         yield {**record, "missing": int(gaps_of(content).size), **_values(content)}

@@ -36,6 +36,7 @@ def describe_model(file: str, loaded: LoadedModel) -> dict[str, Any]:
         "gap": max(gaps) if solved and None not in gaps else None,
         "proven": bool(known) and all(one["proven"] for one in certificates if one is not None),
         "calibration": metadata["calibration"],
+        "threshold": metadata["threshold"],
         "certificates": certificates,
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..._chance import auc_of_classes, balanced_accuracy
 from ..._typing import FloatArray
 from ...measures import Measure, macro_average
+from .._threshold import Cost
 
 RESAMPLES = 200
 _WORK = 2e8  # comparisons or additions that all resamples of a score may take, about
@@ -28,8 +29,9 @@ def scores_of_classes(
     decision: FloatArray,
     measure: Measure | None = None,
     positive: Any = None,
+    costs: Mapping[str, Cost] | None = None,
 ) -> Scores:
-    """Return the scores of a classifier: accuracy, AUC, log-loss, Brier score, its measure.
+    """Return the scores of a classifier: accuracy, AUC, log-loss, Brier score, its measure, costs.
 
     Parameters
     ----------
@@ -38,6 +40,7 @@ def scores_of_classes(
     decision : (n, 1) or (n, n_classes), what orders the rows by each class
     measure : what the model was trained for; positive : of two classes the one that it counts,
         None: the second
+    costs : by which thresholds were chosen, by their rules
     """  # fmt: skip
     scores: dict[str, Score] = {
         "accuracy": _mean_of((labels == predicted).astype(float)),
@@ -53,18 +56,25 @@ def scores_of_classes(
         scores |= {"log_loss": _mean_of(losses), "brier": _mean_of(squares)}
     if measure is not None and measure.name not in scores:
         scores[measure.name] = _measured(measure, labels, decision, classes, positive)
+    scores |= {
+        rule: _mean_of(one.of_rows(labels, predicted)) for rule, one in (costs or {}).items()
+    }
     return scores
 
 
 def scores_of_shares(
-    labels: np.ndarray, classes: np.ndarray, measure: Measure | None = None, positive: Any = None
+    labels: np.ndarray,
+    classes: np.ndarray,
+    measure: Measure | None = None,
+    positive: Any = None,
+    costs: Mapping[str, Cost] | None = None,
 ) -> Scores:
     """Return the scores of the model without features: every row has the shares of the classes."""
     known, counts = np.unique(labels, return_counts=True)
     largest = np.full(labels.shape, known[counts.argmax()])
     share = np.tile((labels[:, None] == classes).mean(axis=0), (labels.size, 1))
     scores = {
-        **scores_of_classes(labels, largest, share, classes, share[:, 1:2]),
+        **scores_of_classes(labels, largest, share, classes, share[:, 1:2], costs=costs),
         "balanced_accuracy": _constant(1.0 / known.size),
         "auc": _constant(0.5),
     }
@@ -94,6 +104,19 @@ def scores_of_numbers(
         "rmse": _root(_mean_of(_by_row(error**2))),
         "mae": _mean_of(_by_row(np.abs(error))),
     }
+
+
+def describe_costs(costs: Mapping[str, Cost], labels: np.ndarray) -> list[dict[str, Any]]:
+    """Return what it costs a row to predict the positive class nowhere, and everywhere."""
+    return [
+        {
+            "score": rule,
+            "positive": one.positive,
+            "never": one.false_negative * float((labels == one.positive).mean()),
+            "always": one.false_positive * float((labels != one.positive).mean()),
+        }
+        for rule, one in costs.items()
+    ]
 
 
 def confusion_by_class(confusion: list[list[int]], classes: list[Any]) -> list[dict[str, Any]]:

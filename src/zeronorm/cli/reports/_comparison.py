@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._messages import show, some
+from .._threshold import sentence
 from ._claims import loss_words, percent
-from ._evaluation import LOSSES, NAMES, number
+from ._evaluation import is_loss, number, print_costs, title
 from ._tables import MAX_ROWS, counted, empty_grid, open_console, print_header, print_rest, styled
 
 _MAX_SHARED = 12  # A line names so many features.
@@ -20,12 +21,14 @@ def print_comparison(document: Mapping[str, Any], quiet: bool = False) -> None:
         print_header(console, document["data"])
         console.print()
     console.print(_models_grid(document["models"]))
+    _print_thresholds(console, document)
     console.print()
     _print_overlap(console, document)
     _print_coefficients(console, document)
     if document["data"] is not None:
         console.print(_scores_grid(document["scores"]))
         console.print()
+        print_costs(console, document["costs"], [one["scores"] for one in document["scores"]])
         for place, one in enumerate(document["scores"][1:], 2):
             console.print(_verdict(place, one))
         console.print()
@@ -57,6 +60,15 @@ def _models_grid(models: Sequence[Mapping[str, Any]]) -> Any:
             gap,
         )
     return grid
+
+
+def _print_thresholds(console: Any, document: Mapping[str, Any]) -> None:
+    """Print what each model predicts, where one does not predict the likelier class."""
+    records = [one["threshold"] for one in document["models"]]
+    classes = sorted(document["classes"])
+    for place, record in enumerate(records if any(records) else (), 1):
+        acts = "the likelier class" if record is None else sentence(record, classes)
+        console.print(styled((f"model {place} predicts ", "dim"), acts))
 
 
 def _print_overlap(console: Any, document: Mapping[str, Any]) -> None:
@@ -122,7 +134,7 @@ def _scores_grid(models: Sequence[Mapping[str, Any]]) -> Any:
     names = [score["name"] for score in models[0]["scores"]]
     names += [s["name"] for one in models[1:] for s in one["scores"] if s["name"] not in names]
     for name in dict.fromkeys(names):
-        title = NAMES.get(name, name)
+        head = title(name)
         for place, one in enumerate(models, 1):
             score = next((score for score in one["scores"] if score["name"] == name), None)
             if score is None:
@@ -131,10 +143,10 @@ def _scores_grid(models: Sequence[Mapping[str, Any]]) -> Any:
             error = number(score["standard_error"], beside=value)
             gain = "" if difference is None else f"{'+' * (difference >= 0)}{number(difference)}"
             of_gain = "" if place == 1 else number(score["difference_error"], beside=difference)
-            more = "smaller is better" if title and name in LOSSES else ""
+            more = "smaller is better" if head and is_loss(name) else ""
             shown = styled((number(value), "bold"))
-            grid.add_row(title, str(place), shown, error, gain, of_gain, more)
-            title = ""
+            grid.add_row(head, str(place), shown, error, gain, of_gain, more)
+            head = ""
     return grid
 
 
@@ -145,8 +157,8 @@ def _verdict(place: int, one: Mapping[str, Any]) -> Any:
     for score in one["scores"]:
         gain, error = score["difference"], score["difference_error"]
         if gain is not None and error is not None and abs(gain) > 2.0 * error:
-            more = gain > 0 if score["name"] not in LOSSES else gain < 0
-            (better if more else worse).append(NAMES.get(score["name"], score["name"]))
+            more = gain < 0 if is_loss(score["name"]) else gain > 0
+            (better if more else worse).append(title(score["name"]))
     found = [
         f"{word} by {', '.join(by)}" for word, by in (("better", better), ("worse", worse)) if by
     ]

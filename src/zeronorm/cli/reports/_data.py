@@ -87,7 +87,7 @@ def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Tex
     add("dates", of_kind["date"], _name)
     add(
         "text", of_kind["text"], lambda one: f"{_name(one)} {one['distinct']:,} values",
-        "; too many for categories, --drop NAME leaves them out",
+        "; too many for categories, select --drop NAME leaves them out",
     )  # fmt: skip
     pairs += _under("names", [_of_names(one, n_rows) for one in names[:3]])
     add("constant", constant, _name, "; of one value or none, they can never be selected")
@@ -95,12 +95,12 @@ def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Tex
         n_gaps = table["rows_with_gaps"]
         shown = [f"{_name(one)} {one['missing']:,} ({one['missing'] / n_rows:.1%})" for one in gaps]
         pairs.append(
-            ("missing", f"{some(shown, 8)}; in {n_gaps:,} of {n_rows:,} rows, of which --missing "
-             "mean, most_frequent or indicator fills the features")
+            ("missing", f"{some(shown, 8)}; in {n_gaps:,} of {n_rows:,} rows, of which select "
+             "--missing mean, most_frequent or indicator fills the features")
         )  # fmt: skip
     add(
         "unusable", of_kind["unusable"], lambda one: show(one["problem"], 120),
-        "; mend them, or leave them out with --drop NAME",
+        "; mend them, or leave them out with select --drop NAME",
     )  # fmt: skip
     return pairs + _under("targets", _targets(table["targets"]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._messages import show
@@ -22,7 +22,7 @@ NAMES = {
     "mae": "mean absolute error",
     "c_index": "Harrell's C",
 }
-LOSSES = {"log_loss", "brier", "rmse", "mae"}  # the smaller, the better
+_LOSSES = {"log_loss", "brier", "rmse", "mae"}
 # What tells whether a model is of use: the first of these that there is.
 TELLING = ("auc", "r2", "d2", "c_index")
 
@@ -38,14 +38,13 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
     for head in ("value", "± s.e.", _head_of_baseline(document), ""):
         grid.add_column(styled(head), justify="right")
     for score in document["scores"]:
-        more = "smaller is better" if score["name"] in LOSSES else _interval(score["interval"])
+        more = "smaller is better" if is_loss(score["name"]) else _interval(score["interval"])
         value, error, plain = (score[key] for key in ("value", "standard_error", "baseline"))
         cells = number(error, beside=value), number(plain)
-        grid.add_row(
-            NAMES.get(score["name"], score["name"]), styled((number(value), "bold")), *cells, more
-        )
+        grid.add_row(title(score["name"]), styled((number(value), "bold")), *cells, more)
     console.print(grid)
     console.print()
+    print_costs(console, document["costs"], [document["scores"]])
     _print_verdict(console, document)
     if document["confusion"] is not None:
         labels = [show(str(label), 30) for label in document["classes"]]
@@ -64,6 +63,43 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
                 )
             )
         )
+
+
+def is_loss(name: str) -> bool:
+    """Return whether the smaller a score, the better."""
+    return name in _LOSSES or name.startswith("cost=")
+
+
+def title(name: str) -> str:
+    """Return what a report calls a score."""
+    return NAMES.get(name) or name.replace("cost=", "mean cost ")
+
+
+def print_costs(
+    console: Any, costs: Sequence[Mapping[str, Any]], models: Sequence[Sequence[Mapping[str, Any]]]
+) -> None:
+    """Print what it costs to act never and always, and which models are no better than that.
+
+    models : the scores of each.
+    """
+    for one in costs:
+        label = show(str(one["positive"]), 30)
+        least = min(one["never"], one["always"])
+        console.print(
+            styled(
+                (f"{title(one['score'])}: ", "dim"),
+                f"{number(one['never'])} a row where {label!r} is never predicted, "
+                f"{number(one['always'])} where always",
+            )
+        )
+        for place, scores in enumerate(models, 1):
+            (value,) = (score["value"] for score in scores if score["name"] == one["score"])
+            if value is not None and value >= least:
+                which = f"model {place} is " if len(models) > 1 else ""
+                way = "never" if one["never"] == least else "always"
+                text = f"{which}no better by {title(one['score'])} than {way} {label!r}"
+                console.print(styled((text, "bold yellow")))
+        console.print()
 
 
 def _print_verdict(console: Any, document: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
@@ -29,6 +30,17 @@ def print_store(document: Mapping[str, Any]) -> None:
     for note in document["notes"]:
         pairs.append(("note", show(note, 200)))
     print_pairs(console, pairs)
+
+
+def print_export(model: str, form: str, path: Path, n_bytes: int) -> None:
+    """Print which file has a model for other programs."""
+    console = open_console()
+    console.print()
+    print_pairs(
+        console,
+        [("model", show(model)), (form, styled((show(str(path)), "bold"), f", {n_bytes:,} bytes"))],
+    )
+    console.print()
 
 
 def print_check(document: Mapping[str, Any]) -> None:
