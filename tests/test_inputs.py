@@ -5,7 +5,6 @@ import csv
 import gzip
 import io
 import json
-import shlex
 import sys
 from pathlib import Path
 

@@ -14,7 +14,7 @@ from generators import instance
 from zeronorm import _kernels
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
-from zeronorm.solvers.pool import relaxation
+from zeronorm.solvers.pool import relaxation_steps
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.pool.support_norm import proximal_shares, support_norm
 from zeronorm.solvers.risk import Risk
@@ -202,7 +202,7 @@ def test_a_relaxation_that_takes_long_is_left(monkeypatch, descends):
     risk, units = Risk(y, np.full(40, 50.0), Logistic()), Singles(np.ones(60, bool))
     whole = relax(as_columns(X), units, risk, 1, 3, tol=1e-6)  # by row: no step is compiled
     if not descends:  # interior points only
-        monkeypatch.setattr(relaxation._Problem, "newton_step", lambda *_: None)
+        monkeypatch.setattr(relaxation_steps.Problem, "newton_step", lambda *_: None)
     ticks = itertools.count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
     short = relax(as_columns(X), units, risk, 1, 3, tol=1e-6, deadline=4.0, ahead=True)

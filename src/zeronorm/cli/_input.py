@@ -144,6 +144,8 @@ def _own_part(data: str, request: Request, joined: Sequence[str], is_new: bool) 
     try:
         table = read_request(data, request)
     except WhereError as error:
+        if error.lacks is not None:  # with what the tables have it is told beside them
+            raise
         near = [did_you_mean(one.name, joined, listing=False) for one in where.comparisons]
         raise WhereError(f"{error}{max(near, key=len)}") from None
     return replace(table, notes=(*table.notes, where.note, *(where.lost if is_new else ())))

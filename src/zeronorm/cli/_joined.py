@@ -208,13 +208,14 @@ def _refuse_data(data: str, tables: Sequence[str]) -> None:
 
 def _nowhere(error: FileError, data: str, headers: Mapping[str, list[str]]) -> FileError:
     """Return the error of a column that is neither in the data nor in the tables; or the given."""
-    from ..files import FileError, did_you_mean, quote
+    from ..files import FileError, WhereError, did_you_mean, quote
 
     if error.lacks is None:
         return error
     names = [name for header in headers.values() for name in header]
     hint = did_you_mean(error.lacks, [*names, *error.there], listing=False)
-    return FileError(
+    kind = WhereError if isinstance(error, WhereError) else FileError
+    return kind(
         f"{some([*headers], 3)}: no column {quote(error.lacks)}, and none in {data}."
         f"{hint or did_you_mean(error.lacks, names)}"
     )

@@ -86,7 +86,6 @@ class ProximalQuadratic:
         self._n_fixed, self._q = n_fixed, n_free
         self._n_own = int(units.sizes(np.arange(n_fixed)).sum())
         self._free = units.take(np.arange(n_fixed, units.usable.size))
-        self.solved = False  # the last time, to the gap asked for
 
     def minimise(self, u: FloatArray, tol: float) -> FloatArray:
         """Return a point whose gap is at most `tol`, or the lowest one found.
@@ -111,7 +110,6 @@ class ProximalQuadratic:
             scores = self._right - image_following
             gap = self._penalty(following) + self._conjugate(scores) - float(following @ scores)
             if gap <= tol:
-                self.solved = True
                 return following
             if float(move @ (following - u)) < 0.0:  # it led back
                 ahead, image_ahead, momentum = following, image_following, 1.0
@@ -123,11 +121,6 @@ class ProximalQuadratic:
                 momentum = further
             u, image = following, image_following
         return best
-
-    def rises(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return nothing of what dividing by a unit would bring: zeros."""
-        none = np.zeros(self._units.usable.size)
-        return none, none
 
     def _bend(self) -> float:
         """Return the largest curvature, nearly, or less."""

@@ -73,7 +73,6 @@ class Quadratic:
         n_own = int(units.sizes(np.arange(n_fixed)).sum())
         self._own, self._others = slice(0, n_own), slice(n_own, right.size)
         self._free = units.take(np.arange(n_fixed, units.usable.size))
-        self.solved = True  # the last time, to the gap asked for
 
     def minimise(self, u: FloatArray, tol: float) -> FloatArray:
         """Return a point whose value is within `tol` of the least, or the last one that is lower.
@@ -92,11 +91,10 @@ class Quadratic:
         value = 0.5 * float(u @ image) - float(self._right @ u) + penalty
         typical = float(np.einsum("ii->i", self._matrix).mean()) if u.size else 0.0
         typical = typical if typical > 0 else 1.0
-        left, self.solved = MOST_PROXIMAL, False
+        left = MOST_PROXIMAL
         for _ in range(MAX_STEPS):
             scores = self._right - image
-            self.solved = penalty + self._conjugate(scores) - float(u @ scores) <= tol
-            if self.solved:
+            if penalty + self._conjugate(scores) - float(u @ scores) <= tol:
                 break
             for way in range(3 if left else 2):
                 towards = (

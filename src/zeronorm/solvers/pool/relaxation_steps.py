@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,6 +35,9 @@ INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
 CENTRE = 0.2  # mu, as a share of the one that the gap is due to
 INSIDE = 0.95  # of the way to the boundary that a step goes at most
 WORKING = 100  # columns of the interior-point method at first; and 5 q
+
+
+Kind = TypeVar("Kind", Quadratic, ProximalQuadratic)
 
 
 class Way(IntEnum):
@@ -73,7 +77,7 @@ class Problem:
         self._free_units = units.take(np.arange(n_fixed, units.usable.size))
         self._working: IndexArray = np.empty(0, np.int64)  # units of the interior-point method
         # The last Newton step: its units, what it minimised, and where that led.
-        self._last: tuple[IndexArray, Quadratic | ProximalQuadratic, FloatArray] | None = None
+        self._last: tuple[IndexArray, Quadratic, FloatArray] | None = None
 
     def is_late(self) -> bool:
         """Return whether the time is up."""
@@ -158,10 +162,16 @@ class Problem:
         near = self._near(point, scores)
         columns = self._units.features(near)
         some = self._gathered(columns)
-        model = self._quadratic(point, near, columns, some)
-        part = model.minimise(point.u[columns], tol)
-        if not model.solved and self._way is Way.SETS:
-            self._way, self._gap = Way.PROXIMAL, np.inf
+        matrix, right = self._model(point, columns, some)
+        last: tuple[IndexArray, Quadratic, FloatArray] | None = None
+        if self._way is Way.PROXIMAL:
+            part = self._posed(ProximalQuadratic, matrix, right, near).minimise(
+                point.u[columns], tol
+            )
+        else:
+            model = self._posed(Quadratic, matrix, right, near)
+            part = model.minimise(point.u[columns], tol)
+            last = near, model, part
         u, z = np.zeros_like(point.u), some.times(part)
         u[columns] = part
         step = 1.0
@@ -170,25 +180,27 @@ class Problem:
                 point.u + step * (u - point.u), point.z + step * (z - point.z), point.b
             )
             if trial.objective < point.objective * (1.0 - NO_DESCENT):
-                self._last, self._is_even = (near, model, part), False
+                self._last, self._is_even = last, False
                 return trial
             # A point as low may have a larger bound, as proximal steps come near it from aside.
             even = trial.objective <= point.objective * (1.0 + NO_DESCENT)
-            if even and not self._is_even and isinstance(model, ProximalQuadratic):
-                self._last, self._is_even = (near, model, part), True
+            if even and not self._is_even and last is None:
+                self._last, self._is_even = last, True
                 return trial
             step *= 0.3
         return None
 
     def rises(self, point: Point, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much the value rises, nearly, if a unit has to be in, or out."""
+        into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
+        if self._is_bounded:  # the sets are others then
+            return into, out
         if self._last is None:
             near = self._near(point, scores)
             columns = self._units.features(near)
-            model = self._quadratic(point, near, columns, self._gathered(columns))
-            self._last = near, model, point.u[columns]
+            matrix, right = self._model(point, columns, self._gathered(columns))
+            self._last = near, self._posed(Quadratic, matrix, right, near), point.u[columns]
         near, model, part = self._last
-        into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
         into[near], out[near] = model.rises(part)
         return into, out
 
@@ -214,12 +226,10 @@ class Problem:
         some = self._Z.take(columns)
         return some if self._risk.loss.outputs > 1 else DenseColumns(some.dense())
 
-    def _quadratic(
-        self, point: Point, units: IndexArray, columns: IndexArray, some: Columns
-    ) -> Quadratic | ProximalQuadratic:
-        """Return (R) over some units, and their columns, with the quadratic model of the loss."""
-        matrix, right = self._model(point, columns, some)
-        kind = ProximalQuadratic if self._way is Way.PROXIMAL else Quadratic
+    def _posed(
+        self, kind: type[Kind], matrix: FloatArray, right: FloatArray, units: IndexArray
+    ) -> Kind:
+        """Return (R) over some units with a quadratic model of the loss."""
         return kind(matrix, right, self._units.take(units), self._n_fixed, self._q)
 
     def interior(self, point: Point, scores: FloatArray, tol: float, cutoff: float) -> Point | None:
