@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._input import comparable, listed, read_blocks, refuse_swapped
 from ._joined import header_of
-from ._messages import Doubt
+from ._messages import Doubt, counted
 from ._output import show_document
 from ._predict import confusion_of, known_offset, response_in
 from ._progress import watched
@@ -260,9 +260,11 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
             f"{listed(np.unique(truth))}. Name the right column with --target."
         )
     if not known.all():
+        left, unknown = int((~known).sum()), np.unique(truth[~known])
+        of = "its class" if left == 1 else "their class" if unknown.size == 1 else "their classes"
         note = Doubt(
-            f"{int((~known).sum()):,} samples left out: their classes "
-            f"{listed(np.unique(truth[~known]))} are none of the model's"
+            f"{counted(left, 'sample')} left out: {of} {listed(unknown)} "
+            f"{'is' if unknown.size == 1 else 'are'} none of the model's"
         )
         if note not in notes:  # of another model
             notes.append(note)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
 from ._input import comparable, listed, read_blocks, refuse_overwriting, refuse_swapped
-from ._messages import Doubt, say_notes, show
+from ._messages import Doubt, counted, say_notes, show
 from ._output import show_document
 from ._progress import Work, watched
 from ._rows_options import PredictOptions
@@ -280,7 +280,12 @@ def _compare(
         )
         return None, None
     if unknown:
-        notes.append(Doubt(f"{unknown} samples have classes that the model does not know"))
+        notes.append(
+            Doubt(
+                f"{counted(unknown, 'sample')} {'has a class' if unknown == 1 else 'have classes'} "
+                "that the model does not know"
+            )
+        )
     accuracy = float(np.mean(truth == predicted))
     return accuracy, confusion_of(truth, predicted, classes)
 

@@ -13,10 +13,11 @@ from ...certificate import prove
 from ...estimators._budget_selection import BudgetSelection
 from ...files import Table
 from ...near_optimal import NearOptimal, near_optimal
-from ...persistence import summarize
+from ...persistence import finite_or_none, summarize
 from ...result import Proof
 from ...stability import StabilitySelection
 from ...substitutes import Substitutes, substitutes
+from .._folds import kept_together
 from .._names import with_names
 from ._data import feature_name
 from ._near_optimal import describe_near_optimal
@@ -24,6 +25,7 @@ from ._selection import describe_proof
 from ._stability import describe_stability, half_samples
 
 if TYPE_CHECKING:
+    from ...model_selection import CrossValidation
     from .._selection import Samples
 
 
@@ -36,7 +38,8 @@ class Evidence:
     near: list[NearOptimal] = field(default_factory=list)
 
 
-_SUBSTITUTES = 3  # of each feature, those that are named
+_SUBSTITUTES = 3  # of each feature, those that are named and compared, where they are 10 or fewer
+_COMPARED = 30  # substitutes that are named and compared, of all features together
 
 
 def has_bounds(estimator: Any) -> bool:
@@ -50,6 +53,7 @@ def has_bounds(estimator: Any) -> bool:
 def describe_trust(
     estimator: Any,
     samples: Samples,
+    validation: CrossValidation | None,
     halves: StabilitySelection | None,
     n_pairs: int,
     time_limit: float,
@@ -58,6 +62,7 @@ def describe_trust(
     """Return what there is to say of the models of all sizes, and to draw of the model.
 
     estimator : fitted; its size is that of the half-samples and of the near-optimal lists.
+    validation : by as many folds substitutes of the model are compared; None: by none.
     halves : what half-samples choose, where that is known.
     n_pairs : of half-samples where it is not; 0 for none.
     time_limit : seconds for the proof of each size and for the near-optimal lists; 0 for neither.
@@ -77,13 +82,18 @@ def describe_trust(
         return found, evidence
     offset = samples.response.offset
     X, y, table = samples.table.X, samples.y, samples.table
+    folds = None
+    if validation is not None:
+        folds = kept_together(table, samples.response, validation.scores.shape[1])
     for size in estimator._paths[0]:
         phase(f"Looking for better features, {size}")
         one = copy.copy(estimator)
         one._keep_size(size)
-        others = _each(substitutes(one, X, y, offset=offset))
+        n = max(1, min(_SUBSTITUTES, _COMPARED // max(1, one.support_.size)))
+        cv = folds if size == estimator.size_ else None
+        others = _each(substitutes(one, X, y, n=n, offset=offset, cv=cv))
         rows: dict[str, Any] = {
-            "substitutes": [[_substitute(row, table) for row in part] for part in others]
+            "substitutes": [[_substitute(row, table, n) for row in part] for part in others]
         }
         if time_limit:
             proofs = _each(prove(one, X, y, gap=0, time_limit=time_limit, offset=offset))
@@ -129,13 +139,18 @@ def _proof(proof: Proof, support: np.ndarray, table: Table) -> dict[str, Any]:
     }
 
 
-def _substitute(one: Substitutes, table: Table) -> dict[str, Any]:
-    """Return what a feature is worth, and what could take its place."""
+def _substitute(one: Substitutes, table: Table, n: int) -> dict[str, Any]:
+    """Return what a feature is worth, and the first n that could take its place."""
     return {
         "index": int(one.feature),
         "without": float(one.without),
-        "names": _names(one.features[:_SUBSTITUTES], table),
-        "costs": one.costs[:_SUBSTITUTES].tolist(),
+        "names": _names(one.features[:n], table),
+        "costs": one.costs[:n].tolist(),
+        "score": finite_or_none(one.score),
+        "score_without": finite_or_none(one.score_without),
+        "error_without": finite_or_none(one.error_without),
+        "scores": one.scores.tolist(),
+        "errors": one.errors.tolist(),
         "within": one.within,
         "n_exchangeable": int(one.exchangeable.size - 1),
         "proven": bool(one.proven),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._messages import show, some
+from .._messages import counted, show, some
 from ._claims import loss_words, percent
 from ._evaluation import LOSSES, NAMES, number
-from ._tables import MAX_ROWS, counted, empty_grid, open_console, print_header, print_rest, styled
+from ._tables import MAX_ROWS, empty_grid, open_console, print_header, print_rest, styled
 
 _MAX_SHARED = 12  # A line names so many features.
 
