@@ -12,7 +12,9 @@ from zeronorm import (
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     L1Classifier,
+    prove,
 )
+from zeronorm.cli.reports._claims import percent
 from zeronorm.datasets import load_golub
 from zeronorm.reporting import report
 from zeronorm.substitutes import substitutes
@@ -102,6 +104,25 @@ def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):
     assert "of 6 substitutes" in page.text
     without = Page(report(model, X, z, tmp_path / "q.html", **QUICK | {"cv": None}))
     assert "on held-out rows" not in without.text
+
+
+def test_a_substitute_that_is_better_makes_a_better_list(tmp_path):
+    """The page would call a list the best one known beside a feature that makes a better one."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 400))
+    z = X[:, :8].sum(axis=1) + rng.standard_normal(60)
+    model = BudgetRegressor(6, method="greedy").fit(X, z)
+    best = min(substitutes(model, X, z), key=lambda one: one.costs[0])
+    assert best.costs[0] < -0.01
+    # The search ends before it has looked at any list.
+    given = {"n_pairs": 0, "cv": None, "time_limit": 1e-9}
+    text = Page(report(model, X, z, tmp_path / "p.html", **given)).sizes[0]["texts"]["better"]
+    gain = f"{-100 * best.costs[0]:.2g}% lower"
+    assert text.startswith(f"No: with {best.features[0]} in place of {best.feature} the objective")
+    assert gain in text
+    proof = prove(model, X, z, gap=0, time_limit=1e-9).certificate
+    bound, objective = proof.bound, proof.objective * (1 + best.costs[0])
+    assert f"at most {percent((objective - bound) / objective)} more is to be won" in text
 
 
 def test_a_weaker_penalty_is_told_in_short(data, run, tmp_path):

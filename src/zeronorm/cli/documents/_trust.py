@@ -39,6 +39,7 @@ class Evidence:
 
 
 _SUBSTITUTES = 3  # of each feature, those that are named and compared, where they are 10 or fewer
+_SAME = 1e-7  # Objectives that differ by a smaller share are of one list.
 _COMPARED = 30  # substitutes that are named and compared, of all features together
 
 
@@ -85,6 +86,16 @@ def describe_trust(
     folds = None
     if validation is not None:
         folds = kept_together(table, samples.response, validation.scores.shape[1])
+    if time_limit:
+        phase("Looking for lists that are nearly as good")
+        near = near_optimal(
+            X, y, int(estimator.size_), problem=estimator, time_limit=time_limit, offset=offset
+        )
+        evidence.near = _each(near)
+        found["near"] = [
+            describe_near_optimal(one, path[estimator.size_].support, table, None)
+            for one, path in zip(evidence.near, estimator._paths, strict=True)
+        ]
     for size in estimator._paths[0]:
         phase(f"Looking for better features, {size}")
         one = copy.copy(estimator)
@@ -97,25 +108,15 @@ def describe_trust(
         }
         if time_limit:
             proofs = _each(prove(one, X, y, gap=0, time_limit=time_limit, offset=offset))
+            chosen = size == estimator.size_
+            nearest = [*evidence.near] if chosen else [None for _ in proofs]
             supports = [path[size].support for path in estimator._paths]
             rows["proofs"] = [
-                _proof(proof, support, table)
-                for proof, support in zip(proofs, supports, strict=True)
+                _proof(*each, table) for each in zip(proofs, supports, others, nearest, strict=True)
             ]
-            if size == estimator.size_:
+            if chosen:
                 evidence.proofs = proofs
         found["models"][int(size)] = rows
-    if time_limit:
-        phase("Looking for lists that are nearly as good")
-        near = near_optimal(
-            X, y, int(estimator.size_), problem=estimator, time_limit=time_limit, offset=offset
-        )
-        evidence.near = _each(near)
-        size = estimator.size_
-        found["near"] = [
-            describe_near_optimal(one, path[size].support, table, None)
-            for one, path in zip(evidence.near, estimator._paths, strict=True)
-        ]
     return found, evidence
 
 
@@ -125,15 +126,39 @@ def _each(found: Any) -> list[Any]:
     return list(found) if several else [found]
 
 
-def _proof(proof: Proof, support: np.ndarray, table: Table) -> dict[str, Any]:
-    """Return how the search for a better list ended, and what of a better one is another."""
-    best = proof.support
-    begin = float(proof.history[0].objective)
+def _proof(
+    proof: Proof,
+    support: np.ndarray,
+    others: Sequence[Substitutes],
+    near: NearOptimal | None,
+    table: Table,
+) -> dict[str, Any]:
+    """Return how the search for a better list ended, and what of a better one is another.
+
+    others, near : of the same list, as a better one may be among them where the search is cut off.
+    """
+    begin, certificate = float(proof.history[0].objective), proof.certificate
+    size = max(abs(begin), 1e-300)
+    objective, best = float(certificate.objective), proof.support
+    known = [
+        (begin + float(one.costs[0]) * size, np.append(support[support != one.feature], other))
+        for one in others
+        for other in one.features[:1]
+    ]
+    if near is not None:
+        known.append((float(near.objectives[0]), near.supports[0]))
+    for value, another in known:
+        if value < objective - _SAME * size:
+            objective, best = value, another
+    summary = summarize(certificate)
+    if summary is not None and best is not proof.support:
+        gap = (objective - float(certificate.bound)) / max(abs(objective), 1e-300)
+        summary = {**summary, "objective": objective, "gap": max(0.0, gap)}
     return {
         **(describe_proof(proof, table) or {}),
-        "certificate": summarize(proof.certificate),
+        "certificate": summary,
         "objective_given": begin,
-        "gain": (begin - float(proof.certificate.objective)) / max(abs(begin), 1e-300),
+        "gain": (begin - objective) / size,
         "added": _names(np.setdiff1d(best, support), table),
         "dropped": _names(np.setdiff1d(support, best), table),
     }
