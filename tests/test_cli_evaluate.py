@@ -294,4 +294,4 @@ def test_samples_of_other_classes_are_told_quiet_or_not(run, classes, tmp_path):
     text = (tmp_path / "new.csv").read_text().replace(",a\n", ",z\n", 1)
     (tmp_path / "other.csv").write_text(text)
     said = run("evaluate", "m.npz", "other.csv", "-q").stderr
-    assert "1 samples left out: their classes z" in said
+    assert "1 sample left out: its class z is none of the model's" in said
