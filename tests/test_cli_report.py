@@ -175,6 +175,16 @@ def test_the_code_of_a_page_makes_the_model_with_its_threshold(run, tmp_path):
     assert f"least sure of (number {nearest + 1})" in page.text
 
 
+def test_a_threshold_without_folds_is_told(run, tmp_path):
+    """Without scores a page would say nothing of where the model begins to act."""
+    table()
+    given = ("select", "all.csv", "--target", "y", "-k", "1", "--no-cv", "--no-save")
+    run(*given, "--threshold", 0.3, "--report", "page.html")
+    said = Page(tmp_path / "page.html").sizes[0]["texts"]["new"]
+    acting = "The model predicts 'yes' from a probability of 0.3 on."
+    assert said == f"{acting} Not known: there was no cross-validation."
+
+
 def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     """Two lists would be told to be unstable, which nobody can know of two."""
     from zeronorm.cli.page._answers import stable_words

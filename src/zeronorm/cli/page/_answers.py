@@ -101,7 +101,7 @@ class Answers:
 
     def _new(self, model: Mapping[str, Any]) -> str:
         if model["cross_validation"] is None:
-            return "Not known: there was no cross-validation."
+            return " ".join([*self._acting(model), "Not known: there was no cross-validation."])
         parts = score_beside_chance(self.document, model, self.words.score)
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         name = model["measure"] or self.words.score
