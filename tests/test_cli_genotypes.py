@@ -44,9 +44,9 @@ def test_tables_are_joined_by_name(run, data, tmp_path):
     assert [row["name"] for row in document["models"][0]["covariates"]] == ["age"]
     assert document["models"][0]["cross_validation"]["mean"] > 0.7
     assert document["notes"][:3] == [
-        "60 of 60 samples are in trait.txt; 1 of its lines are of no sample",
+        "60 of 60 samples are in trait.txt; 1 of its lines is of no sample",
         "59 of 60 samples are in age.csv; 0 of its lines are of no sample",
-        "1 samples left out: no covariate 'age'",
+        "1 sample left out: no covariate 'age'",
     ]
     verified = run("verify", data, "c.npz", *BOTH)
     assert verified.exit_code == 0

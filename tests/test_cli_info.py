@@ -57,7 +57,7 @@ def test_a_raw_table_is_described(run, raw):
     told = " ".join(run("info", raw).stdout.split())
     for words in (
         "60 rows x 10 columns",
-        "categories 2: sex 2 values, site 1 values",
+        "categories 2: sex 2 values, site 1 value",
         "patient has 55 values, and 5 rows repeat one of them",
         "visit differs in all rows; if it names the samples, say --id visit",
         "constant 2: site, empty; of one value or none, they can never be selected",

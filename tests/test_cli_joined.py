@@ -58,7 +58,7 @@ def test_labels_are_joined_by_name(run, tables, data):
     assert [name for name, _ in found] == [name for name, _ in wanted]
     np.testing.assert_allclose([w for _, w in found], [w for _, w in wanted], rtol=1e-9)
     notes = " ".join(document["notes"])
-    assert "40 of 40 samples are in pheno.tsv; 1 of its lines are of no sample" in notes
+    assert "40 of 40 samples are in pheno.tsv; 1 of its lines is of no sample" in notes
     assert ("taken the other way round" in notes) == (data == "genes.csv")
 
 
@@ -73,7 +73,7 @@ def test_predictions_keep_names_and_covariates(run, tables, tmp_path, data):
     run("select", data, *GIVEN, *covariates, "-k", "2", "--no-cv", "--quiet", *files)
     assert "verified" in run("verify", data, "c.npz", "--samples", "pheno.tsv").stdout
     said = run("predict", "m.npz", data, *GIVEN, "-o", "p.csv").stderr
-    assert "samples left out: no covariate 'age'" in said.replace("\n", " ")
+    assert "sample left out: no covariate 'age'" in said.replace("\n", " ")
     rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
     names = [line.split("\t")[1] for line in lines[1:]]
     assert sorted(row[0] for row in rows) == sorted(set(names) - {"X1"})

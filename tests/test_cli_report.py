@@ -20,6 +20,7 @@ pytest.importorskip("matplotlib")
 
 VOID = {"meta", "input", "br", "img", "link"}
 QUICK = ("--cv", 3, "--pairs", 3, "--time-limit", 0.2)
+ONE_PAIR = ("--cv", 3, "--pairs", 1, "--time-limit", 0.2)
 EVIL = "<img src=x onerror=alert(1)>\"&'</script>"
 
 
@@ -127,16 +128,109 @@ def test_a_page_says_which_list_to_use(gain, gap, words, cell):
     assert answers.gap({"n_features": 5, "certificates": [certificate]}).text == cell
 
 
-def test_a_page_says_from_where_on_the_model_acts(run, tmp_path):
+@pytest.mark.parametrize("rule", ["sensitivity=0.9", "cost=1:9"])
+def test_a_page_begins_with_what_the_model_does_at_its_threshold(run, tmp_path, rule):
     """The reader of a page would take the accuracy at 1/2 for that of the model."""
+    z = table()
+    given = ("select", "all.csv", "--target", "y", "-k", "2", "--cv", 3, "-o", "m.npz", "--json")
+    more = ("--threshold", rule, "--positive", "<b>no</b>")
+    costs = rule == "cost=1:9"
+    (model,) = json.loads(run(*given, *more, *["--report", "p.html"] * costs).stdout)["models"]
+    if not costs:
+        run("report", "m.npz", "all.csv", *QUICK, "-o", "p.html")
+    page, told = Page(tmp_path / "p.html"), model["threshold"]
+    said = page.sizes[0]["texts"]["new"]
+    acting = f"The model predicts '<b>no</b>' from a probability of {told['probability']:.3g} on"
+    assert said.startswith(f"{acting} ({rule}).")
+    rates = f"it finds {told['sensitivity']:.1%} of <b>no</b> and leaves "
+    assert 0 < said.index(rates) < said.index("From 0.5 on accuracy")
+    assert "<b>no</b> found" in page.inside("th")
+    assert f"{told['sensitivity']:.3f}" in page.inside("td")
+    assert "on new ones a little less" in said
+    share = np.mean(z <= 0)
+    without = f"<b>no</b> for all {1 - share:.3g}, for none {9 * share:.3g}"
+    text = f"a sample costs {told['cost'] or 0:.3g} in the mean ({without})"
+    assert (text in said) == costs
+
+
+def test_the_code_of_a_page_makes_the_model_with_its_threshold(run, tmp_path):
+    """Who does it again in Python would have a model that predicts other classes."""
     table()
     given = ("select", "all.csv", "--target", "y", "-k", "2", "--cv", 3, "-o", "m.npz")
-    run(*given, "--threshold", "sensitivity=0.9", "--report", "one.html")
-    run("report", "m.npz", "all.csv", *QUICK, "-o", "two.html")
-    for name in ("one.html", "two.html"):
-        (size,) = Page(tmp_path / name).sizes
-        assert "The model predicts 'yes' from a probability of" in size["texts"]["new"]
-        assert "(sensitivity=0.9)" in size["texts"]["new"]
+    run(*given, "--threshold", "sensitivity=1", "--positive", "<b>no</b>")
+    run("report", "m.npz", "all.csv", *QUICK, "-o", "page.html")
+    page = Page(tmp_path / "page.html")
+    (code,) = [text for text in page.inside("pre") if "BudgetClassifier(" in text]
+    rows = [line.rsplit(",", 1) for line in (tmp_path / "all.csv").read_text().splitlines()[1:]]
+    X = np.array([line.split(",") for line, _ in rows], float)
+    known = {"X": X, "y": np.array([label for _, label in rows])}
+    exec(code, known)
+    found = json.loads(run("predict", "m.npz", "all.csv", "--json").stdout)["predictions"]
+    assert known["model"].predict(X).tolist() == found
+    assert found != known["model"].estimator_.predict(X).tolist()
+    # And the sample that is drawn is the one that is nearest to the threshold.
+    p = known["model"].estimator_.predict_proba(X)[:, 0]
+    nearest = int(np.argmin(np.abs(np.log(p / (1 - p)) - np.log(
+        known["model"].threshold / (1 - known["model"].threshold)))))  # fmt: skip
+    assert f"least sure of (number {nearest + 1})" in page.text
+
+
+def test_a_threshold_without_folds_is_told(run, tmp_path):
+    """Without scores a page would say nothing of where the model begins to act."""
+    table()
+    given = ("select", "all.csv", "--target", "y", "-k", "1", "--no-cv", "--no-save")
+    run(*given, "--threshold", 0.3, "--report", "page.html")
+    said = Page(tmp_path / "page.html").sizes[0]["texts"]["new"]
+    acting = "The model predicts 'yes' from a probability of 0.3 on."
+    assert said == f"{acting} Not known: there was no cross-validation."
+
+
+def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
+    """Two lists would be told to be unstable, which nobody can know of two."""
+    from zeronorm.cli.page._answers import stable_words
+
+    table()
+    run("select", "all.csv", "--target", "y", "-k", "1", "--cv", 3, "-o", "m.npz")
+    run("report", "m.npz", "all.csv", *ONE_PAIR, "-o", "page.html")
+    page = Page(tmp_path / "page.html")
+    assert "lists are too few to judge whether they are stable" in page.sizes[0]["texts"]["sure"]
+    cut = r"Once the samples were cut in two halves of \d+, and 1 feature was selected on each\."
+    assert re.search(cut, page.text)
+    wide = {"index": 0.5, "interval": [0.2, 0.8], "n_pairs": 4}
+    assert stable_words(wide).startswith("too few to judge")
+    assert stable_words(wide | {"interval": [0.42, 0.8]}).startswith("fairly stable (index 0.50")
+    assert stable_words({"index": 0.2, "interval": [0.1, 0.3], "n_pairs": 4}).startswith("unstable")
+
+
+def test_one_is_no_plural(run, tmp_path):
+    """A reader would stumble over 1 features, 1 samples and 1 times."""
+    table(more=["c"] * 39 + ["d"])
+    said = run("select", "all.csv", "--target", "y", "-k", "1", "--cv", 3, "-o", "m.npz",
+               "--permutations", 1, "--stability", 1).stdout  # fmt: skip
+    run("report", "m.npz", "all.csv", *ONE_PAIR, "-o", "page.html")
+    (tmp_path / "one.csv").write_text("\n".join((tmp_path / "all.csv").read_text().split("\n")[:2]))
+    said += run("predict", "m.npz", "one.csv").stdout + run("info", "one.csv").stdout
+    page = Page(tmp_path / "page.html")
+    texts = " ".join([said, page.text, *page.sizes[0]["texts"].values()])
+    for one in ("permuted 1 time at", "1 sample ", "1 row x", "1 of 7 features that tells"):
+        assert one in " ".join(texts.split())
+    plurals = (
+        r"(?<![\d.,])1 (features|samples|times|rows|lists|passes|levels|pairs|columns|nodes)\b"
+    )
+    assert not re.search(plurals, texts)
+    assert "no other feature has a lower" in page.sizes[0]["texts"]["better"]
+
+
+def test_the_command_has_the_first_name_of_an_option():
+    """A reader would look for --obs, which nobody has typed."""
+    from zeronorm.cli._options import SelectOptions
+    from zeronorm.cli.page._commands import command_line
+
+    asked = SelectOptions(data="all.csv", target="y", features="3", save=False, standardize=False)
+    command = command_line("select", asked)
+    assert sorted(command.split(" --")[1:]) == [
+        "features 3", "no-save", "no-standardize", "target y",
+    ]  # fmt: skip
 
 
 def test_nothing_runs_that_is_not_of_the_page(page):

@@ -1,6 +1,7 @@
 """Pictures: what is drawn is what was found, and labels are text."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,6 +69,8 @@ def test_sizes_show_scores_and_what_is_certified(search):
         [one.bound for one in certificates]
     )
     assert upper.get_ylabel() == "accuracy, held out"
+    survival = plots.SizesDisplay.from_validation(replace(validation, measure="c_index"))
+    assert survival.axes_[0].get_ylabel() == "Harrell's C, held out"
 
 
 def test_sizes_of_several_classes_add_up():
@@ -144,6 +147,9 @@ def test_a_proof_closes(golub):
     assert known["bound"].get_ydata()[-1] == proof.certificate.bound
     assert known["best found"].get_ydata()[-1] == proof.certificate.objective
     assert display.ax_.get_title(loc="left") == "no better 3 features exist"
+    single = prove(BudgetClassifier(n_features=1, calibrate=False).fit(X, y), X, y, gap=0)
+    title = plots.ProofDisplay.from_proof(single).ax_.get_title("left")
+    assert title == "no better feature exists"
     open_end = prove(model, X, y, gap=0.5)
     assert "are better by more than" in plots.ProofDisplay.from_proof(open_end).ax_.get_title(
         "left"

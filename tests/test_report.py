@@ -12,9 +12,12 @@ from zeronorm import (
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     L1Classifier,
+    prove,
 )
+from zeronorm.cli.reports._claims import percent
 from zeronorm.datasets import load_golub
 from zeronorm.reporting import report
+from zeronorm.substitutes import substitutes
 
 pytest.importorskip("matplotlib")
 QUICK = {"n_pairs": 2, "time_limit": 0.0, "cv": 3}
@@ -81,6 +84,67 @@ def test_a_search_has_its_own_folds_and_sizes(data, tmp_path):
     place = search.validation_.sizes.index(search.n_features_)
     assert f"{search.validation_.mean[place]:.3f} ±" in page.text
     assert "4-fold cross-validation" in page.text
+
+
+def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):
+    """A reader would not know whether a substitute predicts new rows as well as the feature."""
+    X, z = data
+    X = np.column_stack([X, X[:, 0] + 0.1 * np.random.default_rng(1).standard_normal(60)])
+    model = BudgetRegressor([1, 2]).fit(X, z)
+    page = Page(report(model, X, z, tmp_path / "p.html", **QUICK))
+    cells = page.inside("td")
+    for one in substitutes(model, X, z, n=3, cv=3):
+        for score, more, error in [
+            (one.score_without, one.score_without - one.score, one.error_without),
+            *zip(one.scores, one.scores - one.score, one.errors, strict=True),
+        ]:
+            place = cells.index(f"{more:+.3f} ± {error:.3f}")
+            assert f"{score:.3f}" in cells[place - 1 :]
+        assert f"that of the model is {one.score:.3f}" in page.text
+    assert "of 6 substitutes" in page.text
+    without = Page(report(model, X, z, tmp_path / "q.html", **QUICK | {"cv": None}))
+    assert "on held-out rows" not in without.text
+
+
+def test_a_substitute_that_is_better_makes_a_better_list(tmp_path):
+    """The page would call a list the best one known beside a feature that makes a better one."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 400))
+    z = X[:, :8].sum(axis=1) + rng.standard_normal(60)
+    model = BudgetRegressor(6, method="greedy").fit(X, z)
+    best = min(substitutes(model, X, z), key=lambda one: one.costs[0])
+    assert best.costs[0] < -0.01
+    # The search ends before it has looked at any list.
+    given = {"n_pairs": 0, "cv": None, "time_limit": 1e-9}
+    text = Page(report(model, X, z, tmp_path / "p.html", **given)).sizes[0]["texts"]["better"]
+    gain = f"{-100 * best.costs[0]:.2g}% lower"
+    assert text.startswith(f"No: with {best.features[0]} in place of {best.feature} the objective")
+    assert gain in text
+    proof = prove(model, X, z, gap=0, time_limit=1e-9).certificate
+    bound, objective = proof.bound, proof.objective * (1 + best.costs[0])
+    assert f"at most {percent((objective - bound) / objective)} more is to be won" in text
+
+
+def test_a_weaker_penalty_is_told_in_short(data, run, tmp_path):
+    """Who reads the page would keep features that a penalty too strong has chosen."""
+    rng = np.random.default_rng(0)
+    level = rng.normal(size=100)
+    X = level[:, None] + 0.1 * rng.normal(size=(100, 20))
+    y = X[:, 3] - X[:, 11] + 0.01 * rng.normal(size=100)
+    model = BudgetRegressor([1, 2], C=1e-3).fit(X, y)
+    page = Page(report(model, X, y, tmp_path / "p.html", **QUICK))
+    np.savez(tmp_path / "d.npz", X=X, y=y)
+    run("select", "d.npz", "-k", "1:2", "--rule", "all", "-C", 1e-3, "--cv", 3, "--no-save",
+        "--report", "c.html")  # fmt: skip
+    for one in (page, Page(tmp_path / "c.html")):
+        first, last = (size["texts"]["new"] for size in one.sizes)
+        told = "The penalty seems too strong for these columns: at C = 0.1 in place of 0.001 the"
+        assert told in last
+        assert "select again with C = 0.1." in last
+        assert "penalty" not in first  # of another size it is not known
+        assert not any("penalty seems" in note for note in one.inside("li"))
+    good = BudgetRegressor(2).fit(*data)
+    assert "penalty seems" not in Page(report(good, *data, tmp_path / "g.html", **QUICK)).source
 
 
 @pytest.mark.slow

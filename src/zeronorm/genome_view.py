@@ -47,7 +47,8 @@ class _Genome:
         """Lay the chromosomes side by side, each as long as its variants reach."""
         names = [str(name) for name in variants["chromosome"].tolist()]
         order = sorted(set(names), key=_natural)
-        code = np.array([{name: i for i, name in enumerate(order)}[name] for name in names])
+        places = {name: i for i, name in enumerate(order)}
+        code = np.array([places[name] for name in names])
         position = variants["position"].astype(float)
         low, high = np.full(len(order), np.inf), np.full(len(order), -np.inf)
         np.minimum.at(low, code, position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,9 @@ from .estimators import (
     MeasureClassifier,
 )
 from .files import PathLike, Table
-from .model_selection import CrossValidation, cross_validate
+from .model_selection import CrossValidation, fold_models
 from .persistence import write_file
+from .weaker_penalty import is_compared, of_folds
 
 if TYPE_CHECKING:
     from .cli._selection import Samples
@@ -103,10 +105,17 @@ def report(
     X = _numbers_of(X)
     model = _fitted_again(model, X, y, offset)
     samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)
+    weaker = None
     if validation is None and cv is not None:
-        validation = cross_validate(model, X, samples.y, cv=cv, offset=offset)
+        posed, paths = fold_models(model, X, samples.y, cv=cv, offset=offset)
+        validation = posed.scored(paths)
+        if is_compared(model):
+            weaker = of_folds(posed, paths, model.size_)
     document = _document(model, samples, validation, "X, y" if title is None else title)
-    trust, evidence = describe_trust(model, samples, None, n_pairs, time_limit, lambda _: None)
+    document["weaker_penalty"] = weaker and asdict(weaker)
+    trust, evidence = describe_trust(
+        model, samples, validation, None, n_pairs, time_limit, lambda _: None
+    )
     figures = figures_of(model, samples, validation, evidence, document)
     again = code_of_report(model, file.name, cv, n_pairs, time_limit)
     write_file(file, render(document, trust, figures, again, versions() | _digests(X)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._beside import as_trained, column_of, picked, with_columns
-from ._messages import Doubt, some
+from ._messages import Doubt, counted, some
 from ._sample_table import SampleTable, header_of, values_of
 from ._upright import read_named, upright
 
@@ -42,9 +42,11 @@ class Known:
         for table, place in zip(tables, self._places, strict=True):
             _check_case(data, table, people[place < 0])
             matched = int((place >= 0).sum())
+            left = len(table.keys) - matched
             self.notes.append(
-                f"{matched:,} of {len(people):,} samples are in {table.path}; "
-                f"{len(table.keys) - matched:,} of its lines are of no sample"
+                f"{matched:,} of {counted(len(people), 'sample')} "
+                f"{'is' if matched == 1 else 'are'} in {table.path}; {left:,} of its lines "
+                f"{'is' if left == 1 else 'are'} of no sample"
             )
 
     @property
@@ -172,7 +174,7 @@ class Known:
     def _leave_out(self, lacking: Any, what: str) -> None:
         if (lacking & self._kept).any():
             count = int((lacking & self._kept).sum())
-            self.notes.append(Doubt(f"{count:,} samples left out: no {what}"))
+            self.notes.append(Doubt(f"{counted(count, 'sample')} left out: no {what}"))
             self._kept &= ~lacking
 
 

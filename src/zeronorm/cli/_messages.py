@@ -153,6 +153,13 @@ def some(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+def counted(number: int, what: str = "feature") -> str:
+    """Return a number of things in words."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what}{'es' if what.endswith('s') else 's'}"
+
+
 def show(text: str, limit: int = 200) -> str:
     """Return text from a file so that a terminal can do nothing but show it."""
     if len(text) > limit:

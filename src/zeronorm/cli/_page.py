@@ -67,20 +67,24 @@ def write_page(
     with work.timed("report"):
         with notes_named(work.notes, samples.table.feature_names):
             trust, evidence = describe_trust(
-                estimator, samples, halves, n_pairs, limit, work.progress.phase
+                estimator, samples, validation, halves, n_pairs, limit, work.progress.phase
             )
         work.progress.phase("Drawing")
+        (chosen,) = (m for m in document["models"] if m["n_features"] == document["chosen"])
         figures = figures_of(estimator, samples, validation, evidence, document)
-        commands = _commands(options, again, estimator, document)
+        commands = _commands(options, again, estimator, chosen)
         page = render(document, trust, figures, commands, _facts(options.data))
         assert options.report is not None
         write_file(options.report, page)
 
 
 def _commands(
-    options: SelectOptions, again: Again | None, estimator: Any, document: dict[str, Any]
+    options: SelectOptions, again: Again | None, estimator: Any, chosen: dict[str, Any]
 ) -> list[tuple[str, str]]:
-    """Return what makes the page again, what verifies the certificate, and the model in Python."""
+    """Return what makes the page again, what verifies the certificate, and the model in Python.
+
+    chosen : the model, as of a document.
+    """
     import shlex
 
     from .documents._trust import has_bounds
@@ -88,7 +92,6 @@ def _commands(
 
     given = options if again is None else again.options
     found = [("This page", command_line("select" if again is None else "report", given))]
-    chosen = next(m for m in document["models"] if m["n_features"] == document["chosen"])
     model = chosen["file"] if again is None else again.options.model
     data, flags = shlex.quote(options.data), commands_of_data(given)
     flags = f" {flags}" if flags else ""
@@ -114,7 +117,7 @@ def _commands(
     read = "# X, y: the samples and their target, as arrays"
     if is_golub(options.data):
         read = "from zeronorm.datasets import load_golub\n\nX, y = load_golub(return_X_y=True)"
-    found.append(("The model in Python", code_of_model(estimator, read)))
+    found.append(("The model in Python", code_of_model(estimator, read, chosen["threshold"])))
     return found
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ..model_selection import CrossValidation, Validation
     from ..permutations import PermutationTest
     from ..result import Path
-    from ..weaker_penalty import WeakerPenalty
     from ._interrupt import Interrupt
     from ._selection import Samples
 
@@ -111,6 +110,7 @@ def weaker_penalty_of(
 ) -> dict[str, Any] | None:
     """Return and note the larger C that does better on the held-out rows, if one is known."""
     from ..weaker_penalty import is_compared, of_folds
+    from .reports._claims import weaker_penalty_text
 
     if held_out is None or not is_compared(estimator):
         return None
@@ -123,19 +123,9 @@ def weaker_penalty_of(
         found = of_folds(held_out.posed, held_out.paths, estimator.size_)
     if found is None:
         return None
-    work.notes.append(_note_on(found, estimator))
-    return asdict(found)
-
-
-def _note_on(found: WeakerPenalty, estimator: Any) -> str:
-    """Return what is told of a weaker penalty."""
-    score, loss = "R²", "mean squared error"
-    if estimator._score_name != "r2":
-        score, loss = "D²", "deviance"
-    return (
-        f"the penalty seems too strong for these columns: at -C {found.C:g} in place of "
-        f"{estimator._plan().C:g} the folds select features by which the {loss} of their held-out "
-        f"rows is {found.fall:.0%} ± {found.error:.0%} lower ({score} {found.score:.3f} in place "
-        f"of {found.score_before:.3f}); try -C {found.C:g}, where certified gaps are wider and of "
-        "another problem"
+    record, C = asdict(found), estimator._plan().C
+    work.notes.append(
+        f"{weaker_penalty_text(record, C, estimator._score_name)}; try -C {found.C:g}, where "
+        "certified gaps are wider and of another problem"
     )
+    return record

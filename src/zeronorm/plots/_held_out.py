@@ -146,7 +146,8 @@ class HeldOutDisplay:
         ax.set_ylim(0, 1.03)
         ax.set_xlabel("positives found (recall)")
         ax.set_ylabel("positives among found (precision)")
-        ax.legend(fontsize="small", frameon=False, loc="lower left")
+        # Where positives are rare, the line of chance runs through it.
+        ax.legend(fontsize="small", loc="upper right", edgecolor="none", facecolor="white")
 
     def _draw_reliability(self, ax: Axes) -> None:
         order = np.argsort(self.probability, kind="stable")

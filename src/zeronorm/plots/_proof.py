@@ -86,9 +86,11 @@ class ProofDisplay:
         ax.set_xlabel("seconds")
         ax.set_ylabel("objective")
         gap = max(0.0, (self.objective[-1] - self.bound[-1]) / abs(self.objective[-1]))
+        what, are = ("feature", "is") if self.k == 1 else (f"{self.k} features", "are")
+        exist = "exists" if self.k == 1 else "exist"
         ax.set_title(
-            f"no better {self.k} features exist" if self.proven
-            else f"no {self.k} features are better by more than {gap:.2%}",
+            f"no better {what} {exist}" if self.proven
+            else f"no {what} {are} better by more than {gap:.2%}",
             loc="left",
         )  # fmt: skip
         ax.legend(fontsize="small", frameon=False)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# What scores are called that have a short name.
+_WORDS = {"c_index": "Harrell's C", "r2": "R²", "d2": "deviance explained"}
+
 
 class SizesDisplay:
     """The score of every number of features, and below how good the search for them was.
@@ -144,7 +147,7 @@ class SizesDisplay:
                 self.chosen, self.mean[place], "s", color=INK, markersize=8,
                 fillstyle="none", label=f"chosen: {self.chosen}",
             )  # fmt: skip
-        ax.set_ylabel(f"{self.measure}, held out")
+        ax.set_ylabel(f"{_WORDS.get(self.measure, self.measure)}, held out")
         ax.legend(fontsize="small", frameon=False, ncols=2)
 
     def _draw_certified(self, ax: Axes) -> None:

@@ -13,10 +13,11 @@ from ...certificate import prove
 from ...estimators._budget_selection import BudgetSelection
 from ...files import Table
 from ...near_optimal import NearOptimal, near_optimal
-from ...persistence import summarize
+from ...persistence import finite_or_none, summarize
 from ...result import Proof
 from ...stability import StabilitySelection
 from ...substitutes import Substitutes, substitutes
+from .._folds import kept_together
 from .._names import with_names
 from ._data import feature_name
 from ._near_optimal import describe_near_optimal
@@ -24,6 +25,7 @@ from ._selection import describe_proof
 from ._stability import describe_stability, half_samples
 
 if TYPE_CHECKING:
+    from ...model_selection import CrossValidation
     from .._selection import Samples
 
 
@@ -36,7 +38,9 @@ class Evidence:
     near: list[NearOptimal] = field(default_factory=list)
 
 
-_SUBSTITUTES = 3  # of each feature, those that are named
+_SUBSTITUTES = 3  # of each feature, those that are named and compared, where they are 10 or fewer
+_SAME = 1e-7  # Objectives that differ by a smaller share are of one list.
+_COMPARED = 30  # substitutes that are named and compared, of all features together
 
 
 def has_bounds(estimator: Any) -> bool:
@@ -50,6 +54,7 @@ def has_bounds(estimator: Any) -> bool:
 def describe_trust(
     estimator: Any,
     samples: Samples,
+    validation: CrossValidation | None,
     halves: StabilitySelection | None,
     n_pairs: int,
     time_limit: float,
@@ -58,6 +63,7 @@ def describe_trust(
     """Return what there is to say of the models of all sizes, and to draw of the model.
 
     estimator : fitted; its size is that of the half-samples and of the near-optimal lists.
+    validation : by as many folds substitutes of the model are compared; None: by none.
     halves : what half-samples choose, where that is known.
     n_pairs : of half-samples where it is not; 0 for none.
     time_limit : seconds for the proof of each size and for the near-optimal lists; 0 for neither.
@@ -77,35 +83,40 @@ def describe_trust(
         return found, evidence
     offset = samples.response.offset
     X, y, table = samples.table.X, samples.y, samples.table
-    for size in estimator._paths[0]:
-        phase(f"Looking for better features, {size}")
-        one = copy.copy(estimator)
-        one._keep_size(size)
-        others = _each(substitutes(one, X, y, offset=offset))
-        rows: dict[str, Any] = {
-            "substitutes": [[_substitute(row, table) for row in part] for part in others]
-        }
-        if time_limit:
-            proofs = _each(prove(one, X, y, gap=0, time_limit=time_limit, offset=offset))
-            supports = [path[size].support for path in estimator._paths]
-            rows["proofs"] = [
-                _proof(proof, support, table)
-                for proof, support in zip(proofs, supports, strict=True)
-            ]
-            if size == estimator.size_:
-                evidence.proofs = proofs
-        found["models"][int(size)] = rows
+    folds = None
+    if validation is not None:
+        folds = kept_together(table, samples.response, validation.scores.shape[1])
     if time_limit:
         phase("Looking for lists that are nearly as good")
         near = near_optimal(
             X, y, int(estimator.size_), problem=estimator, time_limit=time_limit, offset=offset
         )
         evidence.near = _each(near)
-        size = estimator.size_
         found["near"] = [
-            describe_near_optimal(one, path[size].support, table, None)
+            describe_near_optimal(one, path[estimator.size_].support, table, None)
             for one, path in zip(evidence.near, estimator._paths, strict=True)
         ]
+    for size in estimator._paths[0]:
+        phase(f"Looking for better features, {size}")
+        one = copy.copy(estimator)
+        one._keep_size(size)
+        n = max(1, min(_SUBSTITUTES, _COMPARED // max(1, one.support_.size)))
+        cv = folds if size == estimator.size_ else None
+        others = _each(substitutes(one, X, y, n=n, offset=offset, cv=cv))
+        rows: dict[str, Any] = {
+            "substitutes": [[_substitute(row, table, n) for row in part] for part in others]
+        }
+        if time_limit:
+            proofs = _each(prove(one, X, y, gap=0, time_limit=time_limit, offset=offset))
+            chosen = size == estimator.size_
+            nearest = [*evidence.near] if chosen else [None for _ in proofs]
+            supports = [path[size].support for path in estimator._paths]
+            rows["proofs"] = [
+                _proof(*each, table) for each in zip(proofs, supports, others, nearest, strict=True)
+            ]
+            if chosen:
+                evidence.proofs = proofs
+        found["models"][int(size)] = rows
     return found, evidence
 
 
@@ -115,27 +126,56 @@ def _each(found: Any) -> list[Any]:
     return list(found) if several else [found]
 
 
-def _proof(proof: Proof, support: np.ndarray, table: Table) -> dict[str, Any]:
-    """Return how the search for a better list ended, and what of a better one is another."""
-    best = proof.support
-    begin = float(proof.history[0].objective)
+def _proof(
+    proof: Proof,
+    support: np.ndarray,
+    others: Sequence[Substitutes],
+    near: NearOptimal | None,
+    table: Table,
+) -> dict[str, Any]:
+    """Return how the search for a better list ended, and what of a better one is another.
+
+    others, near : of the same list, as a better one may be among them where the search is cut off.
+    """
+    begin, certificate = float(proof.history[0].objective), proof.certificate
+    size = max(abs(begin), 1e-300)
+    objective, best = float(certificate.objective), proof.support
+    known = [
+        (begin + float(one.costs[0]) * size, np.append(support[support != one.feature], other))
+        for one in others
+        for other in one.features[:1]
+    ]
+    if near is not None:
+        known.append((float(near.objectives[0]), near.supports[0]))
+    for value, another in known:
+        if value < objective - _SAME * size:
+            objective, best = value, another
+    summary = summarize(certificate)
+    if summary is not None and best is not proof.support:
+        gap = (objective - float(certificate.bound)) / max(abs(objective), 1e-300)
+        summary = {**summary, "objective": objective, "gap": max(0.0, gap)}
     return {
         **(describe_proof(proof, table) or {}),
-        "certificate": summarize(proof.certificate),
+        "certificate": summary,
         "objective_given": begin,
-        "gain": (begin - float(proof.certificate.objective)) / max(abs(begin), 1e-300),
+        "gain": (begin - objective) / size,
         "added": _names(np.setdiff1d(best, support), table),
         "dropped": _names(np.setdiff1d(support, best), table),
     }
 
 
-def _substitute(one: Substitutes, table: Table) -> dict[str, Any]:
-    """Return what a feature is worth, and what could take its place."""
+def _substitute(one: Substitutes, table: Table, n: int) -> dict[str, Any]:
+    """Return what a feature is worth, and the first n that could take its place."""
     return {
         "index": int(one.feature),
         "without": float(one.without),
-        "names": _names(one.features[:_SUBSTITUTES], table),
-        "costs": one.costs[:_SUBSTITUTES].tolist(),
+        "names": _names(one.features[:n], table),
+        "costs": one.costs[:n].tolist(),
+        "score": finite_or_none(one.score),
+        "score_without": finite_or_none(one.score_without),
+        "error_without": finite_or_none(one.error_without),
+        "scores": one.scores.tolist(),
+        "errors": one.errors.tolist(),
         "within": one.within,
         "n_exchangeable": int(one.exchangeable.size - 1),
         "proven": bool(one.proven),

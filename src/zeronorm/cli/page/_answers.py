@@ -6,10 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._messages import show, some
+from .._messages import counted, show, some
 from .._threshold import sentence
 from ..reports._chance import score_beside_chance
-from ..reports._claims import percent, search_end, state_claim
+from ..reports._claims import (
+    CHOSE_IT,
+    percent,
+    search_end,
+    state_claim,
+    threshold_rates,
+    weaker_penalty_text,
+)
 from ..reports._words import words_of
 
 NAME, TEXT = 60, 120  # characters of a name and of a description, at most
@@ -81,7 +88,7 @@ class Answers:
         """Return the answers for a model, by what they answer."""
         k = model["n_features"]
         return {
-            "size": f"{k:,} feature" + "s" * (k > 1),
+            "size": counted(k),
             "which": self._which(model),
             "new": self._new(model),
             "sure": self._sure(model),
@@ -94,15 +101,39 @@ class Answers:
 
     def _new(self, model: Mapping[str, Any]) -> str:
         if model["cross_validation"] is None:
-            return "Not known: there was no cross-validation."
+            return " ".join([*self._acting(model), "Not known: there was no cross-validation."])
         parts = score_beside_chance(self.document, model, self.words.score)
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         name = model["measure"] or self.words.score
-        score, folds, *doubts = text.strip().splitlines()
-        if model["threshold"] is not None:
-            acting = sentence(model["threshold"], self.document["classes"])
-            doubts.append(f"The model predicts {acting}; the accuracy is that from 0.5 on")
-        return ". ".join([f"{name} {score} {folds}", *doubts]) + "."
+        lines = text.strip().splitlines()
+        at = next(place for place, line in enumerate(lines) if line.startswith("in "))
+        acting = self._acting(model)
+        said = [f"{name} {'; '.join(lines[:at])}, {lines[at]}", *lines[at + 1 :]]
+        if acting:
+            said[0] = f"from 0.5 on {said[0]}"
+        said = [f"{one[0].upper()}{one[1:]}." for one in said]
+        return " ".join([*acting, *said, *self._penalty(model)])
+
+    def _acting(self, model: Mapping[str, Any]) -> list[str]:
+        """Return from where on a model acts, and how good that is; of 0.5 nothing."""
+        record, classes = model["threshold"], self.document["classes"]
+        if record is None:
+            return []
+        counts = self.document["data"]["class_counts"]
+        rates = threshold_rates(record, classes, counts)
+        said = [f"The model predicts {sentence(record, classes)}."]
+        if rates:
+            said.append(f"So, on held-out samples, {rates} ({CHOSE_IT}).")
+        return said
+
+    def _penalty(self, model: Mapping[str, Any]) -> list[str]:
+        """Return that a larger C does better on held-out rows, where that is known of a size."""
+        weaker = self.document.get("weaker_penalty")
+        if weaker is None or model["n_features"] != self.document["chosen"]:
+            return []
+        C = self.document["parameters"]["C"]
+        text = weaker_penalty_text(weaker, C, self.document["score"])
+        return [f"{text[0].upper()}{text[1:]}; select again with C = {weaker['C']:g}."]
 
     def _sure(self, model: Mapping[str, Any]) -> str:
         known = self.trust["stability"]
@@ -116,10 +147,11 @@ class Answers:
         names = {row["index"]: show(row["name"], NAME) for row in model["features"]}
         order = sorted(shares, key=lambda index: -shares[index])
         each = some([f"{names[index]} {shares[index]:.0%}" for index in order], _NAMED)
+        are = "is" if stable == 1 else "are"
         return (
-            f"{stable} of {len(shares)} are in at least {known['threshold']:.0%} of the "
-            f"{2 * known['n_pairs']} lists that half of the samples give{other}: {each}. The list "
-            f"as a whole is {stable_words(known['index'])}."
+            f"{stable} of {len(shares)} {are} in at least {known['threshold']:.0%} of the "
+            f"{2 * known['n_pairs']} lists that half of the samples give{other}: {each}. As a "
+            f"whole the lists are {stable_words(known)}."
         )
 
     def frequency(self, row: Mapping[str, Any]) -> float:
@@ -133,8 +165,8 @@ class Answers:
         rows = [row for part in own["substitutes"] for row in part]
         some_ = sum(row["n_exchangeable"] > 0 for row in rows)
         text = (
-            f"{some_} of {len(rows)} could each give way to another feature at a cost of at most "
-            f"{rows[0]['within']:.0%} of the objective{_cheapest(rows, model)}."
+            f"{some_} of {len(rows)} could {'each ' * (some_ > 1)}give way to another feature at "
+            f"a cost of at most {rows[0]['within']:.0%} of the objective{_cheapest(rows, model)}."
             if rows
             else "All features were asked for."
         )
@@ -274,17 +306,22 @@ def _cheapest(rows: Sequence[Mapping[str, Any]], model: Mapping[str, Any]) -> st
         for row in known[:_PAIRS]
         if row["n_exchangeable"]
     ]
-    return f", the cheapest ones {some(pairs, _PAIRS)}; see the table" if pairs else ""
+    return (
+        f", the cheapest {'ones ' * (len(pairs) > 1)}{some(pairs, _PAIRS)}; see the table"
+        if pairs
+        else ""
+    )
 
 
 def _better(proof: Mapping[str, Any], k: int) -> str:
     """Return whether a list is the best one, by a search, and which of two is to be used."""
     certificate, gain = proof["certificate"], proof["gain"]
-    what = "feature" if k == 1 else f"{k} features"
+    what = "feature" if k == 1 else counted(k)
     left = percent(certificate["gap"])
     if not proof["added"]:
         if certificate["proven"]:
-            return f"Yes: it is proven that no other {what} have a lower {_OBJECTIVE}."
+            have = "has" if k == 1 else "have"
+            return f"Yes: it is proven that no other {what} {have} a lower {_OBJECTIVE}."
         return (
             f"As far as is known: no better one was found ({search_end(proof)}), and it is "
             f"certified that none has an {_OBJECTIVE} that is lower by more than {left}."
@@ -324,25 +361,19 @@ def near_words(near: Mapping[str, Any]) -> str:
     else:
         text += ", and no others, which is proven"
     if in_all:
-        text += f"; all of them have {some(in_all, _NAMED)}"
+        text += f"; {'it has' if n == 1 else 'all of them have'} {some(in_all, _NAMED)}"
     return text + "."
 
 
-def stable_words(index: float | None) -> str:
-    """Return how stable sets are, as the source of `Stability.index` reads it."""
+def stable_words(stability: Mapping[str, Any]) -> str:
+    """Return how stable lists are, as the source of `Stability.index` reads it.
+
+    Of a pair of halves, and of an interval from unstable to stable, nothing is to be read.
+    """
+    index, (low, high) = stability["index"], stability["interval"]
     if index is None:
         return "of all features"
+    if stability["n_pairs"] == 1 or (low < _UNSTABLE and high >= _STABLE):
+        return f"too few to judge whether they are stable (index {index:.2f}; 1: always the same)"
     level = "stable" if index >= _STABLE else "unstable" if index < _UNSTABLE else "fairly stable"
     return f"{level} (index {index:.2f}; 1: always the same)"
-
-
-def fitting(models: Sequence[Mapping[str, Any]], chosen: int, most: int) -> list[Any]:
-    """Return the models that a slider has: the chosen one, and others of few rows in all."""
-    kept = [model for model in models if model["n_features"] == chosen]
-    left = most - sum(len(model["features"]) for model in kept)
-    others = [model for model in models if model["n_features"] != chosen]
-    while others and sum(min(len(one["features"]), MOST_ROWS) for one in others) > left:
-        del others[1::2]  # every other one, of several of them the smallest stays
-        if len(others) == 1 and len(others[0]["features"]) > left:
-            others = []
-    return sorted([*kept, *others], key=lambda model: model["n_features"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shlex
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib.metadata import version
 from typing import Any
@@ -38,7 +39,9 @@ def command_line(command: str, options: Any, *, only: tuple[str, ...] | None = N
         if isinstance(info, ArgumentInfo):
             arguments += [] if value is None else [shlex.quote(str(value))]
         elif value != one.default:
-            flags += _flags(one.name, tuple(getattr(info, "param_decls", None) or ()), value)
+            # typer keeps the first name of an annotated option where its default would be.
+            names = getattr(info, "default", None), *(getattr(info, "param_decls", None) or ())
+            flags += _flags(one.name, tuple(map(str, names)), value)
     words = ["zeronorm", *command.split(), *arguments, *flags]
     return " ".join(words)
 
@@ -59,15 +62,26 @@ def commands_of_data(options: Any) -> str:
     return command_line("", options, only=known).removeprefix("zeronorm").strip()
 
 
-def code_of_model(estimator: Any, read: str) -> str:
+def code_of_model(estimator: Any, read: str, threshold: Mapping[str, Any] | None = None) -> str:
     """Return the code that fits the model of a size again.
 
-    read : the line that has the data.
+    read : the line that has the data. threshold : from where on it acts, as of a document.
     """
     one, size = clone(estimator), estimator.size_
     if not isinstance(size, tuple):
         one.set_params(n_features=int(size))
-    return f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}.fit(X, y)"
+    code = f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}"
+    if threshold is None:
+        return f"{code}.fit(X, y)"
+    given = (
+        f"threshold={threshold['probability']!r}, "
+        f"pos_label={estimator.classes_.tolist()[threshold['positive']]!r}, "
+        "response_method='predict_proba'"
+    )
+    return (
+        f"from sklearn.model_selection import FixedThresholdClassifier\n{code}\n"
+        f"model = FixedThresholdClassifier(model, {given}).fit(X, y)"
+    )
 
 
 def code_of_report(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
 import numpy as np
+from scipy.special import logit
 
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
 from ...export._model import as_model, labels, positive
@@ -28,7 +29,7 @@ from ...plots import (
     SupportsDisplay,
     WaterfallDisplay,
 )
-from ...plots._drawing import LONGEST_NAME, pyplot
+from ...plots._drawing import INK, LONGEST_NAME, pyplot
 from .._folds import kept_together
 from .._messages import show
 from ..documents._data import feature_name
@@ -122,13 +123,16 @@ def _drawings(
     """Yield what there is to draw."""
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
     named = _named(estimator, samples)
+    (own,) = (one for one in document["models"] if one["n_features"] == document["chosen"])
+    threshold = own["threshold"]  # None: from 0.5
     plain = not any(isinstance(one, tuple) for one in paths[0])
-    model = _acting(as_model(named), document)
+    model = as_model(named)
+    model = replace(model, metadata={**model.metadata, "threshold": threshold})
     caption = "The coefficients of the model, for one standard deviation of each feature"
     if len(labels(model)) == 2:
         caption += f"; positive speaks for {show(str(labels(model)[positive(model)]), NAME)}"
     yield "features", caption, lambda: CoefficientsDisplay.from_estimator(model, X)
-    yield from _one_sample(model, samples)
+    yield from _one_sample(model, samples, threshold)
     if samples.table.variants is not None:
         yield from _genome(estimator, samples)
     if plain and len(paths[0]) > 1:
@@ -148,7 +152,7 @@ def _drawings(
                 lambda: SizesDisplay.from_validation(validation, chosen=size, paths=paths),
             )
     if validation is not None:
-        yield from _held_out(estimator, samples, validation.scores.shape[1], size)
+        yield from _held_out(estimator, samples, validation.scores.shape[1], threshold)
     if evidence.halves is not None:
         yield _half_samples(evidence.halves, estimator, samples)
     if len(evidence.proofs) == 1 and len(evidence.proofs[0].history) > 1:
@@ -158,13 +162,9 @@ def _drawings(
         yield _near_optimal(near, samples)
 
 
-def _acting(model: LoadedModel, document: Mapping[str, Any]) -> LoadedModel:
-    """Return a model with the threshold that its document has."""
-    (own,) = (one for one in document["models"] if one["n_features"] == document["chosen"])
-    return replace(model, metadata={**model.metadata, "threshold": own["threshold"]})
-
-
-def _one_sample(model: LoadedModel, samples: Samples) -> Iterator[_Drawing]:
+def _one_sample(
+    model: LoadedModel, samples: Samples, threshold: Mapping[str, Any] | None
+) -> Iterator[_Drawing]:
     """Yield the sample that the model is least sure of; of numbers that of the highest score."""
     X = samples.table.X
     if X.shape[0] * model.coef.size > _MOST_PARTS:
@@ -172,7 +172,11 @@ def _one_sample(model: LoadedModel, samples: Samples) -> Iterator[_Drawing]:
     scores = model._values(X) @ model.coef.T
     if isinstance(model, LoadedClassifier) and model.intercept_.size == len(model.coef):
         scores = np.sort(scores + model.intercept_, axis=1)
-        lead = np.abs(scores[:, 0]) if scores.shape[1] == 1 else scores[:, -1] - scores[:, -2]
+        cut = 0.0
+        if threshold is not None:
+            cut = logit(threshold["probability"]) * (1 if threshold["positive"] else -1)
+        single = scores.shape[1] == 1
+        lead = np.abs(scores[:, 0] - cut) if single else scores[:, -1] - scores[:, -2]
         row, what = int(lead.argmin()), "that it is least sure of"
     else:
         row, what = int(scores[:, 0].argmax()), "of the highest score"
@@ -250,11 +254,13 @@ def _near_optimal(near: NearOptimal, samples: Samples) -> _Drawing:
     )
 
 
-def _held_out(estimator: Any, samples: Samples, folds: int, size: Any) -> Iterator[_Drawing]:
+def _held_out(
+    estimator: Any, samples: Samples, folds: int, threshold: Mapping[str, Any] | None
+) -> Iterator[_Drawing]:
     """Yield what there is to draw of rows that are held out; the models are fitted anew."""
     from sklearn.base import clone
 
-    X, y = samples.table.X, samples.y
+    size, X, y = estimator.size_, samples.table.X, samples.y
     one, cv = clone(estimator), kept_together(samples.table, samples.response, folds)
     if isinstance(estimator, BudgetSurvivalAnalysis) and "start" not in y.dtype.names:
         one.set_params(n_features=int(size))
@@ -269,14 +275,26 @@ def _held_out(estimator: Any, samples: Samples, folds: int, size: Any) -> Iterat
         and not isinstance(size, tuple)
     ):
         one.set_params(n_features=int(size), criterion=None)
-        yield (
-            "new",
+        text = (
             "Probabilities of rows by models of the other folds: how they rank the rows, whether "
-            "they mean what they say, and what acting on them brings",
-            lambda: HeldOutDisplay.from_estimator(
-                one, X, y, cv=cv, panels=("roc", "precision_recall", "reliability", "decision")
-            ),
+            "they mean what they say, and what acting on them brings"
         )
+        positive = 1
+        if threshold is not None:
+            positive = threshold["positive"]
+            text += ". The vertical line is from where on the model acts"
+        label = estimator.classes_[positive]
+
+        def draw() -> HeldOutDisplay:
+            shown = HeldOutDisplay.from_estimator(
+                one, X, y, cv=cv, pos_label=label,
+                panels=("roc", "precision_recall", "reliability", "decision"),
+            )  # fmt: skip
+            if threshold is not None:
+                shown.axes_["decision"].axvline(threshold["probability"], color=INK, linewidth=1)
+            return shown
+
+        yield "new", text, draw
 
 
 def _named(estimator: Any, samples: Samples) -> Any:

@@ -17,9 +17,9 @@ from string import Template
 from typing import Any
 
 from ...methods import METHODS
-from .._messages import show, some
+from .._messages import counted, show, some
 from ..reports._chance import mean_error
-from ..reports._claims import scope
+from ..reports._claims import scope, weaker_penalty_text
 from ..reports._words import describe_target, target_name
 from ._answers import (
     MOST_ROWS,
@@ -27,22 +27,17 @@ from ._answers import (
     TEXT,
     Answers,
     Cell,
-    cost,
-    fitting,
-    name_cell,
-    near_words,
     number,
-    share,
     stable_words,
 )
 from ._elements import fact_list, figures_in, note, paragraph, table
 from ._figures import Figure
+from ._instead import what_instead
 
 _SLIDER_ROWS = 1500  # of all sizes that the slider moves over, at most
 _NOTES = 50
 _UNFOLDED = 3  # rows that a table beside a picture may have and stay open
 SECTIONS = ("features", "new", "sure", "instead")  # that have figures
-_NEAR = 20  # features of the near-optimal lists that are shown
 
 
 def render(
@@ -60,7 +55,7 @@ def render(
     facts : versions and digests, by what they are of.
     """
     answers = Answers(document, trust)
-    models = fitting(document["models"], document["chosen"], _SLIDER_ROWS)
+    models = _fitting(document["models"], document["chosen"], _SLIDER_ROWS)
     (chosen,) = (one for one in models if one["n_features"] == document["chosen"])
     sizes = [
         {
@@ -91,12 +86,24 @@ def render(
         features=_features(answers, chosen) + drawn["features"],
         scores=_scores(answers, document, drawn["new"]),
         stability=_sure(answers, trust, chosen, drawn["sure"]),
-        near=_near(trust, document, drawn["instead"]),
+        near=what_instead(answers, trust, chosen, drawn["instead"]),
         asked=_asked(document),
         again=_again(again, facts),
         **texts,
     )
     return page.encode("utf-8", "backslashreplace")  # a name may have half of a character
+
+
+def _fitting(models: Sequence[Mapping[str, Any]], chosen: int, most: int) -> list[Any]:
+    """Return the models that a slider has: the chosen one, and others of few rows in all."""
+    kept = [model for model in models if model["n_features"] == chosen]
+    left = most - sum(len(model["features"]) for model in kept)
+    others = [model for model in models if model["n_features"] != chosen]
+    while others and sum(min(len(one["features"]), MOST_ROWS) for one in others) > left:
+        del others[1::2]  # every other one, of several of them the smallest stays
+        if len(others) == 1 and len(others[0]["features"]) > left:
+            others = []
+    return sorted([*kept, *others], key=lambda model: model["n_features"])
 
 
 def _own(name: str) -> str:
@@ -110,13 +117,16 @@ def _digest(text: str) -> str:
 
 def _title(document: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
     k, data = chosen["n_features"], document["data"]
-    what = f"{k:,} of {data['n_features'] - document['n_covariates']:,} features"
+    what = f"{k:,} of {counted(data['n_features'] - document['n_covariates'])}"
     classes = [show(str(one), 30) for one in document["classes"]]
     if len(classes) == 2 and data["task"] == "classes":
         label = show(str(chosen["features"][0]["class"]), 30)  # for which coefficients speak
         other = classes[0 if label == classes[1] else 1]
-        return f"{what} that tell {label} from {other}"
-    return f"{what} that predict {target_name(data)}"
+        return f"{what} that {'tells' if k == 1 else 'tell'} {label} from {other}"
+    target = target_name(data)
+    if data["task"] == "survival":
+        target = f"survival ({target})"
+    return f"{what} that {'predicts' if k == 1 else 'predict'} {target}"
 
 
 def _lead(document: Mapping[str, Any]) -> str:
@@ -126,7 +136,7 @@ def _lead(document: Mapping[str, Any]) -> str:
         target = f"{target_name(data)}: {some(counts, 8)}"
     else:
         target = f"{target_name(data)}, {describe_target(data)}"
-    return f"{data['n_samples']:,} samples of {show(data['source'], 200)}; {target}."
+    return f"{counted(data['n_samples'], 'sample')} of {show(data['source'], 200)}; {target}."
 
 
 def _slider(
@@ -188,6 +198,8 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         key: name for key, name in more.items() if any(one and one[key] is not None for one in own)
     }
     heads += [(name, "n") for name in more.values()]
+    rates = _rates(document)
+    heads += [(name, "n") for name in rates.values()]
     heads += [(f"{word}, training", "n"), ("the best?", "n"), ("which", "")]
     rows, keys = [], []
     for model in document["models"]:
@@ -205,6 +217,7 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
                 ),
             ]
         )
+        row += [number(model["threshold"] and model["threshold"][key]) for key in rates]
         training = model.get("training_accuracy", model.get("training_score"))
         names = [show(one["name"], NAME) for one in model["features"]]
         row += [number(training), answers.gap(model), Cell(some(names, MOST_ROWS), None, "which")]
@@ -216,6 +229,11 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         "the features, which flatters. The best: whether no other list of the length has a lower "
         "objective of the selection, or by how much one has or could have."
     )
+    if rates:
+        text += (
+            " Found and left alone: the shares of these classes at the threshold of the model, "
+            "which the same rows chose; all other scores are from 0.5 on."
+        )
     shown = table(
         "All sizes that were compared",
         heads,
@@ -227,20 +245,45 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
     return drawn + shown + note(text)
 
 
+def _rates(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is known of the thresholds of models, and the heads of its columns."""
+    acting = [model["threshold"] for model in document["models"]]
+    known = [one for one in acting if one is not None and one["sensitivity"] is not None]
+    if not known:
+        return {}
+    classes = [show(str(one), 30) for one in document["classes"]]
+    positive = known[0]["positive"]
+    heads = {"sensitivity": f"{classes[positive]} found"}
+    heads["specificity"] = f"{classes[1 - positive]} left alone"
+    if known[0]["cost"] is not None:
+        heads["cost"] = "cost of a sample"
+    return heads
+
+
 def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any], drawn: str) -> str:
     """Return what half-samples say of the list, and what is certified."""
     parts = []
     known = trust["stability"]
     if known is not None and "reason" not in known:
         low, high = known["interval"]
-        interval = "" if low is None else f"; 95 % interval {low:.2f} to {high:.2f}"
+        interval = (
+            ""
+            if low is None or known["n_pairs"] == 1
+            else f"; 95 % interval {low:.2f} to {high:.2f}"
+        )
         chosen_once = [show(row["name"], NAME) for row in known["features"] if row["frequency"]]
+        times = "Once" if known["n_pairs"] == 1 else f"{known['n_pairs']:,} times"
+        features = counted(known["n_chosen"])
+        left_out = ""
+        if known["n_left_out"]:
+            more = counted(known["n_left_out"], "more pair")
+            left_out = f" ({more} of halves left out, as a half has no model)"
         parts.append(
             paragraph(
-                f"{known['n_pairs']} times the samples were cut in two halves of "
-                f"{known['n_rows']:,}, and {known['n_chosen']:,} features were selected on each. "
-                f"The {2 * known['n_pairs']} lists are {stable_words(known['index'])}{interval}. "
-                f"They have {len(chosen_once):,} features in all; most often "
+                f"{times} the samples were cut in two halves of {known['n_rows']:,}{left_out}, and "
+                f"{features} {'was' if known['n_chosen'] == 1 else 'were'} selected on each. "
+                f"The {2 * known['n_pairs']} lists are {stable_words(known)}{interval}. "
+                f"They have {counted(len(chosen_once))} in all; most often "
                 f"{some(chosen_once, 8)}. Of the features that {known['threshold']:.0%} of the "
                 f"lists have, at most {known['expected_low']:.2g} are expected to be no likelier "
                 "than by lot."
@@ -262,45 +305,6 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any],
     return "".join(parts)
 
 
-def _near(trust: Mapping[str, Any], document: Mapping[str, Any], drawn: str) -> str:
-    """Return the lists that are nearly as good, drawn, and which features they have."""
-    parts = [
-        paragraph(
-            "For each feature the table above has the best substitute, all others staying. Where "
-            "several may change at once:"
-        )
-        if trust["near"]
-        else paragraph("See the table above for the best substitute of each feature.")
-        if trust["models"]
-        else paragraph("Not known: no bounds are known for this kind of selection.")
-    ]
-    chosen = next(m for m in document["models"] if m["n_features"] == document["chosen"])
-    own = {row["index"] for row in chosen["features"]}
-    parts += [paragraph(near_words(near)) for near in trust["near"] or ()]
-    parts.append(drawn)
-    for near in trust["near"] or ():
-        rows = []
-        for row in near["features"][:_NEAR]:
-            inside = Cell("yes" if row["index"] in own else "no", None, "")
-            part = row["n_lists"] / len(near["lists"])
-            rows.append([name_cell(row["name"]), share(part), inside])
-        left = len(near["features"]) - len(rows)
-        more = f"; {left:,} more are in fewer" if left else ""
-        heads = [("feature", ""), ("in so many of these lists", "n"), ("in the model", "")]
-        parts.append(table(f"Features of these lists{more}", heads, rows, folded=True))
-        lists = [
-            [Cell(cost(one["worse_by"]), one["worse_by"]), _list_cell(one["features"])]
-            for one in near["lists"][:5]
-        ]
-        heads = [("above the best", "n"), ("features", "")]
-        parts.append(table("The best of these lists", heads, lists, folded=True))
-    return "".join(parts)
-
-
-def _list_cell(names: Sequence[str]) -> Cell:
-    return Cell(some([show(name, NAME) for name in names], 30), None, "text")
-
-
 def _asked(document: Mapping[str, Any]) -> str:
     """Return what was asked for, and what the data are."""
     data, parameters = document["data"], document["parameters"]
@@ -319,7 +323,7 @@ def _asked(document: Mapping[str, Any]) -> str:
     }
     of_data = {
         "data": show(data["source"], 300),
-        "size": f"{data['n_samples']:,} samples, {data['n_features']:,} features, "
+        "size": f"{counted(data['n_samples'], 'sample')}, {counted(data['n_features'])}, "
         f"{data['storage']}",
         "target": target_name(data),
     }
@@ -331,13 +335,20 @@ def _asked(document: Mapping[str, Any]) -> str:
     if data["guess"]:
         of_data["taken for"] = f"{data['task']}: {data['guess']}"
     for column, one in data["coded"].items():
-        of_data[f"column {show(column, 40)}"] = f"{one['kind']}, {len(one['levels'])} levels"
+        levels = f", {counted(len(one['levels']), 'level')}" if one["levels"] else ""
+        of_data[f"column {show(column, 40)}"] = f"{one['kind']}{levels}"
         if len(of_data) > _NOTES:
             break
     if data["filled"]:
         filled = [f"{show(name, 40)}: {n}" for name, n in data["filled"].items()]
         of_data["filled cells"] = some(filled, 20)
-    notes = [show(note, 400) for note in document["notes"][:_NOTES]]
+    weaker = document.get("weaker_penalty")
+    said = weaker and weaker_penalty_text(weaker, parameters["C"], document["score"])
+    notes = [
+        show(note, 400)
+        for note in document["notes"][:_NOTES]
+        if not (said and note.startswith(said))
+    ]
     checks = (
         "<ul class='notes'>" + "".join(f"<li>{escape(note)}.</li>" for note in notes) + "</ul>"
         if notes

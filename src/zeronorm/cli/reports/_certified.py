@@ -8,11 +8,11 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show, some
+from .._messages import counted, show, some
 from ._claims import duplicate_facts, percent, scope
 from ._near_optimal import near_optimal_facts
 from ._selection import certificate_text
-from ._tables import counted, open_console, print_header, print_pairs, styled
+from ._tables import open_console, print_header, print_pairs, styled
 
 _MAX_NAMES = 30  # A report names so many features.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show
+from .._messages import counted, show
 from ._tables import styled
 
 
@@ -91,8 +91,8 @@ def permutations_text(test: Mapping[str, Any], name: str) -> Text:
     what = "AUC" if test["statistic"] == "auc" else name
     return styled(
         (f"p = {test['p_value']:.3g}", "bold"),
-        f": {what} {test['own']:.3f}; with the labels permuted {test['n_permutations']:,} times at "
-        f"most {max(test['permuted']):.3f}",
+        f": {what} {test['own']:.3f}; with the labels permuted "
+        f"{counted(test['n_permutations'], 'time')} at most {max(test['permuted']):.3f}",
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show, some
-from .._threshold import sentence
+from .._messages import counted, show, some
+from .._threshold import parse_threshold, sentence
 from ._tables import styled
 
 _LOSSES = {
@@ -23,6 +23,7 @@ _LOSSES = {
     "ordinal": "ordinal logistic loss",
     "cox_efron": "Cox's partial likelihood with Efron's ties",
 }
+CHOSE_IT = "the rows that chose it: on new ones a little less"
 _MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
 
 
@@ -84,7 +85,7 @@ def search_end(proof: Mapping[str, Any]) -> str:
     seconds = f"{proof['seconds']:.{1 if proof['seconds'] >= 1 else 2}f} s"
     if not proof["nodes"] and proof["status"] in ("OPTIMAL", "GAP"):
         return f"no branching needed, {seconds}: {proof['reason']}"
-    nodes = "1 node" if proof["nodes"] == 1 else f"{proof['nodes']:,} nodes"
+    nodes = counted(proof["nodes"], "node")
     better = "; it found better features on the way" if proof["improved"] else ""
     return f"branch and bound, {nodes} in {seconds}: {proof['reason']}{better}"
 
@@ -129,17 +130,53 @@ def probabilities(
 def threshold_text(record: Mapping[str, Any], classes: Sequence[Any]) -> Text:
     """Return from which probability on a class is predicted, and what that does out of fold."""
     lines: list[str | tuple[str, str]] = [f"{sentence(record, classes)}, not from 0.5 on"]
-    if record["sensitivity"] is not None:
-        positive = show(str(classes[record["positive"]]), 30)
-        other = show(str(classes[1 - record["positive"]]), 30)
-        lines.append(
-            f"\nout of fold it finds {record['sensitivity']:.1%} of {positive} and leaves "
-            f"{record['specificity']:.1%} of {other} alone"
-        )
-        if record["precision"] is not None:
-            lines.append(f"; {record['precision']:.1%} of those that it finds are {positive}")
-        lines.append(("\nthe rows that chose it: on new ones a little less", "dim"))
+    rates = threshold_rates(record, classes)
+    if rates:
+        lines += [f"\nout of fold {rates}", (f"\n{CHOSE_IT}", "dim")]
     return styled(*lines)
+
+
+def threshold_rates(
+    record: Mapping[str, Any], classes: Sequence[Any], counts: Mapping[str, int] | None = None
+) -> str:
+    """Return what acting from a threshold on does to held-out rows; nothing where it is not known.
+
+    counts : of the classes, for what the same costs are without a model.
+    """
+    if record["sensitivity"] is None:
+        return ""
+    positive, other = (
+        show(str(classes[place]), 30) for place in (record["positive"], 1 - record["positive"])
+    )
+    text = (
+        f"it finds {record['sensitivity']:.1%} of {positive} and leaves "
+        f"{record['specificity']:.1%} of {other} alone"
+    )
+    if record["precision"] is not None:
+        text += f"; {record['precision']:.1%} of those that it finds are {positive}"
+    if record["cost"] is None:
+        return text
+    text += f"; a sample costs {record['cost']:.3g} in the mean"
+    costs = parse_threshold(record["rule"]).get("cost") if counts else None
+    if costs is None or counts is None:
+        return text
+    share = counts[str(classes[record["positive"]])] / sum(counts.values())
+    (fp, fn) = costs
+    return f"{text} ({positive} for all {fp * (1 - share):.3g}, for none {fn * share:.3g})"
+
+
+def weaker_penalty_text(found: Mapping[str, Any], C: float, score: str) -> str:
+    """Return what is known of a weaker penalty.
+
+    C, score : of the selection, and the name of its score, as a document has it.
+    """
+    score, loss = ("R²", "mean squared error") if score == "r2" else ("D²", "deviance")
+    return (
+        f"the penalty seems too strong for these columns: at C = {found['C']:g} in place of "
+        f"{C:g} the folds select features by which the {loss} of their held-out rows is "
+        f"{found['fall']:.0%} ± {found['error']:.0%} lower ({score} {found['score']:.3f} in place "
+        f"of {found['score_before']:.3f})"
+    )
 
 
 def weighted_classes(parameters: Mapping[str, Any]) -> str | None:

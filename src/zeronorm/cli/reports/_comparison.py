@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._messages import show, some
+from .._messages import counted, show, some
 from .._threshold import sentence
 from ._claims import loss_words, percent
 from ._evaluation import is_loss, number, print_costs, title
-from ._tables import MAX_ROWS, counted, empty_grid, open_console, print_header, print_rest, styled
+from ._tables import MAX_ROWS, empty_grid, open_console, print_header, print_rest, styled
 
 _MAX_SHARED = 12  # A line names so many features.
 

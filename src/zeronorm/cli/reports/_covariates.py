@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from .._messages import show
+from .._messages import counted, show
 from ._outputs import effect_columns
-from ._tables import aligned, counted, print_features, ratios, rows_by_class, styled
+from ._tables import aligned, print_features, ratios, rows_by_class, styled
 from ._words import Words
 
 
@@ -56,7 +56,8 @@ def category_words(categories: Sequence[Mapping[str, Any]]) -> str:
     for one in categories:
         levels, features = one["levels"], one["features"]
         what = "" if features == levels else f" by {counted(features, 'feature')}"
-        words.append(f"{show(one['column'], 40)} ({'all ' * (levels > 2)}{levels} levels{what})")
+        number = f"{'all ' * (levels > 2)}{counted(levels, 'level')}"
+        words.append(f"{show(one['column'], 40)} ({number}{what})")
     return ", ".join(words)
 
 

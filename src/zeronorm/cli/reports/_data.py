@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from ..._memory import readable
-from .._messages import show, some
+from .._messages import counted, show, some
 from ..documents._columns import may_name_samples
 from ._tables import open_console, print_pairs, styled
 
@@ -29,12 +29,13 @@ def print_data(document: Mapping[str, Any]) -> None:
     console = open_console()
     console.print()
     table = document["table"]
-    size = f"{document['n_samples']:,} samples x {document['n_features']:,} features"
+    size = f"{counted(document['n_samples'], 'sample')} x {counted(document['n_features'])}"
     if table is not None:
         n_columns = len(table["columns"])
-        size = f"{document['n_samples']:,} rows x {n_columns:,} columns"
+        size = f"{counted(document['n_samples'], 'row')} x {counted(n_columns, 'column')}"
         if document["n_features"] != n_columns:
-            size += f", which become {document['n_features']:,} features"
+            become = "becomes" if n_columns == 1 else "become"
+            size += f", which {become} {counted(document['n_features'])}"
     pairs: list[tuple[str, str | Text]] = [
         ("data", styled((show(document["source"]), "bold"))),
         ("size", size),
@@ -55,7 +56,7 @@ def print_data(document: Mapping[str, Any]) -> None:
     ]
     there = document["available"]
     room = "" if there is None else f"; {readable(there)} are available"
-    selection = f"selecting {document['features']:,} features"
+    selection = f"selecting {counted(document['features'])}"
     pairs.append(("memory", f"{selection} will need about {readable(document['total'])}{room}"))
     pairs.append(("", ", ".join(parts)))
     if not document["fits"]:
@@ -83,10 +84,10 @@ def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Tex
             pairs.append((what, f"{len(found):,}: {some([words(one) for one in found], 8)}{rest}"))
 
     add("numbers", of_kind["number"], _name)
-    add("categories", of_kind["category"], lambda one: f"{_name(one)} {one['distinct']:,} values")
+    add("categories", of_kind["category"], _valued)
     add("dates", of_kind["date"], _name)
     add(
-        "text", of_kind["text"], lambda one: f"{_name(one)} {one['distinct']:,} values",
+        "text", of_kind["text"], _valued,
         "; too many for categories, select --drop NAME leaves them out",
     )  # fmt: skip
     pairs += _under("names", [_of_names(one, n_rows) for one in names[:3]])
@@ -95,8 +96,8 @@ def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Tex
         n_gaps = table["rows_with_gaps"]
         shown = [f"{_name(one)} {one['missing']:,} ({one['missing'] / n_rows:.1%})" for one in gaps]
         pairs.append(
-            ("missing", f"{some(shown, 8)}; in {n_gaps:,} of {n_rows:,} rows, of which select "
-             "--missing mean, most_frequent or indicator fills the features")
+            ("missing", f"{some(shown, 8)}; in {n_gaps:,} of {counted(n_rows, 'row')}, of which "
+             "select --missing mean, most_frequent or indicator fills the features")
         )  # fmt: skip
     add(
         "unusable", of_kind["unusable"], lambda one: show(one["problem"], 120),
@@ -114,6 +115,10 @@ def _name(record: Mapping[str, Any]) -> str:
     return show(record["name"], 30)
 
 
+def _valued(record: Mapping[str, Any]) -> str:
+    return f"{_name(record)} {counted(record['distinct'], 'value')}"
+
+
 def _of_names(record: Mapping[str, Any], n_rows: int) -> str:
     """Return what a column says that may name the samples."""
     repeated = n_rows - record["missing"] - record["distinct"]
@@ -121,8 +126,9 @@ def _of_names(record: Mapping[str, Any], n_rows: int) -> str:
     if not repeated:
         return f"{_name(record)} differs in all rows; if it names the samples, say {option}"
     return (
-        f"{_name(record)} has {record['distinct']:,} values, and {repeated:,} rows repeat one of "
-        f"them; if it names the samples, {option} keeps the rows of one in one fold"
+        f"{_name(record)} has {counted(record['distinct'], 'value')}, and "
+        f"{counted(repeated, 'row')} {'repeats' if repeated == 1 else 'repeat'} one of them; if it "
+        f"names the samples, {option} keeps the rows of one in one fold"
     )
 
 
@@ -133,5 +139,7 @@ def _targets(found: Sequence[Mapping[str, Any]]) -> list[str]:
         + some([f"{show(label, 20)} {count:,}" for label, count in one["counts"].items()], 10)
         for one in found[:6]
     ]
-    more = f"{len(found) - 6:,} more columns of few values; " if len(found) > 6 else ""
+    more = ""
+    if len(found) > 6:
+        more = f"{counted(len(found) - 6, 'more column')} of few values; "
     return [*lines, f"{more}any column of numbers can be predicted, too"]

@@ -7,10 +7,9 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show
+from .._messages import counted, show
 from ._tables import (
     MAX_ROWS,
-    counted,
     open_console,
     print_features,
     print_header,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import exp
 from typing import Any
 
-from .._messages import show
+from .._messages import counted, show
 from ._tables import empty_grid, open_console, print_pairs, styled
 
 _MAX_SAMPLES = 3  # A report shows so many.
@@ -33,7 +33,7 @@ def print_explanations(document: Mapping[str, Any], quiet: bool = False) -> None
     console.print(
         styled(
             (show(document["source"], 60), "bold"),
-            f"   {document['n_samples']:,} samples   by {show(document['model'])}",
+            f"   {counted(document['n_samples'], 'sample')}   by {show(document['model'])}",
         )
     )
     console.print()

@@ -7,11 +7,10 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show
+from .._messages import counted, show
 from ._tables import (
     MAX_ROWS,
     aligned,
-    counted,
     like,
     open_console,
     print_features,
@@ -95,7 +94,9 @@ def _facts(document: Mapping[str, Any]) -> list[tuple[str, str | Text]]:
             "model",
             styled(
                 (f"{what}, of {counted(len(one['features']))}", "bold"),
-                f"; {each}{one['n_chose']:,} samples chose, {one['n_inferred']:,} others infer",
+                f"; {each}{counted(one['n_chose'], 'sample')} chose, "
+                f"{counted(one['n_inferred'], 'other')} "
+                f"{'infers' if one['n_inferred'] == 1 else 'infer'}",
             ),
         )
     ]

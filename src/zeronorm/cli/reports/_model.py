@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ...export._model import positive, sign
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
-from .._messages import show
+from .._messages import counted, show
 from ._claims import largest_gap, loss_words, probabilities, scope, threshold_text
 from ._tables import aligned, empty_grid, like, open_console, print_pairs, styled, thresholds_text
 
@@ -114,5 +114,5 @@ def _covariates(loaded: LoadedModel) -> str:
     made = [layout.codings.get(name) for name in layout.covariates]
     of_text = [one.column for one in made if one is not None and one.kind == "category"]
     n_columns = count - len(of_text) + len({*of_text})
-    features = "" if n_columns == count else f", by {count:,} features"
+    features = "" if n_columns == count else f", by {counted(count)}"
     return f"{n_columns:,}{features}, marked by *: in the model in any case"

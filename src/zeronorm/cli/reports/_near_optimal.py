@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show, some
-from ._tables import counted, styled
+from .._messages import counted, show, some
+from ._tables import styled
 
 _MAX_NAMES = 20  # A report names so many features.
 _ENDS = {

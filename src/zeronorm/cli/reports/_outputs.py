@@ -11,12 +11,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from .._messages import show
+from .._messages import counted, show
 from ._tables import (
     GAP,
     MAX_ROWS,
     count_groups,
-    counted,
     print_features,
     print_rest,
     ratios,

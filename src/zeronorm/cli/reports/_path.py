@@ -9,10 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from .._messages import show
+from .._messages import counted, show
 from ._tables import (
     GAP,
-    counted,
     empty_grid,
     four_digits,
     open_console,

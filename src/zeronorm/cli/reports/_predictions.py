@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from .._messages import show, some
+from .._messages import counted, show, some
 from ._tables import empty_grid, open_console, print_pairs, styled
 from ._words import words_of
 
@@ -29,7 +29,8 @@ def print_predictions(
     source = show(document["data"]["source"], 60)
     console.print(
         styled(
-            (source, "bold"), f"   {len(predictions):,} samples", f"   by {show(document['model'])}"
+            (source, "bold"),
+            f"   {counted(len(predictions), 'sample')}   by {show(document['model'])}",
         )
     )
     console.print(styled(("predicted: ", "dim"), _summary(document, labels)))

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...methods import METHODS
-from .._messages import show, some
+from .._messages import counted, show, some
 from ._chance import mean_error, permutations_text, score_beside_chance
 from ._claims import (
     at_least,
@@ -28,7 +28,6 @@ from ._outputs import print_outputs
 from ._stability import stability_text
 from ._tables import (
     count_groups,
-    counted,
     empty_grid,
     open_console,
     print_header,

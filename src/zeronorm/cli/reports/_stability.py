@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show, some
-from ._tables import counted, styled
+from .._messages import counted, show, some
+from ._tables import styled
 
 _MAX_NAMES = 20  # A report names so many features.
 
@@ -17,13 +17,14 @@ def stability_text(found: Mapping[str, Any]) -> Text:
     """Return how many features are stable, how often each is chosen, and what that guarantees."""
     rows, n = found["features"], found["n_stable"]
     share = f"{found['threshold']:.0%}"
-    halves = f"{2 * found['n_pairs']} half-samples of {found['n_rows']:,} samples"
+    halves = f"{2 * found['n_pairs']} half-samples of {counted(found['n_rows'], 'sample')}"
     parts: list[str | tuple[str, str]] = [
         (f"{counted(n) if n else 'no feature'} chosen by {share} or more", "bold"),
         f" of {halves}, {found['n_chosen']:,} on each",
     ]
     if found["n_left_out"]:
-        parts.append(f"; {found['n_left_out']} more pairs left out, as a half has no model")
+        more = counted(found["n_left_out"], "more pair")
+        parts.append(f"; {more} left out, as a half has no model")
     own = [row for row in rows if row["in_model"]]
     others = [row for row in rows if not row["in_model"] and row["frequency"] >= 0.5]
     for name, shown in (("those of the model", own), ("others", others)):

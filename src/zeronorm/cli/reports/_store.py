@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show
+from .._messages import counted, show
 from ._tables import open_console, print_pairs, styled
 
 
@@ -26,7 +26,13 @@ def print_store(document: Mapping[str, Any]) -> None:
     if document["columns"]:
         pairs.append(("of samples", show(", ".join(document["columns"]), 60)))
     if document["resumed"]:
-        pairs.append(("resumed", f"{document['resumed']:,} features were there already"))
+        pairs.append(
+            (
+                "resumed",
+                f"{counted(document['resumed'])} "
+                f"{'was' if document['resumed'] == 1 else 'were'} there already",
+            )
+        )
     for note in document["notes"]:
         pairs.append(("note", show(note, 200)))
     print_pairs(console, pairs)

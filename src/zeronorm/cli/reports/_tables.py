@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .._messages import show
+from .._messages import counted, show
 from ._words import Words, describe_target, target_name
 
 styled = Text.assemble  # of texts and (text, style)
@@ -76,8 +76,8 @@ def print_header(console: Console, data: Mapping[str, Any]) -> None:
     console.print(
         styled(
             (show(data["source"], 60), "bold"),
-            f"   {data['n_samples']:,} samples \u00d7 "
-            f"{data['n_features'] - n_beside:,} features{beside}{in_groups}   {data['storage']}",
+            f"   {counted(data['n_samples'], 'sample')} \u00d7 "
+            f"{counted(data['n_features'] - n_beside)}{beside}{in_groups}   {data['storage']}",
         )
     )
     counts = data["class_counts"]
@@ -225,7 +225,7 @@ def print_rest(console: Console, more: int) -> None:
 
 def seconds_fact(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:
     """Return the seconds by phase, and the passes over the data for a purpose."""
-    passes = f"{document['n_scans']} passes over the data {purpose}".rstrip()
+    passes = f"{counted(document['n_scans'], 'pass')} over the data {purpose}".rstrip()
     return "seconds", seconds_of(document["seconds"]).append_text(styled("\n", (passes, "dim")))
 
 
@@ -237,11 +237,6 @@ def seconds_of(seconds: Mapping[str, float]) -> Text:
         if name != "total" and value >= 0.005
     ]
     return styled((f"{seconds['total']:.2f}", "bold"), f": {', '.join(phases)}")
-
-
-def counted(number: int, what: str = "feature") -> str:
-    """Return a number of things in words."""
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def four_digits(value: float) -> str:

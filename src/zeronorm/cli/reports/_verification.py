@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.text import Text
 
-from .._messages import show, some
+from .._messages import counted, show, some
 from .._options import RTOL
 from ._claims import at_least, duplicate_facts, scope, state_claim
-from ._tables import counted, open_console, print_header, print_pairs, styled
+from ._tables import open_console, print_header, print_pairs, styled
 
 _SLACK = 22.0  # A verified gap is true to so many rtol: the theorem on what `verify` proves.
 _MAX_CLAIMED = 20  # A report names so many features of a certificate.
@@ -63,7 +63,7 @@ def print_verification(document: Mapping[str, Any], quiet: bool = False) -> None
             f"{at_least(found['bound'])}",
         )
         if found["nodes"]:
-            text.append(f", from a tree of {found['nodes']:,} nodes")
+            text.append(f", from a tree of {counted(found['nodes'], 'node')}")
         if document["rtol"] > RTOL:
             text.append(f"; to rtol = {document['rtol']:g}, by which the claim is weakened here")
         facts.append(("verified" if not number else "", text))

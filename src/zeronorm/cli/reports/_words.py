@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._messages import show, some
+from .._messages import counted, show, some
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,8 @@ def describe_target(data: Mapping[str, Any]) -> str:
     ends = f"{found['least']:.6g} to {found['largest']:.6g}"
     if data["task"] == "survival":
         strata = f", {found['strata']:,} strata" if "strata" in found else ""
-        events = f"{found['events']:,} of {data['n_samples']:,} samples have the event"
+        have = "has" if found["events"] == 1 else "have"
+        events = f"{found['events']:,} of {counted(data['n_samples'], 'sample')} {have} the event"
         return f"survival: times {ends}, {events}{strata}"
     return f"{data['task']} from {ends}, mean {found['mean']:.4g}{_describe_offset(data)}"
 

@@ -1,0 +1,123 @@
+"""What a page says that could take the place of the features of the model, one or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._messages import counted, show, some
+from ._answers import (
+    NAME,
+    Answers,
+    Cell,
+    cost,
+    name_cell,
+    near_words,
+    number,
+    share,
+)
+from ._elements import note, paragraph, table
+
+_NEAR = 20  # features of the near-optimal lists that are shown
+_OPEN = 12  # rows that the table of substitutes has and stays open
+
+
+def what_instead(
+    answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any], drawn: str
+) -> str:
+    """Return what could take the place of features, and the lists that are nearly as good."""
+    parts = [
+        _substitutes(answers, trust, chosen)
+        if trust["models"]
+        else paragraph("Not known: no bounds are known for this kind of selection.")
+    ]
+    if trust["near"]:
+        parts.append(paragraph("Where several features may change at once:"))
+    own = {row["index"] for row in chosen["features"]}
+    parts += [paragraph(near_words(near)) for near in trust["near"] or ()]
+    parts.append(drawn)
+    for near in trust["near"] or ():
+        rows = []
+        for row in near["features"][:_NEAR]:
+            inside = Cell("yes" if row["index"] in own else "no", None, "")
+            part = row["n_lists"] / len(near["lists"])
+            rows.append([name_cell(row["name"]), share(part), inside])
+        left = len(near["features"]) - len(rows)
+        more = f"; {left:,} more are in fewer" if left else ""
+        heads = [("feature", ""), ("in so many of these lists", "n"), ("in the model", "")]
+        parts.append(table(f"Features of these lists{more}", heads, rows, folded=True))
+        lists = [
+            [Cell(cost(one["worse_by"]), one["worse_by"]), _list_cell(one["features"])]
+            for one in near["lists"][:5]
+        ]
+        heads = [("above the best", "n"), ("features", "")]
+        parts.append(table("The best of these lists", heads, lists, folded=True))
+    return "".join(parts)
+
+
+def _list_cell(names: Sequence[str]) -> Cell:
+    return Cell(some([show(name, NAME) for name in names], 30), None, "text")
+
+
+def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    """Return the model, without each feature and with each substitute, on held-out rows."""
+    names = {row["index"]: row["name"] for row in chosen["features"]}
+    own = [row for part in trust["models"][chosen["n_features"]]["substitutes"] for row in part]
+    own.sort(key=lambda row: list(names).index(row["index"]))
+    if not own or own[0]["score"] is None:
+        return paragraph(
+            "The table above has the best substitute of each feature, all others staying."
+        )
+    word = answers.words.score
+    rows = []
+    for row in own:
+        first = name_cell(names[row["index"]])
+        rows.append([first, Cell("nothing", None, "text"), *_compared(row, "without")])
+        rows += [
+            [first, name_cell(name), *_compared(row, place)]
+            for place, name in enumerate(row["names"])
+        ]
+    heads = [
+        ("in place of", ""), ("is put", ""), ("at a cost of", "n"), (f"{word}, held out", "n"),
+        ("more than the model", "n"),
+    ]  # fmt: skip
+    shown = table(
+        "The model with one feature replaced or left out, on held-out rows",
+        heads, rows, folded=len(rows) > _OPEN,
+    )  # fmt: skip
+    held_out = (
+        f"Held out: the coefficients are fitted again without the rows that are scored; that of "
+        f"the model is {own[0]['score']:.3f}. The features were chosen with all rows, so that this "
+        "says how the lists compare and flatters all of them; ± one standard error over the folds."
+    )
+    return paragraph(_summary(own)) + shown + note(held_out)
+
+
+def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many substitutes do better and worse than the model on held-out rows."""
+    errors = [
+        (score - row["score"], 2 * error)
+        for row in rows
+        for score, error in zip(row["scores"], row["errors"], strict=True)
+    ]
+    better, worse = (
+        sum(sign * more > max(error, 1e-9) for more, error in errors) for sign in (1, -1)
+    )
+    return (
+        f"One feature replaced, all others staying: of {counted(len(errors), 'substitute')} "
+        f"{better or 'none'} {'do' if better > 1 else 'does'} better than the model on held-out "
+        f"rows by more than two standard errors, and {worse or 'none'} so much worse."
+    )
+
+
+def _compared(row: Mapping[str, Any], place: int | str) -> list[Cell]:
+    """Return the cost of a substitute, its score, and what that is more than the model's.
+
+    place : which one; "without": of none.
+    """
+    without = place == "without"
+    worse = row["without"] if without else row["costs"][place]
+    score = row["score_without"] if without else row["scores"][place]
+    error = row["error_without"] if without else row["errors"][place]
+    more = score - row["score"]
+    return [Cell(cost(worse), worse), number(score), Cell(f"{more:+.3f} ± {error:.3f}", more)]
