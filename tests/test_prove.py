@@ -556,6 +556,7 @@ def test_too_many_candidates_are_said(monkeypatch):
     """Memory would run out, or a search that was left out pass for a proof."""
     X, y = load_golub(return_X_y=True)
     monkeypatch.setattr("zeronorm.solvers.certify.prove.CANDIDATE_BYTES", 1000)
+    monkeypatch.setattr("zeronorm.solvers.certify.prove.MEMORY_SHARE", 0.0)
     proof = zeronorm.prove(np.arange(8), X, y, gap=0)
     assert proof.status is Status.CANDIDATES
     assert proof.certificate.tree is None

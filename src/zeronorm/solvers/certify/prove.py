@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..._memory import available_memory
 from ..._typing import FloatArray, IndexArray
 from ...designs._columns import GatheredColumns, gather
 from ...designs._operations import score_errors
@@ -27,6 +28,7 @@ from ..pool.branch import BranchAndBound
 from ..pool.candidates import Candidates, Start
 from ..pool.extraction import Squares
 from ..pool.ridge import Ridge
+from ..pool.shared_curvature import SharedCurvature
 from ..pool.signed_ridge import signed_ridge
 from ..risk import Risk
 from ..task import Task
@@ -37,7 +39,8 @@ MAX_SCANS = 50  # of tightening
 FIRST_NODES = 25  # of a search before curvature is extracted
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
-CANDIDATE_BYTES = 2**30  # of gathered candidates; nothing is branched on above
+# Of gathered candidates, and of the memory that is left; nothing is branched on above.
+CANDIDATE_BYTES, MEMORY_SHARE = 2**30, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +232,15 @@ class Left:
         left[forced] = False
         candidates = np.concatenate([forced, np.flatnonzero(left)])
         columns = units.features(candidates)
-        if columns.size * risk.size * 8 > CANDIDATE_BYTES:
+        room = MEMORY_SHARE * available_memory()  # inf where nobody knows
+        most = CANDIDATE_BYTES if room == np.inf else max(CANDIDATE_BYTES, room)
+        if columns.size * risk.size * 8 > most:
             return None
+        Z = gather(task.design, columns)
+        plain = risk.loss.quadratic and risk.loss.separable and risk.loss.outputs == 1
         problem = Candidates(
-            gather(task.design, columns), units.take(candidates), task.named(candidates), risk,
-            own.size, forced.size,
+            Z, units.take(candidates), task.named(candidates), risk, own.size, forced.size,
+            shared=SharedCurvature(Z, risk) if plain else None,
         )  # fmt: skip
         place = np.empty(units.usable.size, np.int64)
         place[candidates] = np.arange(candidates.size)
@@ -327,7 +334,8 @@ def tighten(
             break
         strength[inside] = -1.0
         strength[~units.usable] = -1.0
-        fresh = largest(strength, min(max(NEW_FACTOR * k, NEW_MIN), strength.size))
+        most = max(NEW_FACTOR * k, NEW_MIN, inside.size // 2)
+        fresh = largest(strength, min(most, strength.size))
         fresh = fresh[strength[fresh] >= 0]
         if not fresh.size:
             break

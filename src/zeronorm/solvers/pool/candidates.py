@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .exchange import Exchanges
 from .group_exchange import GroupExchanges
 from .relaxation import relax
 from .relaxed import Relaxed
+from .shared_curvature import SharedCurvature, some_of
 from .signed_ridge import signed_ridge
 
 # Columns that are not 0 in a relaxation, their coefficients, the intercept.
@@ -31,6 +32,7 @@ class Candidates:
     risk: Risk
     budget: int  # units of a model
     n_forced: int  # of them
+    shared: SharedCurvature | None = field(default=None, kw_only=True)  # of all its relaxations
 
     @property
     def diagonal(self) -> FloatArray:
@@ -73,6 +75,7 @@ class Candidates:
         return relax(
             self.Z, self.units.take(chosen), self.risk, n_fixed, n_free, columns=columns,
             start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=ahead,
+            shared=self.shared,
         )  # fmt: skip
 
     def bound(
@@ -82,7 +85,7 @@ class Candidates:
 
         n_fixed : how many of them, the first, are in all models.
         """
-        scores = self.Z.take(self.units.features(chosen)).dot(dual)
+        scores = some_of(self.Z, self.units.features(chosen)).dot(dual)
         strength = self.units.take(chosen).strength(scores)
         return bound_at(
             self.risk, dual, strength, size, np.arange(n_fixed), upper, most=self.units.most

@@ -46,6 +46,7 @@ from ..units import Units
 from .compiled_relaxation import is_compiled, newton_steps
 from .relaxation_steps import AHEAD, FINEST, MAX_NEWTON, MODEL_TOL, MOST_HALVINGS, Problem
 from .relaxed import Relaxed
+from .shared_curvature import SharedCurvature, some_of
 from .signed_ridge import signed_ridge
 
 MAX_ITERATIONS = 200
@@ -65,6 +66,7 @@ def relax(
     max_iter: int = MAX_ITERATIONS,
     deadline: float = np.inf,
     ahead: bool = False,
+    shared: SharedCurvature | None = None,
 ) -> Relaxed:
     """Solve (R) to a certified gap of `tol` relative to the objective.
 
@@ -81,6 +83,7 @@ def relax(
     max_iter : steps; the bound is one after any of them.
     deadline : no further step begins when `time.perf_counter` is there.
     ahead : whether to say what dividing by a unit would bring, where the bound is not above.
+    shared : the curvature of the columns of Z that other relaxations have, too.
     """
     columns = np.arange(Z.shape[1]) if columns is None else columns
     u, b = (np.zeros(columns.size), 0.0) if start is None else start
@@ -95,13 +98,14 @@ def relax(
         if done:
             return found
         u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
-    Z = Z.take(columns)
-    problem = Problem(Z, units, risk, n_fixed, n_free, deadline)
+    known = None if shared is None else (shared, columns)
+    problem = Problem(some_of(Z, columns), units, risk, n_fixed, n_free, deadline, known)
     point = problem.at(problem.start(u), b)
     if nothing_to_choose:
         fit = signed_ridge(
-            Z, risk, units.signs, start=(u, point.b), tol=tol, of_value=True, cutoff=cutoff
-        )
+            Z.take(columns), risk, units.signs, start=(u, point.b), tol=tol, of_value=True,
+            cutoff=cutoff,
+        )  # fmt: skip
         point = problem.at(fit.coef, fit.intercept)  # above the cutoff signs may be wrong
     for n_steps in range(begin, max_iter):
         dual, scores, bound, scale = problem.bound(point)

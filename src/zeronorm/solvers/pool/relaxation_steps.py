@@ -16,10 +16,10 @@ from ..risk import Risk
 from ..signs import admitted
 from ..units import Units
 from .bounds import bounded
-from .expansion import Expansion
 from .proximal import ProximalQuadratic, within
 from .quadratic import Quadratic, solve_scaled
 from .relaxed import shares_of
+from .shared_curvature import SharedCurvature, View
 from .sign_barrier import SignBarrier
 from .support_norm import support_norm, top_squares, worths
 
@@ -30,6 +30,7 @@ FINEST = 1e-10  # relative gap that rounding allows
 DESCENT = 1e-4  # of a step, as a share of what the model promises
 NO_DESCENT = 1e-12  # relative
 MOST_HALVINGS = 8
+AMONG = 0.95  # of the strength of units that are not at 0 those have that enter
 WORTH = 0.5  # of a gap is left after a model is minimised by proximal steps, or they are of no use
 INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
 CENTRE = 0.2  # mu, as a share of the one that the gap is due to
@@ -64,8 +65,20 @@ class Problem:
     """The relaxation of `pool.relaxation`, the columns of the fixed units first."""
 
     def __init__(
-        self, Z: Columns, units: Units, risk: Risk, n_fixed: int, n_free: int, deadline: float
+        self,
+        Z: Columns | View,
+        units: Units,
+        risk: Risk,
+        n_fixed: int,
+        n_free: int,
+        deadline: float,
+        shared: tuple[SharedCurvature, IndexArray] | None = None,
     ) -> None:
+        """Pose it.
+
+        shared : the curvature that all points have, and what the columns are there.
+        """
+        self._shared = shared
         self._Z, self._units, self._risk, self._signs = Z, units, risk, units.signs
         self._deadline = deadline
         self._way = Way.PROXIMAL if units.most < np.inf else Way.SETS
@@ -91,8 +104,12 @@ class Problem:
 
     def at(self, u: FloatArray, b: float) -> Point:
         """Return the point with coefficients u; b is where to look for its best intercept."""
+        return self._point(u, self._times(u), b)
+
+    def _times(self, u: FloatArray) -> FloatArray:
+        """Return Zu."""
         used = np.flatnonzero(u)
-        return self._point(u, self._Z.take(used).times(u[used]), b)
+        return self._Z.take(used).times(u[used])
 
     def _point(self, u: FloatArray, z: FloatArray, b: float) -> Point:
         b, value, gradient = self._risk.best(z, b)
@@ -161,8 +178,8 @@ class Problem:
         """Return where a Newton step leads, solved to a gap; None where it does not descend."""
         near = self._near(point, scores)
         columns = self._units.features(near)
-        some = self._gathered(columns)
-        matrix, right = self._model(point, columns, some)
+        some = self._gathered(columns) if self._shared is None else None
+        matrix, right = self._model(point, scores, columns, some)
         last: tuple[IndexArray, Quadratic, FloatArray] | None = None
         if self._way is Way.PROXIMAL:
             part = self._posed(ProximalQuadratic, matrix, right, near).minimise(
@@ -172,8 +189,9 @@ class Problem:
             model = self._posed(Quadratic, matrix, right, near)
             part = model.minimise(point.u[columns], tol)
             last = near, model, part
-        u, z = np.zeros_like(point.u), some.times(part)
+        u = np.zeros_like(point.u)
         u[columns] = part
+        z = self._times(u) if some is None else some.times(part)
         step = 1.0
         for _ in range(MOST_HALVINGS + 1):
             trial = self._point(
@@ -198,7 +216,8 @@ class Problem:
         if self._last is None:
             near = self._near(point, scores)
             columns = self._units.features(near)
-            matrix, right = self._model(point, columns, self._gathered(columns))
+            some = self._gathered(columns) if self._shared is None else None
+            matrix, right = self._model(point, scores, columns, some)
             self._last = near, self._posed(Quadratic, matrix, right, near), point.u[columns]
         near, model, part = self._last
         into[near], out[near] = model.rises(part)
@@ -206,20 +225,47 @@ class Problem:
 
     def _near(self, point: Point, scores: FloatArray) -> IndexArray:
         """Return the units that a Newton step moves: those not at 0, and the next by score."""
-        size = self._units.strength(scores)
-        size[: self._n_fixed] = np.inf
-        size[self._units.strength(point.u) != 0] = np.inf
+        strength = self._units.strength(scores)
+        size, used = strength.copy(), self._units.strength(point.u) != 0
+        size[: self._n_fixed] = size[used] = np.inf
         inside = int(np.isinf(size).sum())
         ahead = max(AHEAD * size.size // scores.size, self._q)
-        if self._way is Way.PROXIMAL:  # many enter where these pay
-            ahead = max(ahead, inside)
+        if self._way is Way.PROXIMAL and inside > self._n_fixed:  # many enter where these pay
+            last = AMONG * float(np.median(strength[used]))
+            ahead = min(max(ahead, int((size >= last).sum()) - inside), max(ahead, inside))
         return np.sort(largest(size, min(inside + ahead, size.size)))
 
     def _model(
-        self, point: Point, columns: IndexArray, some: Columns
+        self, point: Point, scores: FloatArray, columns: IndexArray, some: Columns | None
     ) -> tuple[FloatArray, FloatArray]:
-        at = Expansion(self._Z, self._risk, point.u, point.z, point.b, point.gradient)
-        return at.over(columns, some)
+        """Return the curvature in some coefficients, and minus the gradient where all are 0.
+
+        scores : minus the gradient at the point, exact where H is rounded: steps by such a model
+        end at the solution. some : the columns, where no curvature is shared.
+        """
+        if some is not None:
+            matrix = self._curvature(point, some)
+        else:
+            assert self._shared is not None
+            matrix = self._shared[0].over(self._shared[1][columns])
+        return matrix, matrix @ point.u[columns] + scores[columns]
+
+    def _curvature(self, point: Point, some: Columns) -> FloatArray:
+        """Return the curvature of the loss in the coefficients of some columns."""
+        risk, z = self._risk, point.z + point.b
+        if risk.loss.outputs > 1:
+            matrix = risk.hessian(some, point.z)
+            assert matrix is not None  # outputs share their rows
+            return matrix
+        weight = risk.curvature(z)
+        matrix, total = some.gram(weight), float(weight.sum())
+        coupling = risk.coupling(some, z)
+        if coupling is not None:
+            matrix -= coupling
+        elif risk.intercept and total > 0:
+            sums = some.dot(weight)
+            matrix -= np.outer(sums, sums / total)
+        return matrix
 
     def _gathered(self, columns: IndexArray) -> Columns:
         """Return some columns, of one output dense."""
@@ -251,20 +297,23 @@ class Problem:
             return None
         self._working = working
         columns = self._units.features(working)
+        some = self._gathered(columns)
         part = Problem(
-            self._gathered(columns), self._units.take(working), self._risk, self._n_fixed, self._q,
+            some, self._units.take(working), self._risk, self._n_fixed, self._q,
             self._deadline,
         )  # fmt: skip
         self._last = None
-        found = part.central_path(part.at(point.u[columns], point.b), 0.5 * tol, cutoff)
+        found = part.central_path(some, part.at(point.u[columns], point.b), 0.5 * tol, cutoff)
         u = np.zeros(point.u.size)
         u[columns] = found.u
         return replace(found, u=u)
 
-    def central_path(self, point: Point, tol: float, cutoff: float) -> Point:
-        """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one."""
-        q, free, Z = self._q, self._free, self._Z
-        everything = np.arange(Z.shape[1])
+    def central_path(self, Z: Columns, point: Point, tol: float, cutoff: float) -> Point:
+        """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one.
+
+        Z : the columns of the problem.
+        """
+        q, free = self._q, self._free
         units = self._free_units
         share = self.share_of(point.u)[self._n_fixed :]
         share = 0.5 * (share + q / share.size)
@@ -309,7 +358,7 @@ class Problem:
                 """Return the product of that curvature's inverse and v."""
                 return np.asarray(v / bend - joint * float((v / bend).sum()) / bend)
 
-            matrix, _ = self._model(point, everything, Z)
+            matrix = self._curvature(point, Z)
             pull = across / units.spread(bend)
             matrix[free, free] += joint * np.outer(pull, pull)
             diagonal = np.einsum("ii->i", matrix)

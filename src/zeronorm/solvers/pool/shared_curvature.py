@@ -1,0 +1,77 @@
+"""The curvature of a quadratic loss, which all relaxations of a search share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._columns import GrowingColumns
+from ..risk import Risk
+
+MOST_BYTES = 2**28  # of a matrix; columns that were of use earlier are forgotten above
+
+
+class SharedCurvature:
+    """Z'WZ on columns that are asked for, less what a free intercept takes off."""
+
+    def __init__(self, Z: Columns, risk: Risk) -> None:
+        """Begin with no columns of Z, (n, p)."""
+        self._Z, self._risk = Z, risk
+        self._weight = risk.curvature(np.zeros(risk.size))
+        self._keep(np.empty(0, np.int64))
+
+    def _keep(self, columns: IndexArray) -> None:
+        self._known, self._matrix = GrowingColumns(), np.empty((0, 0))
+        self._place = np.full(self._Z.shape[1], -1)
+        if columns.size:
+            self._add(columns)
+
+    def over(self, columns: IndexArray) -> FloatArray:
+        """Return the curvature in the coefficients of some columns, (k, k)."""
+        fresh = columns[self._place[columns] < 0]
+        if fresh.size and 8 * (self._known.size + fresh.size) ** 2 > MOST_BYTES:
+            self._keep(columns)
+        elif fresh.size:
+            self._add(fresh)
+        places = self._place[columns]
+        return np.asarray(self._matrix[np.ix_(places, places)])
+
+    def _add(self, fresh: IndexArray) -> None:
+        some, n = self._Z.take(fresh), self._known.size
+        weight, total = self._weight, float(self._weight.sum())
+        own, cross = some.gram(weight), np.empty((0, fresh.size))
+        if n:
+            cross = self._known.columns().dot(weight[:, None] * some.dense())
+        self._known.append(some)
+        if self._risk.intercept and total > 0:
+            sums = self._known.columns().dot(weight)
+            cross = cross - np.outer(sums[:n], sums[n:] / total)
+            own = own - np.outer(sums[n:], sums[n:] / total)
+        self._matrix = np.block([[self._matrix, cross], [cross.T, own]])
+        self._place[fresh] = n + np.arange(fresh.size)
+
+
+def some_of(Z: Columns, columns: IndexArray) -> Columns | View:
+    """Return some columns; where they are the most of one output, without a copy."""
+    most = 2 * columns.size >= Z.shape[1] and Z.repeated is None
+    return View(Z, columns) if most else Z.take(columns)
+
+
+class View:
+    """Some columns of others, most of them, which are copied only where they are taken."""
+
+    def __init__(self, Z: Columns, columns: IndexArray) -> None:
+        self._Z, self._columns = Z, columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self._Z.shape[0], self._columns.size
+
+    def dot(self, v: FloatArray) -> FloatArray:
+        """Return Z'v."""
+        return self._Z.dot(v)[self._columns]
+
+    def take(self, columns: IndexArray) -> Columns:
+        """Return some of the columns, in the given order."""
+        return self._Z.take(self._columns[columns])
