@@ -311,8 +311,8 @@ def test_rounding_is_no_proof(monkeypatch):
     X, y = instance(7, n=60, p=12)
     bound = BranchAndBound._bound
 
-    def rounded(search, node, alpha):
-        found = bound(search, node, alpha)
+    def rounded(search, node, alpha, scores=None):
+        found = bound(search, node, alpha, scores)
         return dataclasses.replace(found, value=found.value * (1 - 1e-8))
 
     monkeypatch.setattr(BranchAndBound, "_bound", rounded)

@@ -76,6 +76,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         with columns_named(table.feature_names):
             problem = estimator_of(asked, plan, samples)
             given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
+            most = options.max_abs_coef
             if response.offset is not None:
                 given["offset"] = response.offset
             proof: Any = None
@@ -85,10 +86,14 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
                     goal: Any = {"gap": options.gap, "time_limit": options.time_limit}
                     work.progress.proving(options.gap, options.time_limit)
                     goal["callback"] = work.progress.searched
-                    proof = prove_support(support, table.X, samples.y, **goal, **given)
+                    proof = prove_support(
+                        support, table.X, samples.y, max_abs_coef=most, **goal, **given
+                    )
                     certificate: Any = proof.certificate
                 else:
-                    certificate = certify_support(support, table.X, samples.y, **given)
+                    certificate = certify_support(
+                        support, table.X, samples.y, max_abs_coef=most, **given
+                    )
         if options.certificate is not None:
             with work.timed("write"):
                 persistence.save_certificate(

@@ -39,6 +39,11 @@ class ProblemOptions(ColumnsOptions):
     C: float | None = option(
         "Weight of the loss. Default: that of the model, or 0.1.", "--C", "-C", metavar="C"
     )
+    max_abs_coef: float | None = option(
+        "Only models whose coefficients per s.d. are at most so large: a tighter bound at a large "
+        "C.",
+        metavar="SIZE",
+    )
     standardize: bool = True
     intercept: bool = True
     class_weight: str | None = None

@@ -17,6 +17,7 @@ OPTIONS = {
     "method": "--method",
     "n_starts": "--starts",
     "gap": "--gap",
+    "max_abs_coef": "--max-abs-coef",
     "time_limit": "--time-limit",
     "criterion": "--rule",
     "measure": "--measure",

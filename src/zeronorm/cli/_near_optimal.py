@@ -33,6 +33,10 @@ def check_within(options: ProveOptions) -> None:
         return
     if not 0 <= within < float("inf"):
         raise ValueError(f"--within must be at least 0 (0.01 stands for 1%); got {within:g}.")
+    if options.max_abs_coef is not None:
+        raise ValueError(
+            "--within lists models with any coefficients; leave out --max-abs-coef, or --within."
+        )
     if options.limit is not None and options.limit < 1:
         raise ValueError(f"--limit must be at least 1; got {options.limit}.")
     if path is not None:

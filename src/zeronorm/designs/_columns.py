@@ -19,6 +19,7 @@ from .._typing import Columns, Design, FloatArray, IndexArray, Stored
 FLOAT32_GRAM = 5e7
 # Multiply-adds of one below which a compiled solver with zeros takes less than steps without.
 COMPACT_GRAM = 8e6
+THREADED = 1 << 23  # entries of columns that take longer to read than threads to start
 ROUGH_NORM = 16  # every so many rows give the norms that keep float32 products in range
 BLOCK_ROWS = 2048  # rows of one partial sum
 
@@ -52,7 +53,12 @@ class DenseColumns:
 
     def dot(self, v: FloatArray) -> FloatArray:
         """Return Z'v."""
-        return np.asarray(self.array.T @ v)
+        x = self.array
+        if v.ndim > 1 or x.size < THREADED:
+            return np.asarray(x.T @ v)
+        width = max(1, THREADED // (8 * x.shape[0]))  # the same for any number of threads
+        starts = range(0, x.shape[1], width)
+        return np.concatenate(map_threads(lambda j: x[:, j : j + width].T @ v, starts))
 
     def dot_each(self, v: FloatArray) -> FloatArray:
         """Return Z'v by one product for each column."""

@@ -305,3 +305,4 @@ def _complete(metadata: dict[str, Any]) -> None:
             certificate.setdefault("n_groups", None)
             certificate.setdefault("n_covariates", 0)
             certificate.setdefault("n_signed", 0)
+            certificate.setdefault("max_abs_coef", None)

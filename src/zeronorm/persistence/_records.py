@@ -35,6 +35,7 @@ _CERTIFICATE = {
     "fit_intercept": bool,
     "n_groups": (int, type(None)),
     "n_signed": int,
+    "max_abs_coef": (float, type(None)),
 }
 _SOLUTION = {
     "C": (float, type(None)),

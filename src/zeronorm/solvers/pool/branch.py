@@ -246,11 +246,11 @@ class BranchAndBound:
         single = n_free == node.free.size  # one model with all of its units is best
         answer = self._relax(node, chosen, n_free, LEAF_TOL if single else NODE_TOL)
         self._round(chosen, n_fixed, answer)
-        known = self._best_known(node, answer.dual)
+        known = self._best_known(node, answer.dual, answer.scores)
         if not single and known.value < self.target and self._may_end(answer):
             answer = self._relax(node, chosen, n_free, LEAF_TOL)
             self._round(chosen, n_fixed, answer)
-            known = self._best_known(node, answer.dual)
+            known = self._best_known(node, answer.dual, answer.scores)
         heapq.heappop(self._open)
         if self._row[node.number] < 0:
             self._row[node.number] = len(self._dual)
@@ -294,18 +294,18 @@ class BranchAndBound:
         """Return how many free units a model of a node has."""
         return min(self._problem.budget - node.fixed.size, node.free.size)
 
-    def _best_known(self, node: Node, dual: FloatArray) -> Bound:
+    def _best_known(self, node: Node, dual: FloatArray, scores: FloatArray | None = None) -> Bound:
         """Return what a dual point proves of a node, or its parent's if that proves more."""
-        known = self._bound(node, dual)
+        known = self._bound(node, dual, scores)
         if known.value < node.bound:
             inherited = self._bound(node, node.dual)
             known = inherited if inherited.value > known.value else known
         return known
 
-    def _bound(self, node: Node, dual: FloatArray) -> Bound:
+    def _bound(self, node: Node, dual: FloatArray, scores: FloatArray | None = None) -> Bound:
         chosen = np.concatenate([node.fixed, node.free])
         size = node.fixed.size + self._n_free(node)
-        return self._problem.bound(dual, chosen, node.fixed.size, size, self.target)
+        return self._problem.bound(dual, chosen, node.fixed.size, size, self.target, scores)
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
         """Try the model of the largest coefficients.

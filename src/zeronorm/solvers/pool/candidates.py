@@ -79,13 +79,21 @@ class Candidates:
         )  # fmt: skip
 
     def bound(
-        self, dual: FloatArray, chosen: IndexArray, n_fixed: int, size: int, upper: float
+        self,
+        dual: FloatArray,
+        chosen: IndexArray,
+        n_fixed: int,
+        size: int,
+        upper: float,
+        scores: FloatArray | None = None,
     ) -> Bound:
         """Return what a dual point shows of the models of `size` of some units.
 
-        n_fixed : how many of them, the first, are in all models.
+        n_fixed : how many of them, the first, are in all models. scores : those of their columns,
+        where they are known.
         """
-        scores = some_of(self.Z, self.units.features(chosen)).dot(dual)
+        if scores is None:
+            scores = some_of(self.Z, self.units.features(chosen)).dot(dual)
         strength = self.units.take(chosen).strength(scores)
         return bound_at(
             self.risk, dual, strength, size, np.arange(n_fixed), upper, most=self.units.most

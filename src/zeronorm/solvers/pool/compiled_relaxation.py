@@ -25,7 +25,6 @@ def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bo
         and Z.array.flags.f_contiguous
         and isinstance(units, Singles)
         and not units.signs.any()
-        and units.most == np.inf
         and risk.loss.outputs == 1
         and risk.loss.separable
         and risk.loss.kernel >= 0

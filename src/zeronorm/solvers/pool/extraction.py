@@ -175,19 +175,28 @@ class Squares(Candidates):
         return risk.loss.inside(risk.dual_point(-v), risk.y, risk.weight)
 
     def bound(
-        self, dual: FloatArray, chosen: IndexArray, n_fixed: int, size: int, upper: float
+        self,
+        dual: FloatArray,
+        chosen: IndexArray,
+        n_fixed: int,
+        size: int,
+        upper: float,
+        scores: FloatArray | None = None,
     ) -> Bound:
-        """Return what a dual point shows of the models of `size` of some units."""
+        """Return what a dual point shows of the models of `size` of some units.
+
+        scores : of no use, as D has others.
+        """
         q, risk, D = self._outputs, self.risk, self.part[:, None]
-        scores = self.X.T @ dual.reshape(q, -1).T
+        own = self.X.T @ dual.reshape(q, -1).T
         value = -risk.conjugate(dual)
         if D.any():
-            u = self.inverse @ (self.right - scores)
+            u = self.inverse @ (self.right - own)
             away = risk.weight * (risk.y - (self.X @ u).T.ravel()) - dual  # We
             beside = self.X.T @ away.reshape(q, -1).T  # rho
             value += float((beside * u).sum()) + 0.5 * float((D * u**2).sum())
-            scores = (scores + beside + D * u) / np.sqrt(1.0 + D)
-        best = best_features((scores**2).sum(axis=1)[chosen], size, np.arange(n_fixed))
+            own = (own + beside + D * u) / np.sqrt(1.0 + D)
+        best = best_features((own**2).sum(axis=1)[chosen], size, np.arange(n_fixed))
         return decide(best, value - 0.5 * best.value, 1.0, dual, upper)
 
 

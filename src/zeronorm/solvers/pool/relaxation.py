@@ -44,6 +44,7 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ..risk import Risk
 from ..units import Units
 from .compiled_relaxation import is_compiled, newton_steps
+from .proximal import is_inside
 from .relaxation_steps import AHEAD, FINEST, MAX_NEWTON, MODEL_TOL, MOST_HALVINGS, Problem
 from .relaxed import Relaxed
 from .shared_curvature import SharedCurvature, some_of
@@ -88,14 +89,17 @@ def relax(
     columns = np.arange(Z.shape[1]) if columns is None else columns
     u, b = (np.zeros(columns.size), 0.0) if start is None else start
     best, best_dual, begin = -np.inf, np.zeros(risk.size), 0
+    best_scores = None
     nothing_to_choose = n_free == units.usable.size - n_fixed
-    if not nothing_to_choose and is_compiled(Z, columns, units, risk):
+    inside = is_inside(u, n_fixed, n_free, units)
+    if not nothing_to_choose and inside and is_compiled(Z, columns, units, risk):
         begin = min(MAX_NEWTON, max_iter - 1)
         most, tolerances = (begin, MOST_HALVINGS, AHEAD), (MODEL_TOL, FINEST)
         found, done = newton_steps(
             Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), most, tolerances
         )
-        if done:
+        # A bound of all models is one of bounded ones, and their solution where it is inside.
+        if done and (found.bound > cutoff or is_inside(found.coef, n_fixed, n_free, units)):
             return found
         u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
     known = None if shared is None else (shared, columns)
@@ -110,7 +114,7 @@ def relax(
     for n_steps in range(begin, max_iter):
         dual, scores, bound, scale = problem.bound(point)
         if bound > best:
-            best, best_dual = bound, scale * dual
+            best, best_dual, best_scores = bound, scale * dual, scale * scores
         # A value above the cutoff may still be shown to be there.
         wanted = tol if point.objective <= cutoff else FINEST
         done = best > cutoff or point.objective - best <= wanted * abs(point.objective)
@@ -124,4 +128,6 @@ def relax(
     into = out = np.zeros(share.size)
     if ahead and best <= cutoff and not problem.is_late():
         into, out = problem.rises(point, scores)
-    return Relaxed(point.u, point.b, share, best_dual, point.objective, best, into, out)
+    return Relaxed(
+        point.u, point.b, share, best_dual, point.objective, best, into, out, best_scores
+    )

@@ -23,6 +23,8 @@ class Relaxed:
     bound: float  # the best D(v) on the way
     into: FloatArray  # (n_units,) by how much the value rises, nearly, if a unit must be in; 0
     out: FloatArray  # where its share is 0 or 1, or that was not asked for; the same of out
+    # (p,) Z'v of the dual point; None where a bound has others.
+    scores: FloatArray | None = None
 
 
 def shares_of(u: FloatArray, units: Units, n_fixed: int, q: int) -> FloatArray:
