@@ -14,8 +14,10 @@ from zeronorm.designs._columns import DenseColumns
 from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
 from zeronorm.result import Status
+from zeronorm.solvers.pool import relaxation_steps
 from zeronorm.solvers.pool.proximal import proximal_point, within
 from zeronorm.solvers.pool.relaxation import relax
+from zeronorm.solvers.pool.shared_curvature import SharedCurvature
 from zeronorm.solvers.pool.support_norm import support_norm
 from zeronorm.solvers.risk import Risk
 from zeronorm.solvers.units import Singles
@@ -206,3 +208,48 @@ def test_bounds_are_of_single_features():
     model = BudgetRegressor(2).fit(X, np.column_stack([y, y[::-1]]))
     with pytest.raises(ValueError, match="max_abs_coef must be None for several outputs"):
         prove(model, X, np.column_stack([y, y[::-1]]), max_abs_coef=1.0)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_bounds_that_no_model_reaches_change_nothing(labels):
+    """A search would take many times as long, or other ways, where bounds are of no account."""
+    X, y = drawn(Logistic() if labels else LeastSquares(), n=60, p=25)
+    model = estimator(labels, 4, 3.0).fit(X, y)
+    free = prove(model, X, y, gap=0.0, max_nodes=20)  # no curvature is extracted before
+    bounded = prove(model, X, y, gap=0.0, max_nodes=20, max_abs_coef=1e6)
+    assert free.history[-1].n_nodes > 3  # the control
+    assert bounded.history[-1].n_nodes == free.history[-1].n_nodes
+    assert bounded.certificate.bound == pytest.approx(free.certificate.bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", [LeastSquares(), Logistic()], ids=lambda loss: loss.name)
+def test_rounded_curvature_leads_to_the_solution(monkeypatch, loss):
+    """Steps by a model in float32 would end beside it, and interior points take a minute."""
+    monkeypatch.setattr("zeronorm.designs._columns.FLOAT32_GRAM", 0.0)
+    monkeypatch.setattr(relaxation_steps.Problem, "interior", lambda *_: pytest.fail("interior"))
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((300, 300)))
+    score = X[:, :5].sum(axis=1)
+    y = score + rng.standard_normal(300)
+    if loss.of_labels:
+        y = np.where(y > 0, 1.0, -1.0)
+    units, risk = Singles(np.ones(300, bool)), Risk(y, np.ones(300), loss)
+    found = relax(DenseColumns(X), units, risk, 0, 5, tol=1e-5)
+    assert found.objective - found.bound <= 1e-5 * found.objective
+    assert np.count_nonzero(found.coef) > 50  # the control: many features
+
+
+def test_shared_curvature_is_the_one_of_least_squares(monkeypatch):
+    """Nodes would be solved for another problem, and their bounds be loose."""
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((50, 30)))
+    y, weight = rng.standard_normal(50), rng.uniform(0.5, 2.0, 50)
+    for intercept in (False, True):
+        risk = Risk.centred(y, weight, LeastSquares(), intercept)
+        shared = SharedCurvature(DenseColumns(X), risk)
+        centred = X - (weight @ X / weight.sum() if intercept else 0.0)
+        whole = centred.T @ (weight[:, None] * centred)
+        monkeypatch.setattr("zeronorm.solvers.pool.shared_curvature.MOST_BYTES", 8 * 12**2)
+        for columns in (np.array([3, 1, 8]), np.array([8, 2, 29, 1]), np.arange(5, 17)):
+            found = shared.over(columns)
+            np.testing.assert_allclose(found, whole[np.ix_(columns, columns)], atol=1e-9)

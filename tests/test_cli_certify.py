@@ -286,3 +286,29 @@ def test_certificates_of_filled_data_are_verified(run, table, of):
     given = data if of == "m.npz" else (*data, "--missing", "mean")
     run("certify", *given[:1], of, *given[1:], "--certificate", "c.npz")
     assert "80 samples" in run("verify", *data[:1], "c.npz").stdout
+
+
+@pytest.mark.parametrize("command", ["certify", "prove"])
+def test_bounded_coefficients_are_said(run, table, command, tmp_path, monkeypatch):
+    """A bound of some models would be read as one of all."""
+    monkeypatch.chdir(tmp_path)
+    X, columns = table
+    line = (command, "number.csv", "g1,g4,g7", "--target", "number", "-C", 10, "--max-abs-coef", 2)
+    certificate = found(run, *line)["certificate"]
+    problem = BudgetRegressor(3, C=10.0)
+    own = certify([1, 4, 7], X, columns["number"], problem=problem, max_abs_coef=2.0)
+    assert certificate["max_abs_coef"] == own.max_abs_coef
+    if command == "certify":
+        assert certificate["bound"] == pytest.approx(own.bound, rel=1e-6)
+    said = run(*line, "--certificate", "c.npz").stdout
+    assert "3 features with coefficients of at most 2 per s.d. lower" in " ".join(said.split())
+    checked = run("verify", "number.csv", "c.npz").stdout
+    assert "with coefficients of at most 2 per s.d." in " ".join(checked.split())
+
+
+def test_lists_nearly_as_good_have_any_coefficients(fails, table, tmp_path, monkeypatch):
+    """The lists would be taken for those of bounded models."""
+    monkeypatch.chdir(tmp_path)
+    line = ("prove", "number.csv", "g1,g4,g7", "--target", "number", "--max-abs-coef", 2)
+    assert "leave out --max-abs-coef, or --within" in fails(*line, "--within", 0.01)
+    assert "--max-abs-coef must be a positive finite number" in fails(*line[:-1], -1)

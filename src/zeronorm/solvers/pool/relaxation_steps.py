@@ -32,6 +32,7 @@ NO_DESCENT = 1e-12  # relative
 MOST_HALVINGS = 8
 AMONG = 0.95  # of the strength of units that are not at 0 those have that enter
 WORTH = 0.5  # of a gap is left after a model is minimised by proximal steps, or they are of no use
+GROWING = 1.1  # times the columns that are not 0: more of them have entered
 INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
 CENTRE = 0.2  # mu, as a share of the one that the gap is due to
 INSIDE = 0.95  # of the way to the boundary that a step goes at most
@@ -82,7 +83,7 @@ class Problem:
         self._Z, self._units, self._risk, self._signs = Z, units, risk, units.signs
         self._deadline = deadline
         self._way = Way.PROXIMAL if units.most < np.inf else Way.SETS
-        self._gap = np.inf  # of the last point
+        self._gap, self._used = np.inf, 0  # of the last point, and how many columns are not 0
         self._is_even = False  # whether it is no lower than the one before
         n_own = int(units.sizes(np.arange(n_fixed)).sum())
         self._fixed, self._free = slice(0, n_own), slice(n_own, Z.shape[1])  # columns
@@ -155,11 +156,12 @@ class Problem:
         bound : the largest so far. tol, cutoff : when the last point is reached. n_steps : so far.
         """
         wanted = MODEL_TOL * max(tol * abs(point.objective), point.objective - cutoff)
-        gap, before = point.objective - bound, self._gap
-        self._gap = gap
+        gap, used = point.objective - bound, int(np.count_nonzero(point.u))
+        is_slow = gap > WORTH * self._gap and used <= GROWING * self._used
+        self._gap, self._used = gap, used
         if self._way is Way.SETS and n_steps >= MAX_NEWTON:
             self._way = Way.PROXIMAL
-        elif self._way is Way.PROXIMAL and gap > WORTH * before and not self._is_bounded:
+        elif self._way is Way.PROXIMAL and is_slow and not self._is_bounded:
             self._way = Way.INTERIOR
         while self._way is not Way.INTERIOR:
             found = self.newton_step(point, scores, wanted)
