@@ -60,6 +60,15 @@ def test_tables_are_joined_by_name(run, data, tmp_path):
     assert "R²" in scored.stdout
 
 
+def test_a_table_of_genotypes_in_another_encoding(run, data, tmp_path):
+    """A table that Windows wrote could be joined to other data alone."""
+    text = (tmp_path / "age.csv").read_text().replace("north", "Köln")
+    (tmp_path / "age.csv").write_bytes(text.encode("cp1252"))
+    given = ("-k", "2", *BOTH, "--target", "site", "--encoding", "cp1252", "--no-cv", "--json")
+    document = json.loads(run("select", data, *given).stdout)
+    assert document["classes"] == ["Köln", "south"]
+
+
 def test_a_model_asks_for_its_covariates(run, fails, data):
     """Predictions would be those of an age of 0."""
     chosen = (*BOTH, "--target", "trait", "--covariates", "age", "--no-cv", "-o", "m.npz")
@@ -104,12 +113,15 @@ def test_refusals(fails, data, arguments, message):
         ("", "the file is empty"),
         ("IID y\n", "no samples in it"),
         ("IID y y\nS0 1 2\n", "the column 'y' is there several times"),
-        ("\xff\xfe", "UTF-16 text; save it as UTF-8."),
-        ("IID y\nS0 1\nM\xfcller 2\n", "line 3, byte 2: not UTF-8 text; convert it"),
+        ("\xff\xfe", "UTF-16 text; say --encoding utf-16, or save it as UTF-8."),
+        ("IID y\nS0 1\nM\xfcller 2\n", "line 3, byte 2: not UTF-8 text; say --encoding NAME"),
         ("IID y\nS0 1\nS1 \0\n", "line 3: a NUL byte"),
         ("PAR1\0\0", "no text; write the table of the samples as CSV"),
         ('IID,y\nS0,1\nS1,"' + 140000 * "x", "line 4: cannot be read (field larger than"),
-        ("IID y\nX0 1\nX1 2\n", "no samples are left: 0 of 60 samples are in t.txt"),
+        (
+            "IID y\nX0 1\nX1 2\n",
+            "0 of 60 samples are in t.txt (it begins with 'X0', the data with 'S0')",
+        ),
         ("IID y\nS0 NA\nS1 -9.0\nS2 .\n", "no target 'y' but -9, which stands for a missing one"),
         (
             "IID y\nS0 1\nS1 high\n",

@@ -30,6 +30,7 @@ def read_genotypes(
     like: Layout | None,
     where: str | None,
     threads: int | None,
+    encoding: str | None = None,
 ) -> Table:
     """Return genotypes with what tables say of their samples, joined by the samples' names.
 
@@ -40,6 +41,7 @@ def read_genotypes(
     covariates, force : columns of the tables that are features beside the variants, and names that
         may be of such ones; with a model (`like`) they are its own.
     where : comparisons of columns of the tables.
+    encoding : of tables that are not UTF-8.
     """
     from ..files import Table, quote
     from ..genotypes import phenotypes, read_plink, read_samples
@@ -48,7 +50,7 @@ def read_genotypes(
         target = like.target_name
     roles = {role: name for role, name in columns.items() if role != "event_value"}
     people = read_samples(data)
-    known = Known(data, people, [SampleTable.read(path) for path in tables])
+    known = Known(data, people, [SampleTable.read(path, encoding) for path in tables])
     if where is not None:
         known.keep(of_samples(where, known))
     if target is None and like is None and not roles:

@@ -66,9 +66,11 @@ def read(
     }  # fmt: skip
     if is_genotypes(data):
         for option, value in given.items():
-            if value:
+            if value and not (option == "--encoding" and samples):
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
-        return read_genotypes(data, target, samples, roles, covariates, force, like, where, threads)
+        return read_genotypes(
+            data, target, samples, roles, covariates, force, like, where, threads, encoding
+        )
     given |= {"--where": where, "--samples": samples}
     if is_golub(data):
         named = {f"--{role}": name for role, name in roles.items()}
@@ -77,12 +79,16 @@ def read(
     from ..files._table import Request
 
     if transpose:
-        beside = {option: given[option] for option in ("--where", "--drop", "--samples")}
-        for option, value in {**beside, "--time": roles}.items():
+        shown = "shows by itself that features are in the rows"
+        if samples:
+            raise ValueError(
+                f"--transpose cannot be with --samples, which {shown}; leave out --transpose."
+            )
+        for option, value in {"--where": where, "--drop": drop, "--time": roles}.items():
             if value:
                 raise ValueError(
                     f"--transpose cannot be with {option}; put what is known of the samples into a "
-                    "table of --samples, which shows by itself that features are in the rows."
+                    f"table of --samples, which {shown}, and leave out --transpose."
                 )
         across = read_across(data, target, id, like, missing, layer, encoding)
         refuse_unasked(across, data, {"target": target}, by_position)
@@ -92,7 +98,7 @@ def read(
         # What a model takes as text is text, whatever stands there now; the rest is as it is.
         codings = {} if like is None else like.codings
         kinds = Layout(0, codings=codings, exact=True) if codings else None
-        joined = [name for path in samples for name in header_of(path)]
+        joined = [name for path in samples for name in header_of(path, encoding)]
         own_where, of_samples = (None, None) if where is None else Where(where).parted(joined)
 
         def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
@@ -106,7 +112,7 @@ def read(
 
         return read_joined(
             data, target, samples, roles, covariates, force, like, missing, of_samples, read_own,
-            intercept,
+            intercept, encoding,
         )  # fmt: skip
     try:
         table = read_table(
@@ -270,7 +276,9 @@ def _blocks(
             raise
         raise FileError(f"{error}{hint}") from None
     except MissingFeaturesError:
-        across = None if target or others else features_in_rows(data, like, options.encoding)
+        across = (
+            None if target or others else features_in_rows(data, like, options.encoding, options.id)
+        )
         if across is None:
             raise
         yield across
