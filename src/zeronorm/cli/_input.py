@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -222,7 +223,7 @@ def _blocks(
 ) -> Iterator[Table]:
     """Yield the blocks; see `read_blocks`.
 
-    Predictions need no target: where the first block has a gap in that of the model, it is left.
+    Predictions need no target: from the first gap in that of the model on it is left.
     """
     from ..files import (
         ROLES,
@@ -255,21 +256,25 @@ def _blocks(
     whole = like.names is None or any(
         is_label_file(name) for name in (target or "", *others.values())
     )
-    began = False
+    n_read, size = 0, None if whole else _BLOCK
     try:
-        for table in read_blocks(data, request, None if whole else _BLOCK):
-            refuse_unasked(table, data, {"target": target, **others}, options.by_position)
-            began = True
-            yield table
-    except GapError as error:
-        asked = need_labels or target is not None or error.role in columns
-        if asked or began or data == "-" or like.names is None or error.role not in _TARGETS:
-            raise
-        notes.append(Doubt(f"{error.what}, so that no target is read"))
-        known = {role: name for role, name in like.columns.items() if role not in _TARGETS}
-        like = replace(like, target_name=None, columns=known)
-        yield from _blocks(options, like, columns, notes, need_labels)
-        return
+        with _lasting(data) as (path, name):
+            try:
+                for table in read_blocks(path, request, size, name):
+                    refuse_unasked(table, data, {"target": target, **others}, options.by_position)
+                    n_read += 1
+                    yield table
+            except GapError as error:
+                asked = need_labels or target is not None or error.role in columns
+                if asked or like.names is None or error.role not in _TARGETS:
+                    raise
+                notes.append(Doubt(f"{error.what}, so that no target is read"))
+                known = {role: one for role, one in like.columns.items() if role not in _TARGETS}
+                like = replace(like, target_name=None, columns=known)
+                where = None if options.where is None else Where(options.where)
+                request = replace(request, like=like, where=where)
+                again = read_blocks(path, request, size, name)
+                yield from itertools.islice(again, n_read, None)
     except TargetError as error:
         hint = across_hint(data, target, options.encoding)
         if not hint:
@@ -317,18 +322,29 @@ def refuse_swapped(command: str, archive: str, data: str) -> None:
 
 
 @contextmanager
-def read_repeatedly(data: str) -> Iterator[str]:
-    """Yield data that can be read more than once: standard input as a file."""
+def _lasting(data: str) -> Iterator[tuple[str, str | None]]:
+    """Yield what can be read more than once, and the name that messages have for it, if another."""
     if data != "-":
-        yield data
+        yield data, None
         return
-    from ..files import FileError, standard_input
+    from ..files import standard_input
 
     with standard_input() as path:
+        yield str(path), "standard input"
+
+
+@contextmanager
+def read_repeatedly(data: str) -> Iterator[str]:
+    """Yield data that can be read more than once: standard input as a file."""
+    from ..files import FileError
+
+    with _lasting(data) as (path, name):
         try:
-            yield str(path)
+            yield path
         except FileError as error:
-            raise FileError(str(error).replace(str(path), "standard input")) from None
+            if name is None:
+                raise
+            raise FileError(str(error).replace(path, name)) from None
 
 
 def is_golub(data: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ def _naming(table: Table, wanted: Collection[str] = ()) -> str | None:
     """
     from ..files._unique import shared_name
 
-    names = table.feature_names or [None]
+    names: Sequence[str | None] = table.feature_names or [None]
     texts = {} if table.cells is None else table.cells.texts
     known = {own for name in wanted for own in (name, shared_name(name)[0])}
     for order, column in texts.items():
