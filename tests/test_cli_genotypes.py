@@ -77,11 +77,30 @@ def test_a_model_asks_for_its_covariates(run, fails, data):
     assert "no column for the covariate 'age'" in lacking
 
 
+def test_a_fam_file_that_lacks_a_line_is_refused(fails, data, tmp_path):
+    """Everybody behind the line would have the genotypes of another: the file has the same size."""
+    lines = (tmp_path / "d.fam").read_text().splitlines()
+    (tmp_path / "d.fam").write_text("\n".join([*lines[:7], *lines[8:]]) + "\n")
+    assert "genotypes of more than 59 samples" in fails("select", data, "-k", "2")
+
+
+def test_variants_are_named_without_their_allele(run, fails, data):
+    """A list of published variants has their ids alone, and each would have to be completed."""
+    given = ("--samples", "trait.txt", "--target", "trait")
+    document = json.loads(run("certify", data, "rs7,rs3_A", *given, "--json").stdout)
+    assert sorted(one["name"] for one in document["features"]) == ["rs3_A", "rs7_A"]
+    forced = run("select", data, "-k", "1", *given, "--no-cv", "--json", "--force", "rs5").stdout
+    (feature,) = json.loads(forced)["models"][0]["features"]
+    assert feature["name"] == "rs5_A"
+    assert "Did you mean 'rs7_A'" in fails("select", data, *given, "--nonnegative", "rs7")
+
+
 def test_phenotypes_of_the_set(run, data):
     """Cases and controls would be the numbers 2 and 1, or need a table."""
     for target in ((), ("--target", "phenotype"), ("--target", "phenotype", *BOTH)):
         document = json.loads(run("select", data, "-k", "2", "--no-cv", "--json", *target).stdout)
         assert document["classes"] == [0, 1]
+        assert "controls and cases, 1 and 2 in the .fam file, are 0 and 1" in document["notes"]
         assert document["data"]["target"] == "phenotype"
 
 

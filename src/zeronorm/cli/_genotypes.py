@@ -80,6 +80,8 @@ def read_genotypes(
     X: Any = genotypes.with_columns(numbers)
     if y is not None:
         y = _classes(y[known.kept])
+        if "2" in people["phenotype"] and y.dtype.kind == "i":
+            known.notes.append("controls and cases, 1 and 2 in the .fam file, are 0 and 1")
     elif target is not None:
         y = known.values(target)
     return Table(
