@@ -649,6 +649,15 @@ def test_columns_that_describe_features_are_no_samples(run, tables, tmp_path, fi
     assert json.loads(run("evaluate", *given).stdout)["data"]["n_samples"] == N
 
 
+def test_numbers_that_are_no_samples_are_named(run, tables, tmp_path):
+    """The length of the genes would be a patient without a label, of whom nobody knows."""
+    first, *lines = (tmp_path / "genes.csv").read_text().splitlines()
+    lines = [f"{line},{1000 + j}" for j, line in enumerate(lines)]
+    (tmp_path / "genes.csv").write_text("\n".join([f"{first},length", *lines]) + "\n")
+    said = run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--no-save").stderr
+    assert "since 40 of its columns are samples of --samples, and 1 is not ('length')" in said
+
+
 def test_a_sample_with_a_spoilt_cell_is_no_description(run, fails, tables, tmp_path):
     """A patient whose column has a slip, or nothing at all, would silently be left out."""
     text = (tmp_path / "genes.csv").read_text()

@@ -94,6 +94,7 @@ def _lies(table: Table, there: Collection[str], wanted: Collection[str]) -> bool
 
 def upright(table: Table, data: str, there: Collection[str], wanted: Collection[str] = ()) -> Table:
     """Return data with samples in rows; where they are in columns, the other way round."""
+    from ..files import quote
     from ..files._unique import shared_name
 
     if not _lies(table, there, wanted):
@@ -109,8 +110,14 @@ def upright(table: Table, data: str, there: Collection[str], wanted: Collection[
             raise ValueError(
                 f"{data}: the sample {own!r:.60} has several columns; leave out all but one."
             )
-    by_column = sum(name in there for name in table.feature_names or ())
+    table = _without_texts(table, data, there)
+    names = table.feature_names or ()
+    others = [quote(name) for name in names if name not in there]
+    by_column = len(names) - len(others)
     why = f"{by_column:,} of its columns are samples of --samples"
+    if others:
+        why = f"{why}, and {len(others):,} {'is' if len(others) == 1 else 'are'} not"
+        why = f"{why} ({some(others, 5)})"
     if not by_column:
         why = "those of the model are there"
     note = f"features are in the rows of {data}, since {why}: taken the other way round"

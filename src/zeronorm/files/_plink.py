@@ -189,8 +189,8 @@ def check_bed(path: Path, n_variants: int, n_samples: int) -> None:
     spare = n_samples % PER_BYTE
     if spare and n_variants:
         last = np.memmap(path, np.uint8, "r", len(HEADER), (n_variants, stride))[:, -1]
-        found = np.concatenate([last[:_LOOKED_AT], last[-_LOOKED_AT:]]) >> 2 * spare
-        if (found != found[0]).any():  # what fills a byte is the same in all
+        behind = np.concatenate([last[:_LOOKED_AT], last[-_LOOKED_AT:]]) >> 2 * spare
+        if np.unique(behind).size > 1:  # what fills a byte is the same in all
             raise FileError(
                 f"{path}: its variants have genotypes of more than {n_samples:,} samples, as the "
                 "bits behind those of the last one differ. Give the .fam file that was written "
