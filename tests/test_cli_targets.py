@@ -530,7 +530,7 @@ def test_dropped_columns_are_no_features(run, fails, write):
     found = json.loads(run(*command, *dropped, *file, "--json").stdout)
     assert found["data"]["n_features"] == X.shape[1]
     assert "verified" in run("verify", data, "c.npz", *dropped).stdout
-    assert "Drop those that were dropped there (--drop NAME)" in fails(
+    assert "Leave out those that were dropped there with --drop NAME" in fails(
         "verify", data, "c.npz", "--drop", "status", "--drop", "price"
     )
     run("predict", "m.npz", data)  # which has its features by their names
