@@ -77,6 +77,28 @@ def test_a_model_asks_for_its_covariates(run, fails, data):
     assert "no column for the covariate 'age'" in lacking
 
 
+def test_covariates_of_text_beside_genotypes(run, data, tmp_path):
+    """A site of recruitment had to be written as columns of 0 and 1 by hand, for every model."""
+    given = ("-k", "2", *BOTH, "--target", "trait", "--no-cv", "--json", "--covariates", "age,site")
+    files = ("-o", "m.npz", "--certificate", "c.npz")
+    (model,) = json.loads(run("select", data, *given, *files).stdout)["models"]
+    assert [one["name"] for one in model["covariates"]] == ["age", "site=south"]
+    assert "verified" in run("verify", data, "c.npz", *BOTH).stdout
+    predict = ("predict", "m.npz", data, "--samples", "age.csv", "--json")
+    found = json.loads(run(*predict).stdout)["predictions"]
+    assert len(found) == N - 1
+    table = tmp_path / "age.csv"
+    text = table.read_text()
+    table.write_text(text.replace("south", "Mars", 1))
+    said = run(*predict).stdout
+    assert "1 row has a value of 'site' that the model never saw, as 'Mars'" in said
+    table.write_text(text.replace("south", "1").replace("north", "0"))
+    (by_hand,) = json.loads(run("select", data, *given, "-o", "m.npz").stdout)["models"]
+    for one, other in zip(model["covariates"], by_hand["covariates"], strict=True):
+        np.testing.assert_allclose(one["coefficient"], other["coefficient"], rtol=1e-9)
+    np.testing.assert_allclose(found, json.loads(run(*predict).stdout)["predictions"], rtol=1e-9)
+
+
 def test_a_fam_file_that_lacks_a_line_is_refused(fails, data, tmp_path):
     """Everybody behind the line would have the genotypes of another: the file has the same size."""
     lines = (tmp_path / "d.fam").read_text().splitlines()
@@ -110,10 +132,6 @@ def test_phenotypes_of_the_set(run, data):
         (BOTH, "say what to predict with --target: phenotype for that of the .fam file, or a col"),
         ((*BOTH, "--target", "trai"), "no column for the target 'trai'. Did you mean 'trait'?"),
         (("--target", "trait"), "no column for the target 'trait'. Name a table with --samples."),
-        (
-            (*BOTH, "--target", "trait", "--covariates", "site"),
-            "covariate 'site' must be numbers; got 'south'. Write a column of 0 and 1 for each",
-        ),
         (("--id", "IID"), "genotypes have no columns to name; leave out --id."),
         (("--samples", "none.txt", "--target", "x"), "none.txt"),
     ],

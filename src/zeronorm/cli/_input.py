@@ -70,8 +70,9 @@ def read(
             if value and not (option == "--encoding" and samples):
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
         return read_genotypes(
-            data, target, samples, roles, covariates, force, like, where, threads, encoding
-        )
+            data, target, samples, roles, covariates, force, like, where, threads, encoding,
+            intercept,
+        )  # fmt: skip
     given |= {"--where": where, "--samples": samples}
     if is_golub(data):
         named = {f"--{role}": name for role, name in roles.items()}
