@@ -60,6 +60,15 @@ def test_tables_are_joined_by_name(run, data, tmp_path):
     assert "R²" in scored.stdout
 
 
+def test_a_table_of_genotypes_in_another_encoding(run, data, tmp_path):
+    """A table that Windows wrote could be joined to other data alone."""
+    text = (tmp_path / "age.csv").read_text().replace("north", "Köln")
+    (tmp_path / "age.csv").write_bytes(text.encode("cp1252"))
+    given = ("-k", "2", *BOTH, "--target", "site", "--encoding", "cp1252", "--no-cv", "--json")
+    document = json.loads(run("select", data, *given).stdout)
+    assert document["classes"] == ["Köln", "south"]
+
+
 def test_a_model_asks_for_its_covariates(run, fails, data):
     """Predictions would be those of an age of 0."""
     chosen = (*BOTH, "--target", "trait", "--covariates", "age", "--no-cv", "-o", "m.npz")
@@ -68,11 +77,52 @@ def test_a_model_asks_for_its_covariates(run, fails, data):
     assert "no column for the covariate 'age'" in lacking
 
 
+def test_covariates_of_text_beside_genotypes(run, data, tmp_path):
+    """A site of recruitment had to be written as columns of 0 and 1 by hand, for every model."""
+    given = ("-k", "2", *BOTH, "--target", "trait", "--no-cv", "--json", "--covariates", "age,site")
+    files = ("-o", "m.npz", "--certificate", "c.npz")
+    (model,) = json.loads(run("select", data, *given, *files).stdout)["models"]
+    assert [one["name"] for one in model["covariates"]] == ["age", "site=south"]
+    assert "verified" in run("verify", data, "c.npz", *BOTH).stdout
+    predict = ("predict", "m.npz", data, "--samples", "age.csv", "--json")
+    found = json.loads(run(*predict).stdout)["predictions"]
+    assert len(found) == N - 1
+    table = tmp_path / "age.csv"
+    text = table.read_text()
+    table.write_text(text.replace("south", "Mars", 1))
+    said = run(*predict).stdout
+    assert "1 row has a value of 'site' that the model never saw, as 'Mars'" in said
+    table.write_text(text.replace("south", "1").replace("north", "0"))
+    (by_hand,) = json.loads(run("select", data, *given, "-o", "m.npz").stdout)["models"]
+    for one, other in zip(model["covariates"], by_hand["covariates"], strict=True):
+        np.testing.assert_allclose(one["coefficient"], other["coefficient"], rtol=1e-9)
+    np.testing.assert_allclose(found, json.loads(run(*predict).stdout)["predictions"], rtol=1e-9)
+
+
+def test_a_fam_file_that_lacks_a_line_is_refused(fails, data, tmp_path):
+    """Everybody behind the line would have the genotypes of another: the file has the same size."""
+    lines = (tmp_path / "d.fam").read_text().splitlines()
+    (tmp_path / "d.fam").write_text("\n".join([*lines[:7], *lines[8:]]) + "\n")
+    assert "genotypes of more than 59 samples" in fails("select", data, "-k", "2")
+
+
+def test_variants_are_named_without_their_allele(run, fails, data):
+    """A list of published variants has their ids alone, and each would have to be completed."""
+    given = ("--samples", "trait.txt", "--target", "trait")
+    document = json.loads(run("certify", data, "rs7,rs3_A", *given, "--json").stdout)
+    assert sorted(one["name"] for one in document["features"]) == ["rs3_A", "rs7_A"]
+    forced = run("select", data, "-k", "1", *given, "--no-cv", "--json", "--force", "rs5").stdout
+    (feature,) = json.loads(forced)["models"][0]["features"]
+    assert feature["name"] == "rs5_A"
+    assert "Did you mean 'rs7_A'" in fails("select", data, *given, "--nonnegative", "rs7")
+
+
 def test_phenotypes_of_the_set(run, data):
     """Cases and controls would be the numbers 2 and 1, or need a table."""
     for target in ((), ("--target", "phenotype"), ("--target", "phenotype", *BOTH)):
         document = json.loads(run("select", data, "-k", "2", "--no-cv", "--json", *target).stdout)
         assert document["classes"] == [0, 1]
+        assert "controls and cases, 1 and 2 in the .fam file, are 0 and 1" in document["notes"]
         assert document["data"]["target"] == "phenotype"
 
 
@@ -82,10 +132,6 @@ def test_phenotypes_of_the_set(run, data):
         (BOTH, "say what to predict with --target: phenotype for that of the .fam file, or a col"),
         ((*BOTH, "--target", "trai"), "no column for the target 'trai'. Did you mean 'trait'?"),
         (("--target", "trait"), "no column for the target 'trait'. Name a table with --samples."),
-        (
-            (*BOTH, "--target", "trait", "--covariates", "site"),
-            "covariate 'site' must be numbers; got 'south'. Write a column of 0 and 1 for each",
-        ),
         (("--id", "IID"), "genotypes have no columns to name; leave out --id."),
         (("--samples", "none.txt", "--target", "x"), "none.txt"),
     ],
@@ -104,12 +150,15 @@ def test_refusals(fails, data, arguments, message):
         ("", "the file is empty"),
         ("IID y\n", "no samples in it"),
         ("IID y y\nS0 1 2\n", "the column 'y' is there several times"),
-        ("\xff\xfe", "UTF-16 text; save it as UTF-8."),
-        ("IID y\nS0 1\nM\xfcller 2\n", "line 3, byte 2: not UTF-8 text; convert it"),
+        ("\xff\xfe", "UTF-16 text; say --encoding utf-16, or save it as UTF-8."),
+        ("IID y\nS0 1\nM\xfcller 2\n", "line 3, byte 2: not UTF-8 text; say --encoding NAME"),
         ("IID y\nS0 1\nS1 \0\n", "line 3: a NUL byte"),
         ("PAR1\0\0", "no text; write the table of the samples as CSV"),
         ('IID,y\nS0,1\nS1,"' + 140000 * "x", "line 4: cannot be read (field larger than"),
-        ("IID y\nX0 1\nX1 2\n", "no samples are left: 0 of 60 samples are in t.txt"),
+        (
+            "IID y\nX0 1\nX1 2\n",
+            "0 of 60 samples are in t.txt (it begins with 'X0', the data with 'S0')",
+        ),
         ("IID y\nS0 NA\nS1 -9.0\nS2 .\n", "no target 'y' but -9, which stands for a missing one"),
         (
             "IID y\nS0 1\nS1 high\n",

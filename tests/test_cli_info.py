@@ -59,13 +59,25 @@ def test_a_raw_table_is_described(run, raw):
         "60 rows x 10 columns",
         "categories 2: sex 2 values, site 1 value",
         "patient has 55 values, and 5 rows repeat one of them",
-        "visit differs in all rows; if it names the samples, say --id visit",
+        "visit differs in all rows; if it names the samples, say select --id visit",
         "constant 2: site, empty; of one value or none, they can never be selected",
         "missing dose 3 (5.0%), sex 2 (3.3%); in 4 of 60 rows",
         "unusable 1: score, line 19: 'n.d.' is no number, as most of the column are; mend them",
     ):
         assert words in told
     assert "--id comment" not in told
+    assert "select --target died: 0" in told
+
+
+def test_features_in_rows_are_told_by_info(run, tmp_path):
+    """Who looks at a table of expressions would be told of names of samples alone."""
+    head = ",".join(["gene", *(f"S{i}" for i in range(6))])
+    lines = [",".join([f"g{j}", *map(str, rng.random(6))]) for j in range(9)]
+    (tmp_path / "expression.csv").write_text("\n".join([head, *lines]) + "\n")
+    told = " ".join(run("info", "expression.csv").stdout.split())
+    assert "the samples are in the columns, select --samples FILE --target COLUMN reads" in told
+    (tmp_path / "rows.csv").write_text("\n".join([head, *lines[:4]]) + "\n")
+    assert "are in the columns" not in run("info", "rows.csv").stdout
 
 
 def test_what_info_says_of_features_is_what_select_reads(run, raw):

@@ -370,7 +370,7 @@ def test_features_in_rows_by_request(run, fails, labels):
     _, wanted = chosen(run, "joined.csv", "--target", "kind")
     assert [name for name, _ in found] == [name for name, _ in wanted]
     message = fails("select", "genes.csv", "-k", "2", "--target", "labels.txt")
-    assert "has 40 columns: where features are in the rows, say --transpose" in message
+    assert "has 40 columns of numbers: where features are in the rows, say --transpose" in message
     for bad in (("--where", "a > 1"), ("--samples", "pheno.tsv"), ("--drop", "g1")):
         assert f"cannot be with {bad[0]}" in fails(
             "select", "genes.csv", "--transpose", *given, *bad
@@ -614,3 +614,98 @@ def test_a_table_without_a_covariate_of_the_model_is_told(run, fails, tables, tm
             "genes.csv, other.tsv: the model needs the feature 'age', which is not there." in said
         )
         assert said.endswith("Did you mean 'Age'?")
+
+
+def described(tmp_path, first=False):
+    """Write genes in rows with a column of text, one that is empty, and calls of one name."""
+    head, *lines = (tmp_path / "genes.csv").read_text().splitlines()
+    begin, rest = (lambda j: f"kinase {j // 3},"), (lambda j: "")
+    if not first:
+        begin, rest = rest, lambda j: f"kinase {j // 3},"
+    heads = ("about,", "") if first else ("", "about,")
+    gene, names = head.split(",", 1)
+    text = [f"{heads[0]}{gene},{heads[1]}empty,{names},call,call"]
+    for j, line in enumerate(lines):
+        gene, cells = line.split(",", 1)
+        text.append(f"{begin(j)}{gene},{rest(j)},{cells},{'AP'[j % 2]},{'AM'[j % 2]}")
+    (tmp_path / "described.csv").write_text("\n".join(text) + "\n")
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_columns_that_describe_features_are_no_samples(run, tables, tmp_path, first):
+    """Descriptions had to be dropped by hand, and new samples beside them could not be predicted;
+    where they stand first, features had their names."""
+    described(tmp_path, first)
+    document, found = chosen(run, "described.csv", *GIVEN, "-o", "m.npz")
+    _, wanted = chosen(run, "genes.csv", *GIVEN, "-o", "other.npz")
+    assert found == wanted
+    notes = " ".join(document["notes"])
+    assert "4 columns of described.csv without numbers are no samples, and left out:" in notes
+    assert "40 of 40 samples are in pheno.tsv" in notes
+    rows = run("predict", "m.npz", "described.csv", "-o", "-").stdout
+    assert rows == run("predict", "other.npz", "genes.csv", "-o", "-").stdout
+    assert len(rows.splitlines()) == N + 1
+    given = ("m.npz", "described.csv", "--samples", "pheno.tsv", "--json")
+    assert json.loads(run("evaluate", *given).stdout)["data"]["n_samples"] == N
+
+
+def test_numbers_that_are_no_samples_are_named(run, tables, tmp_path):
+    """The length of the genes would be a patient without a label, of whom nobody knows."""
+    first, *lines = (tmp_path / "genes.csv").read_text().splitlines()
+    lines = [f"{line},{1000 + j}" for j, line in enumerate(lines)]
+    (tmp_path / "genes.csv").write_text("\n".join([f"{first},length", *lines]) + "\n")
+    said = run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--no-save").stderr
+    assert "since 40 of its columns are samples of --samples, and 1 is not ('length')" in said
+
+
+def test_a_sample_with_a_spoilt_cell_is_no_description(run, fails, tables, tmp_path):
+    """A patient whose column has a slip, or nothing at all, would silently be left out."""
+    text = (tmp_path / "genes.csv").read_text()
+    lines = [line.split(",") for line in text.splitlines()]
+    lines[4][7] = "n.d."
+    (tmp_path / "genes.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    assert f"column '{lines[0][7]}', line 5: 'n.d.'" in fails("select", "genes.csv", *GIVEN)
+    for line in lines[1:]:
+        line[7] = ""
+    (tmp_path / "genes.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    assert f"sample '{lines[0][7]}'" in fails("select", "genes.csv", *GIVEN)
+
+
+def test_tables_in_other_encodings_with_decimal_commas(run, fails, tables, tmp_path):
+    """What a spreadsheet writes in German could be the data, and no table beside them."""
+    first, *lines = (tmp_path / "pheno.tsv").read_text().splitlines()
+    cells = [line.split("\t") for line in lines]
+    text = ["Alter;Probe;Größe;kind"]
+    text += [f"{age},5;{name};{'NA' if row == 3 else '170,25'};{kind}"
+             for row, (age, name, kind) in enumerate(cells)]  # fmt: skip
+    (tmp_path / "german.csv").write_bytes("\r\n".join(text).encode("cp1252"))
+    (tmp_path / "points.tsv").write_text("\n".join([first, *(
+        f"{age}.5\t{name}\t{kind}" for age, name, kind in cells)]))  # fmt: skip
+    given = ("genes.csv", "--samples", "german.csv", "--target", "kind", "--covariates", "Alter")
+    assert "say --encoding NAME" in fails("select", *given)
+    document, found = chosen(run, *given, "--encoding", "cp1252")
+    points = ("genes.csv", "--samples", "points.tsv", "--target", "kind", "--covariates", "age")
+    assert found == chosen(run, *points)[1]
+    assert "german.csv: numbers with a decimal comma" in " ".join(document["notes"])
+    where = ("--encoding", "cp1252", "--where", "Größe > 170.1")
+    assert chosen(run, *given, *where)[0]["data"]["n_samples"] == N - (cells[3][1] != "X1")
+
+
+def test_tables_in_workbooks(run, tables, tmp_path):
+    """Phenotypes in a workbook had to be saved as text, though data in one are read."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for line in (tmp_path / "pheno.tsv").read_text().splitlines():
+        age, *rest = line.split("\t")
+        book.active.append([int(age) if age.isdigit() else age, *rest, None])
+    book.save(tmp_path / "pheno.xlsx")
+    given = ("--samples", "pheno.xlsx", *GIVEN[2:], "--covariates", "age")
+    _, found = chosen(run, "genes.csv", *given)
+    assert found == chosen(run, "genes.csv", *GIVEN, "--covariates", "age")[1]
+
+
+def test_transpose_beside_a_table_is_sent_away(fails, tables):
+    """Who has the table would be told to write one."""
+    message = fails("select", "genes.csv", *GIVEN, "--transpose")
+    assert "--transpose cannot be with --samples, which shows by itself that features" in message
+    assert "leave out --transpose" in message

@@ -8,7 +8,9 @@ import re
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from zeronorm import cli
 from zeronorm._remedies import offered, remedy, ways_out
 
 N = 40
@@ -153,7 +155,13 @@ def test_certificates_and_paths_name_columns(fails, rows, tmp_path):
     written(tmp_path / "flat.csv", [rows[0], *([*one[:2], "7", *one[3:]] for one in rows[1:])])
     assert "got column 'g1'. Leave them out" in fails(*asked("certify", "flat.csv"))
     written(tmp_path / "large.csv", with_cell(rows, "1e308"))
-    assert "too large in column 'g1'" in fails(*asked("path", "large.csv"))
+    for command, ways in (
+        ("path", "Rescale that column."),
+        ("select", "column, or use a smaller --C."),
+    ):
+        said = fails(*asked(command, "large.csv"))
+        assert "too large in column 'g1'" in said
+        assert said.endswith(ways)
     written(tmp_path / "dead.csv", with_cell(rows, "dead", column=6))
     said = fails(*asked("verify", "dead.csv"))
     assert "1 rows have others, such as 'dead'. Leave out rows that the fit had not" in said
@@ -230,5 +238,20 @@ def test_predictions_need_no_target(run, fails, rows, tmp_path):
         assert "the target is missing" in fails("evaluate", "m.npz", f"{name}.csv")
     run("predict", "m.npz", "t.csv", "-q", "-o", "q.csv")
     assert (tmp_path / "p.csv").exists()
+    for command in ("predict", "explain"):
+        piped = CliRunner().invoke(
+            cli.app,
+            [command, "m.npz", "-", "-q", "-o", "-"],
+            input=(tmp_path / "some.csv").read_text(),
+        )
+        assert "standard input: line 5, column 'y': the target is missing" in piped.stderr
+        assert piped.stdout == run(command, "m.npz", "t.csv", "-q", "-o", "-").stdout
+        # The first parts have a target, as old rows have, and the last has a gap.
+        for part, (begin, end) in enumerate(((1, 3), (3, 4), (4, N + 1))):
+            cells = with_cell(rows, "", column=6)
+            written(tmp_path / f"part-{part}.csv", [cells[0], *cells[begin:end]])
+        parted = run(command, "m.npz", "part-*.csv", "-q", "-o", "-")
+        assert "part-2.csv: line 2, column 'y': the target is missing" in parted.stderr
+        assert parted.stdout == piped.stdout
     run("predict", "m.npz", "none.csv", "-q", "-o", "p.csv")
     assert (tmp_path / "p.csv").read_text() == (tmp_path / "q.csv").read_text()

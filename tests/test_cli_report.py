@@ -175,6 +175,18 @@ def test_the_code_of_a_page_makes_the_model_with_its_threshold(run, tmp_path):
     assert f"least sure of (number {nearest + 1})" in page.text
 
 
+def test_scores_beside_a_threshold_say_that_they_are_from_one_half_on(run, tmp_path):
+    """Other sizes and substitutes would be compared with a model as if they acted like it."""
+    table()
+    given = ("select", "all.csv", "--target", "y", "-k", "1,2", "--rule", "best", "--cv", 3)
+    run(*given, "--threshold", 0.8, "-o", "m.npz")
+    run("report", "m.npz", "all.csv", *ONE_PAIR, "-o", "page.html")
+    page = Page(tmp_path / "page.html")
+    assert len(page.sizes) == 2
+    assert all("From 0.5 on accuracy" in size["texts"]["new"] for size in page.sizes)
+    assert "All accuracy is from 0.5 on, not from the threshold of the model." in page.text
+
+
 def test_a_threshold_without_folds_is_told(run, tmp_path):
     """Without scores a page would say nothing of where the model begins to act."""
     table()

@@ -248,6 +248,11 @@ def test_strata_and_roles_of_other_formats(run, fails, write):
             "count something",
         ),
         (np.arange(80) % 12, "classes", "taken for classes: 12 distinct whole numbers in 80 rows"),
+        (
+            np.array([f"2012-01-{1 + i % 50:02}" for i in range(80)]),
+            "classes",
+            "taken for classes: 50 distinct texts in 80 rows",
+        ),
         # A value that occurs once, among many others, is no class.
         (np.append(np.arange(12), np.zeros(68, int)), "numbers", "12 distinct whole numbers"),
         (X[:, 0], "numbers", "taken for numbers: 80 distinct values in 80 rows"),
@@ -265,7 +270,8 @@ def test_the_task_is_guessed_aloud(run, write, values, task, guess):
     result = run(*command, "--quiet")
     document = json.loads(run(*command, "--json").stdout)
     assert document["data"]["task"] == task
-    assert "all of them numbers" not in result.stderr  # the report says it already
+    for said in ("all of them numbers", "number of unique classes"):  # in words of Python
+        assert said not in result.stderr  # the report says it already
     assert ("taken for" in result.stdout) == (guess is not None)
     assert guess is None or guess in words(result)
 
@@ -524,7 +530,7 @@ def test_dropped_columns_are_no_features(run, fails, write):
     found = json.loads(run(*command, *dropped, *file, "--json").stdout)
     assert found["data"]["n_features"] == X.shape[1]
     assert "verified" in run("verify", data, "c.npz", *dropped).stdout
-    assert "Drop those that were dropped there (--drop NAME)" in fails(
+    assert "Leave out those that were dropped there with --drop NAME" in fails(
         "verify", data, "c.npz", "--drop", "status", "--drop", "price"
     )
     run("predict", "m.npz", data)  # which has its features by their names

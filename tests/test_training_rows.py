@@ -124,6 +124,7 @@ def test_new_rows_are_all_taken_and_that_is_told(run, model, command):
     document = json.loads(run(command, "m.npz", "all.csv", "--json").stdout)
     assert document["data"]["n_samples"] == N
     (note,) = [one for one in document["notes"] if "m.npz is of rows where" in one]
+    assert "if it has the column 'batch', " in note  # which they need not have
     assert f'--where "{ONLY}" takes such rows alone' in note
     document = json.loads(run(command, "m.npz", "all.csv", "--json", "--where", ONLY).stdout)
     assert document["data"]["n_samples"] == N // 3

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 # The options of the command that runs, None where none does.
 _OFFERED: ContextVar[frozenset[str] | None] = ContextVar("offered", default=None)
-_OPTION = re.compile(r"(--[a-z][a-z0-9-]*)(?: (\"[^\"]*\"|'[^']*'|[^\s,;.()]+))?")
+_OPTION = re.compile(r"(--[A-Za-z][a-z0-9-]*)(?: (\"[^\"]*\"|'[^']*'|[^\s,;.()]+))?")
 
 
 @contextmanager

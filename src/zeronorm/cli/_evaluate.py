@@ -165,7 +165,7 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
     own = loaded.metadata["target_name"]
     if options.target is None and "time" not in columns and isinstance(own, str):
         # Tables of the samples may have it under the name that it had.
-        there = any(own in header_of(path) for path in options.samples or ())
+        there = any(own in header_of(path, options.encoding) for path in options.samples or ())
         options = replace(options, target=own if there else None)
     try:
         table, found, moments = _predicted(options, loaded, columns, notes)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._beside import as_trained, column_of, with_columns
 from ._joined import OWN, Known
 from ._sample_table import SampleTable
 
@@ -30,17 +32,22 @@ def read_genotypes(
     like: Layout | None,
     where: str | None,
     threads: int | None,
+    encoding: str | None = None,
+    intercept: bool = True,
 ) -> Table:
     """Return genotypes with what tables say of their samples, joined by the samples' names.
 
     A sample that lacks one of the columns is left out, and a note says how many do.
 
-    tables : text files with a line for each sample.
+    tables : files with a line for each sample.
     columns : what they hold beside the target, by role, as {"time": "days"}.
     covariates, force : columns of the tables that are features beside the variants, and names that
         may be of such ones; with a model (`like`) they are its own.
     where : comparisons of columns of the tables.
+    encoding, intercept : as of `read`.
     """
+    import numpy as np
+
     from ..files import Table, quote
     from ..genotypes import phenotypes, read_plink, read_samples
 
@@ -48,7 +55,7 @@ def read_genotypes(
         target = like.target_name
     roles = {role: name for role, name in columns.items() if role != "event_value"}
     people = read_samples(data)
-    known = Known(data, people, [SampleTable.read(path) for path in tables])
+    known = Known(data, people, [SampleTable.read(path, encoding) for path in tables])
     if where is not None:
         known.keep(of_samples(where, known))
     if target is None and like is None and not roles:
@@ -60,24 +67,24 @@ def read_genotypes(
         known.take(target, f"target {quote(target)}", missing=_MISSING_TARGET)
     if like is not None:
         covariates, force = like.covariates, like.sources or ()
+    there = [name for table in known.tables for name in table.columns]
+    covariates, force = ([column_of(one, there) for one in some] for some in (covariates, force))
     beside = dict.fromkeys([*covariates, *(name for name in force if known.has(name))])
     for name in beside:
         known.take(name, f"covariate {quote(name)}")
     for role, name in roles.items():
         known.take(name, f"{role} {quote(name)}")
     genotypes = read_plink(data, samples=known.kept, n_threads=threads)
-    numbers = {}
-    for name in beside:
-        numbers[name] = known.values(name)
-        if numbers[name].dtype.kind == "U":
-            bad = quote(str(numbers[name][0]))
-            raise ValueError(
-                f"{data}: the covariate {quote(name)} must be numbers; got {bad}. Write a "
-                "column of 0 and 1 for each of its values but one."
-            )
-    X: Any = genotypes.with_columns(numbers)
+    columns_beside = _coded(known, [*beside], like, covariates if intercept else ())
+    numbers: Any = columns_beside.X
+    if not isinstance(numbers, np.ndarray):  # sparse where they are many
+        numbers = numbers.toarray()
+    names = columns_beside.feature_names or ()
+    X: Any = genotypes.with_columns(dict(zip(names, numbers.T, strict=True)))
     if y is not None:
         y = _classes(y[known.kept])
+        if "2" in people["phenotype"] and y.dtype.kind == "i":
+            known.notes.append("controls and cases, 1 and 2 in the .fam file, are 0 and 1")
     elif target is not None:
         y = known.values(target)
     return Table(
@@ -86,11 +93,40 @@ def read_genotypes(
         X.feature_names,
         target,
         _distinct(genotypes.samples),
-        notes=tuple(known.notes),
+        notes=(*columns_beside.notes, *known.notes),
         columns={role: known.values(name) for role, name in roles.items()},
         column_names=roles,
         variants=genotypes.variants,
+        codings=columns_beside.codings,
+        unseen=columns_beside.unseen,
     )
+
+
+def _coded(
+    known: Known, names: Sequence[str], like: Layout | None, covariates: Sequence[str]
+) -> Table:
+    """Return columns of the tables alone as features: text is coded, as by a model if there is one.
+
+    covariates : those of which text needs no base level.
+    """
+    import numpy as np
+
+    from ..files import Table
+
+    people = [str(name) for name in known.people["name"][known.kept]]
+    table = Table(np.empty((len(people), 0)), None, feature_names=[], sample_names=people)
+    if not names:
+        return table
+    codings = {} if like is None else {one.column: one for one in like.codings.values()}
+    table = with_columns(table, known, names, codings, None)
+    if like is None or like.names is None:
+        without_base = covariates if like is None else like.covariates
+        return as_trained(table, None, known.data, None, without_base)
+    made = {name: one.column for name, one in like.codings.items()}
+    own = [name for name in like.names or () if made.get(name, name) in names]
+    there = {name: one for name, one in like.codings.items() if name in own}
+    part = replace(like, names=own, n_features=len(own), covariates=(), codings=there)
+    return as_trained(table, part, known.data)
 
 
 def of_samples(where: str, known: Known) -> Where:

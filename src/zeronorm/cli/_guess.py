@@ -17,7 +17,8 @@ def guess_task(y: Any, name: str, data: str) -> tuple[str, str | None]:
     _refuse_spoilt_numbers(y, name, data)
     values, counts = np.unique(y, return_counts=True)
     if y.dtype.kind not in "iuf":
-        return "classes", None
+        many = values.size > max(NUMBERS, y.size / 2)  # as dates and names are
+        return "classes", f"{values.size:,} distinct texts in {y.size:,} rows" if many else None
     if y.dtype.kind == "f":  # not whole: no classes, however few
         return "numbers", f"{values.size:,} distinct values in {y.size:,} rows"
     if values.size <= 2:

@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,9 +67,12 @@ def read(
     }  # fmt: skip
     if is_genotypes(data):
         for option, value in given.items():
-            if value:
+            if value and not (option == "--encoding" and samples):
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
-        return read_genotypes(data, target, samples, roles, covariates, force, like, where, threads)
+        return read_genotypes(
+            data, target, samples, roles, covariates, force, like, where, threads, encoding,
+            intercept,
+        )  # fmt: skip
     given |= {"--where": where, "--samples": samples}
     if is_golub(data):
         named = {f"--{role}": name for role, name in roles.items()}
@@ -77,12 +81,16 @@ def read(
     from ..files._table import Request
 
     if transpose:
-        beside = {option: given[option] for option in ("--where", "--drop", "--samples")}
-        for option, value in {**beside, "--time": roles}.items():
+        shown = "shows by itself that features are in the rows"
+        if samples:
+            raise ValueError(
+                f"--transpose cannot be with --samples, which {shown}; leave out --transpose."
+            )
+        for option, value in {"--where": where, "--drop": drop, "--time": roles}.items():
             if value:
                 raise ValueError(
                     f"--transpose cannot be with {option}; put what is known of the samples into a "
-                    "table of --samples, which shows by itself that features are in the rows."
+                    f"table of --samples, which {shown}, and leave out --transpose."
                 )
         across = read_across(data, target, id, like, missing, layer, encoding)
         refuse_unasked(across, data, {"target": target}, by_position)
@@ -92,7 +100,7 @@ def read(
         # What a model takes as text is text, whatever stands there now; the rest is as it is.
         codings = {} if like is None else like.codings
         kinds = Layout(0, codings=codings, exact=True) if codings else None
-        joined = [name for path in samples for name in header_of(path)]
+        joined = [name for path in samples for name in header_of(path, encoding)]
         own_where, of_samples = (None, None) if where is None else Where(where).parted(joined)
 
         def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
@@ -106,7 +114,7 @@ def read(
 
         return read_joined(
             data, target, samples, roles, covariates, force, like, missing, of_samples, read_own,
-            intercept,
+            intercept, encoding,
         )  # fmt: skip
     try:
         table = read_table(
@@ -216,7 +224,7 @@ def _blocks(
 ) -> Iterator[Table]:
     """Yield the blocks; see `read_blocks`.
 
-    Predictions need no target: where the first block has a gap in that of the model, it is left.
+    Predictions need no target: from the first gap in that of the model on it is left.
     """
     from ..files import (
         ROLES,
@@ -249,28 +257,34 @@ def _blocks(
     whole = like.names is None or any(
         is_label_file(name) for name in (target or "", *others.values())
     )
-    began = False
+    n_read, size = 0, None if whole else _BLOCK
     try:
-        for table in read_blocks(data, request, None if whole else _BLOCK):
-            refuse_unasked(table, data, {"target": target, **others}, options.by_position)
-            began = True
-            yield table
-    except GapError as error:
-        asked = need_labels or target is not None or error.role in columns
-        if asked or began or data == "-" or like.names is None or error.role not in _TARGETS:
-            raise
-        notes.append(Doubt(f"{error.what}, so that no target is read"))
-        known = {role: name for role, name in like.columns.items() if role not in _TARGETS}
-        like = replace(like, target_name=None, columns=known)
-        yield from _blocks(options, like, columns, notes, need_labels)
-        return
+        with _lasting(data) as (path, name):
+            try:
+                for table in read_blocks(path, request, size, name):
+                    refuse_unasked(table, data, {"target": target, **others}, options.by_position)
+                    n_read += 1
+                    yield table
+            except GapError as error:
+                asked = need_labels or target is not None or error.role in columns
+                if asked or like.names is None or error.role not in _TARGETS:
+                    raise
+                notes.append(Doubt(f"{error.what}, so that no target is read"))
+                known = {role: one for role, one in like.columns.items() if role not in _TARGETS}
+                like = replace(like, target_name=None, columns=known)
+                where = None if options.where is None else Where(options.where)
+                request = replace(request, like=like, where=where)
+                again = read_blocks(path, request, size, name)
+                yield from itertools.islice(again, n_read, None)
     except TargetError as error:
         hint = across_hint(data, target, options.encoding)
         if not hint:
             raise
         raise FileError(f"{error}{hint}") from None
     except MissingFeaturesError:
-        across = None if target or others else features_in_rows(data, like, options.encoding)
+        across = (
+            None if target or others else features_in_rows(data, like, options.encoding, options.id)
+        )
         if across is None:
             raise
         yield across
@@ -309,18 +323,29 @@ def refuse_swapped(command: str, archive: str, data: str) -> None:
 
 
 @contextmanager
-def read_repeatedly(data: str) -> Iterator[str]:
-    """Yield data that can be read more than once: standard input as a file."""
+def _lasting(data: str) -> Iterator[tuple[str, str | None]]:
+    """Yield what can be read more than once, and the name that messages have for it, if another."""
     if data != "-":
-        yield data
+        yield data, None
         return
-    from ..files import FileError, standard_input
+    from ..files import standard_input
 
     with standard_input() as path:
+        yield str(path), "standard input"
+
+
+@contextmanager
+def read_repeatedly(data: str) -> Iterator[str]:
+    """Yield data that can be read more than once: standard input as a file."""
+    from ..files import FileError
+
+    with _lasting(data) as (path, name):
         try:
-            yield str(path)
+            yield path
         except FileError as error:
-            raise FileError(str(error).replace(str(path), "standard input")) from None
+            if name is None:
+                raise
+            raise FileError(str(error).replace(path, name)) from None
 
 
 def is_golub(data: str) -> bool:

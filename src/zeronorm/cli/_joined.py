@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._beside import as_trained, column_of, picked, with_columns
 from ._messages import Doubt, counted, some
-from ._sample_table import SampleTable, header_of, values_of
+from ._sample_table import MISSING, SampleTable, header_of, values_of
 from ._upright import read_named, upright
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Read = Callable[[str | None, Mapping[str, str], str | None], Table]
 
 OWN = "phenotype"  # what the .fam file has
-_MISSING = {"", "na", "nan", "n/a", ".", "null"}
 
 
 class Known:
@@ -40,12 +39,14 @@ class Known:
         self._asked: set[str] = set()
         self._places = [places_of(people, table.keys) for table in tables]
         for table, place in zip(tables, self._places, strict=True):
+            self.notes += table.notes
             _check_case(data, table, people[place < 0])
             matched = int((place >= 0).sum())
             left = len(table.keys) - matched
+            names = "" if matched else _names_apart(table, people)
             self.notes.append(
                 f"{matched:,} of {counted(len(people), 'sample')} "
-                f"{'is' if matched == 1 else 'are'} in {table.path}; {left:,} of its lines "
+                f"{'is' if matched == 1 else 'are'} in {table.path}{names}; {left:,} of its lines "
                 f"{'is' if left == 1 else 'are'} of no sample"
             )
 
@@ -96,7 +97,7 @@ class Known:
         self._asked.add(name)
         place = self._places[number]
         text = np.where(place >= 0, self.tables[number].columns[name][place], "")
-        lacking = np.array([value.lower() in _MISSING for value in text.tolist()])
+        lacking = np.array([value.lower() in MISSING for value in text.tolist()])
         text = np.where(lacking, "", text)
         self._columns[name] = text
         self._leave_out(place < 0 if filled else lacking, what)
@@ -176,6 +177,15 @@ class Known:
             count = int((lacking & self._kept).sum())
             self.notes.append(Doubt(f"{counted(count, 'sample')} left out: no {what}"))
             self._kept &= ~lacking
+
+
+def _names_apart(table: SampleTable, people: Any) -> str:
+    """Return the first names of a table and of the data, none of which is the same."""
+    from ..files import quote
+
+    own = [str(people[what][0]) for what in ("family", "name")][-len(table.keys[0]) :]
+    there, here = quote(" ".join(table.keys[0])), quote(" ".join(own))
+    return f" (it begins with {there}, the data with {here})"
 
 
 def _check_case(data: str, table: SampleTable, people: Any) -> None:
@@ -283,6 +293,7 @@ def read_joined(
     where: Where | None,
     read: Read,
     intercept: bool,
+    encoding: str | None,
 ) -> Table:
     """Return data with what tables say of their samples, joined by the samples' names.
 
@@ -293,7 +304,7 @@ def read_joined(
 
     columns, covariates, force, like : as of `read_genotypes`; covariates may be of the data.
     where : comparisons of columns of the tables.
-    intercept : as of `read`.
+    intercept, encoding : as of `read`.
     read : reads the data, all of their columns, not coded yet, with a target and other columns of
         their own, and with the column that names the rows, where no option says which.
     """
@@ -302,7 +313,7 @@ def read_joined(
     from ..files import ROLES, FileError, quote
 
     _refuse_data(data, tables)
-    headers = {path: header_of(path) for path in tables}
+    headers = {path: header_of(path, encoding) for path in tables}
     names = [name for header in headers.values() for name in header]
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
     roles = {role: name for role, name in columns.items() if name in names}
@@ -319,7 +330,7 @@ def read_joined(
         )
     joined = target is not None and target in names
     others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
-    there = {value for path in tables for value in values_of(path)}
+    there = {value for path in tables for value in values_of(path, encoding)}
     wanted = () if like is None or like.sources is None else like.sources
     try:
         named = read_named(partial(read, None if joined else target, others), data, there, wanted)
@@ -342,7 +353,7 @@ def read_joined(
     known = Known(
         data,
         people,
-        [SampleTable.of_names(path, own, table.feature_names or ()) for path in tables],
+        [SampleTable.of_names(path, own, table.feature_names or (), encoding) for path in tables],
     )
     if where is not None:
         known.keep(where)

@@ -99,8 +99,11 @@ def positions_of(
             whole = len(levels) == len(table.codings[(known or ())[levels[0]]].names()) > 1
             without_base = whole and option == "--covariates" and not based
             positions += levels[1:] if without_base else levels
+        elif len(alleles := _of_variant(option, name, table)) == 1:
+            positions += alleles
         elif known is not None:
             same = [other for other in known if shared_name(other)[0] == name]
+            same += [known[place] for place in alleles]
             if len(same) > 1:
                 shown = ", ".join(show(other) for other in same[:8])
                 raise ValueError(
@@ -122,6 +125,13 @@ def positions_of(
                 f"names); got {quote(name)}."
             )
     return positions
+
+
+def _of_variant(option: str, name: str, table: Table) -> list[int]:
+    """Return the features that count an allele of a variant; none where it matters which one."""
+    if table.variants is None or option in ("--nonnegative", "--nonpositive"):
+        return []
+    return [place for place, own in enumerate(table.variants["name"].tolist()) if own == name]
 
 
 def _levels_of(column: str, table: Table) -> list[int]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._again import Again
     from ._options import SelectOptions
     from ._progress import Work
+    from ._rows_options import ReportOptions
     from ._selection import Samples
 
 
@@ -109,7 +110,7 @@ def _commands(
                 ("Longer in search of a better list",
                  f"zeronorm prove {data} {file}{flags} --gap 0 --time-limit 600")
             )  # fmt: skip
-        beside = " --samples NEW.tsv" if _is_beside(given.samples or (), chosen) else ""
+        beside = " --samples NEW.tsv" if _is_beside(given, chosen) else ""
         found.append(
             ("New samples",
              f"zeronorm predict {file} NEW.csv{beside}\nzeronorm evaluate {file} NEW.csv{beside}")
@@ -121,13 +122,17 @@ def _commands(
     return found
 
 
-def _is_beside(tables: Sequence[str], model: dict[str, Any]) -> bool:
+def _is_beside(options: SelectOptions | ReportOptions, model: dict[str, Any]) -> bool:
     """Return whether a model has a column of the tables of the samples."""
     from ._sample_table import header_of
 
     names = [row["name"] for row in [*model["features"], *model["covariates"]]]
     sources = {*names, *(name.partition("=")[0] for name in names)}  # of text, batch of batch=C
-    return any(name in sources for path in tables for name in header_of(path))
+    return any(
+        name in sources
+        for path in options.samples or ()
+        for name in header_of(path, options.encoding)
+    )
 
 
 def _facts(data: str) -> dict[str, str]:

@@ -207,7 +207,8 @@ def _collected_warnings() -> Iterator[list[str]]:
         for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
             warnings.simplefilter("ignore", kind)  # for programmers
         # The report says what a target was taken for, unless the user has said it.
-        warnings.filterwarnings("ignore", r"y has \d+ classes, all of them numbers")
+        for text in (r"y has \d+ classes, all of them numbers", "The number of unique classes is"):
+            warnings.filterwarnings("ignore", text)
 
         def keep(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
             text = one_line(message).rstrip(".")

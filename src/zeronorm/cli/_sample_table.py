@@ -7,27 +7,32 @@ import io
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._messages import some
 
+if TYPE_CHECKING:
+    from ..files._source import Source
+
+MISSING = {"", "na", "nan", "n/a", ".", "null"}
 _FAMILY, _NAMES = "fid", ("iid", "id", "sample", "sample_id")
 
 
 @dataclass(frozen=True, slots=True)
 class SampleTable:
-    """A text file with a line for each sample: family and name, or the name alone, then values."""
+    """A file with a line for each sample: family and name, or the name alone, then values."""
 
     path: str
     keys: list[tuple[str, ...]]
     columns: dict[str, Any]  # of text
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, path: str) -> SampleTable:
+    def read(cls, path: str, encoding: str | None = None) -> SampleTable:
         """Return the columns of a file that begins with those of family and name, or the name."""
         from ..files import FileError, quote
 
-        header, rows = _rows_of(path)
+        header, rows = _rows_of(path, encoding)
         low = [cell.lower() for cell in header]
         by_family = low[0] == _FAMILY and len(low) > 1 and low[1] in _NAMES
         if not by_family and low[0] not in _NAMES:
@@ -39,7 +44,11 @@ class SampleTable:
 
     @classmethod
     def of_names(
-        cls, path: str, names: Collection[str], others: Collection[str] = ()
+        cls,
+        path: str,
+        names: Collection[str],
+        others: Collection[str] = (),
+        encoding: str | None = None,
     ) -> SampleTable:
         """Return the columns of a file, one of which has the names of samples: most of them.
 
@@ -50,7 +59,7 @@ class SampleTable:
         from ..files import FileError, quote
         from ..files._texts import folded
 
-        header, rows = _rows_of(path)
+        header, rows = _rows_of(path, encoding)
         for as_read in (str, folded):
             wanted = {*map(as_read, names)}
             found = [sum(as_read(one) in wanted for one in own) for own in zip(*rows, strict=True)]
@@ -74,6 +83,7 @@ class SampleTable:
         import numpy as np
 
         from ..files import FileError, quote
+        from ..files._decimal_commas import NOTE
 
         body = np.array(rows, str).reshape(-1, len(header))
         keys = [tuple(row) for row in body[:, own].tolist()]
@@ -85,39 +95,51 @@ class SampleTable:
                 f"{some(lines, 5)}. Leave one."
             )
         named = {name: body[:, place] for place, name in enumerate(header) if place not in own}
-        return cls(path, keys, named)
+        pointed = {name: _with_points(column) for name, column in named.items()}
+        changed = any(pointed[name] is not column for name, column in named.items())
+        return cls(path, keys, pointed, (f"{path}: {NOTE}",) if changed else ())
 
 
-def header_of(path: str) -> list[str]:
+def _with_points(column: Any) -> Any:
+    """Return a column with points for the commas of its numbers; itself where it has none."""
+    import numpy as np
+
+    from ..files._decimal_commas import with_points
+    from ..files._texts import Texts
+
+    texts = Texts.of(column.tolist())
+    found = with_points(texts.mapped(lambda text: "" if text.lower() in MISSING else text))
+    return column if found is None else np.array(found.tolist())
+
+
+def header_of(path: str, encoding: str | None) -> list[str]:
     """Return the names of the columns of a table of samples."""
-    return _rows_of(path)[0]
+    return _rows_of(path, encoding)[0]
 
 
-def values_of(path: str) -> list[str]:
+def values_of(path: str, encoding: str | None) -> list[str]:
     """Return all that stands in the cells of a table of samples, one of which names each."""
-    return [value for row in _rows_of(path)[1] for value in row]
+    return [value for row in _rows_of(path, encoding)[1] for value in row]
 
 
-def _rows_of(path: str) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns of a text file with commas, tabs or blanks, and its rows."""
-    from ..files import FileError, quote
+def _rows_of(path: str, encoding: str | None) -> tuple[list[str], list[list[str]]]:
+    """Return the names of the columns of a text file or a workbook, and its rows.
 
-    text = _text_of(path)
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
+    encoding : of text that is not UTF-8.
+    """
+    from ..files import FileError, check_path, quote
+    from ..files._encodings import checked_encoding
+    from ..files._source import Source
+
+    source = Source(check_path(path), None, checked_encoding(encoding))
+    if source.is_workbook:
+        from ..files._excel import rows_of_text
+
+        rows = rows_of_text(source)
+    else:
+        rows = _split(path, _text_of(source))
+    if not rows:
         raise FileError(f"{path}: the file is empty.")
-    delimiter = next((mark for mark in ",;\t" if mark in lines[0]), None)
-    if delimiter is None:
-        rows = [*map(str.split, lines)]
-    else:  # of the whole text: a cell may have ends of lines in it
-        reader = csv.reader(io.StringIO(text), delimiter=delimiter)
-        try:
-            rows = [row for row in reader if any(row)]
-        except csv.Error as error:
-            raise FileError(
-                f"{path}, line {reader.line_num + 1}: cannot be read ({error}). Close the quotes, "
-                "or shorten the cell."
-            ) from None
     if len(rows) == 1:
         raise FileError(
             f"{path}: no samples in it, but for the line with names of columns. Write a line for "
@@ -140,21 +162,52 @@ def _rows_of(path: str) -> tuple[list[str], list[list[str]]]:
     return header, rows[1:]
 
 
-def _text_of(path: str) -> str:
-    """Return a file of text in UTF-8."""
-    from ..files import FileError, check_path
-    from ..files._source import Source, not_utf8, nul_byte
+def _split(path: str, text: str) -> list[list[str]]:
+    """Return the rows of a text with commas, semicolons, tabs or blanks."""
+    from ..files import FileError
 
-    source = Source(check_path(path))
+    lines = [line for line in text.splitlines() if line.strip()]
+    delimiter = next((mark for mark in ",;\t" if lines and mark in lines[0]), None)
+    if delimiter is None:
+        return [*map(str.split, lines)]
+    # Of the whole text: a cell may have ends of lines in it.
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    try:
+        return [row for row in reader if any(row)]
+    except csv.Error as error:
+        raise FileError(
+            f"{path}, line {reader.line_num + 1}: cannot be read ({error}). Close the quotes, "
+            "or shorten the cell."
+        ) from None
+
+
+def _text_of(source: Source) -> str:
+    """Return a file of text: UTF-8, or else in the encoding of its source."""
+    from ..files import FileError
+    from ..files._source import not_utf8, nul_byte
+
+    encoding, source.encoding = source.encoding, None
     with source.open() as stream:
         content = stream.read()
     if content.startswith((b"PAR1", b"\x89HDF", b"PK\x03\x04", b"\x93NUMPY")):
-        raise FileError(f"{path}: no text; write the table of the samples as CSV.")
+        raise FileError(f"{source}: no text; write the table of the samples as CSV.")
+    if encoding is not None and not _is_utf8(content):
+        source.encoding = encoding
+        with source.open() as stream:
+            content = stream.read()
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(f"{path}: UTF-16 text; save it as UTF-8.")
+        raise FileError(f"{source}: UTF-16 text; say --encoding utf-16, or save it as UTF-8.")
     if b"\x00" in content:
         raise nul_byte(source)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise not_utf8(source) from None
+        raise not_utf8(source, True) from None
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in content

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ._messages import some
 from ._options import SelectOptions, VerifyOptions
 from ._rows_options import ColumnsOptions
 from ._target import read_response
@@ -68,12 +69,15 @@ def note_on_rows(
     options: ColumnsOptions, data: str, file: str, metadata: Mapping[str, Any]
 ) -> list[str]:
     """Return what is told of new rows where a model was selected from some rows alone."""
+    from ..files import Where, quote
     from ..files._where import typed
 
     own = metadata["columns"].get("where")
     if own is None or options.where is not None:
         return []
+    names = dict.fromkeys(quote(one.name) for one in Where(own).comparisons)
+    what = "the column" if len(names) == 1 else "the columns"
     return [
-        f"{file} is of rows where {own}, and all rows of {data} are taken: {typed(own)} takes such "
-        "rows alone"
+        f"{file} is of rows where {own}, and all rows of {data} are taken; if it has {what} "
+        f"{some([*names], 5)}, {typed(own)} takes such rows alone"
     ]

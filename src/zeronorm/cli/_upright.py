@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._beside import as_trained
+from ._messages import counted, some
 
 if TYPE_CHECKING:
     from ..files import Layout, Table
+    from ..files._texts import Texts
 
 
 def read_named(
@@ -32,15 +34,46 @@ def read_named(
     if table.sample_names is not None:
         return table
     error = uncodable(data, table)
+    column = _naming(table, wanted)
     if error is not None and error.column is not None:
         named = read(error.column)
-        if isinstance(error, SampleNamesError) or _lies(named, there, wanted):
+        if _lies(named, there, wanted):
+            return named if column == error.column else read(column)
+        if isinstance(error, SampleNamesError):
             return named
         raise error
     names = table.feature_names
     if names and names[0] not in there and _lies(table, there, wanted):
-        return read(names[0])  # numbers of features
+        return read(column)
     return table
+
+
+def _naming(table: Table, wanted: Collection[str] = ()) -> str | None:
+    """Return the column that names the features where they are in the rows.
+
+    It is one with features that a model needs; else the first, or where that has text and repeats
+    itself the first of text that does not.
+    """
+    from ..files._unique import shared_name
+
+    names: Sequence[str | None] = table.feature_names or [None]
+    texts = {} if table.cells is None else table.cells.texts
+    known = {own for name in wanted for own in (name, shared_name(name)[0])}
+    for order, column in texts.items():
+        if not known.isdisjoint(column.levels):
+            return names[order]
+    if 0 in texts:
+        for order, column in texts.items():
+            if len(column.levels) == len(column) and _is_text(column):
+                return names[order]
+    return names[0]
+
+
+def _is_text(column: Texts) -> bool:
+    """Return whether no cell of a column is a number."""
+    from ..files import strict_float
+
+    return all(strict_float(text) is None for text in column.levels)
 
 
 def _lies(table: Table, there: Collection[str], wanted: Collection[str]) -> bool:
@@ -61,6 +94,7 @@ def _lies(table: Table, there: Collection[str], wanted: Collection[str]) -> bool
 
 def upright(table: Table, data: str, there: Collection[str], wanted: Collection[str] = ()) -> Table:
     """Return data with samples in rows; where they are in columns, the other way round."""
+    from ..files import quote
     from ..files._unique import shared_name
 
     if not _lies(table, there, wanted):
@@ -76,18 +110,25 @@ def upright(table: Table, data: str, there: Collection[str], wanted: Collection[
             raise ValueError(
                 f"{data}: the sample {own!r:.60} has several columns; leave out all but one."
             )
-    by_column = sum(name in there for name in table.feature_names or ())
+    table = _without_texts(table, data, there)
+    names = table.feature_names or ()
+    others = [quote(name) for name in names if name not in there]
+    by_column = len(names) - len(others)
     why = f"{by_column:,} of its columns are samples of --samples"
+    if others:
+        why = f"{why}, and {len(others):,} {'is' if len(others) == 1 else 'are'} not"
+        why = f"{why} ({some(others, 5)})"
     if not by_column:
         why = "those of the model are there"
     note = f"features are in the rows of {data}, since {why}: taken the other way round"
-    return turned(table, data, note)
+    return turned(table, data, note, there)
 
 
-def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | None:
+def features_in_rows(data: str, like: Layout, encoding: str | None, id: str | None) -> Table | None:
     """Return data with samples in columns the other way round; None where rows are no features.
 
     like : a model, whose features the names of the rows are.
+    id : the column of these names; None: what the data say by themselves.
 
     Raises
     ------
@@ -100,12 +141,11 @@ def features_in_rows(data: str, like: Layout, encoding: str | None) -> Table | N
 
     if not Path(data).is_file():
         return None
-    table = read_request(data, Request(is_part=True, encoding=encoding))
-    column = next(iter(table.feature_names or ()), None)
+    wanted = like.sources or ()
+    column = id or _naming(read_request(data, Request(is_part=True, encoding=encoding)), wanted)
     if column is None:
         return None
     table = read_request(data, Request(id=column, is_part=True, encoding=encoding))
-    wanted = like.sources or ()
     rows = set(unique_names(table.sample_names or ())[0])
     n_found = len(rows.intersection(wanted))
     if not n_found:
@@ -180,13 +220,10 @@ def across_hint(data: str, target: str | None, encoding: str | None) -> str:
         table = read_request(data, Request(is_part=True, encoding=encoding))
         n_rows, names = table.X.shape[0], table.feature_names or []
         if is_label_file(target):
-            named = (
-                table.sample_names is None and table.cells is not None and 0 in table.cells.texts
-            )
-            n_columns = table.X.shape[1] - named
+            n_columns = _without_texts(table, data, ()).X.shape[1]
             read_labels(target, n_columns)
-            seen = f" {data} has {n_columns:,} columns: where features are in the rows, say "
-            return f"{seen}--transpose." if n_columns != n_rows else ""
+            seen = f" {data} has {n_columns:,} columns of numbers: where features are in the rows,"
+            return f"{seen} say --transpose." if n_columns != n_rows else ""
     except (FileError, ValueError):
         return ""
     if target in names or n_rows < len(names):
@@ -197,14 +234,55 @@ def across_hint(data: str, target: str | None, encoding: str | None) -> str:
     )
 
 
-def turned(table: Table, data: str, note: str) -> Table:
-    """Return a table whose rows are features and whose columns are samples, the other way round."""
+def _without_texts(table: Table, data: str, there: Collection[str]) -> Table:
+    """Return features in rows without the columns that say what these are: no cell is a number.
+
+    A column that has the name of a sample stays, and so does one with a number in it: where a cell
+    of a sample is spoilt, that is to be told.
+    """
+    import numpy as np
+
+    from ..files import quote
+
+    names, cells = table.feature_names, table.cells
+    if names is None or cells is None:
+        return table
+
+    def says_nothing(order: int) -> bool:
+        if order in cells.texts:
+            return _is_text(cells.texts[order])
+        return bool(np.isnan(cells.numbers[:, order]).all())
+
+    out = [j for j, name in enumerate(names) if name not in there and says_nothing(j)]
+    kept = [j for j in range(len(names)) if j not in {*out}]
+    if not out or not kept:
+        return table
+    one = len(out) == 1
+    note = (
+        f"{counted(len(out), 'column')} of {data} without numbers {'is' if one else 'are'} no "
+        f"{'sample' if one else 'samples'}, and left out: {some([quote(names[j]) for j in out], 5)}"
+    )
+    return replace(
+        table,
+        X=table.X[:, kept],
+        cells=cells.columns(kept),
+        feature_names=[names[j] for j in kept],
+        notes=(*table.notes, note),
+    )
+
+
+def turned(table: Table, data: str, note: str, there: Collection[str] = ()) -> Table:
+    """Return a table whose rows are features and whose columns are samples, the other way round.
+
+    there : what stands in the tables of the samples.
+    """
     import numpy as np
 
     from ..files import quote
     from ..files._coded import Cells, uncodable
     from ..files._unique import unique_names
 
+    table = _without_texts(table, data, there)
     error = uncodable(data, table)
     if error is not None:
         raise error

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._remedies import remedy
 from .._typing import EXACT_SCAN, Design, FloatArray, IndexArray, Stored, Wrapper
 from ..ordering import largest
 from ._dense import Dense
@@ -23,6 +24,8 @@ CONSTANT = 1e-12
 VECTORS = 6  # of float64 over all features, that a fit has at a time, or more
 # Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
 TINY_SQUARE = 1e-280
+# What else helps where sums over the samples overflow.
+_SMALLER = ("use a smaller --C", "use a smaller --sample-weight")
 
 
 def scan(design: Design, v: FloatArray) -> FloatArray:
@@ -307,14 +310,12 @@ def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
         if square[block_widest] > widest_square:
             widest, widest_square = start + block_widest, float(square[block_widest])
     if not all(np.isfinite(vector).all() for vector in vectors):
-        raise ValueError(
-            "The vector of a scan is not finite although X is: use smaller sample weights and C."
-        )
+        raise ValueError(f"The vector of a scan is not finite although X is.{remedy(*_SMALLER)}")
     column = int(overflowed[0]) if overflowed else widest
     top = float(np.abs(_dense(storage.gather(np.array([column])))).max())
     raise ValueError(
         f"X has values too large in column {column} (up to {top:.3g} in magnitude): sums over the "
-        "samples overflow. Rescale that column, or use smaller sample weights and C."
+        f"samples overflow.{remedy('rescale that column', *_SMALLER)}"
     )
 
 

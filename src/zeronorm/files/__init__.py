@@ -204,11 +204,15 @@ def read_table(
     return table if rows is None else replace(table, notes=(*table.notes, rows.note))
 
 
-def read_blocks(path: PathLike, request: Request, size: int | None = None) -> Iterator[Table]:
+def read_blocks(
+    path: PathLike, request: Request, size: int | None = None, name: str | None = None
+) -> Iterator[Table]:
     """Yield the samples of a file as tables, one after the other; see `read_table`.
 
     JSON lines and sheets come in tables of about `size` cells (None: in one), files of several
     parts in a table for each of them where a model says what the features are, and all else in one.
+
+    name : of the file in messages. None: its path.
     """
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from ._stored import read_stored
@@ -229,14 +233,14 @@ def read_blocks(path: PathLike, request: Request, size: int | None = None) -> It
         if str(path) == "-":
             source = Source(stack.enter_context(standard_input()), "standard input", encoding)
         else:
-            source = Source(check_path(path), None, encoding)
+            source = Source(check_path(path), name, encoding)
         stream = stack.enter_context(source.open())
         form = format_of(source, stream)
         if form == "hdf5" and source.name != str(source.path):
             raise FileError(f"{source}: HDF5 is read where it lies; name the file.")
         _check_request(source, form, request)
-        module, name = _READERS[form]
-        read: Callable[..., Any] = getattr(importlib.import_module(f".{module}", __name__), name)
+        module, reader = _READERS[form]
+        read: Callable[..., Any] = getattr(importlib.import_module(f".{module}", __name__), reader)
         if form in _BY_BLOCKS:
             tables = read(source, stream, request, size)
         else:

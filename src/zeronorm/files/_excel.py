@@ -6,6 +6,7 @@ import datetime
 import itertools
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,32 @@ def read_excel(
     source: Source, stream: Stream, request: Request, size: int | None = None
 ) -> Iterator[Table]:
     """Yield the rows of a sheet as tables of about `size` cells each; None: as one table."""
+    with _workbook(source, stream) as book:
+        names = [sheet.title for sheet in book.worksheets]
+        name = _chosen(source, names, request)
+        for table in _tables(source, book[name], request, size):
+            named = {} if name == names[0] else {"layer": name}  # which a model keeps
+            yield replace(table, layers=names, column_names={**table.column_names, **named})
+
+
+def rows_of_text(source: Source) -> list[list[str]]:
+    """Return what the first sheet of a workbook shows, all rows as wide as the first at least."""
+    with source.open() as stream, _workbook(source, stream) as book:
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()
+        rows = [["" if cell is None else _shown(cell) for cell in row] for _, row in _filled(sheet)]
+    width = len(rows[0]) if rows else 0
+    return [[*row, *[""] * (width - len(row))] for row in rows]
+
+
+def _shown(cell: Any) -> str:
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell) if whole else cell)
+
+
+@contextmanager
+def _workbook(source: Source, stream: Stream) -> Iterator[Any]:
+    """Yield an open workbook; what is wrong with it is a FileError."""
     try:
         import openpyxl
     except ImportError:
@@ -29,12 +56,7 @@ def read_excel(
     with engine_errors(f"{source}: not a readable workbook"):
         with zipfile.ZipFile(stream) as archive:
             refuse_bomb(source, sum(info.file_size for info in archive.infolist()), source.size)
-        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-        names = [sheet.title for sheet in book.worksheets]
-        name = _chosen(source, names, request)
-        for table in _tables(source, book[name], request, size):
-            named = {} if name == names[0] else {"layer": name}  # which a model keeps
-            yield replace(table, layers=names, column_names={**table.column_names, **named})
+        yield openpyxl.load_workbook(stream, read_only=True, data_only=True)
 
 
 def _chosen(source: Source, names: Sequence[str], request: Request) -> str:

@@ -197,7 +197,7 @@ def _check_kinds(table: Table, path: Path, first: Table, first_path: Path) -> No
 
 
 def joined(tables: Sequence[Table]) -> Table:
-    """Return tables as one, rows one after the other."""
+    """Return tables as one, rows one after the other, with the columns that all of them have."""
     first = tables[0]
     if len(tables) == 1:
         return first
@@ -220,21 +220,22 @@ def joined(tables: Sequence[Table]) -> Table:
             before, shown = unseen.get(column, (0, example))
             unseen[column] = before + count, shown
     named = first.sample_names is not None
+    y = _end_to_end([table.y for table in tables])
+    shared = [what for what in first.columns if all(what in table.columns for table in tables)]
     return replace(
         first,
         X=X,
-        y=_end_to_end([table.y for table in tables]),
+        y=y,
+        target_name=None if y is None else first.target_name,
         sample_names=[name for table in tables for name in table.sample_names or ()]
         if named
         else None,
         notes=(*notes, *counted(filled, unseen)),
         filled=filled,
         unseen=unseen,
-        columns={
-            what: _end_to_end([table.columns[what] for table in tables]) for what in first.columns
-        },
+        columns={what: _end_to_end([table.columns[what] for table in tables]) for what in shared},
     )
 
 
 def _end_to_end(columns: Sequence[Any]) -> Any:
-    return None if columns[0] is None else np.concatenate(columns)
+    return None if any(one is None for one in columns) else np.concatenate(columns)

@@ -159,8 +159,11 @@ def _records(kind: np.dtype[np.void], columns: Sequence[Sequence[Any]]) -> NDArr
     return records
 
 
+_LOOKED_AT = 1000  # variants at both ends of a file whose last bytes are read
+
+
 def check_bed(path: Path, n_variants: int, n_samples: int) -> None:
-    """Refuse a .bed file by its first bytes or its size."""
+    """Refuse a .bed file by its first bytes, its size or samples that the .fam file has not."""
     with path.open("rb") as file:
         head = file.read(len(HEADER))
     size = path.stat().st_size
@@ -183,3 +186,13 @@ def check_bed(path: Path, n_variants: int, n_samples: int) -> None:
             f"{path}: {n_variants:,} variants of {n_samples:,} samples are {expected:,} bytes; the "
             f"file has {size:,}, {whole}. It is cut or belongs to another .bim or .fam file."
         )
+    spare = n_samples % PER_BYTE
+    if spare and n_variants:
+        last = np.memmap(path, np.uint8, "r", len(HEADER), (n_variants, stride))[:, -1]
+        behind = np.concatenate([last[:_LOOKED_AT], last[-_LOOKED_AT:]]) >> 2 * spare
+        if np.unique(behind).size > 1:  # what fills a byte is the same in all
+            raise FileError(
+                f"{path}: its variants have genotypes of more than {n_samples:,} samples, as the "
+                "bits behind those of the last one differ. Give the .fam file that was written "
+                "with it; to leave samples out, let PLINK write a new set."
+            )

@@ -109,7 +109,7 @@ class Answers:
         at = next(place for place, line in enumerate(lines) if line.startswith("in "))
         acting = self._acting(model)
         said = [f"{name} {'; '.join(lines[:at])}, {lines[at]}", *lines[at + 1 :]]
-        if acting:
+        if any(one["threshold"] for one in self.document["models"]):
             said[0] = f"from 0.5 on {said[0]}"
         said = [f"{one[0].upper()}{one[1:]}." for one in said]
         return " ".join([*acting, *said, *self._penalty(model)])

@@ -90,6 +90,8 @@ def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str
         f"the model is {own[0]['score']:.3f}. The features were chosen with all rows, so that this "
         "says how the lists compare and flatters all of them; ± one standard error over the folds."
     )
+    if chosen["threshold"] is not None:
+        held_out += f" All {word} is from 0.5 on, not from the threshold of the model."
     return paragraph(_summary(own)) + shown + note(held_out)
 
 

@@ -90,7 +90,14 @@ def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Tex
         "text", of_kind["text"], _valued,
         "; too many for categories, select --drop NAME leaves them out",
     )  # fmt: skip
-    pairs += _under("names", [_of_names(one, n_rows) for one in names[:3]])
+    lines = [_of_names(one, n_rows) for one in names[:3]]
+    n_numbers = len(of_kind["number"])
+    if n_rows > n_numbers > len(columns) / 2 and any(one["kind"] == "text" for one in names):
+        lines.append(
+            "if it names features, and the samples are in the columns, select --samples FILE "
+            "--target COLUMN reads them so, with a table of the samples"
+        )
+    pairs += _under("names", lines)
     add("constant", constant, _name, "; of one value or none, they can never be selected")
     if gaps:
         n_gaps = table["rows_with_gaps"]
@@ -122,7 +129,7 @@ def _valued(record: Mapping[str, Any]) -> str:
 def _of_names(record: Mapping[str, Any], n_rows: int) -> str:
     """Return what a column says that may name the samples."""
     repeated = n_rows - record["missing"] - record["distinct"]
-    option = f"--id {show(shlex.quote(record['name']), 40)}"
+    option = f"select --id {show(shlex.quote(record['name']), 40)}"
     if not repeated:
         return f"{_name(record)} differs in all rows; if it names the samples, say {option}"
     return (
@@ -135,7 +142,7 @@ def _of_names(record: Mapping[str, Any], n_rows: int) -> str:
 def _targets(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the columns that could be classes to predict, with the rows of each."""
     lines = [
-        f"--target {show(shlex.quote(one['column']), 40)}: "
+        f"select --target {show(shlex.quote(one['column']), 40)}: "
         + some([f"{show(label, 20)} {count:,}" for label, count in one["counts"].items()], 10)
         for one in found[:6]
     ]
