@@ -851,7 +851,7 @@ def test_proof_of_a_gap_and_its_end(run, monkeypatch):
     assert "certificate proven: no 8 features lower the objective by more than 0.82%" in text
     assert re.search(r"no branching needed, [\d.]+ s: the wanted gap is proven", text)
     text = " ".join(run(*command, "--gap", 0, "--time-limit", 1e-9).stdout.split())
-    assert "certificate not proven: no 8 features lower the objective by more than" in text
+    assert "certificate not proven best: no 8 features lower the objective by more than" in text
     assert "branch and bound, 0 nodes in" in text
     assert "s: the time limit is reached" in text
     assert os.listdir() == []

@@ -108,12 +108,14 @@ def scores_of_numbers(
 
 def describe_costs(costs: Mapping[str, Cost], labels: np.ndarray) -> list[dict[str, Any]]:
     """Return what it costs a row to predict the positive class nowhere, and everywhere."""
+    # Means as of the scores: one cost must not be rounded in two ways in one report.
+    mean, ones = _mean_of, np.ones(len(labels))
     return [
         {
             "score": rule,
             "positive": one.positive,
-            "never": one.false_negative * float((labels == one.positive).mean()),
-            "always": one.false_positive * float((labels != one.positive).mean()),
+            "never": mean(np.where(labels == one.positive, one.false_negative, 0.0))(ones),
+            "always": mean(one.of_rows(labels, one.positive))(ones),
         }
         for rule, one in costs.items()
     ]

@@ -195,7 +195,8 @@ def _facts(
     if said is not None:
         facts.append(("probabilities", said))
     if model["threshold"] is not None:
-        acting = threshold_text(model["threshold"], classes)
+        counts = document["data"]["class_counts"]
+        acting = threshold_text(model["threshold"], classes, counts)
         facts.append(("predicted", acting.append("; the accuracy above is from 0.5 on", "dim")))
     forced = [one for one in document["categories"] if one["option"] == "--force"]
     if forced:
