@@ -143,7 +143,8 @@ def test_the_shown_parts_add_up(run, people):
     lines = run("explain", "m.npz", "people.csv", "--sample", "P07").stdout.splitlines()
     rows = [line for line in lines if re.search(r"[+-]\d", line)]
     shown = [re.search(r"[+-]\d+\.(\d+)", line)[0] for line in rows]
-    assert rows[0].startswith("mean sample") and rows[-1].startswith("log-odds")
+    assert rows[0].startswith("mean sample")
+    assert rows[-1].startswith("log-odds")
     assert len({len(one.partition(".")[2]) for one in shown}) == 1
     *parts, total = map(float, shown)
     last = 10.0 ** -len(shown[0].partition(".")[2])
