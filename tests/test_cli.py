@@ -432,7 +432,7 @@ def test_labels_are_asked_for_before_cells_are_read(fails, patients):
     """The first message is about a cell, and the user drops the column of labels."""
     line = fails("select", patients, "-k", 2)
     assert line.endswith(
-        "labels are needed; say where they are with --target. The last column is 'status'; "
+        "nothing says what to predict; name it with --target. The last column is 'status'; "
         "not numbers: 'patient', 'status'."
     )
 
@@ -1780,13 +1780,13 @@ def test_errors_in_the_data(fails, run, table):
     assert "no column 'statos'. Did you mean 'status'?" in fails(
         "select", name, "--target", "statos", "-k", 2
     )
-    assert "labels are needed; say where they are with --target" in fails("select", name, "-k", 2)
+    assert "nothing says what to predict; name it with --target" in fails("select", name, "-k", 2)
     np.savez("one.npz", X=np.eye(3), y=[1, 1, 1])
     assert "two classes" in fails("select", "one.npz", "-k", 1)
     np.savez("nan.npz", X=[[1, np.nan], [2, 3]], y=[0, 1])
     assert "NaN" in fails("select", "nan.npz", "-k", 1)
     np.savez("none.npz", X=np.eye(3))
-    assert "labels are needed; say where they are with --target" in fails(
+    assert "nothing says what to predict; name it with --target" in fails(
         "select", "none.npz", "-k", 1
     )
     np.savez("real.npz", X=np.eye(3), y=[0.5, 1.5, 2.7])
@@ -1836,7 +1836,7 @@ def test_input_files_are_not_overwritten(fails, run, table):
 def test_a_file_comes_before_the_built_in_data(fails, tmp_path):
     """A file called golub could not be read."""
     (tmp_path / "golub").write_text("a,b\n1,2\n")
-    assert "labels are needed" in fails("select", "golub", "-k", 1)
+    assert "nothing says what to predict" in fails("select", "golub", "-k", 1)
 
 
 def test_debug_shows_the_traceback(run):
