@@ -71,6 +71,15 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         others = other_rows(options.data, table, options.features, metadata)
         if others is not None:
             work.notes.append(Doubt(f"{others}; --where chooses rows"))
+        n_features = table.X.shape[1]
+        if of_model is not None and n_features != of_model.n_features_in_:
+            work.notes.append(
+                Doubt(
+                    f"{options.data} has {n_features:,} features, and {options.features} was "
+                    f"selected from {of_model.n_features_in_:,}: the certificate is of all those "
+                    "of the data; --drop leaves out columns"
+                )
+            )
         samples = Samples(table, response, None)
         support = positions_of("FEATURES", names, table)
         with columns_named(table.feature_names):
