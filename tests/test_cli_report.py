@@ -422,3 +422,21 @@ def test_substitutes_of_rare_positives_are_compared_by_auc(run, tmp_path):
     lost = re.search(r"x0 nothing \S+ ([\d.]+) (\S+) ±", text)
     assert float(lost[1]) == 0.5
     assert float(lost[2]) < -0.2
+
+
+def test_the_auc_of_a_page_is_that_of_select(run, tmp_path):
+    """Of classes that share features scores alone do not order the rows, as a page would say."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 2)).round(3)
+    z = X[:, 0] + rng.standard_normal(400)
+    columns = {"a": X[:, 0], "b": X[:, 1]}
+    two = np.where(z > 2.4, "yes", "no")
+    three = np.where(z > 2.0, "up", np.where(z < -2.0, "down", "at rest"))
+    for name, y in {"two": two, "three": three}.items():
+        write_csv("rare.csv", columns | {"y": y})
+        given = ("select", "rare.csv", "--target", "y", "-k", 2, "--cv", 3, "-o", "m.npz")
+        auc = json.loads(run(*given, "--json").stdout)["models"][0]["cross_validation"]["auc"]
+        run("report", "m.npz", "rare.csv", *QUICK, "-o", "page.html")
+        text = " ".join(Page(tmp_path / "page.html").text.split())
+        assert "By AUC" in text, name
+        assert f"that of the model is {auc:.3f}" in text, name

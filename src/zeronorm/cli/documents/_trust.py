@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._chance import auc_of_classes
+from ..._chance import auc_of_classes, log_odds_of_softmax
 from ..._typing import FloatArray
 from ...certificate import prove
 from ...estimators._budget_selection import BudgetSelection
 from ...files import Table
+from ...model_selection import Judge
 from ...near_optimal import NearOptimal, near_optimal
 from ...persistence import finite_or_none, summarize
 from ...result import Proof
@@ -127,6 +128,8 @@ def describe_trust(
 def _auc(model: Any, X: Any, y: np.ndarray, sample_weight: FloatArray | None = None) -> float:
     """Return the AUC of a classifier, as `select` compares sizes by it, for `scoring`."""
     z = np.asarray(model.decision_function(X)).reshape(len(y), -1)
+    if z.shape[1] > 1 and Judge(model.estimator, "auc").normalised:
+        z = log_odds_of_softmax(z)
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     return auc_of_classes(z, y, model.classes_, weight)
 
