@@ -8,6 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
+from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove
 from zeronorm.near_optimal import near_optimal
 
@@ -312,3 +313,27 @@ def test_lists_nearly_as_good_have_any_coefficients(fails, table, tmp_path, monk
     line = ("prove", "number.csv", "g1,g4,g7", "--target", "number", "--max-abs-coef", 2)
     assert "leave out --max-abs-coef, or --within" in fails(*line, "--within", 0.01)
     assert "--max-abs-coef must be a positive finite number" in fails(*line[:-1], -1)
+
+
+def test_a_loose_certificate_says_what_makes_it_tighter(run):
+    """A gap of tens of percent would be taken for that of the list."""
+    given = ("select", "golub", "-k", 4, "--no-cv", "-o", "m.npz")
+    text = run(*given, "-C", 10).stdout
+    assert "tighten it: zeronorm certify DATA m.npz" in text
+    before = json.loads(run(*given, "-C", 10, "--json").stdout)["models"][0]["certificates"][0]
+    after = json.loads(run("certify", "golub", "m.npz", "--json").stdout)["certificate"]
+    assert after["gap"] < 0.8 * before["gap"]
+    for options in (("-C", 0.1), ("-C", 10, "--prove", "--time-limit", 0.1)):
+        assert "tighten it" not in run(*given, *options).stdout
+
+
+def test_a_model_of_fewer_features_than_the_data_is_told(run):
+    """The certificate of a selection with --drop would silently be one of all columns."""
+    rng = np.random.default_rng(0)
+    columns = {f"x{j}": one for j, one in enumerate(rng.standard_normal((5, 60)).round(3))}
+    write_csv("all.csv", columns | {"y": columns["x0"] + columns["x1"]})
+    run("select", "all.csv", "--target", "y", "-k", 1, "--drop", "x4", "-o", "m.npz")
+    told = "all.csv has 5 features, and m.npz was selected from 4: the certificate is of all"
+    for command in ("certify", "prove"):
+        assert told in run(command, "all.csv", "m.npz").stderr
+        assert "selected from" not in run(command, "all.csv", "m.npz", "--drop", "x4").stderr

@@ -1,6 +1,7 @@
 """`zeronorm evaluate`: scores are those of scikit-learn, errors those of other samples."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -133,6 +134,25 @@ def test_several_responses_are_averaged():
     found = scores_of_numbers(y, p, explained, "r2")
     assert found["r2"](np.ones(50)) == pytest.approx(r2_score(y, p))
     assert found["mae"](np.ones(50)) == pytest.approx(mean_absolute_error(y, p))
+
+
+def test_each_response_has_scores_of_its_own(run, tmp_path):
+    """A response that is not predicted at all would hide behind the mean of the others."""
+    rng = np.random.default_rng(4)
+    X, noise = rng.standard_normal((120, 6)), rng.standard_normal((120, 2))
+    Y = np.c_[10 + 3 * X[:, 1], np.zeros(120)] + noise * (1.0, 50.0)
+    for name, rows in {"old.csv": slice(80), "new.csv": slice(80, None)}.items():
+        written(tmp_path / name, X[rows], {"fat": Y[rows, 0], "luck": Y[rows, 1]})
+    run("select", "old.csv", "--target", "fat,luck", "-k", "2", "--no-cv", "-q", "-o", "m.npz")
+    document, _ = scores(run, "m.npz", "new.csv", "--target", "fat,luck")
+    p, truth = load(tmp_path / "m.npz").predict(X[80:]), Y[80:]
+    assert [one["response"] for one in document["by_response"]] == ["fat", "luck"]
+    for own, y, found in zip(document["by_response"], truth.T, p.T, strict=True):
+        assert own["score"] == pytest.approx(r2_score(y, found))
+        assert own["rmse"] == pytest.approx(root_mean_squared_error(y, found))
+        assert own["mae"] == pytest.approx(mean_absolute_error(y, found))
+    text = run("evaluate", "m.npz", "new.csv", "--target", "fat,luck").stdout
+    assert re.search(rf"\nluck +{r2_score(truth[:, 1], p[:, 1]):.3f} ", text)
 
 
 def test_survival_times_have_harrells_c(run, tmp_path):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -135,6 +136,19 @@ def test_a_sample_is_explained(run, people, tmp_path):
     assert "P07" in text
     assert "positive where well is more likely" in " ".join(text.split())
     assert "log-odds" in text
+
+
+def test_the_shown_parts_add_up(run, people):
+    """A reader who adds up the column would come to another number than its last line."""
+    lines = run("explain", "m.npz", "people.csv", "--sample", "P07").stdout.splitlines()
+    rows = [line for line in lines if re.search(r"[+-]\d", line)]
+    shown = [re.search(r"[+-]\d+\.(\d+)", line)[0] for line in rows]
+    assert rows[0].startswith("mean sample")
+    assert rows[-1].startswith("log-odds")
+    assert len({len(one.partition(".")[2]) for one in shown}) == 1
+    *parts, total = map(float, shown)
+    last = 10.0 ** -len(shown[0].partition(".")[2])
+    assert sum(parts) == pytest.approx(total, abs=len(shown) * last / 2)
 
 
 def test_all_samples_go_to_a_file(run, people, tmp_path):

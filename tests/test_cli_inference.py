@@ -53,6 +53,11 @@ def test_the_report_says_what_the_rate_is_not(run, data):
     assert "no proof that none has an effect" in none
 
 
+def test_inference_names_what_a_feature_raises(run, data):
+    """A page of several reports would leave open which target the signs are of."""
+    assert "positive raises y" in run("infer", *data, "y", "--drop", "three", "-k", 2).stdout
+
+
 def test_none_found_is_an_empty_table(run, data, tmp_path):
     """A script that reads the table would find no columns; with gaps the command would fail."""
     gaps = X.copy()

@@ -406,3 +406,49 @@ def test_methods_of_a_model_file_are_read_and_not_run():
     ):
         with pytest.raises(ValueError, match=r"method .* is not of this zeronorm"):
             _again._method(text)
+
+
+def test_a_page_names_the_method_of_its_model(run, tmp_path):
+    """The page of a model file would say that the default method had selected it."""
+    table()
+    run("select", "all.csv", "--target", "y", "-k", 2, "--method", "greedy", "-o", "m.npz")
+    run("report", "m.npz", "all.csv", *QUICK, "-o", "page.html")
+    facts = " ".join(Page(tmp_path / "page.html").text.split())
+    assert methods.METHODS["greedy"].sentence.split("{")[0] in facts
+    assert "method auto" not in facts
+
+
+def test_substitutes_of_rare_positives_are_compared_by_auc(run, tmp_path):
+    """All of them are as accurate as no model, so that none would seem to matter."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 5))
+    y = np.where(X[:, 0] + rng.standard_normal(400) > 2.4, "yes", "no")
+    columns = {f"x{j}": one for j, one in enumerate(np.round(X, 3).T)}
+    write_csv("rare.csv", columns | {"y": y})
+    run("select", "rare.csv", "--target", "y", "-k", 1, "--cv", 3, "-o", "m.npz")
+    run("report", "m.npz", "rare.csv", *QUICK, "-o", "page.html")
+    page = Page(tmp_path / "page.html")
+    text = " ".join(page.text.split())
+    assert "at a cost of AUC, held out more than the model" in text
+    assert "By AUC, as no size is more accurate than a model without features." in text
+    lost = re.search(r"x0 nothing \S+ ([\d.]+) (\S+) ±", text)
+    assert float(lost[1]) == 0.5
+    assert float(lost[2]) < -0.2
+
+
+def test_the_auc_of_a_page_is_that_of_select(run, tmp_path):
+    """Of classes that share features scores alone do not order the rows, as a page would say."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 2)).round(3)
+    z = X[:, 0] + rng.standard_normal(400)
+    columns = {"a": X[:, 0], "b": X[:, 1]}
+    two = np.where(z > 2.4, "yes", "no")
+    three = np.where(z > 2.0, "up", np.where(z < -2.0, "down", "at rest"))
+    for name, y in {"two": two, "three": three}.items():
+        write_csv("rare.csv", columns | {"y": y})
+        given = ("select", "rare.csv", "--target", "y", "-k", 2, "--cv", 3, "-o", "m.npz")
+        auc = json.loads(run(*given, "--json").stdout)["models"][0]["cross_validation"]["auc"]
+        run("report", "m.npz", "rare.csv", *QUICK, "-o", "page.html")
+        text = " ".join(Page(tmp_path / "page.html").text.split())
+        assert "By AUC" in text, name
+        assert f"that of the model is {auc:.3f}" in text, name

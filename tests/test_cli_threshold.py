@@ -1,6 +1,7 @@
 """`zeronorm select --threshold`: from which probability on the positive class is predicted."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -113,6 +114,9 @@ def test_the_report_says_what_it_does(run, visits):
     text = " ".join(run(*given, "--threshold", "cost=1:5").stdout.split())
     assert "'relapse' from a probability of " in text
     assert "(cost=1:5)" in text
+    assert re.search(
+        r"a sample costs [\d.]+ in the mean \(relapse for all 0.75, for none 1.25\)", text
+    )
     assert "the accuracy above is from 0.5 on" in text
 
 
@@ -207,6 +211,20 @@ def test_evaluate_and_compare_know_the_cost(run, visits, tmp_path):
     plain = json.loads(run("evaluate", "one.npz", "visits.csv", "--json").stdout)
     assert plain["costs"] == []
     assert not any("cost" in one["name"] for one in plain["scores"])
+
+
+def test_a_cost_is_rounded_in_one_way(run, visits, tmp_path):
+    """The table would say 0.487, and the line under it 0.488."""
+    select(run, "--threshold", "cost=1:10")
+    head, *rows = (tmp_path / "visits.csv").read_text().splitlines()
+    ill = [row for row in rows if row.endswith("relapse")]
+    well = [row for row in rows if row.endswith("none")]
+    (tmp_path / "many.csv").write_text("\n".join([head, *(ill * 2)[:39], *(well * 13)[:761]]))
+    document = json.loads(run("evaluate", "m.npz", "many.csv", "--json").stdout)
+    (costs,) = document["costs"]
+    assert {one["name"]: one for one in document["scores"]}["cost=1:10"]["baseline"] == costs[
+        "never"
+    ]
 
 
 def test_costs_of_several_models_stand_side_by_side(run, visits):

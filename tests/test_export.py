@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pickle
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +16,10 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit, softmax
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from conftest import slow
@@ -25,6 +30,7 @@ from zeronorm import (
     BudgetSurvivalAnalysis,
     L1Classifier,
     L1Regressor,
+    certify,
     persistence,
 )
 from zeronorm.cli import app
@@ -40,6 +46,7 @@ from zeronorm.export import (
 )
 from zeronorm.files import read_table
 from zeronorm.losses import LeastSquares
+from zeronorm.reporting import report
 from zeronorm.thresholds import choose_threshold
 
 NAMES = ["age", "s e x", 'b"mi', "bp", "s1", "s2", "s3;--", "s4", "s5", "s6"]
@@ -365,7 +372,8 @@ def test_a_scorecard_says_who_is_positive(made):
     """Its reader would act from 0 on."""
     model, _, X = made("a threshold")
     card = to_scorecard(model, X=X)
-    assert f"up where score > {model.cut:.6g}, else down" in str(card)
+    at = re.search(rf"up where score > {model.cut:.6g}, total > (\S+), else down", str(card))
+    assert card.base + card.unit * float(at[1]) == pytest.approx(model.cut, abs=1e-4)
     acted = card.score(X[:, model.columns]) > model.cut
     assert card.agreement.same == np.mean(acted == (model.predict(X) == "up"))
     assert "where score >" not in str(to_scorecard(made("two classes")[0]))
@@ -418,6 +426,20 @@ def test_a_scorecard_without_data_says_so(made):
     assert card.agreement is None
     assert "agreement with the model is not known without data" in str(card)
     assert card.scale is None
+
+
+def test_a_scorecard_says_what_helps_features_of_no_points():
+    """The strongest feature, in small units, would have none, and its reader no remedy."""
+    X = np.random.default_rng(0).normal(size=(200, 3)) * (1000.0, 1.0, 1.0)
+    model = BudgetClassifier(3, calibrate=False).fit(X, X @ (3e-3, 0.5, 1.0) > 0)
+    coarse = to_scorecard(model)
+    assert coarse.points[0] == 0
+    assert "1 feature is rounded to 0 points; given data, points are for one sta" in str(coarse)
+    fine = to_scorecard(model, X=X)
+    assert fine.points[0] == 10
+    assert "rounded to 0" not in str(fine)
+    few = str(to_scorecard(model, X=X, points=1))
+    assert "2 features are rounded to 0 points; let the largest effect have more points." in few
 
 
 @pytest.mark.parametrize(
@@ -561,6 +583,33 @@ class Halved(LeastSquares):
 
     def mean(self, z):
         return np.tanh(z)
+
+
+def test_a_model_inside_a_pipeline_or_a_search_is_named(tmp_path):
+    """Whoever has it in a pipeline would be told that it is no model, and not how to pass it."""
+    X, y = load_iris(return_X_y=True)
+    chain = make_pipeline(StandardScaler(), BudgetClassifier(2))
+    search = GridSearchCV(chain, {"budgetclassifier__n_features": [1, 2]}, cv=3).fit(X, y)
+    plain = GridSearchCV(BudgetClassifier(), {"n_features": [1, 2]}, cv=3).fit(X, y)
+    ways = {"[-1], and data as {}[:-1] makes them": search.best_estimator_}
+    ways[".best_estimator_[-1], and data as {}.best_estimator_[:-1] makes them"] = search
+    ways[".best_estimator_"] = plain
+    calls = {
+        "estimator": [to_json, lambda m: persistence.save(m, "m.npz"), lambda m: report(
+            m, X, y, str(tmp_path / "page.html"))],
+        "model": [lambda m: certify(m, X, y)],
+    }  # fmt: skip
+    for way, given in ways.items():
+        for name, each in calls.items():
+            told = re.escape(f"Pass the model in it, {name}{way.format(name)}.")
+            for call in each:
+                with pytest.raises((TypeError, ValueError), match=told):
+                    call(given)
+        inside = eval("given" + way.partition(",")[0], {"given": given})
+        assert json.loads(to_json(inside))["features"]
+    others = GridSearchCV(LogisticRegression(max_iter=1000), {"C": [1.0]}).fit(X, y)
+    with pytest.raises(TypeError, match=r"got GridSearchCV\.$"):
+        to_json(others)
 
 
 def test_what_cannot_be_exported():
@@ -852,7 +901,8 @@ def test_the_command_writes_what_the_functions_return(path, tmp_path):
     assert card == str(to_scorecard(model, points=7, X=data.X))
     out = tmp_path / "model.sql"
     done = run(path, "--format", "sql", "-o", out)
-    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.exit_code == 0
+    assert f"{out.stat().st_size:,} bytes" in " ".join(done.stdout.split())
     assert out.read_text() == to_sql(model)
 
 

@@ -98,7 +98,7 @@ def test_a_scorecard_counts_for_it(run, table):
     assert card.meaning == "probability of ill"
     assert dict(zip(card.features, np.sign(card.points), strict=True)) == {"a": 1, "b": -1}
     score = card.score(table[:, list(card.columns)])
-    at = float(re.search(r"ill where score >= (\S+), else well", card.decision)[1])
+    at = float(re.search(r"ill where score >= (\S+), total >= \S+, else well", card.decision)[1])
     assert card.agreement.same > 0.98
     assert np.mean((score >= at) == (loaded.predict(table) == "ill")) > 0.98
 

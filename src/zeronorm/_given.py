@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._typing import IndexArray
 from .estimators._selecting import Selector
+from .validate import model_inside
 
 
 def has_budget(model: Any) -> bool:
@@ -56,7 +57,9 @@ def _indices(model: Any) -> np.ndarray:
     if given.shape == (0,) and given.dtype != object:
         return np.empty(0, np.int64)
     if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
-        raise ValueError(f"{rule}; got {model!r:.80}.")
+        inside = model_inside("model", model)
+        got = type(model).__name__ if inside else f"{model!r:.80}"
+        raise ValueError(f"{rule}; got {got}.{inside}")
     if np.unique(given).size < given.size:
         raise ValueError(f"{rule}; got an index twice.")
     return np.sort(given)

@@ -150,7 +150,7 @@ def _model_of(estimator: Any) -> tuple[Any, CrossValidation | None]:
         names = ", ".join(kind.__name__ for kind in _KINDS)
         raise TypeError(
             f"estimator must be one of {names} or a BudgetCV of one; got "
-            f"{type(estimator).__name__}."
+            f"{type(estimator).__name__}.{validate.model_inside('estimator', estimator)}"
         )
     if not hasattr(model, "support_"):
         raise ValueError(f"estimator must be fitted; got {estimator!r:.60}. Call its fit first.")

@@ -22,6 +22,7 @@ from ._task import settle_task
 from ._training_rows import other_rows, read_training
 
 if TYPE_CHECKING:
+    from ..files import Table
     from ..files._codings import Coding
     from ..persistence import LoadedModel
 
@@ -68,9 +69,8 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             )
             costs = None if cost is None else read_costs(cost, table)
         work.notes.extend(table.notes)
-        others = other_rows(options.data, table, options.features, metadata)
-        if others is not None:
-            work.notes.append(Doubt(f"{others}; --where chooses rows"))
+        if of_model is not None:
+            work.notes.extend(_other_data(options, of_model, table))
         samples = Samples(table, response, None)
         support = positions_of("FEATURES", names, table)
         with columns_named(table.feature_names):
@@ -116,6 +116,19 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
                 )
     document = {**found, "file": file, "seconds": work.seconds, "notes": work.notes}
     show_document(document, options, print_certified)
+
+
+def _other_data(options: ProblemOptions, model: LoadedModel, table: Table) -> Iterator[Doubt]:
+    """Yield in what the data are others than those that a model was selected from."""
+    others = other_rows(options.data, table, options.features, model.metadata)
+    if others is not None:
+        yield Doubt(f"{others}; --where chooses rows")
+    n, own = table.X.shape[1], model.n_features_in_
+    if n != own:
+        yield Doubt(
+            f"{options.data} has {n:,} features, and {options.features} was selected from "
+            f"{own:,}: the certificate is of all those of the data; --drop leaves out columns"
+        )
 
 
 def _listed(text: str) -> tuple[list[str], LoadedModel | None]:

@@ -69,6 +69,7 @@ def evaluate(options: EvaluateOptions) -> None:
             "costs": describe_costs(costs, rows.truth),
             "confusion": confusion,
             "by_class": None if confusion is None else confusion_by_class(confusion, classes),
+            "by_response": rows.scores_by_response(),
             "notes": work.notes,
         }
     show_document(document, options, print_evaluation)
@@ -127,6 +128,16 @@ class LabelledRows:
         if self.response.task == "survival":
             return {"c_index": partial(judge._score_of_margins, predicted, self.truth)}
         return scores_of_numbers(self.truth, predicted, judge._explained, judge._score_name)
+
+    def scores_by_response(self) -> list[dict[str, Any]] | None:
+        """Return how good the predictions of each response are; None where there is one target."""
+        from .documents._evaluation import scores_by_response
+
+        if self.response.task == "survival" or self.truth.ndim == 1:
+            return None
+        names = list(map(str, self.loaded.metadata["target_name"]))
+        judge, predicted = _judge_of(self.loaded), self.found["predicted"]
+        return scores_by_response(names, self.truth, predicted, judge._explained, judge._score_name)
 
     def scores_without_features(self, costs: Mapping[str, Cost]) -> Scores:
         """Return how good it is to say the same of all rows: what is best for these.

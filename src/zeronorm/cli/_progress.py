@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._log import LOG
 from ._messages import Doubt, one_line, show
+from ._names import in_options
 
 if TYPE_CHECKING:
     from ..result import Progressed
@@ -211,7 +212,7 @@ def _collected_warnings() -> Iterator[list[str]]:
             warnings.filterwarnings("ignore", text)
 
         def keep(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-            text = one_line(message).rstrip(".")
+            text = in_options(one_line(message).rstrip("."))
             if issubclass(category, UserWarning):  # also those of fits that did not converge
                 text = Doubt(text)
             if text not in notes:

@@ -288,8 +288,10 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
 
 def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:
     stated = ("n_features", "n_groups", "groups", "method", "criterion")
+    # Of a report the model has it, not the options.
+    own = plan.method if plan.method in ("measure", "bilevel") else estimator.method
     return {
-        "method": plan.method,
+        "method": own if isinstance(own, str) else own.name,
         "measure": options.measure,
         "n_groups": plan.n_groups,
         "groups": None if options.group_file is None else str(options.group_file),

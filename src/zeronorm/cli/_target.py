@@ -70,7 +70,7 @@ def read_response(
         options.transpose, getattr(options, "intercept", True),
     )  # fmt: skip
     if table.y is None and not survival:
-        raise ValueError(f"{options.data}: labels are needed; say where they are with --target.")
+        raise ValueError(f"{options.data}: nothing says what to predict; name it with --target.")
     known = {} if like is None else like.columns
     by_loss = isinstance(options, PathOptions)
     order = getattr(options, "order", None)

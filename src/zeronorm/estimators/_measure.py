@@ -270,9 +270,10 @@ class MeasureClassifier(LinearClassifier):
             if objective is not None and objective >= (1.0 - float(self.tol)) * without:
                 name = parse_measure(self.measure).name
                 yield ConvergenceWarning(
-                    f"No features lower the loss of {name!r} by more than tol={self.tol:g} of that "
+                    f"No features lower the loss of {name!r} by more than {self.tol:g} of that "
                     "without features: the classes overlap too much, or C is too small, and the "
-                    "model tells (nearly) nothing apart. Use measure='auc' or 'ap', or a larger C."
+                    "model tells (nearly) nothing apart. Use measure='auc' or measure='ap', or a "
+                    "larger C."
                 )
                 return
 

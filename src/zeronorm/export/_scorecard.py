@@ -56,7 +56,7 @@ class Scorecard:
     meaning: str  # of `table`
     table: tuple[tuple[int, float], ...]  # totals, and what they mean
     agreement: Agreement | None  # with the model, on the data that were given
-    decision: str = ""  # of two classes with a threshold: which one from which score on
+    decision: str = ""  # of two classes with a threshold: which one from which score and total on
 
     def total(self, X: Any) -> FloatArray:
         """Return the sums of points, (n_samples,); X (n_samples, p) of the features of the card."""
@@ -92,7 +92,11 @@ class Scorecard:
     def _loss(self) -> list[str]:
         """Return what rounding has cost, in sentences."""
         left_out = sum(point == 0 for point in self.points)
-        lines = [f"{left_out} features are rounded to 0 points."] * (left_out > 0)
+        some = "1 feature is" if left_out == 1 else f"{left_out} features are"
+        way = "let the largest effect have more points."
+        if self.scale is None:
+            way = "given data, points are for one standard deviation."
+        lines = [f"{some} rounded to 0 points; {way}"] * (left_out > 0)
         if self.agreement is None:
             bound = "the feature" if self.scale is None else "the feature in standard deviations"
             return [
@@ -183,16 +187,18 @@ def to_scorecard(
         _agreement(values, base + unit * totals, loaded, link)
         if values is not None and totals is not None
         else None,
-        _decision(loaded) if loaded.metadata["threshold"] else "",
+        _decision(loaded, base, unit) if loaded.metadata["threshold"] else "",
     )
 
 
-def _decision(model: LoadedModel) -> str:
-    """Return from which score on the positive class of two is predicted."""
+def _decision(model: LoadedModel, base: float, unit: float) -> str:
+    """Return from which score and total on the positive class of two is predicted."""
     first, second = labels(model)
-    if positive(model):
-        return f"{second} where score > {cut(model):.6g}, else {first}"
-    return f"{first} where score >= {-cut(model):.6g}, else {second}"
+    one, other, at, sign_of = second, first, cut(model), ">"
+    if not positive(model):
+        one, other, at, sign_of = first, second, -cut(model), ">="
+    total = (at - base) / unit
+    return f"{one} where score {sign_of} {at:.6g}, total {sign_of} {total:.6g}, else {other}"
 
 
 def _values(model: LoadedModel, X: Any) -> FloatArray:

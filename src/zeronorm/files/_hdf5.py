@@ -91,7 +91,7 @@ def table_from(source: Any, cells: Cells, request: Request) -> Table:
         target = like.target_name if like.target_name in known else None
     if target is None and request.need_labels and like is None:
         raise FileError(
-            f"{source}: labels are needed; say which column of obs they are with --target."
+            f"{source}: nothing says what to predict; name a column of obs with --target."
             f"{did_you_mean('', known)}"
         )
     y, name = (None, None) if target is None else _target(source, cells, target)

@@ -322,7 +322,7 @@ def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -
         names = ", ".join(quote(columns.argument(j)) for j in text[:5])
         more = f" and {len(text) - 5} more" if len(text) > 5 else ""
         hint += f"; not numbers: {names}{more}"
-    return FileError(f"{source}: labels are needed; say where they are with --target.{hint}.")
+    return FileError(f"{source}: nothing says what to predict; name it with --target.{hint}.")
 
 
 def first_nonfinite(values: NDArray[Any]) -> int | None:

@@ -244,6 +244,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     from .. import estimators as own
     from ..estimators._selecting import Selector
     from ..estimators._survival import SurvivalModel
+    from ..validate import model_inside
 
     kind = type(estimator).__name__
     selects = isinstance(estimator, Selector)
@@ -253,7 +254,10 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     )  # fmt: skip
     of_survival = isinstance(estimator, SurvivalModel)
     if not selects and not isinstance(estimator, of_l1):
-        raise TypeError(f"estimator must be a fitted model of zeronorm; got {kind}.")
+        raise TypeError(
+            f"estimator must be a fitted model of zeronorm; got {kind}."
+            f"{model_inside('estimator', estimator)}"
+        )
     if not hasattr(estimator, "support_"):
         raise TypeError(
             f"estimator must be a fitted model of zeronorm; got {kind}, which is not fitted. "

@@ -115,6 +115,22 @@ def columns_of_fit(
     return np.array([where[name] for name in wanted], np.int64)
 
 
+def model_inside(name: str, value: Any) -> str:
+    """Return the remedy where a fitted pipeline or search stands for the model in it; "" elsewhere.
+
+    name : of the parameter.
+    """
+    way = name
+    if hasattr(value, "best_estimator_"):
+        way, value = f"{way}.best_estimator_", value.best_estimator_
+    first = ""
+    if hasattr(value, "named_steps"):
+        first = f", and data as {way}[:-1] makes them"
+        way, value = f"{way}[-1]", value[-1]
+    inside = way != name and type(value).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return f" Pass the model in it, {way}{first}." if inside else ""
+
+
 def check_unmasked(name: str, value: Any) -> None:
     """Raise where a masked array has masked entries; arrays made of it would show what is below."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):

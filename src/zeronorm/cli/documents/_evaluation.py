@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..._chance import auc_of_classes, balanced_accuracy
 from ..._typing import FloatArray
 from ...measures import Measure, macro_average
+from ...persistence import finite_or_none
 from .._threshold import Cost
 
 RESAMPLES = 200
@@ -106,14 +107,37 @@ def scores_of_numbers(
     }
 
 
+def scores_by_response(
+    names: Sequence[str],
+    y: FloatArray,
+    predicted: FloatArray,
+    explained: Callable[..., float],
+    name: str,
+) -> list[dict[str, Any]]:
+    """Return of each response what is explained of it, and errors in its own unit.
+
+    names : of the responses. y, predicted : (n, n_responses). explained, name : as of
+        `scores_of_numbers`.
+    """
+    ones = np.ones(len(y))
+    rows = []
+    for response, own, found in zip(names, y.T, predicted.T, strict=True):
+        scores = scores_of_numbers(own, found, explained, name)
+        values = {key: finite_or_none(_or_nan(score, ones)) for key, score in scores.items()}
+        rows.append({"response": response, "score": values.pop(name), **values})
+    return rows
+
+
 def describe_costs(costs: Mapping[str, Cost], labels: np.ndarray) -> list[dict[str, Any]]:
     """Return what it costs a row to predict the positive class nowhere, and everywhere."""
+    # Means as of the scores: one cost must not be rounded in two ways in one report.
+    mean, ones = _mean_of, np.ones(len(labels))
     return [
         {
             "score": rule,
             "positive": one.positive,
-            "never": one.false_negative * float((labels == one.positive).mean()),
-            "always": one.false_positive * float((labels != one.positive).mean()),
+            "never": mean(np.where(labels == one.positive, one.false_negative, 0.0))(ones),
+            "always": mean(one.of_rows(labels, one.positive))(ones),
         }
         for rule, one in costs.items()
     ]

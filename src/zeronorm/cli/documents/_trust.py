@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._chance import auc_of_classes, log_odds_of_softmax
+from ..._typing import FloatArray
 from ...certificate import prove
 from ...estimators._budget_selection import BudgetSelection
 from ...files import Table
+from ...model_selection import Judge
 from ...near_optimal import NearOptimal, near_optimal
 from ...persistence import finite_or_none, summarize
 from ...result import Proof
@@ -69,7 +72,7 @@ def describe_trust(
     time_limit : seconds for the proof of each size and for the near-optimal lists; 0 for neither.
     phase : told what is being done.
     """
-    found: dict[str, Any] = {"stability": None, "models": {}, "near": None}
+    found: dict[str, Any] = {"stability": None, "models": {}, "near": None, "compared_by": None}
     evidence = Evidence(halves)
     if halves is None and n_pairs:
         phase("Selecting on half-samples")
@@ -83,9 +86,11 @@ def describe_trust(
         return found, evidence
     offset = samples.response.offset
     X, y, table = samples.table.X, samples.y, samples.table
-    folds = None
+    folds, scoring = None, None
     if validation is not None:
         folds = kept_together(table, samples.response, validation.scores.shape[1])
+        if validation.chosen_by != validation.measure:
+            scoring, found["compared_by"] = _auc, "AUC"
     if time_limit:
         phase("Looking for lists that are nearly as good")
         near = near_optimal(
@@ -102,7 +107,7 @@ def describe_trust(
         one._keep_size(size)
         n = max(1, min(_SUBSTITUTES, _COMPARED // max(1, one.support_.size)))
         cv = folds if size == estimator.size_ else None
-        others = _each(substitutes(one, X, y, n=n, offset=offset, cv=cv))
+        others = _each(substitutes(one, X, y, n=n, offset=offset, cv=cv, scoring=scoring))
         rows: dict[str, Any] = {
             "substitutes": [[_substitute(row, table, n) for row in part] for part in others]
         }
@@ -118,6 +123,15 @@ def describe_trust(
                 evidence.proofs = proofs
         found["models"][int(size)] = rows
     return found, evidence
+
+
+def _auc(model: Any, X: Any, y: np.ndarray, sample_weight: FloatArray | None = None) -> float:
+    """Return the AUC of a classifier, as `select` compares sizes by it, for `scoring`."""
+    z = np.asarray(model.decision_function(X)).reshape(len(y), -1)
+    if z.shape[1] > 1 and Judge(model.estimator, "auc").normalised:
+        z = log_odds_of_softmax(z)
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    return auc_of_classes(z, y, model.classes_, weight)
 
 
 def _each(found: Any) -> list[Any]:

@@ -335,7 +335,7 @@ def _asked(document: Mapping[str, Any]) -> str:
     if data["guess"]:
         of_data["taken for"] = f"{data['task']}: {data['guess']}"
     for column, one in data["coded"].items():
-        levels = f", {counted(len(one['levels']), 'level')}" if one["levels"] else ""
+        levels = f", {counted(len(one['levels']), 'level')}" if one["kind"] == "category" else ""
         of_data[f"column {show(column, 40)}"] = f"{one['kind']}{levels}"
         if len(of_data) > _NOTES:
             break

@@ -68,7 +68,7 @@ def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str
         return paragraph(
             "The table above has the best substitute of each feature, all others staying."
         )
-    word = answers.words.score
+    word = trust["compared_by"] or answers.words.score
     rows = []
     for row in own:
         first = name_cell(names[row["index"]])
@@ -90,7 +90,9 @@ def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str
         f"the model is {own[0]['score']:.3f}. The features were chosen with all rows, so that this "
         "says how the lists compare and flatters all of them; ± one standard error over the folds."
     )
-    if chosen["threshold"] is not None:
+    if trust["compared_by"] is not None:
+        held_out += f" By {word}, as no size is more accurate than a model without features."
+    elif chosen["threshold"] is not None:
         held_out += f" All {word} is from 0.5 on, not from the threshold of the model."
     return paragraph(_summary(own)) + shown + note(held_out)
 

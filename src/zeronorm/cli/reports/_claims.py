@@ -47,7 +47,7 @@ def state_claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) ->
     if certificate.get("proven"):
         return f"proven: no other {what}{among} {lower}", "bold green"
     claim = f"no {what}{among} {lower} by more than {percent(certificate['gap'])}"
-    return (f"proven: {claim}", "bold green") if wanted else (f"not proven: {claim}", "bold")
+    return (f"proven: {claim}", "bold green") if wanted else (f"not proven best: {claim}", "bold")
 
 
 def scope(certificate: Mapping[str, Any]) -> str:
@@ -130,10 +130,15 @@ def probabilities(
     return styled(*lines) if lines else None
 
 
-def threshold_text(record: Mapping[str, Any], classes: Sequence[Any]) -> Text:
-    """Return from which probability on a class is predicted, and what that does out of fold."""
+def threshold_text(
+    record: Mapping[str, Any], classes: Sequence[Any], counts: Mapping[str, int] | None = None
+) -> Text:
+    """Return from which probability on a class is predicted, and what that does out of fold.
+
+    counts : as of `threshold_rates`.
+    """
     lines: list[str | tuple[str, str]] = [f"{sentence(record, classes)}, not from 0.5 on"]
-    rates = threshold_rates(record, classes)
+    rates = threshold_rates(record, classes, counts)
     if rates:
         lines += [f"\nout of fold {rates}", (f"\n{CHOSE_IT}", "dim")]
     return styled(*lines)

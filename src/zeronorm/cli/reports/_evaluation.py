@@ -53,6 +53,9 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
             console.print()
         console.print(_classes_grid(document["by_class"]))
         console.print()
+    if document["by_response"] is not None:
+        console.print(_responses_grid(document["by_response"], document["scores"][0]["name"]))
+        console.print()
     if not quiet:
         console.print(
             styled(
@@ -163,6 +166,17 @@ def _classes_grid(rows: list[Mapping[str, Any]]) -> Any:
         interval = _interval(row["recall_interval"])
         cells = [number(row["recall"]), interval, number(row["precision"])]
         grid.add_row(styled(show(str(row["class"]), 30)), f"{row['n_samples']:,}", *cells)
+    return grid
+
+
+def _responses_grid(rows: Sequence[Mapping[str, Any]], score: str) -> Any:
+    grid = empty_grid()
+    grid.add_column("response")
+    for head in (score, "rmse", "mae"):
+        grid.add_column(NAMES[head], justify="right")
+    for row in rows:
+        cells = [number(row[key]) for key in ("score", "rmse", "mae")]
+        grid.add_row(styled(show(row["response"], 30)), *cells)
     return grid
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import exp
 from typing import Any
 
@@ -71,10 +71,11 @@ def _print_sample(console: Any, document: Mapping[str, Any], one: Mapping[str, A
         for head in ("value", "adds", *(["times"] if factor else [])):
             grid.add_column(head, justify="right")
         grid.add_column("")
-        grid.add_row("mean sample", "", f"{document['base'][output]:+.4g}", *([""] * bool(factor)))
+        form = _common_form(score["parts"])
+        grid.add_row("mean sample", "", form(document["base"][output]), *([""] * bool(factor)))
         if one["offset"] is not None:
             more = [f"{exp(min(one['offset'], 700.0)):.3g}"] if factor else []
-            grid.add_row("offset", "", f"{one['offset']:+.4g}", *more)
+            grid.add_row("offset", "", form(one["offset"]), *more)
         parts = sorted(
             zip(document["features"], one["values"], score["parts"], strict=True),
             key=lambda part: -abs(part[2]),
@@ -84,16 +85,23 @@ def _print_sample(console: Any, document: Mapping[str, Any], one: Mapping[str, A
             bar = "█" * max(round(_BAR * abs(part) / largest), 0)
             colour = "blue" if part > 0 else "red"
             times = [f"{exp(min(part, 700.0)):.3g}"] if factor else []
-            adds = styled((f"{part:+.4g}", "bold"))
+            adds = styled((form(part), "bold"))
             cells = [styled(show(name, 40)), styled(f"{value:.5g}"), adds, *map(styled, times)]
             grid.add_row(*cells, styled((bar, colour)))
         rest = parts[_MAX_FEATURES:]
         if rest:
             total = sum(part for _, _, part in rest)
-            grid.add_row(f"{len(rest):,} more", "", f"{total:+.4g}")
-        grid.add_row(what, "", styled((f"{score['score']:+.4g}", "bold")))
+            grid.add_row(f"{len(rest):,} more", "", form(total))
+        grid.add_row(what, "", styled((form(score["score"]), "bold")))
         console.print(grid)
         console.print()
+
+
+def _common_form(parts: Sequence[float]) -> Callable[[float], str]:
+    """Return how numbers are shown that add up: with the decimals of the largest part."""
+    largest = max(map(abs, parts), default=0.0)
+    decimals = max(0, 3 - int(f"{largest:e}".partition("e")[2])) if largest else 4
+    return ("{:+.4g}" if decimals > 7 else f"{{:+.{decimals}f}}").format
 
 
 def _legend(document: Mapping[str, Any]) -> str:

@@ -20,11 +20,10 @@ from ._tables import (
     seconds_of,
     styled,
 )
+from ._words import target_name
 
 _SMALL = 1e-4
 _LEAST = 10  # A report of several splits shows so many features, and those of p below 1.
-# What a coefficient says, of each model but the logistic one.
-_SIGNS = {"linear": "positive raises the target", "cox": "positive: earlier events"}
 
 
 def print_inference(document: Mapping[str, Any], quiet: bool = False) -> None:
@@ -46,8 +45,10 @@ def print_inference(document: Mapping[str, Any], quiet: bool = False) -> None:
         columns = [("chosen", chosen)]
     for head, key in (("p", "p_value"), ("p of all", "adjusted_p_value")):
         columns.append((head, [styled(_p(row[key])) for row in shown]))
-    sign = _SIGNS.get(document["model"], "")
-    if document["classes"]:
+    sign = "positive: earlier events" if document["model"] == "cox" else ""
+    if document["model"] == "linear":
+        sign = f"positive raises {target_name(document['data'])}"
+    elif document["classes"]:
         sign = f"positive speaks for {show(str(document['classes'][-1]), 30)}"
     title = styled((counted(len(rows)), "bold"), (f"   {sign}" if len(splits) == 1 else "", "dim"))
     ranks = [str(rank) for rank in range(1, len(shown) + 1)]

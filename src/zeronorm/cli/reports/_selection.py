@@ -47,6 +47,7 @@ _SENTENCES["measure"] = "measure: blocks of features and cuts of the measure, in
 _ENTERED = {name: one.entered for name, one in METHODS.items()}
 _ENTERED |= dict.fromkeys(("auto", "measure"), _ENTERED["pool"])
 _MAX_RESPONSES = 8  # A report has the scores of so many.
+_LOOSE = 0.1  # Of a gap from here on a report says what may make it smaller.
 _VACUOUS = 0.995  # A gap above this is not told as a claim.
 
 
@@ -195,7 +196,8 @@ def _facts(
     if said is not None:
         facts.append(("probabilities", said))
     if model["threshold"] is not None:
-        acting = threshold_text(model["threshold"], classes)
+        counts = document["data"]["class_counts"]
+        acting = threshold_text(model["threshold"], classes, counts)
         facts.append(("predicted", acting.append("; the accuracy above is from 0.5 on", "dim")))
     forced = [one for one in document["categories"] if one["option"] == "--force"]
     if forced:
@@ -229,6 +231,11 @@ def _facts(
     known = [certificate for certificate in certificates if certificate is not None]
     if known:
         facts.append(("", styled((scope(known[0]), "dim"))))
+        loose = max(one["gap"] for one in known) >= _LOOSE and proofs.count(None) == len(proofs)
+        # Of a list for each class there is no command.
+        if loose and len(labels) == 1 and model["file"] is not None and not quiet:
+            own = show(shlex.quote(model["file"]))
+            facts.append(("", styled(("tighten it: ", "dim"), f"zeronorm certify DATA {own}")))
     facts += duplicate_facts(
         labels, [proof["equivalents"] for proof in proofs if proof is not None]
     )
