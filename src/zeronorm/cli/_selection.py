@@ -112,7 +112,8 @@ def run(
     shown = [feature_budget(one) for one in (sizes if plan.rule == "all" else [estimator.size_])]
     work.notes.extend(note_on_forced(options, shown, samples.table))
     thresholds = thresholds_of(options, estimator, samples, held_out, again, work)
-    models = [describe_model(estimator, size, *found, thresholds[size]) for size in sizes]
+    compared = 1 if validation is None or rule not in OF_FOLDS else len(validation.sizes)
+    models = [describe_model(estimator, size, *found, thresholds[size], compared) for size in sizes]
     work.notes.extend(targets_in_disguise(models, samples))
     for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:

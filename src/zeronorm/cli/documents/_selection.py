@@ -44,10 +44,12 @@ def describe_model(
     for_accuracy: CrossValidation | None = None,
     permutations: PermutationTest | None = None,
     threshold: Threshold | None = None,
+    compared: int = 1,
 ) -> dict[str, Any]:
     """Return what is known about the model of a size; its file is not written yet.
 
     for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
+    compared : of how many sizes the cross-validation chose one.
     groups : of all features, where the model has a budget of groups; the size is a pair then.
     """
     paths = estimator._paths
@@ -91,8 +93,8 @@ def describe_model(
         else macro_average(
             measure, model_scores(paths, size, design), np.asarray(table.y), classes
         ),
-        "cross_validation": _describe_validation(validation, size),
-        "for_accuracy": _describe_validation(for_accuracy, size),
+        "cross_validation": _describe_validation(validation, size, compared),
+        "for_accuracy": _describe_validation(for_accuracy, size, compared),
         "permutations": _describe_permutations(permutations, size),
         "certificates": [summarize(path[size].certificate) for path in paths],
         "proofs": [describe_proof(path[size].proof, table) for path in paths],
@@ -235,10 +237,13 @@ def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
     }
 
 
-def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[str, Any] | None:
+def _describe_validation(
+    validation: CrossValidation | None, size: Any, compared: int
+) -> dict[str, Any] | None:
     if validation is None or size not in validation.sizes:
         return None
-    row = validation.sizes.index(size)
+    row, limit = validation.sizes.index(size), validation.limit_of_chance(compared)
+    advantage, error = float(validation.advantage[row].mean()), validation.advantage_error[row]
     beside = {
         "balanced_accuracy": validation.balanced_accuracy,
         "auc": validation.auc,
@@ -258,9 +263,11 @@ def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[
             for name, scores in beside.items()
         },
         "baseline_rmse": _mean_of(validation.baseline_rmse, ...),
-        "advantage": float(validation.advantage[row].mean()),
-        "advantage_error": float(validation.advantage_error[row]),
-        "better_than_chance": bool(validation.better_than_chance[row]),
+        "advantage": advantage,
+        "advantage_error": float(error),
+        "compared": compared,
+        "limit_of_chance": limit,
+        "better_than_chance": bool(advantage > limit * error),
     }
 
 
