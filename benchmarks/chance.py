@@ -142,6 +142,11 @@ def positives(draw: int) -> dict[str, Any]:
     }
 
 
+def errors_text(one: dict[str, Any]) -> str:
+    """Return the advantage as a multiple of its error; of folds that are all alike nothing."""
+    return "-" if one["errors"] > 1e6 else f"{one['errors']:.1f}"
+
+
 def verdict(one: dict[str, Any]) -> str:
     """Return what reports say."""
     return "yes" if one["better"] else "maybe" if one["errors"] > 0 else "no"
@@ -167,7 +172,7 @@ def table(found: dict[str, Any]) -> str:
     lines.append("|---|---|---|---|---|---|---|---|")
     lines += [
         f"| {one['set']} | {one['size']}{', chosen' if one['default'] else ''} | "
-        f"{one['accuracy']:.3f} | {one['baseline']:.3f} | {one['auc']:.3f} | {one['errors']:.1f} | "
+        f"{one['accuracy']:.3f} | {one['baseline']:.3f} | {one['auc']:.3f} | {errors_text(one)} | "
         f"{one['limit']:.1f} | {verdict(one)} |"
         for one in found["real"]
     ]

@@ -96,8 +96,9 @@ class CrossValidation:
 
         compared : how many sizes the folds chose one of: the best of them has more by chance. The
             probability is shared by sqrt(compared), as sizes that share folds and features are no
-            independent tries; by `compared` itself (Bonferroni) noise would pass less than once in
-            30 times, and half of the weak signals no more.
+            independent tries: noise passes in 1 to 8 % of the sets, as one size does; by `compared`
+            itself (Bonferroni) in up to 6 %, and weak signals less than half as often
+            (benchmarks/results/chance.md).
         """
         n_folds = self.advantage.shape[1]
         if n_folds < 2:

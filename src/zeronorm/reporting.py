@@ -290,9 +290,9 @@ def _document(
     design = as_design(table.X)
     sizes = list(model._paths[0])
     chosen = validation is not None and len(sizes) > 1
-    compared = {"compared": len(sizes) if chosen else 1}
+    compared = len(sizes) if chosen else 1
     models = [
-        describe_model(model, size, table, response, design, validation, **compared)
+        describe_model(model, size, table, response, design, validation, compared=compared)
         for size in sizes
     ]
     parameters = describe_parameters(model)

@@ -50,7 +50,7 @@ def describe_model(
 
     for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
     compared : of how many sizes the cross-validation chose one.
-    groups : of all features, where the model has a budget of groups; the size is a pair then.
+    groups : of all features, where the model has a budget of groups.
     """
     paths = estimator._paths
     classes: Any = getattr(estimator, "classes_", None)
@@ -71,11 +71,13 @@ def describe_model(
         )
         if model.covariates.size:
             beside += describe_covariates(label, model, table, design)
+    both, indices = isinstance(size, tuple), [row["index"] for row in rows]
     for row in rows:
         row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
     return {
-        "n_features": feature_budget(size),
-        "n_groups": None if groups is None else int(size[1]),
+        "size": size_number(size),
+        "n_features": size_number(size) if groups is None or both else len({*indices}),
+        "n_groups": None if groups is None else int(size[1] if both else size),
         "features": rows,
         "covariates": beside,
         "intercept": (
@@ -126,7 +128,7 @@ def describe_selection(
         "outputs": outputs_of(estimator, samples.table),
         "models": models,
         "n_covariates": n_covariates,
-        "chosen": feature_budget(estimator.size_),
+        "chosen": size_number(estimator.size_),
     }
 
 
@@ -190,8 +192,11 @@ def describe_parameters(estimator: Any) -> dict[str, Any]:
     return found
 
 
-def feature_budget(size: Any) -> int:
-    """Return the number of features of a size, which is a pair where it has one of groups too."""
+def size_number(size: Any) -> int:
+    """Return the first number of a size, which is a pair where features are in few groups.
+
+    It is of features, or of whole groups.
+    """
     return int(size[0] if isinstance(size, tuple) else size)
 
 
