@@ -215,7 +215,7 @@ def _facts(
     if document["outputs"] or model["thresholds"]:
         labels = [None]
     if method == "bilevel":
-        facts.append(("certificate", "none: selections with groups have no certificate"))
+        facts.append(("certificate", "none: features in few groups have no certificate"))
         certificates, proofs = [], []
     if method == "measure":
         facts += _bound_facts(document, model, labels)
