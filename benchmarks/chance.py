@@ -2,12 +2,15 @@
 
     python benchmarks/chance.py [--draws N] [--sets NAMES]
 
-Noise: X of 60 x 2000 normal numbers that have nothing to do with y, ten features, five folds. The
-share of the draws (240) that `CrossValidation.better_than_chance` tells as better, by its error,
-which knows that folds share training rows, and by the plain one, s / sqrt(F); the share beyond two
-of its errors; and how far the mean of the advantage spreads over the draws, as a multiple of the
-plain error on average. Real sets: the same rule where there is something to find. Few positives:
-1000 rows, of which some 6 % are positive, five of 100 features count; the size by accuracy and by
+Noise: X of 60 x 2000 normal numbers that have nothing to do with y, five folds; ten features, or
+the number that the folds choose (`n_features="auto"`, the default of the command: 13 sizes). The
+share of the draws (240) that reports tell as better than chance, by more errors than
+`CrossValidation.limit_of_chance`; the share beyond one and two errors; beyond the limit that is
+shared by all sizes (Bonferroni); and how far the mean of the advantage spreads over the draws, as a
+multiple of s / sqrt(F) on average. The errors know that folds share training rows. Weak signals: as
+equal classes, but five features are higher by so many deviations in one class; half as many draws.
+Real sets: the same rule where there is something to find. Few positives: 1000 rows, of which some
+6 % are positive, five of 100 features count; the size by accuracy and by
 `CrossValidation.choose`, on draws of their own, and the AUC of the models on 20,000 new rows.
 """
 
@@ -17,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.metrics import roc_auc_score
 
 import _common as common
@@ -42,40 +46,67 @@ def noise(kind: str, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
     return BudgetClassifier(K, **plain, **weights), rng.permutation(np.arange(N) < rare)
 
 
+SIGNALS = (0.8, 1.2, 1.6)
 KINDS = ("equal classes", "12 of 60", "12 of 60, class weights", "three classes", "numbers")
 
 
-def of_noise(kind: str, draws: int) -> dict[str, Any]:
-    """Return how often draws of noise are told as better than chance."""
-    means, errors, plain = np.empty((3, draws))
-    for draw in range(draws):
-        rng = np.random.default_rng([KINDS.index(kind), draw])
-        estimator, y = noise(kind, rng)
-        found = cross_validate(estimator, rng.standard_normal((N, P)), y)
-        means[draw] = found.advantage[0].mean()
-        errors[draw] = found.advantage_error[0]
-        plain[draw] = found.advantage[0].std(ddof=1) / np.sqrt(found.advantage.shape[1])
+def advantage(estimator: Any, X: np.ndarray, y: np.ndarray, size: Any) -> dict[str, float]:
+    """Return what the folds say of a size, or of the one that they choose ("auto")."""
+    if size == "auto":
+        found = estimator.set_params(n_features=size).fit(X, y).validation_
+        row = found.sizes.index(estimator.size_)
+    else:
+        found, row = cross_validate(estimator.set_params(n_features=size), X, y), 0
+    own, compared = found.advantage[row], len(found.sizes)
     return {
-        "kind": kind,
-        "draws": draws,
-        "told": float((means > errors).mean()),
-        "plain": float((means > plain).mean()),
-        "beyond_two": float((means > 2 * errors).mean()),
-        "spread": float(means.std(ddof=1) / plain.mean()),
+        "mean": own.mean(),
+        "error": found.advantage_error[row],
+        "plain": own.std(ddof=1) / np.sqrt(own.size),
+        "limit": found.limit_of_chance(compared),
+        "bonferroni": float(stdtrit(own.size - 1, 1.0 - 0.05 / compared)),
+        "accuracy": found.mean[row],
+        "baseline": found.baseline.mean(),
+        "auc": np.nan if found.auc is None else found.auc[row].mean(),
+        "size": found.sizes[row],
     }
 
 
-def of_real(folder: Path, name: str) -> dict[str, Any]:
+def of_draws(kind: str, size: Any, draws: int, signal: float = 0.0) -> dict[str, Any]:
+    """Return how often draws of noise, or of a weak signal, are told as better than chance."""
+    found = []
+    for draw in range(draws):
+        rng = np.random.default_rng([7, KINDS.index(kind), draw, int(10 * signal)])
+        estimator, y = noise(kind, rng)
+        X = rng.standard_normal((N, P))
+        if signal:
+            X[:, :5] += signal * y[:, None]
+        found.append(advantage(estimator, X, y, size))
+    columns = {name: np.array([one[name] for one in found]) for name in found[0]}
+    mean, error = columns["mean"], columns["error"]
+    return {
+        "kind": f"{kind}, five features by {signal:g}" if signal else kind,
+        "size": "default" if size == "auto" else f"k = {size}",
+        "draws": draws,
+        "told": float((mean > columns["limit"] * error).mean()),
+        "beyond_one": float((mean > error).mean()),
+        "beyond_two": float((mean > 2 * error).mean()),
+        "bonferroni": float((mean > columns["bonferroni"] * error).mean()),
+        "spread": float(mean.std(ddof=1) / columns["plain"].mean()),
+    }
+
+
+def of_real(folder: Path, name: str, size: Any) -> dict[str, Any]:
     """Return what the folds say of a real set."""
     with np.load(folder / name / "arrays.npz", allow_pickle=False) as file:
         X, y = file["X"].astype(np.float64), file["y"]
-    found = cross_validate(BudgetClassifier(K, calibrate=False), X, y)
+    found = advantage(BudgetClassifier(K, calibrate=False), X, y, size)
     return {
         "set": name,
-        "accuracy": float(found.mean[0]),
-        "baseline": float(found.baseline.mean()),
-        "auc": float(found.auc[0].mean()),
-        "better": bool(found.better_than_chance[0]),
+        "default": size == "auto",
+        **{key: float(found[key]) for key in ("accuracy", "baseline", "auc", "limit")},
+        "size": int(found["size"]),
+        "errors": float(found["mean"] / max(found["error"], 1e-12)),
+        "better": bool(found["mean"] > found["limit"] * found["error"]),
     }
 
 
@@ -111,23 +142,38 @@ def positives(draw: int) -> dict[str, Any]:
     }
 
 
+def errors_text(one: dict[str, Any]) -> str:
+    """Return the advantage as a multiple of its error; of folds that are all alike nothing."""
+    return "-" if one["errors"] > 1e6 else f"{one['errors']:.1f}"
+
+
+def verdict(one: dict[str, Any]) -> str:
+    """Return what reports say."""
+    return "yes" if one["better"] else "maybe" if one["errors"] > 0 else "no"
+
+
 def table(found: dict[str, Any]) -> str:
     """Return the figures as Markdown."""
     lines = [
-        "| noise | draws | told as better | by the plain error | beyond two errors | spread of the "
-        "mean, plain errors |",
-        "|---|---|---|---|---|---|",
+        "| draws of | size | draws | told as better | beyond one error | beyond two | beyond "
+        "Bonferroni's | spread of the mean, s / sqrt(F) |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {one['kind']} | {one['draws']} | {one['told']:.1%} | {one['plain']:.1%} | "
-        f"{one['beyond_two']:.1%} | {one['spread']:.2f} |"
-        for one in found["noise"]
+        f"| {one['kind']} | {one['size']} | {one['draws']} | {one['told']:.1%} | "
+        f"{one['beyond_one']:.1%} | {one['beyond_two']:.1%} | {one['bonferroni']:.1%} | "
+        f"{one['spread']:.2f} |"
+        for one in found["draws"]
     ]
-    lines.append("\n| real set | accuracy | largest class | AUC | better than chance |")
-    lines.append("|---|---|---|---|---|")
+    lines.append(
+        "\n| real set | features | accuracy | largest class | AUC | errors | of chance | "
+        "better than chance |"
+    )
+    lines.append("|---|---|---|---|---|---|---|---|")
     lines += [
-        f"| {one['set']} | {one['accuracy']:.3f} | {one['baseline']:.3f} | {one['auc']:.3f} | "
-        f"{'yes' if one['better'] else 'no'} |"
+        f"| {one['set']} | {one['size']}{', chosen' if one['default'] else ''} | "
+        f"{one['accuracy']:.3f} | {one['baseline']:.3f} | {one['auc']:.3f} | {errors_text(one)} | "
+        f"{one['limit']:.1f} | {verdict(one)} |"
         for one in found["real"]
     ]
     few = found["positives"]
@@ -154,8 +200,15 @@ def main() -> None:
     options = parser.parse_args()
     machine, folder = common.machine(), common.data_folder(options.data)
     found = {
-        "noise": [of_noise(kind, options.draws) for kind in KINDS],
-        "real": [of_real(folder, name) for name in options.sets],
+        "draws": [
+            *(of_draws(kind, size, options.draws) for kind in KINDS for size in (K, "auto")),
+            *(
+                of_draws(KINDS[0], size, max(2, options.draws // 2), signal)
+                for signal in SIGNALS
+                for size in (K, "auto")
+            ),
+        ],
+        "real": [of_real(folder, name, size) for name in options.sets for size in (K, "auto")],
         "positives": [positives(draw) for draw in range(max(2, options.draws // 6))],
     }
     about = __doc__.split("\n\n", 2)[2].strip()

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from sklearn.metrics import balanced_accuracy_score, log_loss, r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from typer.testing import CliRunner
@@ -20,6 +21,7 @@ from zeronorm import (
 )
 from zeronorm._chance import auc_of_classes
 from zeronorm.cli import app
+from zeronorm.cli.reports._chance import score_beside_chance
 from zeronorm.datasets import load_golub
 from zeronorm.measures import FBeta, PrecisionAt
 
@@ -66,6 +68,44 @@ def test_scores_beside_accuracy_are_those_of_fits_by_hand(class_weight, weighted
     ratio = np.mean([weight[test].sum() / weight[train].sum() for train, test in folds])
     np.testing.assert_allclose(found.advantage_error, spread * np.sqrt(1 / 3 + ratio))
     assert found.better_than_chance.all()
+
+
+@pytest.mark.parametrize("n_folds", [3, 5, 10])
+def test_the_limit_of_chance_is_students_and_shared_by_sizes(n_folds):
+    """Noise would be told as more than chance in one set of five, or the best of many sizes."""
+    X, y = drawn(share=0.5)
+    found = cross_validate(BudgetClassifier([1, 2], **CHEAP), X, y, cv=n_folds)
+    limit = student.ppf(0.95, n_folds - 1)
+    assert found.limit_of_chance() == pytest.approx(limit)
+    assert found.limit_of_chance(9) == pytest.approx(student.ppf(1 - 0.05 / 3, n_folds - 1))
+    ratio = found.advantage.mean(axis=1) / found.advantage_error
+    assert (found.better_than_chance == (ratio > limit)).all()
+
+
+@pytest.mark.parametrize("sizes", [1, 9])
+def test_the_words_for_chance_are_of_the_limit(sizes):
+    """What one set of noise in five reaches would be told as better than chance."""
+    limit = student.ppf(1 - 0.05 / sizes**0.5, 4)
+
+    def said(errors, **more):
+        validation = {
+            "mean": 0.7, "standard_error": 0.01, "folds": 5, "baseline": 0.5, "rmse": None,
+            "balanced_accuracy": None, "auc": None, "advantage": 0.1 * errors, "compared": sizes,
+            "advantage_error": 0.1, "limit_of_chance": limit, "better_than_chance": errors > limit,
+        }  # fmt: skip
+        document = {"data": {"class_counts": {"a": 5, "b": 5}}, "classes": ["a", "b"],
+                    "n_covariates": 0}  # fmt: skip
+        model = {"cross_validation": validation, "measure": None, "permutations": None, **more}
+        parts = score_beside_chance(document, model, "accuracy")
+        return "".join(part if isinstance(part, str) else part[0] for part in parts)
+
+    assert "chance" not in said(limit + 0.01)
+    among = "" if sizes == 1 else " for the best of 9 sizes"
+    assert f"may be no better than chance{among}: better by {limit - 0.1:.1f}" in said(limit - 0.1)
+    assert f"and noise by {limit:.1f} once in 20 times; --permutations 99" in said(limit - 0.1)
+    assert f"\nno better than chance{among}" in said(-0.1)
+    tested = said(limit - 0.1, permutations={"p_value": 0.2})
+    assert ("chance" in tested) == (sizes > 1)  # the p-value is of one size
 
 
 def test_the_baseline_is_of_the_training_rows():

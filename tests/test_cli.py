@@ -718,7 +718,7 @@ def test_groups(run, table, groups):
     assert "features groups training cross-validated model" in text
     assert "6 features in 2 of 4 groups positive speaks for yes" in text
     assert "at most 9 of them in at most 2 groups, until none is found that helps" in text
-    assert "certificate none: selections with groups have no certificate" in text
+    assert "certificate none: features in few groups have no certificate" in text
     assert "to select model" in text
     text = run("info", "table-k9.model.npz").stdout
     assert re.search(r"x3 +set 3 +\+", text)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from zeronorm.cli.documents import _columns
 from zeronorm.datasets import load_golub
 
 N = 60
@@ -87,6 +88,32 @@ def test_what_info_says_of_features_is_what_select_reads(run, raw):
     options = ("--target", "died", "-k", 1, "--no-cv", "--no-save", "--missing", "mean", "--json")
     document = json.loads(run("select", raw, *left, *options).stdout)
     assert document["data"]["n_features"] == n_features - 1  # the target is no feature
+
+
+def test_a_million_columns_are_described_at_once(run, tmp_path):
+    """Every column would be described by itself, which takes a minute of a million."""
+    p, n = 3000, 4
+    X = rng.integers(0, 3, (n, p)).astype(str)
+    X[:, 7], X[2, 9], X[1, 11] = ["-0", "0", "1", ""], "inf", "0.25"
+    lines = [",".join(row) for row in X]
+    (tmp_path / "wide.csv").write_text("\n".join([",".join(f"g{j}" for j in range(p)), *lines]))
+    taken = []
+    with pytest.MonkeyPatch.context() as patch:
+        own = _columns.fitted
+        patch.setattr(_columns, "fitted", lambda name, *of: taken.append(name) or own(name, *of))
+        columns = json.loads(run("info", "wide.csv", "--json").stdout)["table"]["columns"]
+    assert taken == ["g9"]  # which has a number that is not finite
+    assert columns[7] == {
+        "name": "g7", "kind": "number", "problem": None, "constant": False, "missing": 1,
+        "distinct": 2, "least": 0, "largest": 1,
+    }  # fmt: skip
+    assert columns[9]["problem"].endswith("a value is not finite (inf)")
+    assert columns[11]["distinct"] is None
+    for j in (0, 8, 12, p - 1):
+        values = X[:, j].astype(int)
+        assert columns[j]["distinct"] == np.unique(values).size
+        assert columns[j]["constant"] == (np.unique(values).size == 1)
+        assert (columns[j]["least"], columns[j]["largest"]) == (values.min(), values.max())
 
 
 def test_counts_are_no_candidates_for_a_target(run, tmp_path):

@@ -122,10 +122,10 @@ def test_a_page_says_which_list_to_use(gain, gap, words, cell):
     answers = Answers.__new__(Answers)
     answers.trust = {"models": {5: {"proofs": [proof]}}}
     answers.document = {"classes": ["no", "yes"]}
-    said = answers.better({"n_features": 5, "certificates": [certificate]})
+    said = answers.better({"size": 5, "n_features": 5, "certificates": [certificate]})
     assert all(one in said for one in words)
     assert said.count(". ") == 0  # one sentence
-    assert answers.gap({"n_features": 5, "certificates": [certificate]}).text == cell
+    assert answers.gap({"size": 5, "n_features": 5, "certificates": [certificate]}).text == cell
 
 
 @pytest.mark.parametrize("rule", ["sensitivity=0.9", "cost=1:9"])

@@ -20,6 +20,7 @@ SCORED = ("--cv", 3, "--no-save")
 PLAIN = ("--no-cv", "--no-save")
 SURVIVAL = ("--time", "days", "--event", "dead")
 # By what they show: the arguments, in their order, as some need the files of others.
+WHOLE = ("two.csv", "--target", "two", "--group-file", "groups.tsv")
 CASES = {
     "classes": ("select", "golub", "-k", "2,3", "--cv", 3, "--permutations", 2, "--no-save"),
     "criterion": ("select", "golub", "-k", 3, "--rule", "bic", *PLAIN),
@@ -76,6 +77,10 @@ CASES = {
     "near optimal": ("prove", "golub", "X95735_at,M23197_at", "--within", 0.1, "--limit", 3),
     "certify numbers": ("number", "certify", "x0,x1"),
     "groups": ("two", "select", "--groups", 2, "--group-file", "groups.tsv", *SCORED),
+    "whole groups": ("select", *WHOLE, "--features", "all", "--groups", "1,2", "--stability", 2,
+                     "--no-save", "--no-calibrate"),
+    "certify groups": ("certify", WHOLE[0], "g1,g2", *WHOLE[1:]),
+    "prove groups": ("prove", WHOLE[0], "g1,g2", *WHOLE[1:]),
     "measure": ("two", "select", "--measure", "f1", *SCORED),
     "covariates": ("two", "select", "--covariates", "x4,x5", "--force", "x0", *SCORED),
     "signs": ("two", "select", "--method", "l0", "--nonnegative", "all", *PLAIN),

@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold
 import zeronorm
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
+from zeronorm.datasets import load_golub
 from zeronorm.designs._columns import gather
 from zeronorm.near_optimal import NearOptimal, near_optimal
 from zeronorm.result import Status
@@ -356,6 +357,29 @@ def test_substitutes_in_folds_are_those_of_fits_by_hand(name: str) -> None:
         got = [place.score_without, *place.scores]
         assert got == pytest.approx([row.mean() for row in rows], abs=1e-6)
         assert [place.error_without, *place.errors] == pytest.approx(errors, abs=1e-6)
+
+
+def test_substitutes_in_folds_where_the_model_has_no_final_fit() -> None:
+    """A model for a measure has no C of a final fit, and ended in an error of an attribute."""
+    X, y = load_golub(return_X_y=True)
+    model = zeronorm.MeasureClassifier("f1", 2, pos_label="AML").fit(X[:, :50], y)
+    places = substitutes(model, X[:, :50], y, n=1, cv=3)
+    plain = BudgetClassifier(2, calibrate=False)
+    same = substitutes(model.support_, X[:, :50], y, problem=plain, n=1, cv=3, scoring="roc_auc")
+    by_auc = substitutes(model, X[:, :50], y, n=1, cv=3, scoring="roc_auc")
+    assert [one.feature for one in places] == model.support_.tolist()
+    assert by_auc[0].score == pytest.approx(same[0].score)
+    assert places[0].score > 0.5
+
+
+def test_features_in_few_groups_have_no_substitutes() -> None:
+    """Two features of a group would be compared with all of another group."""
+    X, y = load_golub(return_X_y=True)
+    groups = np.arange(50) % 10
+    model = BudgetClassifier(3, n_groups=2, groups=groups).fit(X[:, :50], y)
+    with pytest.raises(ValueError, match="one of features in few groups has no substitutes"):
+        substitutes(model, X[:, :50], y)
+    assert len(substitutes(model.support_, X[:, :50], y)) == 3
 
 
 def test_substitutes_in_folds_of_groups_and_of_classes() -> None:

@@ -48,6 +48,19 @@ def lines(ax):
     return {line.get_label(): line for line in ax.get_lines()}
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_sizes_of_an_estimator_that_chose_its_own(grouped):
+    """It would end in an error of an attribute that only BudgetCV has."""
+    X, y = load_golub(return_X_y=True)
+    groups = {"groups": np.arange(60) % 6, "n_groups": "auto"} if grouped else {}
+    model = BudgetClassifier(None if grouped else "auto", calibrate=False, **groups)
+    model.fit(X[:, :60], y)
+    display = plots.SizesDisplay.from_estimator(model)
+    assert display.chosen == model.size_
+    assert display.sizes.tolist() == list(model.validation_.sizes)
+    assert display.bound is not None
+
+
 def test_sizes_show_scores_and_what_is_certified(search):
     """Means, band, baseline and chosen size above; objectives and bounds of every size below."""
     display = plots.SizesDisplay.from_estimator(search)
@@ -249,7 +262,10 @@ def test_risks_are_held_out():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: plots.SizesDisplay.from_estimator(BudgetClassifier()), "a fitted BudgetCV"),
+        (
+            lambda: plots.SizesDisplay.from_estimator(BudgetClassifier()),
+            "a fitted BudgetCV, or have chosen",
+        ),
         (lambda: plots.SupportsDisplay.from_estimator(BudgetClassifier()), "must be fitted"),
         (lambda: plots.CoefficientsDisplay.from_estimator(BudgetClassifier()), "must be fitted"),
         (lambda: plots.ProofDisplay.from_proof([]), "what zeronorm.prove returned"),

@@ -303,6 +303,27 @@ def test_offsets_are_exposures_of_rates():
     assert moved.coef_[4] == pytest.approx(1.0, rel=1e-3)
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_loss_left_out_is_of_a_row_whatever_its_exposure(grouped):
+    """It would be of a unit of exposure, and another figure for the same data in other units."""
+    n, C = 30, 2.0
+    rng = np.random.default_rng(0)
+    X, exposure = rng.standard_normal((n, 4)), rng.uniform(1.0, 50.0, n)
+    y = rng.poisson(exposure * np.exp(0.5 * X[:, 0] - 1.0)).astype(float)
+    groups = {"n_groups": 2, "groups": [0, 0, 1, 1]} if grouped else {}
+    model = BudgetRegressor(2, loss="poisson", refit_C=C, **groups)
+    model.fit(X, y, offset=np.log(exposure))
+    total = 0.0
+    for row in range(n):
+        rest = np.arange(n) != row
+        own, weight = X[:, model.support_], exposure[rest]
+        rates = PoissonRegressor(alpha=1.0 / (C * weight.sum()), tol=1e-10, max_iter=5000)
+        rates.fit(own[rest], y[rest] / weight, sample_weight=weight)
+        mean = exposure[row] * rates.predict(own[[row]])[0]
+        total += formula("poisson", np.log([mean]), y[[row]], {})[0].item()
+    assert model.path_[model.size_].loo_loss == pytest.approx(total / n, rel=5e-3)  # one step
+
+
 @each_new
 def test_weights_are_repetitions(name):
     """Counts of equal rows would be another problem."""

@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import KFold, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from zeronorm import BudgetClassifier, BudgetCV, BudgetRegressor
+from zeronorm import BudgetClassifier, BudgetCV, BudgetRegressor, MeasureClassifier
 from zeronorm.thresholds import choose_threshold, decision_curve, held_out_probabilities
 
 
@@ -116,6 +116,23 @@ def test_probabilities_are_held_out():
         assert found[test] == pytest.approx(expected)
     with pytest.raises(ValueError, match="pos_label must say which of the 3 classes"):
         held_out_probabilities(model, X, y)
+
+
+def test_parameters_that_name_labels_hold_in_folds():
+    """The folds would know the labels by number, and refuse weights of the classes by name."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 10)), np.resize(["sick", "well"], 40)
+    plain = BudgetClassifier(2, calibrate=False)
+    equal, more = ({"well": 1.0, "sick": weight} for weight in (1.0, 20.0))
+    p = held_out_probabilities(plain, X, y, pos_label="sick")
+    same = held_out_probabilities(
+        clone(plain).set_params(class_weight=equal), X, y, pos_label="sick"
+    )
+    assert same == pytest.approx(p)
+    weighted = clone(plain).set_params(class_weight=more)
+    assert np.mean(held_out_probabilities(weighted, X, y, pos_label="sick")) > p.mean()
+    with pytest.raises(TypeError, match=r"have probabilities .*MeasureClassifier has scores alone"):
+        held_out_probabilities(MeasureClassifier("f1", 2, pos_label="sick"), X, y)
 
 
 def test_searches_and_pipelines_are_held_out_as_a_whole():

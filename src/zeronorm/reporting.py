@@ -288,14 +288,18 @@ def _document(
 
     table, response = samples.table, samples.response
     design = as_design(table.X)
+    sizes = list(model._paths[0])
+    chosen = validation is not None and len(sizes) > 1
+    compared = len(sizes) if chosen else 1
     models = [
-        describe_model(model, size, table, response, design, validation) for size in model._paths[0]
+        describe_model(model, size, table, response, design, validation, compared=compared)
+        for size in sizes
     ]
     parameters = describe_parameters(model)
     measured = isinstance(model, MeasureClassifier)
     parameters["method"] = "cuts of the measure" if measured else model._plan().method.name
     level = None if measured else getattr(model._plan().loss, "level", None)
-    rule = "cross-validation" if validation is not None and len(models) > 1 else None
+    rule = "cross-validation" if chosen else None
     return {
         **describe_selection(source, samples, model, models, {"level": level, **parameters}),
         "rule": rule,

@@ -280,7 +280,7 @@ class Selection:
     refit_C: float  # the C of the final refit; where "loo" chose it, see docs/theory/select.md
     entered: IndexArray  # (k,) outer step, from 1, at which each feature of the support entered
     certificate: Certificate | None
-    loo_loss: float  # mean approximate leave-one-out loss of the refit
+    loo_loss: float  # mean approximate leave-one-out loss of a row, of the refit
     log_loss: float  # minus the log-likelihood of the refit, up to constants, on its training rows
     criteria: Mapping[str, float]  # information criteria of the refit by name, see `criteria`
     proof: Proof | None = None  # where one was asked for; it ends in the certificate

@@ -15,6 +15,7 @@ from ._folds import repeats_of
 from ._posed import Posed, names_of, pose, poser_of
 from ._threads import one_blas_thread
 from ._typing import FloatArray, IndexArray
+from .estimators._budget_selection import BudgetSelection
 from .estimators._sparse_linear import margins_of
 from .groups import Groups
 from .model_selection import Validation, prepared
@@ -121,7 +122,8 @@ def substitutes(
     Raises
     ------
     ValueError
-        As `certify`, and of cv as `cross_validate`.
+        Where the model has a budget of features in few groups, of which neither alone gives way to
+        another; as `certify`, and of cv as `cross_validate`.
 
     Examples
     --------
@@ -136,6 +138,12 @@ def substitutes(
     n = validate.check_iterations("n", n)
     within = validate.check_not_negative("within", within)
     max_fits = validate.check_iterations("max_fits", max_fits)
+    stated = model if problem is None else problem
+    if isinstance(stated, BudgetSelection) and stated._plan().counts == "both":
+        raise ValueError(
+            "model must be of features, or of whole groups: one of features in few groups has no "
+            "substitutes for either alone. Pass its support_ for those of each feature."
+        )
     posed = pose(
         model,
         problem,
@@ -183,7 +191,9 @@ def _in_folds(
         of the estimator.
     """
     judge = validation.judge
-    refit_C = judge.estimator._plan().refit_C
+    plan = getattr(judge.estimator, "_plan", None)
+    # Other features than those of the selection have no solution of it that could be their model.
+    refit_C = "loo" if plan is None or plan().refit_C is None else plan().refit_C
     problems = validation.folded.problems
     scores = np.empty((len(variants), len(problems)))
     for number, problem in enumerate(problems):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import cross_val_predict
+from sklearn.utils import _safe_indexing
 
 from . import validate
 from ._folds import splits
@@ -70,8 +70,13 @@ def held_out_probabilities(
     """
     if not is_classifier(estimator):
         raise TypeError(f"estimator must be a classifier; got {type(estimator).__name__}.")
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(
+            f"estimator must have probabilities (predict_proba); {type(estimator).__name__} has "
+            "scores alone. BudgetClassifier has them."
+        )
     y = np.asarray(y)
-    classes, positive = _positives(y, pos_label)
+    positive = _positives(y, pos_label)[1]
     folds = splits(y, np.ones(y.size), cv, random_state)
     held_out = np.sort(np.concatenate([test for _, test in folds]))
     if not np.array_equal(held_out, np.arange(y.size)):
@@ -79,9 +84,14 @@ def held_out_probabilities(
             "cv must hold out every row once, as every row has one probability; got "
             f"{held_out.size} held-out rows for {y.size}. Folds that are not repeated do."
         )
-    found = cross_val_predict(clone(estimator), X, y, cv=folds, method="predict_proba")
-    column = int(np.flatnonzero(classes == y[positive][0])[0])
-    return np.asarray(found[:, column])
+    found, label = np.zeros(y.size), y[positive][0]
+    # The labels are as they are: class weights and other parameters may name them.
+    for train, test in folds:
+        model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+        known = np.flatnonzero(model.classes_ == label)
+        if known.size:  # else no row of the other folds is positive
+            found[test] = model.predict_proba(_safe_indexing(X, test))[:, known[0]]
+    return found
 
 
 def choose_threshold(

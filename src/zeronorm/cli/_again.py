@@ -13,7 +13,7 @@ from .. import methods
 from ..files import quote
 from ..persistence import LoadedClassifier
 from ..persistence._save import _means, as_loaded
-from ._certify import options_of_model
+from ._certify import has_whole_groups, options_of_model
 from ._input import is_golub
 from ._options import SelectOptions
 from ._plan import Plan
@@ -73,7 +73,12 @@ class Again:
 
 
 def size_of(loaded: LoadedModel) -> int:
-    """Return the number of features of a model, of several classes each that of one."""
+    """Return the number of features of a model, of several classes each that of one.
+
+    Of whole groups their number.
+    """
+    if has_whole_groups(loaded):
+        return len({*loaded.metadata["groups"]})
     if len(loaded.metadata["certificates"]) == 1:
         return int(loaded.support_.size)
     own = ~np.isin(loaded.columns, loaded.covariates_)
@@ -84,7 +89,16 @@ def as_selection(options: ReportOptions, loaded: LoadedModel) -> SelectOptions:
     """Return the options of the selection, as far as the file and those of the report have them."""
     metadata = loaded.metadata
     parameters = metadata["parameters"]
-    if parameters.get("n_groups") is not None or parameters.get("groups") is not None:
+    whole = has_whole_groups(loaded)
+    if whole != (options.group_file is not None):
+        raise ValueError(
+            f"{options.model} is of whole groups of features, which the file has of its own alone; "
+            "say --group-file FILE as well, with which it was selected."
+            if whole
+            else f"--group-file {options.group_file} is of whole groups, and {options.model} is of "
+            "features; leave it out."
+        )
+    if parameters.get("groups") is not None and not whole:
         raise ValueError(
             f"{options.model} is of features in groups, which the file does not have; zeronorm "
             "select --report writes the page with the model."
@@ -107,13 +121,16 @@ def as_selection(options: ReportOptions, loaded: LoadedModel) -> SelectOptions:
         if given.get(name) is None and name not in built_in:
             given[name] = value
     sizes = options.features or ",".join(map(str, _sizes(loaded)))
-    given |= {"features": f"{sizes},{size_of(loaded)}", "rule": "all", "save": False}
+    sizes = f"{sizes},{size_of(loaded)}"
+    given |= {"features": "all", "groups": sizes} if whole else {"features": sizes}
+    given |= {"rule": "all", "save": False}
     return SelectOptions(**given, report=options.output)
 
 
 def _sizes(loaded: LoadedModel) -> list[int]:
     """Return the sizes that were compared when a model was selected."""
-    wanted = loaded.metadata["parameters"].get("n_features")
+    name = "n_groups" if has_whole_groups(loaded) else "n_features"
+    wanted = loaded.metadata["parameters"].get(name)
     if isinstance(wanted, list) and all(type(one) is int for one in wanted):
         return [int(one) for one in wanted]
     return [int(row["size"]) for row in loaded.metadata["criteria"]] or [size_of(loaded)]

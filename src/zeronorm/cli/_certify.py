@@ -16,7 +16,7 @@ from ._names import columns_named
 from ._options import SelectOptions
 from ._output import show_document
 from ._plan import plan_selection
-from ._progress import watched
+from ._progress import Work, watched
 from ._takes import takes
 from ._task import settle_task
 from ._training_rows import other_rows, read_training
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..files import Table
     from ..files._codings import Coding
     from ..persistence import LoadedModel
+    from ._selection import Samples
 
 _HEADS = ("feature", "name")
 
@@ -38,16 +39,11 @@ def certify(options: CertifyOptions) -> None:
 def certified(options: CertifyOptions | ProveOptions) -> None:
     """Certify a list of features, or search until the wanted gap is proven."""
     with watched(options.quiet or options.as_json) as work:
-        if options.certificate is not None:
-            check_folder(options.certificate, "--certificate")
-            refuse_overwriting([options.certificate], options.data, options.target,
-                               None, "--certificate")  # fmt: skip
+        _check_certificate(options)
         with work.timed("imports"):
             work.progress.phase("Starting")
             from .. import persistence
-            from ..certificate import certify as certify_support
-            from ..certificate import prove as prove_support
-            from ..files import check_path, read_costs
+            from ..files import check_path, read_costs, read_groups
             from ._named_features import positions_of
             from ._near_optimal import near_lists
             from ._selection import Samples, estimator_of
@@ -60,40 +56,33 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         plan = plan_selection(asked)
         work.progress.phase(f"Reading {options.data}")
         cost = None if isinstance(options, CertifyOptions) else options.cost
-        if cost is not None:
-            check_path(cost)  # before DATA is read, which may take its time
+        for named in filter(None, (cost, options.group_file)):
+            check_path(named)  # before DATA is read, which may take its time
         with work.timed("read"):
             metadata = {} if of_model is None else of_model.metadata
             asked, table, response = read_training(
                 asked, task, options.features, metadata, work.notes
             )
             costs = None if cost is None else read_costs(cost, table)
+            of = options.group_file
+            groups = None if of is None else read_groups(of, table, work.notes)
         work.notes.extend(table.notes)
         if of_model is not None:
             work.notes.extend(_other_data(options, of_model, table))
-        samples = Samples(table, response, None)
-        support = positions_of("FEATURES", names, table)
+        samples = Samples(table, response, groups)
         with columns_named(table.feature_names):
             problem = estimator_of(asked, plan, samples)
+            if groups is None or of_model is not None:
+                support = positions_of("FEATURES", names, table)
+            else:
+                support = _features_of(names, problem, samples)
             given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
-            most = options.max_abs_coef
+            given |= {} if groups is None else {"groups": groups}
             if response.offset is not None:
                 given["offset"] = response.offset
-            proof: Any = None
             work.progress.phase("Certifying")
             with work.timed("search"):
-                if isinstance(options, ProveOptions):
-                    goal: Any = {"gap": options.gap, "time_limit": options.time_limit}
-                    work.progress.proving(options.gap, options.time_limit)
-                    goal["callback"] = work.progress.searched
-                    proof = prove_support(
-                        support, table.X, samples.y, max_abs_coef=most, **goal, **given
-                    )
-                    certificate: Any = proof.certificate
-                else:
-                    certificate = certify_support(
-                        support, table.X, samples.y, max_abs_coef=most, **given
-                    )
+                certificate, proof = _searched(options, support, samples, given, work)
         if options.certificate is not None:
             with work.timed("write"):
                 persistence.save_certificate(
@@ -118,6 +107,26 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
     show_document(document, options, print_certified)
 
 
+def _searched(
+    options: CertifyOptions | ProveOptions,
+    support: Any,
+    samples: Samples,
+    given: dict[str, Any],
+    work: Work,
+) -> tuple[Any, Any]:
+    """Return the certificate of some features, and the proof where one is asked for."""
+    from ..certificate import certify, prove
+
+    given = {**given, "max_abs_coef": options.max_abs_coef}
+    X, y = samples.table.X, samples.y
+    if isinstance(options, CertifyOptions):
+        return certify(support, X, y, **given), None
+    work.progress.proving(options.gap, options.time_limit)
+    goal = {"gap": options.gap, "time_limit": options.time_limit}
+    proof: Any = prove(support, X, y, callback=work.progress.searched, **goal, **given)
+    return proof.certificate, proof
+
+
 def _other_data(options: ProblemOptions, model: LoadedModel, table: Table) -> Iterator[Doubt]:
     """Yield in what the data are others than those that a model was selected from."""
     others = other_rows(options.data, table, options.features, model.metadata)
@@ -129,6 +138,14 @@ def _other_data(options: ProblemOptions, model: LoadedModel, table: Table) -> It
             f"{options.data} has {n:,} features, and {options.features} was selected from "
             f"{own:,}: the certificate is of all those of the data; --drop leaves out columns"
         )
+
+
+def _check_certificate(options: CertifyOptions | ProveOptions) -> None:
+    """Refuse a file of the certificate that cannot be written, or that is an input."""
+    path, option = options.certificate, "--certificate"
+    if path is not None:
+        check_folder(path, option)
+        refuse_overwriting([path], options.data, options.target, options.group_file, option)
 
 
 def _listed(text: str) -> tuple[list[str], LoadedModel | None]:
@@ -156,6 +173,30 @@ def _listed(text: str) -> tuple[list[str], LoadedModel | None]:
     if twice is not None:
         raise ValueError(f"FEATURES must name each feature once; got {twice!r:.60} twice.")
     return names, model
+
+
+def _features_of(names: Sequence[str], problem: Any, samples: Samples) -> list[int]:
+    """Return the places of the features of groups, without those that are constant."""
+    import numpy as np
+
+    from ..files import quote
+    from ..files._errors import did_you_mean
+
+    groups = samples.groups
+    assert groups is not None
+    labels = [str(label) for label in groups.labels.tolist()]
+    for name in names:
+        if name not in labels:
+            raise ValueError(
+                f"FEATURES are groups beside --group-file, which has no group {quote(name)}."
+                f"{did_you_mean(name, labels)}"
+            )
+    data = problem._read(samples.table.X, samples.y, None, samples.response.offset)
+    task = problem._pose(data).tasks[0]
+    usable = task.usable[:: task.loss.outputs]
+    inside = np.isin(groups.code, [labels.index(name) for name in names])
+    found: list[int] = np.flatnonzero(inside & usable).tolist()
+    return found
 
 
 def _names_in(text: str) -> list[str]:
@@ -208,6 +249,13 @@ def _as_selection(options: ProblemOptions, k: int, model: LoadedModel | None) ->
         one.name: getattr(options, one.name) for one in fields(ProblemOptions) if one.name in own
     }
     given |= {"features": str(k), "no_cv": True, "save": False}
+    if options.group_file is not None:
+        given |= {"features": "all", "groups": "1"}  # as many as the list has
+    elif model is not None and has_whole_groups(model):
+        raise ValueError(
+            f"{options.features} is a model of whole groups of features; say --group-file FILE as "
+            "well, with which it was selected."
+        )
     if model is not None:
         built_in = ("target", "id") if is_golub(options.data) else ()
         for name, value in options_of_model(model).items():
@@ -223,6 +271,12 @@ def _named_whole(names: Sequence[str], codings: Mapping[str, Coding]) -> Iterato
         own = [one for one in names if codings.get(one) == coding]
         whole = coding is not None and own == coding.names_beside([coding.column])
         yield coding.column if coding is not None and whole else name
+
+
+def has_whole_groups(model: LoadedModel) -> bool:
+    """Return whether a model was selected as whole groups of features."""
+    parameters = model.metadata["parameters"]
+    return parameters.get("groups") is not None and parameters.get("n_features") is None
 
 
 def options_of_model(model: LoadedModel) -> dict[str, Any]:

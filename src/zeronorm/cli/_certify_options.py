@@ -19,6 +19,11 @@ class ProblemOptions(ColumnsOptions):
         "feature or name; or names with commas between them.",
         metavar="FEATURES",
     )
+    group_file: Path | None = option(
+        "Feature and its group in every line, or gene sets (.gmt): FEATURES are whole groups then, "
+        "a model of them or their names.",
+        metavar="FILE",
+    )
     drop: list[str] | None = None
     missing: str | None = None
     task: str = option(

@@ -59,7 +59,7 @@ def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, l
     """
     models = document["models"]
     if document["rule"] != "all":
-        models = [model for model in models if model["n_features"] == document["chosen"]]
+        models = [model for model in models if model["size"] == document["chosen"]]
     rows = [
         (model["n_features"], part, row)
         for model in models

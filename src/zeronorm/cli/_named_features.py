@@ -10,13 +10,15 @@ from ..files._unique import shared_name
 from ._label_files import file_hint
 from ._messages import Doubt, show
 from ._options import SelectOptions
+from ._plan import Plan
 
 
-def forced_features(options: SelectOptions, sizes: Sequence[int] | None, table: Table) -> list[int]:
+def forced_features(options: SelectOptions, plan: Plan, table: Table) -> list[int]:
     """Return the positions of the features of --force; refuse levels that are more than a size."""
     positions = positions_of("--force", options.force, table)
     n_forced = len(set(positions))
     texts = [one for one in categories(options, table) if one["option"] == "--force"]
+    sizes = None if plan.whole else plan.sizes
     if texts and sizes is not None and min(sizes) < n_forced:
         named = " and ".join(f"{show(one['column'])} {one['features']}" for one in texts)
         raise ValueError(

@@ -31,6 +31,10 @@ def check_within(options: ProveOptions) -> None:
                     "0.01 as well, or leave it out."
                 )
         return
+    if options.group_file is not None:
+        raise ValueError(
+            "--within lists features, and --group-file is of whole groups; leave out one of them."
+        )
     if not 0 <= within < float("inf"):
         raise ValueError(f"--within must be at least 0 (0.01 stands for 1%); got {within:g}.")
     if options.max_abs_coef is not None:

@@ -34,7 +34,7 @@ class SelectOptions:
 
     data: str
     features: str = option(
-        "How many, exactly (with --groups, at most): 5; or 1:20 or 5,10, for --rule.",
+        "How many, exactly (with --groups, at most): 5; or 1:20 or 5,10; all: whole groups.",
         "--features",
         "-k",
         metavar="K[,K2,...]",
@@ -70,7 +70,7 @@ class SelectOptions:
     )
     level: float | None = option("Of --loss quantile: which quantile. Default: 0.5.", metavar="Q")
     groups: str | None = option(
-        "How many groups at most, or auto; needs --group-file.", metavar="G"
+        "How many groups: at most G, or auto; of whole ones G, or 1:5.", metavar="G"
     )
     group_file: Path | None = option(
         "Feature (name, or number as DATA counts) and its group in every line; or gene sets that "
@@ -92,7 +92,7 @@ class SelectOptions:
     stability: int | None = option("How stable, by half-samples.", metavar="PAIRS")
     method: str | None = option(
         f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
-        "--prove, l0. With --groups, it is bilevel and no other.",
+        "--prove, l0; with --groups bilevel alone, but for whole groups.",
         metavar="METHOD",
     )
     starts: int | None = option("Of l0: so many searches, the best is kept.", metavar="N")
@@ -115,7 +115,7 @@ class SelectOptions:
         metavar="RULE",
     )
     C: float | None = option(
-        "Weight of the loss in selection and certificate. Default: 0.1; 1 with "
+        "Weight of the loss in selection and certificate. Default: 0.1; 1 for K in "
         "--groups or --loss quantile, 100 with --measure auc or ap.",
         "--C",
         "-C",

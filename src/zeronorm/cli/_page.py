@@ -71,7 +71,7 @@ def write_page(
                 estimator, samples, validation, halves, n_pairs, limit, work.progress.phase
             )
         work.progress.phase("Drawing")
-        (chosen,) = (m for m in document["models"] if m["n_features"] == document["chosen"])
+        (chosen,) = (m for m in document["models"] if m["size"] == document["chosen"])
         figures = figures_of(estimator, samples, validation, evidence, document)
         commands = _commands(options, again, estimator, chosen)
         page = render(document, trust, figures, commands, _facts(options.data))
@@ -95,15 +95,19 @@ def _commands(
     found = [("This page", command_line("select" if again is None else "report", given))]
     model = chosen["file"] if again is None else again.options.model
     data, flags = shlex.quote(options.data), commands_of_data(given)
-    flags = f" {flags}" if flags else ""
+    plain = flags = f" {flags}" if flags else ""
     if model is not None:
         file = shlex.quote(str(model))
-        if has_bounds(estimator) and len(estimator._paths) == 1:
+        whole = isinstance(chosen["n_groups"], int) and chosen["certificates"][0] is not None
+        if whole:
+            assert given.group_file is not None
+            flags += f" --group-file {shlex.quote(str(given.group_file))}"
+        if (whole or has_bounds(estimator)) and len(estimator._paths) == 1:
             found.append(
                 (
                     "The certificate of the list, and its check in plain NumPy, without a solver",
                     f"zeronorm certify {data} {file}{flags} --certificate list.npz\n"
-                    f"zeronorm verify {data} list.npz{flags}",
+                    f"zeronorm verify {data} list.npz{plain}",
                 )
             )
             found.append(

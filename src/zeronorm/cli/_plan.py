@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ._features_out import check_features_out
+from ._groups_options import check_groups, sizes_option
 from ._input import check_folder, check_folds, refuse_overwriting
 from ._options import FOLDS, METHOD_NAMES, SelectOptions
 from ._page import check_page
@@ -16,16 +17,6 @@ from ._threshold import parse_threshold
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.
 OF_FOLDS, OF_CRITERIA = ("1se", "best"), ("aic", "bic", "ebic", "gic")
-# Reasons why an option does not go with groups.
-_NOT_OF_GROUPS = {
-    "--method": "which is the only one that has a budget of groups",
-    "--rule": "and information criteria do not count groups",
-    "--prove": "and there are no proofs for budgets of features and groups at once",
-    "--certificate": "which gives no certificate",
-    "--calibrate": "whose probabilities are not scaled",
-    "--nonnegative": "whose coefficients have any sign",
-    "--nonpositive": "whose coefficients have any sign",
-}
 _OTHER_FORMATS = {
     ".csv",
     ".tsv",
@@ -45,7 +36,9 @@ _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 class Plan:
     """A selection as it is settled before the data are read."""
 
-    n_features: list[int] | None  # the sizes, growing; None: to be found
+    # The numbers of features, or of whole groups, growing; None: to be found.
+    sizes: list[int] | None
+    whole: bool  # whether groups are selected as wholes
     n_groups: int | str | None  # that the features are in at most; "auto": to be found
     rule: str | None  # what chooses among several sizes; None: there is one
     method: str
@@ -67,10 +60,10 @@ def plan_selection(options: SelectOptions) -> Plan:
         "--nonnegative": bool(options.nonnegative),
         "--nonpositive": bool(options.nonpositive),
     }
-    n_groups = _number_of_groups(options.groups, options.group_file, others)
-    grouped, refitted = options.groups is not None, options.refit_c != "loo"
+    n_groups = check_groups(options, others)
+    grouped, refitted = n_groups is not None, options.refit_c != "loo"
     shared = {"--shared": options.shared is True}  # A measure has a model for each class.
-    measured = {"--groups": grouped, "--refit-c": refitted, **shared, **others}
+    measured = {"--groups": options.groups is not None, "--refit-c": refitted, **shared, **others}
     measured["--covariates"] = options.covariates is not None
     if options.positive is not None and options.measure is None and options.threshold is None:
         raise ValueError(
@@ -90,8 +83,9 @@ def plan_selection(options: SelectOptions) -> Plan:
     elif grouped:
         method = "bilevel"
     folds = _folds(options.cv, options.no_cv)
-    sizes = None if options.features.strip() == "auto" else _parse_sizes(options.features)
-    rule = _rule(options, sizes, folds)
+    option, given = sizes_option(options)
+    sizes = None if given.strip() == "auto" else _parse_sizes(option, given)
+    rule = _rule(options, sizes, folds, n_groups == "auto")
     if sizes is None:
         from ..budget_cv import AUTOMATIC
 
@@ -99,7 +93,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     else:
         sizes = candidates = _compared(sizes, rule)
     one = rule != "all"
-    models = _output_files(options.data, candidates, options.output, one) if options.save else {}
+    models = _model_files(options, candidates, one) if options.save else {}
     certificates: dict[int, Path] = {}
     if options.certificate is not None or options.prove:
         certificates = _certificate_files(options, candidates, models, one)
@@ -110,13 +104,24 @@ def plan_selection(options: SelectOptions) -> Plan:
     if options.report is not None:
         check_page(options.report, "--report", options, files)
     refit_C = _parse_refit_c(options.refit_c)
-    return Plan(sizes, n_groups, rule, method, search, refit_C, folds, models, certificates)
+    return Plan(
+        sizes,
+        option == "--groups",
+        n_groups,
+        rule,
+        method,
+        search,
+        refit_C,
+        folds,
+        models,
+        certificates,
+    )
 
 
 def for_every_size(options: SelectOptions, plan: Plan) -> Plan:
     """Return the plan that writes a model of every size, as nothing has chosen among them."""
-    sizes = plan.n_features or []
-    models = _output_files(options.data, sizes, options.output, False) if plan.models else {}
+    sizes = plan.sizes or []
+    models = _model_files(options, sizes, False) if plan.models else {}
     certificates: dict[int, Path] = {}
     if plan.certificates:
         certificates = _certificate_files(options, sizes, models, False)
@@ -125,22 +130,27 @@ def for_every_size(options: SelectOptions, plan: Plan) -> Plan:
     return replace(plan, rule="all", models=models, certificates=certificates)
 
 
-def _rule(options: SelectOptions, sizes: Sequence[int] | None, folds: int | None) -> str | None:
-    """Return what chooses among the sizes, None of one; refuse what nothing can choose among."""
+def _rule(
+    options: SelectOptions, sizes: Sequence[int] | None, folds: int | None, of_groups: bool
+) -> str | None:
+    """Return what chooses among the sizes, None of one; refuse what nothing can choose among.
+
+    of_groups : whether the number of groups that features are in is to be chosen.
+    """
+    (option, given), what = sizes_option(options), sizes_option(options)[0][2:]
     rule, known = options.rule, (*OF_FOLDS, *OF_CRITERIA, "all")
     if rule is not None and rule not in known:
         raise ValueError(f"--rule must be one of {', '.join(known)}; got {rule!r}.")
     if sizes is None and options.prove:
         raise ValueError(
-            "--prove needs the number of features: say --features K, as proofs of all sizes may "
+            f"--prove needs the number of {what}: say {option} K, as proofs of all sizes may "
             "take hours."
         )
-    of_groups = options.groups is not None and options.groups.strip() == "auto"
     if sizes is not None and len(sizes) == 1 and rule not in OF_CRITERIA and not of_groups:
         if rule in OF_FOLDS:
             raise ValueError(
-                f"--rule {rule} chooses among several sizes; got --features {options.features}. "
-                f"Say --features 1:{max(2, sizes[0])} or auto, or leave out --rule."
+                f"--rule {rule} chooses among several sizes; got {option} {given}. "
+                f"Say {option} 1:{max(2, sizes[0])} or auto, or leave out --rule."
             )
         return rule
     if folds is None and of_groups:
@@ -150,7 +160,7 @@ def _rule(options: SelectOptions, sizes: Sequence[int] | None, folds: int | None
         )
     if folds is None and rule in (None, *OF_FOLDS):
         raise ValueError(
-            f"--no-cv leaves nothing to choose among the sizes {options.features} by; say --rule "
+            f"--no-cv leaves nothing to choose among the sizes {given} by; say --rule "
             "ebic (or aic, bic, gic), --rule all for a model of each, one size, or leave out "
             "--no-cv."
         )
@@ -189,27 +199,27 @@ def _folds(cv: int | None, no_cv: bool) -> int | None:
     return folds
 
 
-def _parse_sizes(text: str) -> list[int]:
-    """Return the sizes of --features, smallest first."""
+def _parse_sizes(option: str, text: str) -> list[int]:
+    """Return the sizes of --features, or of --groups, smallest first."""
     sizes: set[int] = set()
     for part in text.split(","):
         ends = [end.strip() for end in part.split(":")]
         if len(ends) > 2 or not all(re.fullmatch("[0-9]{1,12}", end) for end in ends):
             raise ValueError(
-                "--features must be whole numbers with commas between them, first and last with a "
+                f"{option} must be whole numbers with commas between them, first and last with a "
                 f"colon between them, such as 10 or 5,10,20 or 1:20, or auto; got {text!r}."
             )
         first, last = int(ends[0]), int(ends[-1])
         if first > last:
-            raise ValueError(f"--features must have the smaller end first; got {part.strip()!r}.")
+            raise ValueError(f"{option} must have the smaller end first; got {part.strip()!r}.")
         if last - first >= _MAX_SIZES:
             raise ValueError(
-                f"--features must be at most {_MAX_SIZES:,} sizes; {part.strip()!r} has "
+                f"{option} must be at most {_MAX_SIZES:,} sizes; {part.strip()!r} has "
                 f"{last - first + 1:,}."
             )
         sizes.update(range(first, last + 1))
     if 0 in sizes:
-        raise ValueError(f"--features must be at least 1; got {text!r}.")
+        raise ValueError(f"{option} must be at least 1; got {text!r}.")
     return sorted(sizes)
 
 
@@ -224,41 +234,6 @@ def _parse_refit_c(text: str) -> float | str:
     if not 0 < value < float("inf"):
         raise ValueError(f"--refit-c must be loo or a positive finite number; got {text!r}.")
     return value
-
-
-def _number_of_groups(
-    groups: str | None, group_file: Path | None, others: Mapping[str, bool]
-) -> int | str | None:
-    """Return the budget of groups; refuse half of a selection in groups, and what is not of it.
-
-    others : whether each option was given of those that a bi-level selection does not have.
-    """
-    if groups is None:
-        if group_file is not None:
-            raise ValueError(
-                f"--group-file {group_file} needs the number of groups to select at most; say "
-                "--groups G as well."
-            )
-        return None
-    text = groups.strip()
-    if text != "auto" and not re.fullmatch("[0-9]{1,12}", text):
-        raise ValueError(
-            f"--groups must be a whole number or auto; got {groups!r:.60}. Which features are in "
-            "which group says --group-file FILE."
-        )
-    if text != "auto" and int(text) < 1:
-        raise ValueError(f"--groups must be at least 1; got {text}.")
-    if group_file is None:
-        raise ValueError(
-            f"--groups {text} needs the group of every feature; say --group-file FILE as well."
-        )
-    for option, given in others.items():
-        if given:
-            raise ValueError(
-                f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option.split()[0]]}. Leave "
-                f"out {option}, or --groups and --group-file."
-            )
-    return text if text == "auto" else int(text)
 
 
 def _check_measure(measure: str | None, others: Mapping[str, bool]) -> None:
@@ -311,12 +286,23 @@ def _search_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
     return "l0", {**search, "gap": gap, "time_limit": time_limit}
 
 
+def _model_files(options: SelectOptions, sizes: Sequence[int], one: bool) -> dict[int, Path]:
+    """Return where the model of each size goes; one : whether only one of them is written."""
+    of_groups = sizes_option(options)[0] == "--groups"
+    return _output_files(options.data, sizes, options.output, one, "g" if of_groups else "k")
+
+
 def _output_files(
-    data: str, sizes: Sequence[int], output: Path | None, one: bool, option: str = "--output"
+    data: str,
+    sizes: Sequence[int],
+    output: Path | None,
+    one: bool,
+    letter: str = "k",
+    option: str = "--output",
 ) -> dict[int, Path]:
     """Return where the file of each size goes; checked before the long work begins.
 
-    one : whether only one of them is to be written.
+    one : whether only one of them is to be written. letter : before the size in their names.
     option : the one that names the file.
     """
     if output is None:
@@ -326,12 +312,12 @@ def _output_files(
         while Path(stem).suffix.lower() in _SUFFIXES:
             stem = Path(stem).stem
         stem = Path(stem).stem
-        files = {k: Path(f"{stem}-k{k}.model.npz") for k in sizes}
+        files = {k: Path(f"{stem}-{letter}{k}.model.npz") for k in sizes}
     elif one or len(sizes) == 1:
         files = dict.fromkeys(sizes, output)
     else:
         name, dot, rest = output.name.partition(".")
-        files = {k: output.with_name(f"{name}-k{k}{dot}{rest}") for k in sizes}
+        files = {k: output.with_name(f"{name}-{letter}{k}{dot}{rest}") for k in sizes}
     for path in files.values():
         check_folder(path, option)
     return files
@@ -350,7 +336,7 @@ def _certificate_files(
             for k, path in models.items()
         }
     else:
-        files = _output_files(options.data, sizes, output, one, "--certificate")
+        files = _output_files(options.data, sizes, output, one, option="--certificate")
     both = set(files.values()) & set(models.values())
     if both:
         raise ValueError(f"--certificate {min(both)} is the file of the model; name another.")

@@ -29,9 +29,12 @@ def report(options: ReportOptions) -> None:
         with work.timed("imports"):
             work.progress.phase("Starting")
             from .. import persistence
+            from ..files import check_path, read_groups
             from ._again import Again, as_selection
             from ._selection import Samples, run
             from .reports._page import print_page
+        if options.group_file is not None:
+            check_path(options.group_file)  # before DATA is read, which may take its time
         loaded = persistence.load(options.model)
         asked = as_selection(options, loaded)
         task = settle_task(asked)
@@ -41,15 +44,19 @@ def report(options: ReportOptions) -> None:
             asked, table, response = read_training(
                 asked, task, options.model, loaded.metadata, work.notes
             )
-        work.notes.extend(table.notes)
-        samples = Samples(table, response, None)
+            work.notes.extend(table.notes)
+            groups = None
+            if options.group_file is not None:
+                groups = read_groups(options.group_file, table, work.notes)
+        samples = Samples(table, response, groups)
         again = Again.of(options, loaded, asked, plan, samples)
         with columns_named(table.feature_names), fold_remedies(table, response):
             found = run(asked, plan, samples, work, again)
+    chosen = next(one for one in found["models"] if one["size"] == found["chosen"])
     document = {
         "model": options.model,
         "data": found["data"],
-        "n_features": found["chosen"],
+        "n_features": chosen["n_features"],
         "sizes": [model["n_features"] for model in found["models"]],
         "file": str(options.output),
         "n_bytes": options.output.stat().st_size,

@@ -121,6 +121,11 @@ class ReportOptions(RowsOptions):
         "-k",
         metavar="K[,K2,...]",
     )
+    group_file: Path | None = option(
+        "Of whole groups: the file that select took, as the model has not the groups of all "
+        "features.",
+        metavar="FILE",
+    )
     cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
     pairs: int = option(
         "Pairs of half-samples, for how sure each feature is; 0: none.", metavar="N", default=PAIRS

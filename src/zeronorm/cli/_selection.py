@@ -38,7 +38,7 @@ from .documents._selection import (
     describe_model,
     describe_parameters,
     describe_selection,
-    feature_budget,
+    size_number,
 )
 from .documents._stability import describe_stability
 
@@ -109,10 +109,12 @@ def run(
     sizes = _one_of_each_number(estimator, validation, rule)
     if estimator.size_ not in sizes:
         estimator._keep_size(sizes[-1])
-    shown = [feature_budget(one) for one in (sizes if plan.rule == "all" else [estimator.size_])]
-    work.notes.extend(note_on_forced(options, shown, samples.table))
+    if not plan.whole:
+        shown = [size_number(one) for one in (sizes if plan.rule == "all" else [estimator.size_])]
+        work.notes.extend(note_on_forced(options, shown, samples.table))
     thresholds = thresholds_of(options, estimator, samples, held_out, again, work)
-    models = [describe_model(estimator, size, *found, thresholds[size]) for size in sizes]
+    compared = 1 if validation is None or rule not in OF_FOLDS else len(validation.sizes)
+    models = [describe_model(estimator, size, *found, thresholds[size], compared) for size in sizes]
     work.notes.extend(targets_in_disguise(models, samples))
     for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
@@ -152,13 +154,14 @@ def run(
 
 def _with_budgets(plan: Plan, estimator: _Estimator, X: Any, y: Any, **offset: Any) -> Plan:
     """Return the plan, and give the estimator the budgets that are to be found."""
-    if plan.n_features is not None and plan.n_groups != "auto":
+    name = "n_groups" if plan.whole else "n_features"
+    if plan.sizes is not None and plan.n_groups != "auto":
         return plan
-    if plan.n_features is None:
-        estimator.set_params(n_features="auto")
+    if plan.sizes is None:
+        estimator.set_params(**{name: "auto"})
     budgets = automatic_budgets(estimator, X, y, **offset)
     estimator.set_params(**budgets)
-    return replace(plan, n_features=budgets.get("n_features", plan.n_features))
+    return replace(plan, sizes=budgets.get(name, plan.sizes))
 
 
 def _criteria_of(estimator: _Estimator, sizes: list[Any]) -> list[dict[str, Any]]:
@@ -177,7 +180,7 @@ def _one_of_each_number(
     """
     by_number: dict[int, list[Any]] = {}
     for size in estimator._paths[0]:
-        by_number.setdefault(feature_budget(size), []).append(size)
+        by_number.setdefault(size_number(size), []).append(size)
     found = []
     for sizes in by_number.values():
         size = sizes[-1]
@@ -204,11 +207,11 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
             pos_label=None if positive is None else positive_of(positive, samples.y),
         )
     if samples.groups is not None:
-        common |= {"n_groups": plan.n_groups, "groups": samples.groups}
-    else:
+        n_groups = plan.sizes if plan.whole else plan.n_groups
+        common |= {"n_groups": n_groups, "groups": samples.groups}
+    if samples.groups is None or plan.whole:
         method = methods.L0(**plan.search) if plan.search else plan.method
-        signs = _signs(options, samples.table)
-        common |= {"method": method, "signs": signs}
+        common |= {"method": method, "signs": _signs(options, samples.table)}
         common["criterion"] = plan.rule if plan.rule in OF_CRITERIA else None
     if task == "survival":
         del common["fit_intercept"]
@@ -275,12 +278,12 @@ def _for_accuracy(
 def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict[str, Any]:
     """Return the parameters that all estimators of the command have, with few exceptions."""
     return {
-        "n_features": plan.n_features,
+        "n_features": None if plan.whole else plan.sizes,
         **({} if options.C is None else {"C": options.C}),
         "refit_C": plan.refit_C,
         "standardize": options.standardize,
         "fit_intercept": options.intercept,
-        "forced_features": forced_features(options, plan.n_features, table) or None,
+        "forced_features": forced_features(options, plan, table) or None,
         "n_threads": options.threads,
         **covariates(options, table),
     }
@@ -293,7 +296,7 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     return {
         "method": own if isinstance(own, str) else own.name,
         "measure": options.measure,
-        "n_groups": plan.n_groups,
+        "n_groups": plan.sizes if plan.whole else plan.n_groups,
         "groups": None if options.group_file is None else str(options.group_file),
         "level": options.level,
         **{

@@ -34,7 +34,7 @@ def write_model(
     threshold: Threshold | None,
 ) -> None:
     """Write the model of a size and its certificate, and note in its document where."""
-    table, k = samples.table, model["n_features"]
+    table, k = samples.table, model["size"]
     names: dict[str, Any] = {
         "feature_names": table.feature_names,
         "first_index": table.first_index,

@@ -66,19 +66,19 @@ class SizesDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, axes: Any = None) -> SizesDisplay:
-        """Draw a fitted `BudgetCV`.
+        """Draw a fitted `BudgetCV`, or another estimator whose size its folds have chosen.
 
-        estimator : `BudgetCV` of numbers of features or of groups.
+        estimator : of numbers of features or of groups, with "auto" or in a `BudgetCV`.
         axes : two axes to draw on, of the scores and of the certificate; None: a new figure.
         """
         validation = getattr(estimator, "validation_", None)
         if not isinstance(validation, CrossValidation):
             raise TypeError(
-                f"estimator must be a fitted BudgetCV; got {estimator!r:.60}. Of a CrossValidation "
-                "use from_validation."
+                "estimator must be a fitted BudgetCV, or have chosen n_features='auto'; got "
+                f"{estimator!r:.60}. Of a CrossValidation use from_validation."
             )
         paths = budget_paths(estimator)
-        chosen = int(estimator.n_features_)
+        chosen = getattr(estimator, "best_estimator_", estimator).size_
         return cls.from_validation(validation, chosen=chosen, paths=paths, axes=axes)
 
     @classmethod

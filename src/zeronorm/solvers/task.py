@@ -103,6 +103,11 @@ class Task:
         return float(self.sample_weight.sum()) / self.loss.outputs
 
     @property
+    def mean_exposure(self) -> float:
+        """The mean over the rows of what an offset makes of the weight of one."""
+        return float(self.sample_weight @ self.exposure / self.sample_weight.sum())
+
+    @property
     def n_usable(self) -> int:
         """How many features may be selected."""
         return int(self.usable.sum()) // self.loss.outputs

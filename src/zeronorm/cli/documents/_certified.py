@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._typing import IndexArray
+from ...groups import Groups
 from ...persistence import summarize
 from ...result import Certificate, Proof
 from ._data import describe_data, describe_equivalents, describe_feature
@@ -26,8 +29,14 @@ def describe_certified(
     begin = certificate.objective if proof is None else proof.history[0].objective
     return {
         "data": describe_data(
-            source, table, samples.response, n_covariates=certificate.covariates.size
+            source, table, samples.response, samples.groups, certificate.covariates.size
         ),
+        "groups": None
+        if samples.groups is None
+        else {
+            name: _labels(samples.groups, features)
+            for name, features in (("given", support), ("best", best))
+        },
         "features": [describe_feature(table, j) for j in sorted(support)],
         "best": [describe_feature(table, j) for j in best.tolist()],
         "dropped": [describe_feature(table, j) for j in np.setdiff1d(support, best).tolist()],
@@ -37,3 +46,8 @@ def describe_certified(
         "equivalents": describe_equivalents(certificate, table),
         "proof": describe_proof(proof, table),
     }
+
+
+def _labels(groups: Groups, features: Sequence[int] | IndexArray) -> list[str]:
+    """Return the names of the groups of some features."""
+    return [str(label) for label in groups.labels[np.unique(groups.code[features])]]

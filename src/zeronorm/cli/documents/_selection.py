@@ -44,11 +44,13 @@ def describe_model(
     for_accuracy: CrossValidation | None = None,
     permutations: PermutationTest | None = None,
     threshold: Threshold | None = None,
+    compared: int = 1,
 ) -> dict[str, Any]:
     """Return what is known about the model of a size; its file is not written yet.
 
     for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
-    groups : of all features, where the model has a budget of groups; the size is a pair then.
+    compared : of how many sizes the cross-validation chose one.
+    groups : of all features, where the model has a budget of groups.
     """
     paths = estimator._paths
     classes: Any = getattr(estimator, "classes_", None)
@@ -69,11 +71,13 @@ def describe_model(
         )
         if model.covariates.size:
             beside += describe_covariates(label, model, table, design)
+    both, indices = isinstance(size, tuple), [row["index"] for row in rows]
     for row in rows:
         row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
     return {
-        "n_features": feature_budget(size),
-        "n_groups": None if groups is None else int(size[1]),
+        "size": size_number(size),
+        "n_features": size_number(size) if groups is None or both else len({*indices}),
+        "n_groups": None if groups is None else int(size[1] if both else size),
         "features": rows,
         "covariates": beside,
         "intercept": (
@@ -91,8 +95,8 @@ def describe_model(
         else macro_average(
             measure, model_scores(paths, size, design), np.asarray(table.y), classes
         ),
-        "cross_validation": _describe_validation(validation, size),
-        "for_accuracy": _describe_validation(for_accuracy, size),
+        "cross_validation": _describe_validation(validation, size, compared),
+        "for_accuracy": _describe_validation(for_accuracy, size, compared),
         "permutations": _describe_permutations(permutations, size),
         "certificates": [summarize(path[size].certificate) for path in paths],
         "proofs": [describe_proof(path[size].proof, table) for path in paths],
@@ -124,7 +128,7 @@ def describe_selection(
         "outputs": outputs_of(estimator, samples.table),
         "models": models,
         "n_covariates": n_covariates,
-        "chosen": feature_budget(estimator.size_),
+        "chosen": size_number(estimator.size_),
     }
 
 
@@ -188,8 +192,11 @@ def describe_parameters(estimator: Any) -> dict[str, Any]:
     return found
 
 
-def feature_budget(size: Any) -> int:
-    """Return the number of features of a size, which is a pair where it has one of groups too."""
+def size_number(size: Any) -> int:
+    """Return the first number of a size, which is a pair where features are in few groups.
+
+    It is of features, or of whole groups.
+    """
     return int(size[0] if isinstance(size, tuple) else size)
 
 
@@ -235,10 +242,13 @@ def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
     }
 
 
-def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[str, Any] | None:
+def _describe_validation(
+    validation: CrossValidation | None, size: Any, compared: int
+) -> dict[str, Any] | None:
     if validation is None or size not in validation.sizes:
         return None
-    row = validation.sizes.index(size)
+    row, limit = validation.sizes.index(size), validation.limit_of_chance(compared)
+    advantage, error = float(validation.advantage[row].mean()), validation.advantage_error[row]
     beside = {
         "balanced_accuracy": validation.balanced_accuracy,
         "auc": validation.auc,
@@ -258,9 +268,11 @@ def _describe_validation(validation: CrossValidation | None, size: Any) -> dict[
             for name, scores in beside.items()
         },
         "baseline_rmse": _mean_of(validation.baseline_rmse, ...),
-        "advantage": float(validation.advantage[row].mean()),
-        "advantage_error": float(validation.advantage_error[row]),
-        "better_than_chance": bool(validation.better_than_chance[row]),
+        "advantage": advantage,
+        "advantage_error": float(error),
+        "compared": compared,
+        "limit_of_chance": limit,
+        "better_than_chance": bool(advantage > limit * error),
     }
 
 

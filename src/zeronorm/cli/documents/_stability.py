@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...files import Table
+from ...groups import Groups
 from ...persistence import finite_or_none
 from ...stability import StabilitySelection
 from ._data import describe_feature
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
 
 def half_samples(estimator: Any, samples: Samples, n_pairs: int) -> StabilitySelection:
     """Return how half-samples select, at the size of a fitted model."""
-    size = estimator.size_ if isinstance(estimator.size_, tuple) else (estimator.size_,)
+    size, names = estimator.size_, ["n_features", "n_groups"]
+    if not isinstance(size, tuple):
+        size = (size,)
+        names = names[estimator.n_features is None :]  # whole groups have their number alone
     model = clone(estimator).set_params(
-        **dict(zip(("n_features", "n_groups"), size, strict=False)),
+        **dict(zip(names, size, strict=False)),
         **({"criterion": None} if "criterion" in estimator.get_params() else {}),
     )
     selection = StabilitySelection(model, n_pairs)
@@ -36,13 +40,17 @@ def describe_stability(
     """
     stability, threshold = selection.stability_, float(selection.threshold_)
     stable = stability.stable(threshold)
+    of_groups = stability.unit == "groups"
     counted = np.setdiff1d(estimator.support_, estimator.forced_features or [])
+    if of_groups:
+        counted = np.unique(estimator.groups.code[counted])
     features = np.union1d(stability.features, counted).astype(np.int64)
     shares = np.zeros((2, features.size))
     places = np.searchsorted(features, stability.features)
     shares[:, places] = stability.frequency, stability.simultaneous
     order = np.lexsort((features, -shares[1], -shares[0])).tolist()
     return {
+        "unit": stability.unit,
         "n_pairs": stability.n_pairs,
         "n_left_out": len(stability.left_out),
         "n_rows": stability.n_rows,
@@ -55,7 +63,11 @@ def describe_stability(
         "interval": list(map(finite_or_none, stability.index_interval())),
         "features": [
             {
-                **describe_feature(table, int(features[at])),
+                **(
+                    _describe_group(estimator.groups, int(features[at]))
+                    if of_groups
+                    else describe_feature(table, int(features[at]))
+                ),
                 "frequency": float(shares[0, at]),
                 "by_both": float(shares[1, at]),
                 "stable": bool(features[at] in stable),
@@ -64,3 +76,8 @@ def describe_stability(
             for at in order
         ],
     }
+
+
+def _describe_group(groups: Groups, place: int) -> dict[str, Any]:
+    """Return a group as a feature is described, by its place among all."""
+    return {"index": place, "name": str(groups.labels[place]), "description": None}

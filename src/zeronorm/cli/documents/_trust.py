@@ -47,11 +47,11 @@ _COMPARED = 30  # substitutes that are named and compared, of all features toget
 
 
 def has_bounds(estimator: Any) -> bool:
-    """Return whether there are certificates of what an estimator selects."""
+    """Return whether lists of single features are certified, and others are looked for."""
     if not isinstance(estimator, BudgetSelection):
         return False
     plan = estimator._plan()
-    return plan.counts != "both" and bool(np.isfinite(plan.C))
+    return plan.counts == "features" and bool(np.isfinite(plan.C))
 
 
 def describe_trust(

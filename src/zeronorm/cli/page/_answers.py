@@ -78,8 +78,11 @@ class Answers:
         self.by_class = any(row["class"] is not None for row in self._all_rows()) and (
             len({row["class"] for row in self._all_rows()}) > 1
         )
-        known = (trust["stability"] or {}).get("features")
-        self._frequency = known and {row["index"]: row["frequency"] for row in known}
+        known = trust["stability"] or {}
+        # What half-samples choose, features or whole groups.
+        self._unit = known.get("unit", "features")[:-1]
+        rows = known.get("features")
+        self._frequency = rows and {self._chosen(row): row["frequency"] for row in rows}
 
     def _all_rows(self) -> list[Mapping[str, Any]]:
         return [row for model in self.document["models"] for row in model["features"]]
@@ -129,7 +132,7 @@ class Answers:
     def _penalty(self, model: Mapping[str, Any]) -> list[str]:
         """Return that a larger C does better on held-out rows, where that is known of a size."""
         weaker = self.document.get("weaker_penalty")
-        if weaker is None or model["n_features"] != self.document["chosen"]:
+        if weaker is None or model["size"] != self.document["chosen"]:
             return []
         C = self.document["parameters"]["C"]
         text = weaker_penalty_text(weaker, C, self.document["score"])
@@ -141,26 +144,39 @@ class Answers:
             return "Not known: no half-samples were drawn."
         if "reason" in known:
             return f"Not known: {show(known['reason'], 300)}"
-        shares = {row["index"]: self.frequency(row) for row in model["features"]}
+        shares = {self._key(row): self.frequency(row) for row in model["features"]}
         stable = sum(one >= known["threshold"] for one in shares.values())
-        other = "" if known["n_chosen"] == model["n_features"] else " (of another length)"
-        names = {row["index"]: show(row["name"], NAME) for row in model["features"]}
+        other = "" if known["n_chosen"] == model["size"] else " (of another length)"
+        names = {
+            self._key(row): show(row["group"] if self._unit == "group" else row["name"], NAME)
+            for row in model["features"]
+        }
         order = sorted(shares, key=lambda index: -shares[index])
         each = some([f"{names[index]} {shares[index]:.0%}" for index in order], _NAMED)
-        are = "is" if stable == 1 else "are"
+        are, of = "is" if stable == 1 else "are", " groups" if self._unit == "group" else ""
         return (
-            f"{stable} of {len(shares)} {are} in at least {known['threshold']:.0%} of the "
+            f"{stable} of {len(shares)}{of} {are} in at least {known['threshold']:.0%} of the "
             f"{2 * known['n_pairs']} lists that half of the samples give{other}: {each}. As a "
             f"whole the lists are {stable_words(known)}."
         )
 
     def frequency(self, row: Mapping[str, Any]) -> float:
         """Return the share of the half-samples that chose a feature."""
-        return float((self._frequency or {}).get(row["index"], 0.0))
+        return float((self._frequency or {}).get(self._key(row), 0.0))
+
+    def _key(self, row: Mapping[str, Any]) -> Any:
+        """Return what a feature of a model is in the half-samples: itself, or its group."""
+        return row["group"] if self._unit == "group" else row["index"]
+
+    def _chosen(self, row: Mapping[str, Any]) -> Any:
+        """Return the same of a row of the half-samples."""
+        return row["name"] if self._unit == "group" else row["index"]
 
     def _instead(self, model: Mapping[str, Any]) -> str:
-        own = self.trust["models"].get(model["n_features"])
+        own = self.trust["models"].get(model["size"])
         if own is None:
+            if isinstance(self.document["parameters"].get("n_groups"), list):
+                return "Not known: substitutes are of single features, not of whole groups."
             return "Not known: no bounds are known for this kind of selection."
         rows = [row for part in own["substitutes"] for row in part]
         some_ = sum(row["n_exchangeable"] > 0 for row in rows)
@@ -171,7 +187,7 @@ class Answers:
             else "All features were asked for."
         )
         near = self.trust["near"]
-        if near and model["n_features"] == self.document["chosen"]:
+        if near and model["size"] == self.document["chosen"]:
             text += " " + " ".join(near_words(one) for one in near)
         return text
 
@@ -196,7 +212,7 @@ class Answers:
 
     def gap(self, model: Mapping[str, Any]) -> Cell:
         """Return by how much another list could be better, the largest of the classes."""
-        own = self.trust["models"].get(model["n_features"], {})
+        own = self.trust["models"].get(model["size"], {})
         known = [
             (proof["gain"] if proof["added"] else 0.0, proof["certificate"])
             for proof in own.get("proofs", ())
@@ -239,7 +255,7 @@ class Answers:
 
     def rows(self, model: Mapping[str, Any]) -> list[list[Cell]]:
         """Return the rows of the table of features."""
-        own = self.trust["models"].get(model["n_features"])
+        own = self.trust["models"].get(model["size"])
         labels = list(dict.fromkeys(row["class"] for row in model["features"]))
         instead: dict[tuple[Any, int], Mapping[str, Any]] = {}
         if own is not None:

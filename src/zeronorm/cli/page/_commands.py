@@ -62,14 +62,27 @@ def commands_of_data(options: Any) -> str:
     return command_line("", options, only=known).removeprefix("zeronorm").strip()
 
 
+class _Word(str):
+    """A variable of code, as a parameter."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def code_of_model(estimator: Any, read: str, threshold: Mapping[str, Any] | None = None) -> str:
     """Return the code that fits the model of a size again.
 
     read : the line that has the data. threshold : from where on it acts, as of a document.
     """
     one, size = clone(estimator), estimator.size_
+    if getattr(one, "groups", None) is not None:
+        read += "\n# groups: the group of every feature, as --group-file has it"
+        one.set_params(groups=_Word("groups"))
     if not isinstance(size, tuple):
-        one.set_params(n_features=int(size))
+        budget = "n_groups" if estimator.n_features is None else "n_features"
+        one.set_params(**{budget: int(size)})
     code = f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}"
     if threshold is None:
         return f"{code}.fit(X, y)"

@@ -123,7 +123,7 @@ def _drawings(
     """Yield what there is to draw."""
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
     named = _named(estimator, samples)
-    (own,) = (one for one in document["models"] if one["n_features"] == document["chosen"])
+    (own,) = (one for one in document["models"] if one["size"] == document["chosen"])
     threshold = own["threshold"]  # None: from 0.5
     plain = not any(isinstance(one, tuple) for one in paths[0])
     model = as_model(named)

@@ -56,10 +56,10 @@ def render(
     """
     answers = Answers(document, trust)
     models = _fitting(document["models"], document["chosen"], _SLIDER_ROWS)
-    (chosen,) = (one for one in models if one["n_features"] == document["chosen"])
+    (chosen,) = (one for one in models if one["size"] == document["chosen"])
     sizes = [
         {
-            "k": model["n_features"],
+            "k": model["size"],
             "texts": answers.texts(model),
             "tables": {"features": answers.rows(model)},
         }
@@ -96,14 +96,14 @@ def render(
 
 def _fitting(models: Sequence[Mapping[str, Any]], chosen: int, most: int) -> list[Any]:
     """Return the models that a slider has: the chosen one, and others of few rows in all."""
-    kept = [model for model in models if model["n_features"] == chosen]
+    kept = [model for model in models if model["size"] == chosen]
     left = most - sum(len(model["features"]) for model in kept)
-    others = [model for model in models if model["n_features"] != chosen]
+    others = [model for model in models if model["size"] != chosen]
     while others and sum(min(len(one["features"]), MOST_ROWS) for one in others) > left:
         del others[1::2]  # every other one, of several of them the smallest stays
         if len(others) == 1 and len(others[0]["features"]) > left:
             others = []
-    return sorted([*kept, *others], key=lambda model: model["n_features"])
+    return sorted([*kept, *others], key=lambda model: model["size"])
 
 
 def _own(name: str) -> str:
@@ -222,7 +222,7 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         names = [show(one["name"], NAME) for one in model["features"]]
         row += [number(training), answers.gap(model), Cell(some(names, MOST_ROWS), None, "which")]
         rows.append(row)
-        keys.append(k)
+        keys.append(model["size"])
     text = (
         "Held out: the selection is repeated on the other folds, features and all, so that these "
         "rows had no say; ± one standard error over the folds. Training: on the rows that chose "
@@ -273,7 +273,8 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any],
         )
         chosen_once = [show(row["name"], NAME) for row in known["features"] if row["frequency"]]
         times = "Once" if known["n_pairs"] == 1 else f"{known['n_pairs']:,} times"
-        features = counted(known["n_chosen"])
+        unit = known["unit"][:-1]
+        features = counted(known["n_chosen"], unit)
         left_out = ""
         if known["n_left_out"]:
             more = counted(known["n_left_out"], "more pair")
@@ -283,8 +284,8 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any],
                 f"{times} the samples were cut in two halves of {known['n_rows']:,}{left_out}, and "
                 f"{features} {'was' if known['n_chosen'] == 1 else 'were'} selected on each. "
                 f"The {2 * known['n_pairs']} lists are {stable_words(known)}{interval}. "
-                f"They have {counted(len(chosen_once))} in all; most often "
-                f"{some(chosen_once, 8)}. Of the features that {known['threshold']:.0%} of the "
+                f"They have {counted(len(chosen_once), unit)} in all; most often "
+                f"{some(chosen_once, 8)}. Of the {unit}s that {known['threshold']:.0%} of the "
                 f"lists have, at most {known['expected_low']:.2g} are expected to be no likelier "
                 "than by lot."
             )
@@ -305,13 +306,19 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any],
     return "".join(parts)
 
 
+def _chosen(document: Mapping[str, Any]) -> str:
+    """Return the size that was chosen, and of what it is where that is groups."""
+    of_groups = isinstance(document["parameters"].get("n_groups"), list)
+    return counted(document["chosen"], "group") if of_groups else f"{document['chosen']:,}"
+
+
 def _asked(document: Mapping[str, Any]) -> str:
     """Return what was asked for, and what the data are."""
     data, parameters = document["data"], document["parameters"]
     sizes = [f"{model['n_features']:,}" for model in document["models"]]
     method = parameters["method"]
     sentence = METHODS[method].sentence if method in METHODS else str(method)
-    facts = {"numbers of features": some(sizes, 30), "chosen": f"{document['chosen']:,}"}
+    facts = {"numbers of features": some(sizes, 30), "chosen": _chosen(document)}
     if document["rule"] not in (None, "all"):
         facts["by the rule"] = document["rule"]
     facts["method"] = sentence.replace("{k}", "k")

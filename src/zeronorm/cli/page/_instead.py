@@ -62,7 +62,7 @@ def _list_cell(names: Sequence[str]) -> Cell:
 def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
     """Return the model, without each feature and with each substitute, on held-out rows."""
     names = {row["index"]: row["name"] for row in chosen["features"]}
-    own = [row for part in trust["models"][chosen["n_features"]]["substitutes"] for row in part]
+    own = [row for part in trust["models"][chosen["size"]]["substitutes"] for row in part]
     own.sort(key=lambda row: list(names).index(row["index"]))
     if not own or own[0]["score"] is None:
         return paragraph(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rich.text import Text
@@ -27,6 +27,13 @@ def print_certified(document: Mapping[str, Any], quiet: bool = False) -> None:
     facts: list[tuple[str, str | Text]] = [
         ("features", f"{counted(k)}: {_names(document['features'])}")
     ]
+    groups, length = document["groups"], counted(k)
+    dropped, added = _names(document["dropped"]), _names(document["added"])
+    if groups is not None:
+        given, best = groups["given"], groups["best"]
+        length = counted(len(given), "group")
+        facts.insert(0, ("groups", f"{length}: {_listed(given)}"))
+        dropped, added = _listed({*given} - {*best}), _listed({*best} - {*given})
     total = document["data"]["n_features"] - (certificate["n_covariates"] or 0)
     if document["added"]:
         given, best = document["objective_given"], certificate["objective"]
@@ -35,10 +42,8 @@ def print_certified(document: Mapping[str, Any], quiet: bool = False) -> None:
             (
                 "better",
                 styled(
-                    (f"another list of {counted(k)} lowers the objective by {gain}", "bold yellow"),
-                    f", from {given:.6g} to {best:.6g}\n"
-                    f"without  {_names(document['dropped'])}\n"
-                    f"with     {_names(document['added'])}",
+                    (f"another list of {length} lowers the objective by {gain}", "bold yellow"),
+                    f", from {given:.6g} to {best:.6g}\nwithout  {dropped}\nwith     {added}",
                 ),
             )
         )
@@ -59,4 +64,9 @@ def print_certified(document: Mapping[str, Any], quiet: bool = False) -> None:
 
 
 def _names(features: list[Mapping[str, Any]]) -> str:
-    return some([show(row["name"], 40) for row in features], _MAX_NAMES)
+    return _listed([row["name"] for row in features], in_order=True)
+
+
+def _listed(names: Collection[str], in_order: bool = False) -> str:
+    """Return names, sorted unless they are in order."""
+    return some([show(name, 40) for name in (names if in_order else sorted(names))], _MAX_NAMES)

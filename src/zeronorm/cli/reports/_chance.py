@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from statistics import NormalDist
 from typing import Any
 
 from rich.text import Text
@@ -41,32 +40,26 @@ def score_beside_chance(
     name = model["measure"] or name
     beside = "the covariates alone" if document["n_covariates"] else "chance"
     # The best of several sizes on the same folds is better than one by chance.
-    sizes = 1 if document["chosen_by"] is None else len(document["models"])
+    sizes = validation["compared"]
     among = "" if sizes == 1 else f" for the best of {sizes} sizes"
     advantage, error = validation["advantage"], validation["advantage_error"]
-    if not validation["better_than_chance"] or advantage <= _errors(1.0, sizes) * error:
+    if not advantage > 0:
         parts.append((f"no better than {beside}{among}\n", "bold yellow"))
         return parts
     for what, value in (plain, *others):
         if round(validation["mean"], 3) < round(value, 3):  # as they are shown
             parts.append((f"{name} is below that of {what}\n", "bold yellow"))
-    limit = _errors(2.0, sizes)
-    if advantage <= limit * error:
-        many = "two" if sizes == 1 else f"{limit:.1f}"
-        parts.append(f"better than {beside} by less than {many} standard errors{among}")
-        untested = model["permutations"] is None and not document["n_covariates"]
-        test = "--permutations 99 tests it" if sizes == 1 else "--permutations 99 tests one size"
-        parts.append(f"; {test}\n" if untested else "\n")
+    if validation["better_than_chance"] or (model["permutations"] and sizes == 1):
+        return parts  # the p-value tells more
+    parts.append((f"may be no better than {beside}{among}", "bold yellow"))
+    parts.append(
+        f": better by {advantage / error:.1f} standard errors, and noise by "
+        f"{validation['limit_of_chance']:.1f} once in 20 times"
+    )
+    untested = model["permutations"] is None and not document["n_covariates"]
+    test = "--permutations 99 tests it" if sizes == 1 else "--permutations 99 tests one size"
+    parts.append(f"; {test}\n" if untested else "\n")
     return parts
-
-
-def _errors(alone: float, sizes: int) -> float:
-    """Return how many standard errors the best of some sizes must have for so many of one alone.
-
-    The probability that chance has them is shared by the sizes (Bonferroni).
-    """
-    normal = NormalDist()
-    return alone if sizes == 1 else normal.inv_cdf(1.0 - normal.cdf(-alone) / sizes)
 
 
 def _plain_models(document: Mapping[str, Any], model: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -60,7 +60,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     if len(models) > 1:
         _print_sizes(console, document)
         console.print()
-    model = next(model for model in models if model["n_features"] == document["chosen"])
+    model = next(model for model in models if model["size"] == document["chosen"])
     head, meaning = _ENTERED[document["parameters"]["method"]]
     entered = (head, "block") if head else None
     parameters = document["parameters"]
@@ -97,7 +97,7 @@ def print_folds(document: Mapping[str, Any], quiet: bool = False) -> None:
     if len(models) > 1:
         _print_sizes(console, document)
         console.print()
-    model = next(model for model in models if model["n_features"] == document["chosen"])
+    model = next(model for model in models if model["size"] == document["chosen"])
     parameters = document["parameters"]
     loss = parameters.get("loss", "logistic")
     words = words_of(data, loss, document["score"], parameters["level"])
@@ -126,7 +126,8 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     by_auc = _chosen_by_auc(document)
     if by_auc:
         grid.add_column("AUC", justify="right")
-    certified = not grouped and document["parameters"]["measure"] is None
+    uncertified = document["parameters"]["measure"] or document["parameters"]["method"] == "bilevel"
+    certified = not uncertified
     if certified:
         grid.add_column("certified gap", justify="right")
     grid.add_column("model" if rule == "all" else "", overflow="fold")
@@ -145,7 +146,7 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
             cells.append(mean_error(model["cross_validation"], "auc"))
         if certified:
             cells.append(largest_gap(model["certificates"]))
-        chosen = rule != "all" and model["n_features"] == document["chosen"]
+        chosen = rule != "all" and model["size"] == document["chosen"]
         if rule == "all":
             cells.append(show(model["file"] or "not written"))
         elif chosen:
@@ -216,7 +217,7 @@ def _facts(
     if document["outputs"] or model["thresholds"]:
         labels = [None]
     if method == "bilevel":
-        facts.append(("certificate", "none: selections with groups have no certificate"))
+        facts.append(("certificate", "none: features in few groups have no certificate"))
         certificates, proofs = [], []
     if method == "measure":
         facts += _bound_facts(document, model, labels)
@@ -266,11 +267,12 @@ def _chosen_by_auc(document: Mapping[str, Any]) -> bool:
 def _choice(document: Mapping[str, Any]) -> Text:
     """Return how the size was chosen, or which other one the folds would choose."""
     models, rule, chosen = document["models"], document["rule"], document["chosen"]
-    sizes = [model["n_features"] for model in models]
+    sizes = [model["size"] for model in models]
     among = f"of the {len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
-    smallest, own = "the smallest size", counted(chosen)
+    of_groups = isinstance(document["parameters"]["n_groups"], list)
+    smallest, own = "the smallest size", counted(chosen, "group" if of_groups else "feature")
     if document["parameters"]["n_groups"] == "auto":
-        (n_groups,) = (model["n_groups"] for model in models if model["n_features"] == chosen)
+        (n_groups,) = (model["n_groups"] for model in models if model["size"] == chosen)
         among = f"of {sizes[0]} to {sizes[-1]} features in any number of groups"
         smallest, own = (
             "the fewest groups, then features,",
@@ -288,10 +290,7 @@ def _choice(document: Mapping[str, Any]) -> Text:
         best = max(models, key=lambda model: model["cross_validation"]["auc" if by_auc else "mean"])
         reason = f"the best {score}"
         if rule == "1se":
-            reason = (
-                f"{smallest} within one standard error of the best {score} (at "
-                f"{best['n_features']})"
-            )
+            reason = f"{smallest} within one standard error of the best {score} (at {best['size']})"
         if by_auc:
             plain = (
                 "the covariates alone" if document["n_covariates"] else "the largest class for all"

@@ -16,10 +16,11 @@ _MAX_NAMES = 20  # A report names so many features.
 def stability_text(found: Mapping[str, Any]) -> Text:
     """Return how many features are stable, how often each is chosen, and what that guarantees."""
     rows, n = found["features"], found["n_stable"]
+    unit = found["unit"][:-1]
     share = f"{found['threshold']:.0%}"
     halves = f"{2 * found['n_pairs']} half-samples of {counted(found['n_rows'], 'sample')}"
     parts: list[str | tuple[str, str]] = [
-        (f"{counted(n) if n else 'no feature'} chosen by {share} or more", "bold"),
+        (f"{counted(n, unit) if n else f'no {unit}'} chosen by {share} or more", "bold"),
         f" of {halves}, {found['n_chosen']:,} on each",
     ]
     if found["n_left_out"]:
@@ -33,7 +34,7 @@ def stability_text(found: Mapping[str, Any]) -> Text:
             parts.append(f"\n{name}: {some(listed, _MAX_NAMES)}")
     parts.append(
         (
-            f"\nOf features that halves choose no more often than by lot at most "
+            f"\nOf {unit}s that halves choose no more often than by lot at most "
             f"{found['expected_low']:.2g} are expected among those chosen by {share}.",
             "dim",
         )

@@ -104,6 +104,7 @@ def _selection(
             log_loss = risk.value_gradient(z)[0]
             ridge = np.ones(columns.size)
             loo_loss = approximate_loss_left_out(Z, risk, C, ridge, z, task.unit)
+            loo_loss *= task.mean_exposure
     else:
         refitted = refit_support(task, gather(task.design, columns), columns, request.refit_C)
         coef, intercept, C = refitted.coef, refitted.intercept, refitted.C

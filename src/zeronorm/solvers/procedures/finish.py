@@ -34,9 +34,10 @@ def refit_support(
     mean, scale = column_scaling(task.design, support)
     risk = replace(task.risk(1.0), loss=task.loss.final)
     signs = task.signs[support]
-    return refit(
+    fit = refit(
         Z.compact(), mean, 1.0 / scale, risk, C=C, chosen=chosen, unit=task.unit, signs=signs
     )
+    return replace(fit, loo_loss=fit.loo_loss * task.mean_exposure)  # of a row, not of its weight
 
 
 def negative_log_likelihood(task: Task, fit: Refit) -> float:

@@ -1,0 +1,188 @@
+"""Whole groups in the command: `--features all --groups G --group-file FILE`."""
+
+import json
+
+import numpy as np
+import pytest
+
+from conftest import slow
+from zeronorm import BudgetClassifier, BudgetRegressor, certify, persistence, prove
+from zeronorm.model_selection import cross_validate
+
+N, P = 60, 12
+NAMES = [f"g{j}" for j in range(P)]
+LABELS = np.array([f"set {j % 5}" for j in range(P)])
+FILES = ("--group-file", "groups.tsv")
+WHOLE = ("--features", "all", "--groups")
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Write features in five groups, of which one column is constant; two groups matter."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((N, P)).round(3)
+    X[:, 6] = 2.0  # of set 1
+    z = X[:, 1] + X[:, 11] - X[:, 3] - X[:, 8]
+    y = np.where(z + rng.standard_normal(N) > 0, "yes", "no")
+    number = (z + 0.5 * rng.standard_normal(N)).round(3)
+    for name, target in (("class", y), ("number", number)):
+        rows = [",".join([*NAMES, "y"]), *(
+            ",".join([*map(str, row), str(one)]) for row, one in zip(X, target, strict=True)
+        )]  # fmt: skip
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
+    lines = [f"{name}\t{label}" for name, label in zip(NAMES, LABELS, strict=True)]
+    (tmp_path / "groups.tsv").write_text("feature\tgroup\n" + "\n".join(lines) + "\n")
+    return X, y, number
+
+
+def found(run, *arguments):
+    return json.loads(run(*arguments, "--target", "y", "--json").stdout)
+
+
+@pytest.mark.parametrize("kind", ["class", *slow("number")])
+def test_whole_groups_are_those_of_the_estimator(run, data, kind):
+    """The command would select features in few groups, or score other folds."""
+    X, y, number = data
+    target = y if kind == "class" else number
+    estimator = BudgetClassifier if kind == "class" else BudgetRegressor
+    model = estimator(None, n_groups=[1, 2, 3], groups=LABELS).fit(X, target)
+    document = found(run, "select", f"{kind}.csv", *WHOLE, "1:3", *FILES, "--rule", "all")
+    validation = cross_validate(model, X, target)
+    assert document["data"]["n_groups"] == 5
+    assert document["parameters"]["n_groups"] == [1, 2, 3]
+    for row, one in enumerate(document["models"]):
+        own = model.path_[row + 1]
+        assert (one["size"], one["n_groups"]) == (row + 1, row + 1)
+        assert one["n_features"] == own.support.size == len(one["features"])
+        assert sorted(part["index"] for part in one["features"]) == own.support.tolist()
+        assert {part["group"] for part in one["features"]} == {*LABELS[own.support]}
+        assert one["certificates"][0]["gap"] == pytest.approx(own.certificate.gap)
+        assert one["certificates"][0]["n_groups"] == row + 1
+        np.testing.assert_allclose(one["cross_validation"]["scores"], validation.scores[row])
+        assert one["file"] == f"{kind}-g{row + 1}.model.npz"
+        assert persistence.load(one["file"]).support_.tolist() == own.support.tolist()
+    folds = found(run, "cv", f"{kind}.csv", *WHOLE, "1:3", *FILES)
+    assert folds["chosen"] == validation.choose()
+    assert [one["size"] for one in folds["models"]] == [1, 2, 3]
+
+
+def test_the_number_of_whole_groups_is_chosen_by_folds(run, data):
+    """The folds would choose a number of features, or the report would call it that."""
+    X, y, _ = data
+    model = BudgetClassifier(None, n_groups="auto", groups=LABELS, calibrate=False).fit(X, y)
+    given = ("select", "class.csv", *WHOLE, "auto", *FILES, "--no-calibrate", "--no-save")
+    document = found(run, *given)
+    assert document["chosen"] == model.size_
+    text = " ".join(run(*given, "--target", "y").stdout.split())
+    assert f"size {model.size_} group" in text
+    assert f"in {model.size_} of 5 groups" in text
+    assert "groups of features lower the objective" in text
+
+
+def test_stability_of_whole_groups_counts_groups(run, data):
+    """Frequencies of groups would stand beside features of the same numbers."""
+    given = ("class.csv", *WHOLE, 2, *FILES, "--no-cv", "--no-save", "--no-calibrate")
+    stability = found(run, "select", *given, "--stability", 5)["stability"]
+    assert (stability["unit"], stability["n_chosen"]) == ("groups", 2)
+    assert stability["n_candidates"] == 5
+    assert {row["name"] for row in stability["features"]} <= {*LABELS}
+    own = {row["name"] for row in stability["features"] if row["in_model"]}
+    chosen = found(run, "select", *given)["models"][0]["features"]
+    assert own == {row["group"] for row in chosen}
+    text = run("select", *given, "--target", "y", "--stability", 5).stdout
+    assert "those of the model: set" in text
+
+
+def test_whole_groups_are_certified_and_proven(run, data):
+    """A list of as many features would be certified, which is another problem."""
+    X, y, _ = data
+    run("select", "class.csv", *WHOLE, 2, *FILES, "--target", "y", "--no-cv", "-o", "m.npz")
+    support = persistence.load("m.npz").support_
+    names = ",".join({*LABELS[support]})
+    expected = certify(support, X, y, groups=LABELS)
+    for given in ("m.npz", names):
+        document = found(run, "certify", "class.csv", given, *FILES, "--certificate", "c.npz")
+        assert document["certificate"]["bound"] == pytest.approx(expected.bound)
+        assert document["certificate"]["n_groups"] == 2
+        assert document["groups"]["given"] == sorted({*LABELS[support]})
+        assert run("verify", "class.csv", "c.npz", "--target", "y").exit_code == 0
+    # From the worst pair on the search finds the best one.
+    worst = ["set 0", "set 2"]
+    features = np.flatnonzero(np.isin(LABELS, worst) & (X.std(axis=0) > 0))
+    proof = prove(features, X, y, groups=LABELS, gap=0)
+    document = found(run, "prove", "class.csv", ",".join(worst), *FILES, "--gap", 0)
+    assert document["certificate"]["proven"]
+    assert document["certificate"]["objective"] == pytest.approx(proof.certificate.objective)
+    best = sorted({*LABELS[proof.support]})
+    assert document["groups"] == {"given": worst, "best": best}
+    text = " ".join(
+        run("prove", "class.csv", ",".join(worst), *FILES, "--target", "y").stdout.split()
+    )
+    assert "another list of 2 groups lowers" in text
+    assert f"with {', '.join(best)}" in text
+    assert f"without {', '.join(worst)}" in text
+    run("select", "class.csv", *WHOLE, 2, *FILES, "--target", "y", "--prove", "--no-cv")
+    told = run("info", "class-g2.model.npz").stdout
+    assert "certified gap" in told
+    assert run("verify", "class.csv", "class-g2.certificate.npz", "--target", "y").exit_code == 0
+
+
+def test_a_constant_column_of_a_named_group_is_left_out(run, data):
+    """A group with a constant column could not be certified by its name."""
+    document = found(run, "certify", "class.csv", "set 1,set 3", *FILES)
+    assert [row["name"] for row in document["features"]] == ["g1", "g3", "g8", "g11"]
+
+
+def test_the_page_of_whole_groups(run, data, tmp_path):
+    """The page would count groups as features, or its commands and code would not run."""
+    pytest.importorskip("matplotlib")
+    run("select", "class.csv", *WHOLE, "2,3", *FILES, "--target", "y", "--rule", "all")
+    given = ("report", "class-g2.model.npz", "class.csv", "-o", "page.html", "--pairs", 3)
+    document = json.loads(run(*given, *FILES, "--json").stdout)
+    assert document["n_features"] == persistence.load("class-g2.model.npz").support_.size
+    page = (tmp_path / "page.html").read_text()
+    words = ["of 2 groups", "2 groups were selected on each", "2 groups of features"]
+    for told in (*words, "n_groups=2", "groups=groups", "--group-file groups.tsv"):
+        assert told in page
+    assert "Groups(labels" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("select class.csv --features all", "--features all takes whole groups"),
+        ("select class.csv --features all --groups 2", "--groups 2 needs the group of every"),
+        ("select class.csv --features all --groups 0 --group-file groups.tsv",
+         "--groups must be at least 1"),
+        ("select class.csv --features all --groups x --group-file groups.tsv",
+         "--groups must be whole numbers with commas"),
+        ("select class.csv --features all --groups 9 --group-file groups.tsv",
+         "--groups must be between 1 and 5"),
+        ("select class.csv --features all --groups auto --prove --group-file groups.tsv",
+         "--prove needs the number of groups: say --groups K"),
+        ("select class.csv --features all --groups 2 --rule ebic --group-file groups.tsv",
+         "--rule ebic is of single features"),
+        ("select class.csv --features all --groups 2 --nonnegative g1 --group-file groups.tsv",
+         "--nonnegative is of single features"),
+        ("select class.csv -k 3 --groups 1:2 --group-file groups.tsv",
+         "several numbers are of whole groups, --features all"),
+        ("select class.csv -k 3 --groups 2 --prove --group-file groups.tsv",
+         "Whole groups, --features all, may have it"),
+        ("certify class.csv set --group-file groups.tsv", "has no group 'set'"),
+        ("certify class.csv m.npz", "m.npz is a model of whole groups"),
+        ("prove class.csv 'set 1' --within 0.1 --group-file groups.tsv", "--within lists features"),
+        ("report m.npz class.csv -o p.html", "m.npz is of whole groups"),
+        ("report k.npz class.csv -o p.html --group-file groups.tsv", "k.npz is of features"),
+    ],
+)  # fmt: skip
+def test_what_whole_groups_cannot_have(run, fails, data, arguments, message):
+    """Half of a selection in groups would be another one, without a word."""
+    import shlex
+
+    if ".npz" in arguments:
+        pytest.importorskip("matplotlib")
+        common = ("select", "class.csv", "--target", "y", "--no-cv")
+        run(*common, *WHOLE, 2, *FILES, "-o", "m.npz")
+        run(*common, "-k", 2, "-o", "k.npz")
+    target = () if arguments.startswith("report") else ("--target", "y")
+    assert message in fails(*shlex.split(arguments), *target)
