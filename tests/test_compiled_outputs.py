@@ -13,12 +13,13 @@ from zeronorm.result import Status
 from zeronorm.solvers.minimax import newton
 from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
 from zeronorm.solvers.pool import refit as pool_refit
-from zeronorm.solvers.pool.expansion import Expansion
 from zeronorm.solvers.pool.group_exchange import GroupExchanges
 from zeronorm.solvers.pool.outputs import compiled_outputs, outputs_over_blocks
 from zeronorm.solvers.pool.refit import refit
+from zeronorm.solvers.pool.relaxation_steps import Problem
 from zeronorm.solvers.pool.ridge import ridge
 from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.units import Grouped
 
 each_free = pytest.mark.parametrize("free", [True, False], ids=["intercepts", "origin"])
 
@@ -343,15 +344,18 @@ def test_the_model_of_the_loss_is_that_of_all_coefficients(kind):
     """Newton steps of the relaxation would forget coefficients that they set to 0."""
     Z, risk = problem(kind, 7, 40, 6, 3, True)
     u = np.random.default_rng(2).standard_normal(18)
-    u[:3] = 0.0
-    z = Z.times(u)
-    gradient = risk.value_gradient(z)[1]
-    at = Expansion(Z, risk, u, z, 0.0, gradient)
-    H = at.over(np.arange(18), Z)[0]
-    columns = np.array([0, 1, 2, 6, 7, 8])
-    matrix, right = at.over(columns, Z.take(columns))
+    u[:3] = u[9:12] = 0.0
+    units = Grouped(np.repeat(np.arange(6), 3), 6, np.ones(18, bool))
+    relaxed = Problem(Z, units, risk, 1, 2, np.inf)
+    point = relaxed.at(u, 0.0)
+    _, scores, *_ = relaxed.bound(point)
+    H = relaxed._curvature(point, Z)
+    near = relaxed._near(point, scores)
+    assert set(near) >= {1, 2, 4, 5}
+    columns = units.features(near)
+    matrix, right = relaxed._model(point, scores, columns, relaxed._gathered(columns))
     np.testing.assert_allclose(matrix, H[np.ix_(columns, columns)], atol=1e-10)
-    np.testing.assert_allclose(right, (H @ u - Z.dot(gradient))[columns], atol=1e-10)
+    np.testing.assert_allclose(right, (H @ u - Z.dot(point.gradient))[columns], atol=1e-10)
 
 
 def test_every_output_is_balanced_by_itself():

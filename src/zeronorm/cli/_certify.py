@@ -122,7 +122,7 @@ def _searched(
     if isinstance(options, CertifyOptions):
         return certify(support, X, y, **given), None
     work.progress.proving(options.gap, options.time_limit)
-    goal = {"gap": options.gap, "time_limit": options.time_limit}
+    goal: dict[str, Any] = {"gap": options.gap, "time_limit": options.time_limit}
     proof: Any = prove(support, X, y, callback=work.progress.searched, **goal, **given)
     return proof.certificate, proof
 
