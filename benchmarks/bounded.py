@@ -15,13 +15,12 @@ standard deviation.
 
 For each: the fit, the bound of `certify` and how far `prove(gap=0)` comes in the time limit, both
 among bounded models and (where the last column says so) among all; the largest coefficient of the
-best model; and the seconds that `verify` takes to replay the proof, at the `rtol` that its rounding
-allows. Threads: all that there are.
+best model; and the seconds that `verify` takes to replay the proof, with the share of the objective
+that rounding may change there. Threads: all that there are.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -32,11 +31,10 @@ import scipy.sparse as sp
 import _common as common
 import zeronorm
 from zeronorm import BudgetClassifier, BudgetRegressor
-from zeronorm.verification import UndecidedError
 
 NAME = "bounded"
 K, EFFECT, SHARE = 10, 1.0, 5.0
-RTOLS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+RTOL = 1e-6  # columns of many rows, as they are, have more rounding than the usual 1e-10
 
 Row = dict[str, Any]
 
@@ -111,16 +109,14 @@ def instances() -> list[Instance]:
                 return chain(n, numbers)
 
             model = kind(K, C=1.0, **plain)
-            found.append(Instance(name, draw, model, 2.0, asked, without=n <= 4000))
-    for p in (100_000, 1_000_000):
-        for C in (0.1, 1.0):
-            asked = "within 5 min" if p == 1_000_000 and C == 0.1 else ""
+            found.append(Instance(name, draw, model, 2.0, asked, without=n <= 1000))
+    for p, asked in ((100_000, ""), (1_000_000, "within 5 min")):
 
-            def draw_wide(p: int = p) -> tuple[np.ndarray, np.ndarray]:
-                return wide(p, True)
+        def draw_wide(p: int = p) -> tuple[np.ndarray, np.ndarray]:
+            return wide(p, True)
 
-            model = BudgetRegressor(K, C=C, **plain)
-            found.append(Instance(f"wide {p} {C}", draw_wide, model, 2.0, asked))
+        model = BudgetRegressor(K, C=0.1, **plain)
+        found.append(Instance(f"wide {p}", draw_wide, model, 2.0, asked))
     for C, options, most, asked in (
         (0.1, {"standardize": False}, None, "within 5 s"),
         (0.1, {}, 1.0, "within 60 s"),
@@ -134,9 +130,9 @@ def instances() -> list[Instance]:
 def searched(instance: Instance, X: Any, y: np.ndarray, most: float | None, limit: float) -> Row:
     """Return what a certificate and a search show among models of bounded coefficients."""
     wall, _, tight = common.clock(lambda: zeronorm.certify(instance.model, X, y, max_abs_coef=most))
-    began = time.perf_counter()
-    proof = zeronorm.prove(instance.model, X, y, gap=0.0, max_abs_coef=most, time_limit=limit)
-    seconds = time.perf_counter() - began
+    seconds, _, proof = common.clock(
+        lambda: zeronorm.prove(instance.model, X, y, gap=0.0, max_abs_coef=most, time_limit=limit)
+    )
     best = proof.certificate
     return {
         "certify": wall,
@@ -151,15 +147,9 @@ def searched(instance: Instance, X: Any, y: np.ndarray, most: float | None, limi
 
 
 def verified(X: Any, y: np.ndarray, certificate: Any) -> Row:
-    """Return how long the replay takes, at the finest precision that rounding allows."""
-    for rtol in RTOLS:
-        began = time.perf_counter()
-        try:
-            zeronorm.verify(X, y, certificate, rtol=rtol)
-        except UndecidedError:
-            continue
-        return {"verify": time.perf_counter() - began, "rtol": rtol}
-    raise SystemExit("a certificate does not verify")
+    """Return how long the replay takes, and the share of the objective that rounding may change."""
+    wall, _, found = common.clock(lambda: zeronorm.verify(X, y, certificate, rtol=RTOL))
+    return {"verify": wall, "rounding": found["rounding"] / found["objective"]}
 
 
 def measure(instance: Instance, limit: float) -> Row:
@@ -192,7 +182,7 @@ def report(rows: list[Row]) -> tuple[str, list[dict[str, Any]]]:
             [row["name"], f"{row['n']} x {row['p']}", f"{row['C']:g}", most, f"{row['fit']:.2f}",
              f"{100 * found['root']:.2f} %", f"{found['certify']:.2f}", f"{found['seconds']:.1f}",
              found["nodes"], end, f"{found['largest']:.2f}",
-             f"{found['verify']:.1f} ({found['rtol']:g})", beside]
+             f"{found['verify']:.1f} ({found['rounding']:.0e})", beside]
         )  # fmt: skip
         if row["asked"]:
             measured = f"in {found['seconds']:.1f} s" if proven else f"a gap of {end}"
@@ -201,7 +191,7 @@ def report(rows: list[Row]) -> tuple[str, list[dict[str, Any]]]:
             bars.append(common.bar(row["name"], f"proven {row['asked']}", measured, met))
     header = [
         "instance", "n x p", "C", "coefficients at most", "fit, s", "certify", "s", "search, s",
-        "nodes", "gap at the end", "largest coefficient", "verify, s (rtol)",
+        "nodes", "gap at the end", "largest coefficient", "verify, s (rounding)",
         "among all models: certify, at the end",
     ]  # fmt: skip
     text = [
