@@ -795,7 +795,7 @@ def test_groups_of_several_classes_and_numbers(run, multiclass):
         assert all(row["group"] == str(row["index"] // 5) for row in rows)
     text = run(*command).stdout
     assert text.count("4 features of") == text.count("of 5 groups   against the other") == 3
-    assert text.count("none: selections") == 1
+    assert text.count("none: features in few groups have no certificate") == 1
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

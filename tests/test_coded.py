@@ -557,7 +557,7 @@ def test_data_frames_are_tables_too(tmp_path, write):
     shown = frame.select(sorted(frame.columns))
     for given in (shown, shown.to_pandas()):
         np.testing.assert_allclose(model.decision_function(given), expected, rtol=1e-12)
-    with pytest.raises(FileError, match=r"the data frame: column 'age', row .* --missing mean"):
+    with pytest.raises(FileError, match=r"the data frame: column 'age', row .*missing='mean'"):
         read_frame(frame, "y")
     with pytest.raises(ValueError, match="one of mean, most_frequent, indicator, or None"):
         read_frame(frame, "y", missing="zero")

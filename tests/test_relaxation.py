@@ -153,7 +153,7 @@ def test_compiled_and_python_relax_alike(monkeypatch, loss, seed):
         monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
         found.append(
             relax(
-                by_column(X), units, risk, n_fixed, q, columns=chosen, start=start, tol=1e-9,
+                by_column(X), units, risk, n_fixed, q, columns=chosen, start=start, tol=1e-11,
                 ahead=True,
             )
         )  # fmt: skip

@@ -45,6 +45,7 @@ HALVINGS = 8
 FLAT = 1e-9  # curvature added for units in between, which may be more than the rows
 MOST_COMPILED = 150  # columns; with more of them LAPACK is faster
 NO_DESCENT = 1e-14  # relative to the value
+WHOLE = 1.0 - 1e-12  # a share that is 1 but for rounding
 RULE = (MAX_STEPS, MOST_PROXIMAL, HALVINGS), (FLAT, NO_DESCENT, MOST_BASE)  # as kernels take it
 
 
@@ -191,6 +192,7 @@ class Quadratic:
         share = np.ones(self._units.usable.size)
         length = self._free.strength(v[self._others])
         share[self._n_fixed :] = proximal_shares(length, self._q, curvature)
+        share[share >= WHOLE] = 1.0
         inside = np.flatnonzero(share == 1.0)
         left = self._n_fixed + self._q - inside.size
         between = np.flatnonzero((share > 0) & (share < 1) & (left > 0))  # 0: by rounding
