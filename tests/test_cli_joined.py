@@ -709,3 +709,12 @@ def test_transpose_beside_a_table_is_sent_away(fails, tables):
     message = fails("select", "genes.csv", *GIVEN, "--transpose")
     assert "--transpose cannot be with --samples, which shows by itself that features" in message
     assert "leave out --transpose" in message
+
+
+def test_forced_columns_of_a_table_are_there_to_verify(run, tables):
+    """A certificate could not be checked: a feature of its model would be missing."""
+    given = ("rows.csv", "--samples", "pheno.tsv", "--target", "kind")
+    run("select", *given, "-k", 2, "--force", "age", "--no-cv", "-q", "--certificate", "c.npz")
+    said = run("verify", given[0], "c.npz", *given[1:]).stdout
+    assert "forced: age" in said
+    assert "recomputed: objective" in said

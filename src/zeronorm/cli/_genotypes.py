@@ -66,7 +66,7 @@ def read_genotypes(
     elif target is not None:
         known.take(target, f"target {quote(target)}", missing=_MISSING_TARGET)
     if like is not None:
-        covariates, force = like.covariates, like.sources or ()
+        covariates, force = like.covariates, like.sources or like.forced
     there = [name for table in known.tables for name in table.columns]
     covariates, force = ([column_of(one, there) for one in some] for some in (covariates, force))
     beside = dict.fromkeys([*covariates, *(name for name in force if known.has(name))])

@@ -320,7 +320,7 @@ def read_joined(
     if like is not None:
         covariates = [column_of(one, names) for one in like.covariates]
         missing = like.columns.get("missing") if like.names is None else None
-        force = like.sources or ()
+        force = like.sources or like.forced
         if target is None and like.exact and isinstance(like.target_name, str):
             target = like.target_name
     if target is None and like is None and not columns:

@@ -73,6 +73,7 @@ class Layout:
     first_index: int = 0
     target_name: str | Sequence[str] | None = None
     covariates: Sequence[str] = ()  # the names of those in the model, where it has names
+    forced: Sequence[str] = ()  # of those in every model, where the others have no names
     exact: bool = False  # whether features that it lacks are an error; else they are ignored
     # Names of columns that were no features, by what they are: taken where the file has them.
     columns: Mapping[str, str] = field(default_factory=dict)

@@ -72,6 +72,7 @@ class SavedCertificate:
             covariates=named_among(
                 self.certificates[0].covariates, self.columns, self.feature_names
             ),
+            forced=named_among(self.certificates[0].forced, self.columns, self.feature_names),
             exact=True,
             columns=self.metadata["columns"],
         )
