@@ -15,7 +15,7 @@ from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
 from zeronorm.result import Status
 from zeronorm.solvers.pool import relaxation_steps
-from zeronorm.solvers.pool.proximal import proximal_point, within
+from zeronorm.solvers.pool.proximal import ProximalQuadratic, proximal_point, within
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.pool.shared_curvature import SharedCurvature
 from zeronorm.solvers.pool.support_norm import support_norm
@@ -78,6 +78,15 @@ def test_the_proximal_point_is_the_least(q, curvature, most, n):
     worth = entry * np.abs(slope) - 0.5 * entry**2
     most_of_all = max(sum(worth[list(s)]) for s in combinations(range(n), min(q, n)))
     assert support_norm(u, q)[0] + most_of_all == pytest.approx(float(slope @ u), rel=1e-9)
+
+
+def test_curvature_that_overflows_ends_the_steps():
+    """Columns beyond the range of numbers would keep a search from ever coming back."""
+    units = Singles(np.ones(3, bool))
+    for wrong in (np.nan, np.inf):
+        model = ProximalQuadratic(np.full((3, 3), wrong), np.ones(3), units, 0, 1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            assert np.array_equal(model.minimise(np.zeros(3), 1e-6), np.zeros(3))
 
 
 def test_a_start_is_brought_within_the_bounds():
@@ -160,6 +169,8 @@ def test_a_bound_of_bounded_models_is_none_of_all():
     for wrong in (None, 50.0):
         with pytest.raises(CertificateError, match="shows only"):
             verify(X, y, dataclasses.replace(certificate, max_abs_coef=wrong))
+    with pytest.raises(CertificateError, match="shows only"):
+        verify(X, y, dataclasses.replace(certificate, max_abs_coef=1e200))  # its square overflows
     for wrong in (0.0, -1.0, np.nan, "2"):
         with pytest.raises(CertificateError, match="max_abs_coef of the certificate must be"):
             verify(X, y, dataclasses.replace(certificate, max_abs_coef=wrong))
@@ -185,6 +196,9 @@ def test_a_search_goes_on_with_the_same_bounds_only():
     begun = prove(model, X, y, gap=0.0, max_abs_coef=2.5, max_nodes=1)
     whole = prove(model, X, y, gap=0.0, max_abs_coef=2.5, resume=begun)
     assert whole.status is Status.OPTIMAL
+    none = dataclasses.replace(begun.certificate, max_abs_coef=0.0)
+    with pytest.raises(ValueError, match="another problem"):
+        prove(model, X, y, gap=0.0, resume=dataclasses.replace(begun, certificate=none))
     for other in (None, 2.6):
         with pytest.raises(ValueError, match="another problem"):
             prove(model, X, y, gap=0.0, max_abs_coef=other, resume=begun)

@@ -303,6 +303,9 @@ def test_bounded_coefficients_are_said(run, table, command, tmp_path, monkeypatc
         assert certificate["bound"] == pytest.approx(own.bound, rel=1e-6)
     said = run(*line, "--certificate", "c.npz").stdout
     assert "3 features with coefficients of at most 2 per s.d. lower" in " ".join(said.split())
+    if command == "prove":
+        whole = " ".join(run(*line, "--gap", 0).stdout.split())
+        assert "no better support with such coefficients exists" in whole
     checked = run("verify", "number.csv", "c.npz").stdout
     assert "with coefficients of at most 2 per s.d." in " ".join(checked.split())
 

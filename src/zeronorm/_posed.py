@@ -162,6 +162,7 @@ def is_of(posed: Posed, certificate: Certificate) -> bool:
     bounds false.
     """
     task, risk = posed.task, posed.task.risk(posed.C)
+    most = np.inf if certificate.max_abs_coef is None else certificate.max_abs_coef
     same = (
         certificate.C == posed.C
         and certificate.dual.size == risk.weight.size
@@ -173,7 +174,7 @@ def is_of(posed: Posed, certificate: Certificate) -> bool:
         and np.array_equal(certificate.covariates, task.covariates[task.kept_covariates])
         and _are_same(certificate.groups, task.groups_of_features())
         and np.array_equal(certificate.signs, signs_of(task))
-        and (certificate.max_abs_coef or np.inf) == task.max_abs_coef
+        and most == task.max_abs_coef
         and certificate.support[-1] < task.design_of_features.shape[1]
     )
     if not same:

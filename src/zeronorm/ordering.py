@@ -23,7 +23,7 @@ def largest(values: FloatArray, k: int) -> IndexArray:
     if rows < 2:
         return _largest(values, k)
     # The k largest are not below the k-th of the maxima of any k lanes. A partition of all values
-    # takes twenty times as long where many are equal, as scores of sparse columns are.
+    # takes many times as long where many are equal, as scores of sparse columns are.
     maxima = values[: rows * lanes].reshape(rows, lanes).max(axis=0)
     bound = np.partition(maxima, lanes - k)[lanes - k]
     # NaN is the maximum of its lane, and may stand in the values beyond the last row.

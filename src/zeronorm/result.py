@@ -194,7 +194,7 @@ class Certificate:
 
     @property
     def proven(self) -> bool:
-        """Whether the support is optimal: gap <= 1e-9."""
+        """Whether no model that the bound is of is better: gap <= 1e-9."""
         return self.gap <= 1e-9
 
 

@@ -60,7 +60,8 @@ each with its number. What they mean is said by `zeronorm.result`.
 Files of earlier formats are read: models of format 1 are of one response, certificates of formats 1
 and 2 of one output, and before models of format 3 and certificates of format 4 coefficients had any
 sign and there were no covariates. Before models of format 7 and certificates of format 5 nothing
-said what the rows were chosen by.
+said what the rows were chosen by, and no bound was of coefficients of a certain size alone
+(`max_abs_coef` of a certificate; null: of all).
 """
 
 from __future__ import annotations

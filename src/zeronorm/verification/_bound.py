@@ -104,7 +104,7 @@ class Units:
         if self.most is not None:
             # Among |u| <= M, u c - u^2 / 2 is M |c| - M^2 / 2 at most where |c| > M. That grows
             # less than the square does, so that what rounding may have changed is no more.
-            larger = square > self.most**2
+            larger = square > self.most * self.most  # which may be infinite
             square[larger] = self.most * (2.0 * np.sqrt(square[larger]) - self.most)
         # A score that is no number may be any: its feature is in the best set then.
         square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))

@@ -22,7 +22,7 @@ from ...ordering import predicted
 from ...permutations import PermutationTest
 from ...persistence import finite_or_none, summarize
 from ...persistence._records import summarize_threshold
-from ...result import Proof, Selection
+from ...result import Proof, Selection, Status
 from ...validate import class_factors
 from .._target import Response
 from ._data import by_class, describe_data, describe_equivalents
@@ -220,9 +220,12 @@ def describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
     if proof is None:
         return None
     end = proof.history[-1]
+    reason = proof.status.value.partition(";")[0]
+    if proof.status is Status.OPTIMAL and proof.certificate.max_abs_coef is not None:
+        reason = "no better support with such coefficients exists"
     return {
         "status": proof.status.name,
-        "reason": proof.status.value.partition(";")[0],
+        "reason": reason,
         "nodes": int(end.n_nodes),
         "seconds": float(end.seconds),
         "improved": bool(proof.improved),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._columns import some_of
 from ..risk import Risk
 from ..units import Singles, Units
 from .bounds import Bound, bound_at
@@ -14,7 +15,7 @@ from .exchange import Exchanges
 from .group_exchange import GroupExchanges
 from .relaxation import relax
 from .relaxed import Relaxed
-from .shared_curvature import SharedCurvature, some_of
+from .shared_curvature import SharedCurvature
 from .signed_ridge import signed_ridge
 
 # Columns that are not 0 in a relaxation, their coefficients, the intercept.

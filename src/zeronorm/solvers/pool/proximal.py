@@ -74,7 +74,7 @@ def _threshold(size: FloatArray, total: float, most: float) -> float:
     points = np.sort(np.concatenate([[0.0], size, size - most]))
     points = points[points >= 0.0]
     totals = total_at(points)  # they fall, and are linear in between
-    last = int(np.flatnonzero(totals >= total)[-1])
+    last = max(int(np.count_nonzero(totals >= total)) - 1, 0)  # rounding may leave none
     if last + 1 == points.size or totals[last] == totals[last + 1]:
         return float(points[last])
     way = (totals[last] - total) / (totals[last] - totals[last + 1])
@@ -99,6 +99,8 @@ class ProximalQuadratic:
         u : where to start; its penalty is finite.
         """
         image, bend = self._matrix @ u, self._bend()
+        if not np.isfinite(image).all():  # sums over columns overflow
+            return u
         best, least = u, self._value(u, image)
         ahead, image_ahead, momentum = u, image, 1.0
         for _ in range(MAX_STEPS):
@@ -106,7 +108,7 @@ class ProximalQuadratic:
                 following = self._proximal_point(ahead, self._right - image_ahead, bend)
                 move = following - ahead
                 along = self._matrix @ move
-                if float(move @ along) <= bend * float(move @ move) * (1.0 + 1e-9):
+                if not float(move @ along) > bend * float(move @ move) * (1.0 + 1e-9):
                     break
                 bend *= RAISE
             image_following = image_ahead + along

@@ -41,13 +41,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._columns import some_of
 from ..risk import Risk
 from ..units import Units
 from .compiled_relaxation import is_compiled, newton_steps
 from .proximal import is_inside
 from .relaxation_steps import AHEAD, FINEST, MAX_NEWTON, MODEL_TOL, MOST_HALVINGS, Problem
 from .relaxed import Relaxed
-from .shared_curvature import SharedCurvature, some_of
+from .shared_curvature import SharedCurvature
 from .signed_ridge import signed_ridge
 
 MAX_ITERATIONS = 200

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import DenseColumns
+from ...designs._columns import DenseColumns, View
 from ...ordering import largest
 from ..risk import Risk
 from ..signs import admitted
@@ -19,7 +19,7 @@ from .bounds import bounded
 from .proximal import ProximalQuadratic, within
 from .quadratic import Quadratic, solve_scaled
 from .relaxed import shares_of
-from .shared_curvature import SharedCurvature, View
+from .shared_curvature import SharedCurvature
 from .sign_barrier import SignBarrier
 from .support_norm import support_norm, top_squares, worths
 
