@@ -137,7 +137,8 @@ def _rule(
 
     of_groups : whether the number of groups that features are in is to be chosen.
     """
-    (option, given), what = sizes_option(options), sizes_option(options)[0][2:]
+    option, given = sizes_option(options)
+    what = option.removeprefix("--")
     rule, known = options.rule, (*OF_FOLDS, *OF_CRITERIA, "all")
     if rule is not None and rule not in known:
         raise ValueError(f"--rule must be one of {', '.join(known)}; got {rule!r}.")
