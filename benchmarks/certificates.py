@@ -1,13 +1,15 @@
 """Certificates: how far a model of k features can be from the best one, and how long that takes.
 
-    python benchmarks/certificates.py                            all instances; half an hour
+    python benchmarks/certificates.py                            all instances; 40 minutes
     python benchmarks/certificates.py --sets golub --k 5 --C 0.1 --keep
                                                  measured again, the rest of the file stays
+    python benchmarks/certificates.py --draw --before OLD.json
+                                                 beside what another version measured here
 
     min_{u, b}  1/2 ||u||^2 + C sum_i log(1 + exp(-y_i (x_i'u + b)))   subject to  ||u||_0 <= k
 
-on standardised columns, C = 0.1 (the default of the selection) and, for gene expression, C = 1. On
-each instance, one after the other, with one thread:
+on standardised columns, C = 0.1 (the default of the selection) and, for gene expression, C = 1 and
+C = 10. On each instance, one after the other, with all threads that there are:
 
 - the fit: `L0LogisticRegression(n_features=k, C=C)`, whose own certificate costs one scan;
 - certify: `zeronorm.certify`, the bound of the convex relaxation over all features;
@@ -28,6 +30,7 @@ The hard sets are there to show where proofs end: genotypes (mice) and text (bas
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -49,9 +52,18 @@ from zeronorm.result import Certificate, Proof, Status
 NAME = "certificates"
 GENES = ("leukemia_golub_split", "prostate_ge", "colon_alon", "ma_gordon", "golub")
 HARD = ("mice", "madelon", "basehock", "arcene")
-SIZES, DEFAULT_C, LARGE_C = (5, 8, 10), 0.1, 1.0
+SIZES, DEFAULT_C, LARGE_CS = (5, 8, 10), 0.1, (1.0, 10.0)
 WANTED = 0.01
-LEAST_PROVEN = 3
+LIMIT = 60.0  # seconds within which everything is asked
+# What is asked of some sets and sizes at some C: at most a gap, on so many of the instances.
+ASKED = (
+    ("gene expression", GENES, SIZES, 0.1, WANTED, 15),
+    ("gene expression", GENES, SIZES, 0.1, 0.0, 3),
+    ("gene expression", GENES, SIZES, 1.0, 0.0, 15),
+    ("gene expression", GENES, SIZES, 10.0, 0.05, 10),
+    ("text, basehock", ("basehock",), (5, 10), 0.1, 0.1, 2),
+    ("madelon and arcene", ("madelon", "arcene"), (5, 10), 0.1, 0.03, 4),
+)
 SMALL = (("madelon", 20, 3), ("golub", 40, 3))  # set, its first columns, k
 SAME = 1e-9  # relative difference of equal objectives
 PROVEN = 1e-9  # a gap that counts as none
@@ -66,11 +78,6 @@ class Instance:
     name: str
     k: int
     C: float
-
-    @property
-    def asked(self) -> bool:
-        """Whether something was asked of it."""
-        return self.name in GENES and self.C == DEFAULT_C
 
 
 def read(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -113,9 +120,9 @@ def search(X: np.ndarray, y: np.ndarray, prove: Callable[[], Proof]) -> Row:
 
 def measure(X: np.ndarray, y: np.ndarray, instance: Instance, time_limit: float) -> Row:
     """Return all figures of one instance."""
-    model = L0LogisticRegression(n_features=instance.k, C=instance.C, calibrate=False, n_threads=1)
+    model = L0LogisticRegression(n_features=instance.k, C=instance.C, calibrate=False)
     fit_seconds = common.clock(lambda: model.fit(X, y))[0]
-    certify_seconds, _, known = common.clock(lambda: zeronorm.certify(model, X, y, n_threads=1))
+    certify_seconds, _, known = common.clock(lambda: zeronorm.certify(model, X, y))
     row: Row = {
         "set": instance.name,
         "n": X.shape[0],
@@ -140,7 +147,7 @@ def measure(X: np.ndarray, y: np.ndarray, instance: Instance, time_limit: float)
     for key, gap in (("gap", WANTED), ("proof", 0.0)):
         row[key] = search(
             X, y, lambda gap=gap: zeronorm.prove(  # type: ignore[misc]
-                model, X, y, gap=gap, time_limit=time_limit, n_threads=1
+                model, X, y, gap=gap, time_limit=time_limit
             ),
         )  # fmt: skip
         if not row[key]["reached"]:
@@ -151,7 +158,7 @@ def measure(X: np.ndarray, y: np.ndarray, instance: Instance, time_limit: float)
 def small(X: np.ndarray, y: np.ndarray, name: str, p: int, k: int) -> Row:
     """Return a proof beside the enumeration of all supports."""
     X = np.asfortranarray(X[:, :p])
-    model = L0LogisticRegression(n_features=k, C=DEFAULT_C, calibrate=False, n_threads=1).fit(X, y)
+    model = L0LogisticRegression(n_features=k, C=DEFAULT_C, calibrate=False).fit(X, y)
     found = search(X, y, lambda: zeronorm.prove(model, X, y, gap=0, n_threads=1))
     Z = standardise(X)
     supports = list(combinations(range(Z.shape[1]), k))
@@ -211,31 +218,15 @@ def last(row: Row) -> Row:
     return found
 
 
-def judge(rows: list[Row], smalls: list[Row], options: Any) -> list[Row]:
+def judge(rows: list[Row], smalls: list[Row], before: Row | None) -> list[Row]:
     """Return what was asked beside what was measured."""
-    asked = [row for row in rows if row["set"] in GENES and row["C"] == DEFAULT_C]
-    total = len(GENES) * len(SIZES)
-    near = [row for row in asked if row["gap"]["reached"]]
-    sure = [row for row in asked if last(row)["proven"]]
-    slowest = max((row["gap"]["seconds"] for row in near), default=math.nan)
-    proof = sorted(row["proof"]["seconds"] for row in sure)
-    whole = len(asked) == total
+    bars = [bar for asked in ASKED if (bar := asked_bar(rows, *asked)) is not None]
+    if before is not None:
+        bars.append(faster(rows, before))
     calls = [row[key] for row in rows for key in ("fit", "certify", "gap", "proof") if key in row]
     calls += [row["proof"] for row in smalls]
-    bars = [
-        common.bar(
-            f"gene expression, C = {DEFAULT_C}: a gap of at most 1 %",
-            f"on all {total}, within 60 s each",
-            f"on {len(near)} of {len(asked)}, the slowest {time(slowest)} s",
-            len(near) == total and slowest <= 60 if whole else None,
-        ),
-        common.bar(
-            "the same: proof of optimality",
-            f"on at least {LEAST_PROVEN}",
-            f"on {len(sure)} of {len(asked)}"
-            + (f", in {time(proof[0])} to {time(proof[-1])} s" if proof else ""),
-            len(sure) >= LEAST_PROVEN if whole else None,
-        ),
+    return [
+        *bars,
         common.bar(
             "certificates that the verifier confirms",
             "all",
@@ -249,24 +240,68 @@ def judge(rows: list[Row], smalls: list[Row], options: Any) -> list[Row]:
             all(row["same"] for row in smalls) if smalls else None,
         ),
     ]
-    for what, names, C in (
-        (f"gene expression, C = {LARGE_C:g}", GENES, LARGE_C),
-        (f"hard sets, C = {DEFAULT_C}", HARD, DEFAULT_C),
-    ):
-        part = [row for row in rows if row["set"] in names and row["C"] == C]
-        if part:
-            gaps = [last(row)["gap"] for row in part]
-            bars.append(
-                common.bar(
-                    f"{what}: gaps after {options.time_limit:g} s",
-                    "nothing",
-                    f"at most 1 % on {sum(gap <= WANTED for gap in gaps)} of {len(part)}, proven "
-                    f"on {sum(last(row)['proven'] for row in part)}; the largest "
-                    f"{percent(max(gaps))}",
-                    None,
-                )
-            )
-    return bars
+
+
+def asked_bar(
+    rows: list[Row],
+    what: str,
+    names: Sequence[str],
+    sizes: Sequence[int],
+    C: float,
+    gap: float,
+    least: int,
+) -> Row | None:
+    """Return what is asked of some instances; None where none of them was measured."""
+    part = [row for row in rows if row["set"] in names and row["k"] in sizes and row["C"] == C]
+    if not part:
+        return None
+    total = len(names) * len(sizes)
+    near = [seconds for row in part if (seconds := reached(row, gap)) <= LIMIT]
+    largest = max(last(row)["gap"] for row in part)
+    kind = "proof of optimality" if gap == 0 else f"a gap of at most {100 * gap:g} %"
+    how = "all" if least == total else f"at least {least}"
+    return common.bar(
+        f"{what}, C = {C:g}, k = {', '.join(map(str, sizes))}: {kind}",
+        f"on {how} of {total}, within {LIMIT:g} s each",
+        f"on {len(near)} of {len(part)}"
+        + (f", the slowest in {time(max(near))} s" if near else "")
+        + (f"; the largest gap {percent(largest)}" if len(near) < len(part) else ""),
+        len(near) >= least if len(part) == total else None,
+    )
+
+
+def reached(row: Row, gap: float) -> float:
+    """Return after how many seconds a search reached a gap; inf where none did."""
+    if gap == 0:
+        proof = row.get("proof")
+        return float(proof["seconds"]) if proof is not None and proof["proven"] else math.inf
+    seconds = [row["gap"]["seconds"]] if gap == WANTED and row["gap"]["reached"] else []
+    for key in ("gap", "proof"):
+        for passed, _, objective, bound in row.get(key, {"history": []})["history"]:
+            if objective - bound <= gap * objective:
+                seconds.append(passed)
+                break
+    return float(min(seconds, default=math.inf))
+
+
+def faster(rows: list[Row], before: Row) -> Row:
+    """Return the time to a proof beside that of another version, where that one had it."""
+    known = {(row["set"], row["k"], row["C"]): reached(row, 0.0) for row in rows}
+    ratios = [
+        known[key] / earlier
+        for row in before["records"]
+        if (earlier := reached(row, 0.0)) < math.inf
+        and (key := (row["set"], row["k"], row["C"])) in known
+    ]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
+    return common.bar(
+        f"time to a proof where commit {before['commit'][:7]} had one, on one thread "
+        "of the same machine",
+        "half, in the geometric mean",
+        f"{mean:.2f} of it, over {len(ratios)} instances; at most "
+        f"{max(ratios, default=math.nan):.2f}",
+        mean <= 0.5,
+    )
 
 
 def instances_table(rows: list[Row]) -> str:
@@ -330,11 +365,11 @@ def draw(path: Path, rows: list[Row]) -> bool:
         return False
     panels = [
         (f"gene expression, C = {DEFAULT_C}", GENES, DEFAULT_C),
-        (f"gene expression, C = {LARGE_C:g}", GENES, LARGE_C),
+        *((f"gene expression, C = {C:g}", GENES, C) for C in LARGE_CS),
         (f"hard sets, C = {DEFAULT_C}", HARD, DEFAULT_C),
     ]
     figure, axes = plt.subplots(
-        1, 3, figsize=(13.5, 5.2), sharex=True, sharey=True, layout="constrained"
+        1, 4, figsize=(18, 5.2), sharex=True, sharey=True, layout="constrained"
     )
     floor = 0.02  # percent: where a proof is drawn
     styles = {5: "-", 8: "--", 10: ":"}
@@ -382,9 +417,19 @@ def draw(path: Path, rows: list[Row]) -> bool:
     return True
 
 
+def earlier_version(options: Any) -> Row | None:
+    """Return what another version measured, of a file that is given or of the last results."""
+    if options.before is not None:
+        found = json.loads(options.before.read_text())
+        return {"commit": found["made"][-1]["commit"], "records": found["records"]}
+    file = options.results / f"{NAME}.json"
+    return json.loads(file.read_text()).get("before") if file.exists() else None
+
+
 def report(rows: list[Row], smalls: list[Row], about: Row, options: Any) -> None:
     """Write certificates.json, .md and .png."""
-    bars = judge(rows, smalls, options)
+    before = earlier_version(options)
+    bars = judge(rows, smalls, before)
     text = [
         "# Certificates",
         (__doc__ or "").split("\n\n", 2)[2].strip(),
@@ -410,6 +455,10 @@ def report(rows: list[Row], smalls: list[Row], about: Row, options: Any) -> None
             small_table(smalls),
         ]
     figures = {"machine": about, "bars": bars, "records": rows, "small": smalls}
+    if before:
+        kept = ("set", "k", "C", "proof")
+        records = [{key: row[key] for key in kept if key in row} for row in before["records"]]
+        figures["before"] = {"commit": before["commit"], "records": records}
     common.write(options.results, NAME, figures, "\n\n".join(text))
 
 
@@ -418,13 +467,14 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--sets", default=",".join(GENES + HARD))
     parser.add_argument("--k", default=",".join(map(str, SIZES)))
-    parser.add_argument("--C", default=f"{DEFAULT_C},{LARGE_C:g}", help="hard sets: only 0.1")
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds of each search")
+    parser.add_argument("--C", default=",".join(f"{C:g}" for C in (DEFAULT_C, *LARGE_CS)),
+                        help="hard sets: only 0.1")  # fmt: skip
+    parser.add_argument("--time-limit", type=float, default=LIMIT, help="seconds of each search")
     parser.add_argument("--keep", action="store_true", help="keep what else the result file has")
     parser.add_argument("--instances", action="store_true", help="only the small instances; keeps")
+    parser.add_argument("--before", type=Path, help="results of another version, on this machine")
     parser.add_argument("--draw", action="store_true", help="only write the report again")
     options = parser.parse_args()
-    common.one_thread()
     known = GENES + HARD
     names = options.sets.split(",")
     if unknown := [name for name in names if name not in known]:
