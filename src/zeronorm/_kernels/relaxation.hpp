@@ -58,10 +58,12 @@ class RelaxationSolver {
           n_fixed_(n_fixed),
           q_(q),
           rule_(rule),
-          norm_(columns.p, n_fixed, q) {}
+          norm_(columns.p, n_fixed, q),
+          scores_(static_cast<std::size_t>(columns.p)) {}
 
-    // u: the start, then the solution. scores (p,): of the dual point there. dual (n,): that of the
-    // best bound. into, out (p,): see `QuadraticSolver::rises`; 0 where the bound is above.
+    // u: the start, then the solution. dual (n,), scores (p,): the dual point of the best bound,
+    // and what it is for the columns. into, out (p,): see `QuadraticSolver::rises`; 0 where the
+    // bound is above.
     RelaxationAnswer solve(double* u, double b, const RelaxationAim& aim, double* dual,
                            double* scores, double* into, double* out) {
         const auto p = static_cast<std::size_t>(columns_.p);
@@ -71,18 +73,19 @@ class RelaxationSolver {
         assess(now_);
         RelaxationAnswer answer{b, 0.0, -kInfinity, false};
         std::fill_n(dual, columns_.n, 0.0);
+        std::fill_n(scores, p, 0.0);
         for (int n_steps = 0;; ++n_steps) {
-            bound(scores, answer.bound, dual);
+            bound(answer.bound, dual, scores);
             const double wanted = now_.objective <= aim.cutoff ? aim.tol : rule_.finest;
             const double allowed = wanted * std::abs(now_.objective);
             answer.is_done = answer.bound > aim.cutoff || now_.objective - answer.bound <= allowed;
             if (answer.is_done || n_steps == rule_.max_newton) break;
             const double gap = std::max(allowed, now_.objective - aim.cutoff);
-            if (!step(scores, rule_.model_tol * gap)) break;
+            if (!step(rule_.model_tol * gap)) break;
         }
         std::fill_n(into, p, 0.0);
         std::fill_n(out, p, 0.0);
-        if (answer.is_done && !(answer.bound > aim.cutoff)) rise(scores, into, out);
+        if (answer.is_done && !(answer.bound > aim.cutoff)) rise(into, out);
         std::copy(now_.u.begin(), now_.u.end(), u);
         answer.intercept = now_.b;
         answer.objective = now_.objective;
@@ -122,9 +125,9 @@ class RelaxationSolver {
         point.objective = point.totals.value + norm_.half_square(point.u.data());
     }
 
-    // The dual point, with a sum of 0 where the intercept is free, its scores, and its bound where
-    // that is the best one.
-    void bound(double* scores, double& best, double* dual) {
+    // The scores of the dual point, whose sum is 0 where the intercept is free; where its bound is
+    // the best one, that, the point and its scores, scaled as the bound asks for.
+    void bound(double& best, double* dual, double* scores) {
         double up = 0.0, down = 0.0;
         for (std::int64_t i = 0; i < columns_.n; ++i)
             (now_.v[i] > 0.0 ? up : down) += std::abs(now_.v[i]);
@@ -134,8 +137,8 @@ class RelaxationSolver {
         for (std::int64_t i = 0; i < columns_.n; ++i)
             dual_[i] = now_.v[i] * (now_.v[i] > 0.0 ? keep_up : keep_down);
         for (std::int64_t j = 0; j < columns_.p; ++j)
-            scores[j] = dot(columns_[j], dual_);
-        const double quadratic = norm_.conjugate(scores);
+            scores_[static_cast<std::size_t>(j)] = dot(columns_[j], dual_);
+        const double quadratic = norm_.conjugate(scores_.data());
         const Dual<Loss> point(risk_, dual_);
         double scale = point.best_scale(quadratic);
         double value = -point.conjugate(scale) - scale * (scale * quadratic);
@@ -147,6 +150,8 @@ class RelaxationSolver {
         best = value;
         for (std::int64_t i = 0; i < columns_.n; ++i)
             dual[i] = scale * dual_[i];
+        for (std::size_t j = 0; j < scores_.size(); ++j)
+            scores[j] = scale * scores_[j];
     }
 
     double dot(const double* column, const double* v) const {
@@ -161,7 +166,7 @@ class RelaxationSolver {
     }
 
     // The columns that a step moves: those not at 0, and the next by score.
-    std::vector<std::int64_t> near(const double* scores) const {
+    std::vector<std::int64_t> near() const {
         std::vector<std::int64_t> some, others;
         for (std::int64_t j = 0; j < columns_.p; ++j) {
             const bool moves = j < n_fixed_ || now_.u[static_cast<std::size_t>(j)] != 0.0;
@@ -171,8 +176,8 @@ class RelaxationSolver {
             std::min(std::max(rule_.ahead, q_), static_cast<std::int64_t>(others.size()));
         std::partial_sort(others.begin(), others.begin() + ahead, others.end(),
                           [&](std::int64_t a, std::int64_t c) {
-                              const double first = std::abs(scores[a]);
-                              const double second = std::abs(scores[c]);
+                              const double first = std::abs(scores_[static_cast<std::size_t>(a)]);
+                              const double second = std::abs(scores_[static_cast<std::size_t>(c)]);
                               return first > second || (first == second && a < c);
                           });
         some.insert(some.end(), others.begin(), others.begin() + ahead);
@@ -218,8 +223,8 @@ class RelaxationSolver {
 
     // Takes a Newton step, solved to a gap; false where it does not descend, or has too many
     // columns.
-    bool step(const double* scores, double tol) {
-        std::vector<std::int64_t> moved = near(scores);
+    bool step(double tol) {
+        std::vector<std::int64_t> moved = near();
         if (static_cast<std::int64_t>(moved.size()) > rule_.most_columns) return false;
         near_.swap(moved);
         expand();
@@ -250,9 +255,9 @@ class RelaxationSolver {
     }
 
     // What dividing by a column would bring, by the model of the last step.
-    void rise(const double* scores, double* into, double* out) {
+    void rise(double* into, double* out) {
         if (!is_known_) {
-            near_ = near(scores);
+            near_ = near();
             expand();
             part_.resize(near_.size());
             for (std::size_t a = 0; a < near_.size(); ++a)
@@ -272,6 +277,7 @@ class RelaxationSolver {
     std::int64_t n_fixed_, q_;
     RelaxationRule rule_;
     BudgetNorm norm_;
+    std::vector<double> scores_;  // (p,) of the dual point of now_, not scaled
     Point now_{risk_.n_rows()}, there_{risk_.n_rows()}, trial_{risk_.n_rows()};
     Buffer dual_{risk_.n_rows()};
     // The last step: its columns, what it minimised, and where that led.

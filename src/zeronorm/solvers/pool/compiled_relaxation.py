@@ -59,4 +59,4 @@ def newton_steps(
         aim, (*most, MOST_COMPILED), tolerances, RULE, u, dual, scores, into, out,
     )  # fmt: skip
     share = shares_of(u, units, n_fixed, n_free)
-    return Relaxed(u, b, share, dual, objective, bound, into, out), done
+    return Relaxed(u, b, share, dual, objective, bound, into, out, scores), done

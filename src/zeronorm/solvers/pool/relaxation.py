@@ -103,6 +103,7 @@ def relax(
         if done and (found.bound > cutoff or is_inside(found.coef, n_fixed, n_free, units)):
             return found
         u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
+        best_scores = found.scores
     known = None if shared is None else (shared, columns)
     problem = Problem(some_of(Z, columns), units, risk, n_fixed, n_free, deadline, known)
     point = problem.at(problem.start(u), b)
