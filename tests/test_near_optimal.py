@@ -160,10 +160,10 @@ def test_an_interrupted_search_says_how_far_it_is_complete(n_nodes: int, monkeyp
     every = enumerated(BudgetClassifier(), X, y, 4)
     examine = branch.BranchAndBound._examine
 
-    def interrupted(search: Any, node: Any) -> None:
+    def interrupted(search: Any, *arguments: Any) -> None:
         if search.n_nodes >= n_nodes:
             raise KeyboardInterrupt
-        examine(search, node)
+        examine(search, *arguments)
 
     monkeypatch.setattr(branch.BranchAndBound, "_examine", interrupted)
     near = one(near_optimal(X, y, 4, within=0.05, n_threads=1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import pickle
+import threading
 import time
 
 import numpy as np
@@ -512,6 +513,30 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
         proof = zeronorm.prove(support, X, y, gap=0, resume=proof, **options)
         assert proof.status is Status.OPTIMAL
         hold(X, y, proof, options)
+
+
+def test_two_threads_search_the_same_tree(monkeypatch):
+    """A proof would depend on the machine, or threads not be used at all."""
+    monkeypatch.setattr(branch, "THREADED", 0)
+    relaxed, threads = BranchAndBound._relaxed, set()
+
+    def heard(search, node):
+        threads.add(threading.get_ident())
+        return relaxed(search, node)
+
+    monkeypatch.setattr(BranchAndBound, "_relaxed", heard)
+    X, y = load_golub(return_X_y=True)
+    found, used = [], []
+    for n_threads in (1, 2):
+        threads.clear()
+        model = L0LogisticRegression(5, C=1.0, calibrate=False, n_threads=n_threads).fit(X, y)
+        proof = zeronorm.prove(model, X, y, gap=0, n_threads=n_threads)
+        assert proof.status is Status.OPTIMAL
+        found.append(proof.certificate.tree)
+        used.append(len(threads))
+    assert used == [1, 2]
+    for name in ("parent", "feature", "inside", "row", "dual"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
 
 
 def test_interrupt_ends_the_proofs_of_all_sizes():

@@ -72,12 +72,22 @@ def map_threads(function: Callable[[T], R], items: Sequence[T], most: int | None
 
     most : the largest number of them.
     """
-    n_threads = min(current_threads(), len(items) if most is None else min(most, len(items)))
+    with waiting_threads(len(items) if most is None else min(most, len(items))) as each:
+        return each(function, items)
+
+
+@contextmanager
+def waiting_threads(
+    most: int,
+) -> Iterator[Callable[[Callable[[T], R], Sequence[T]], list[R]]]:
+    """Yield a `map_threads` whose threads, so many at most, wait for the next call."""
+    n_threads = min(current_threads(), most)
     if n_threads <= 1:
-        return [function(item) for item in items]
+        yield lambda function, items: [function(item) for item in items]
+        return
     # What a thread calls has that thread alone.
     with ThreadPoolExecutor(n_threads, initializer=_n_threads.set, initargs=(1,)) as pool:
-        return list(pool.map(function, items))
+        yield lambda function, items: list(pool.map(function, items))
 
 
 def current_threads() -> int:

@@ -4,8 +4,8 @@ A node has units, features or groups of them, that are fixed in and units that a
 relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the node where no model
 of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
 divided by the free unit that raises the bounds of both halves most, to second order
-(`pool.quadratic`). The node of the smallest bound comes first; rounded relaxations, with exchanges,
-give better models on the way.
+(`pool.quadratic`). The nodes of the smallest bounds come first, two at a time, whose
+relaxations two threads solve; rounded relaxations, with exchanges, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
 branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).
@@ -16,40 +16,26 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from ..._threads import waiting_threads
 from ..._typing import FloatArray, IndexArray
 from ...ordering import largest
 from ...result import Progressed, Status, Tree
 from .bounds import Bound
 from .candidates import LEAF_TOL, Candidates
+from .nodes import Node, half
 from .relaxed import Relaxed
 
 PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL = 1e-4
 TREE_BYTES = 2**30  # of dual points
 REPORT_SECONDS = 0.5
+AT_ONCE = 2  # nodes, whatever the number of threads: the tree is the same
+THREADED = 1 << 18  # entries of the columns of candidates from which on threads are of use
 EXCHANGED = 2**23  # numbers in the candidates that exchanges on the way look at, at most
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """Models with all of `fixed` and some of `free`, units of the candidates."""
-
-    bound: float  # what `dual` shows, of its parent's models at least
-    number: int  # in the tree
-    fixed: IndexArray
-    free: IndexArray
-    dual: FloatArray  # the dual point that the tree has for it: its parent's until it is examined
-    # Columns of Z that are not 0 in the relaxation of the parent, their coefficients, intercept.
-    start: tuple[IndexArray, FloatArray, float]
-
-    def __lt__(self, other: Node) -> bool:
-        """Order by bound; of equal ones the deeper comes first, then the later."""
-        mine = (self.bound, -self.fixed.size, -self.number)
-        return mine < (other.bound, -other.fixed.size, -other.number)
 
 
 class BranchAndBound:
@@ -162,27 +148,31 @@ class BranchAndBound:
                 report(row)
 
         status = Status.GAP
-        node: Node | None = None  # under examination
-        known = len(self._parent), len(self._dual)
+        begun: tuple[list[Node], int, int] = [], 0, 0  # what `_reopen` takes back
         try:
-            while self._open and self._open[0].bound < self.target:
-                if self.n_nodes >= limit:
-                    status = Status.NODE_LIMIT
-                    break
-                if time.perf_counter() >= self._deadline:
-                    status = Status.TIME_LIMIT
-                    break
-                before = self.objective
-                known = len(self._parent), len(self._dual)
-                node = self._open[0]
-                self._examine(node)
-                node = None
-                if self.objective < before or time.perf_counter() - reported >= REPORT_SECONDS:
-                    record()
+            with waiting_threads(self._n_threads) as each:
+                while self._open and self._open[0].bound < self.target:
+                    if self.n_nodes >= limit:
+                        status = Status.NODE_LIMIT
+                        break
+                    if time.perf_counter() >= self._deadline:
+                        status = Status.TIME_LIMIT
+                        break
+                    before = self.objective
+                    nodes = self._first(limit - self.n_nodes)
+                    begun = nodes, len(self._parent), len(self._dual)
+                    answers = each(self._relaxed, nodes)
+                    for _ in nodes:
+                        heapq.heappop(self._open)
+                    for place, node in enumerate(nodes):
+                        begun = nodes[place:], len(self._parent), len(self._dual)
+                        self._examine(node, answers[place])
+                    begun = [], 0, 0
+                    if self.objective < before or time.perf_counter() - reported >= REPORT_SECONDS:
+                        record()
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-            if node is not None:
-                self._reopen(node, *known)
+            self._reopen(*begun)
         try:
             record()
         except KeyboardInterrupt:
@@ -222,9 +212,10 @@ class BranchAndBound:
                 fixed, free = self._decide(node, known)
                 for number in children[node.number]:
                     name, inside = self._feature[number], self._inside[number]
-                    unit = position.get(name, -1)
-                    left = self._half(fixed, free, unit, inside) if name >= 0 else (fixed, free)
-                    if left is not None and left[0].size <= self._problem.budget:
+                    unit, most = position.get(name, -1), self._problem.budget
+                    part = half(fixed, free, unit, inside, most)
+                    left = part if name >= 0 else (fixed, free)
+                    if left is not None and left[0].size <= most:
                         waiting.append(Node(known.value, number, *left, known.dual, node.start))
         heapq.heapify(self._open)
 
@@ -239,19 +230,41 @@ class BranchAndBound:
         self._row.append(-1)
         return len(self._parent) - 1
 
-    def _examine(self, node: Node) -> None:
-        """Bound a node; divide it where that is not enough."""
-        chosen = np.concatenate([node.fixed, node.free])
-        n_fixed, n_free = node.fixed.size, self._n_free(node)
-        single = n_free == node.free.size  # one model with all of its units is best
-        answer = self._relax(node, chosen, n_free, LEAF_TOL if single else NODE_TOL)
+    def _first(self, most: int) -> list[Node]:
+        """Return the open nodes that come next, which stay open, so many at most."""
+        if most < AT_ONCE or len(self._open) < AT_ONCE:
+            return self._open[:1]
+        second = min(self._open[1:3])
+        return [self._open[0], second] if second.bound < self.target else self._open[:1]
+
+    @property
+    def _n_threads(self) -> int:
+        """How many threads are of use: relaxations that share their curvature take turns."""
+        problem = self._problem
+        small = problem.Z.shape[0] * problem.Z.shape[1] < THREADED
+        return 1 if small or problem.shared is not None else AT_ONCE
+
+    def _is_single(self, node: Node) -> bool:
+        """Return whether one model is the best of a node: that with all of its units."""
+        return node.n_free(self._problem.budget) == node.free.size
+
+    def _relaxed(self, node: Node) -> Relaxed:
+        """Return the solution of the relaxation of a node."""
+        return self._relax(node, LEAF_TOL if self._is_single(node) else NODE_TOL)
+
+    def _examine(self, node: Node, answer: Relaxed) -> None:
+        """Bound a node; divide it where that is not enough.
+
+        answer : its relaxation.
+        """
+        chosen = node.units
+        n_fixed, single = node.fixed.size, self._is_single(node)
         self._round(chosen, n_fixed, answer)
         known = self._best_known(node, answer.dual, answer.scores)
         if not single and known.value < self.target and self._may_end(answer):
-            answer = self._relax(node, chosen, n_free, LEAF_TOL)
+            answer = self._relax(node, LEAF_TOL)
             self._round(chosen, n_fixed, answer)
             known = self._best_known(node, answer.dual, answer.scores)
-        heapq.heappop(self._open)
         if self._row[node.number] < 0:
             self._row[node.number] = len(self._dual)
             self._dual.append(known.dual)
@@ -270,29 +283,29 @@ class BranchAndBound:
         """Return whether a node need not be divided whatever its bound: it has one model."""
         return single
 
-    def _reopen(self, node: Node, n_known: int, n_duals: int) -> None:
-        """Take back what was begun of a node: an interrupt can come between any two lines.
+    def _reopen(self, nodes: list[Node], n_known: int, n_duals: int) -> None:
+        """Take back what was begun of some nodes: an interrupt can come between any two lines.
 
         n_known, n_duals : nodes of the tree, and dual points, before.
         """
+        if not nodes:
+            return
         for column in (self._parent, self._feature, self._inside, self._row):
             del column[n_known:]
-        if self._row[node.number] >= n_duals:
-            self._row[node.number] = -1
         del self._dual[n_duals:]
-        others = [one for one in self._open if one.number < n_known and one is not node]
-        self._open = [node, *others]
+        numbers = {node.number for node in nodes}
+        for number in numbers:
+            if self._row[number] >= n_duals:
+                self._row[number] = -1
+        others = [one for one in self._open if one.number < n_known and one.number not in numbers]
+        self._open = [*nodes, *others]
         heapq.heapify(self._open)
 
-    def _relax(self, node: Node, chosen: IndexArray, n_free: int, tol: float) -> Relaxed:
+    def _relax(self, node: Node, tol: float) -> Relaxed:
         return self._problem.relax(
-            chosen, node.fixed.size, n_free, start=node.start, tol=tol, cutoff=self.target,
-            deadline=self._deadline, ahead=True,
+            node.units, node.fixed.size, node.n_free(self._problem.budget),
+            start=node.start, tol=tol, cutoff=self.target, deadline=self._deadline, ahead=True,
         )  # fmt: skip
-
-    def _n_free(self, node: Node) -> int:
-        """Return how many free units a model of a node has."""
-        return min(self._problem.budget - node.fixed.size, node.free.size)
 
     def _best_known(self, node: Node, dual: FloatArray, scores: FloatArray | None = None) -> Bound:
         """Return what a dual point proves of a node, or its parent's if that proves more."""
@@ -303,8 +316,8 @@ class BranchAndBound:
         return known
 
     def _bound(self, node: Node, dual: FloatArray, scores: FloatArray | None = None) -> Bound:
-        chosen = np.concatenate([node.fixed, node.free])
-        size = node.fixed.size + self._n_free(node)
+        chosen = node.units
+        size = node.fixed.size + node.n_free(self._problem.budget)
         return self._problem.bound(dual, chosen, node.fixed.size, size, self.target, scores)
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
@@ -356,27 +369,10 @@ class BranchAndBound:
             everywhere[chosen] = answer.share
         unit = int(free[np.argmax(everywhere[free])])
         for inside in (True, False):
-            half = self._half(fixed, free, unit, inside)
-            assert half is not None
+            part = half(fixed, free, unit, inside, self._problem.budget)
+            assert part is not None
             number = self._number(node.number, unit, inside)
-            heapq.heappush(self._open, Node(known.value, number, *half, known.dual, start))
-
-    def _half(
-        self, fixed: IndexArray, free: IndexArray, unit: int, inside: bool
-    ) -> tuple[IndexArray, IndexArray] | None:
-        """Return the fixed and free units of the models with one of them, or of those without.
-
-        unit : -1 where it is no candidate. None: there are no such models.
-        """
-        if unit in fixed:
-            return (fixed, free) if inside else None
-        others = free[free != unit]
-        if not inside:
-            return fixed, others
-        if others.size == free.size:
-            return None
-        fixed = np.append(fixed, unit)
-        return fixed, others if fixed.size < self._problem.budget else others[:0]
+            heapq.heappush(self._open, Node(known.value, number, *part, known.dual, start))
 
     def _decide(self, node: Node, known: Bound) -> tuple[IndexArray, IndexArray]:
         """Return the fixed and the free units that are left after what a bound decides."""

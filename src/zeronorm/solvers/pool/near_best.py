@@ -18,8 +18,8 @@ from .branch import PROVEN, BranchAndBound
 if TYPE_CHECKING:
     from ..._typing import FloatArray, IndexArray
     from .bounds import Bound
-    from .branch import Node
     from .candidates import Candidates
+    from .nodes import Node
     from .relaxed import Relaxed
 
 
