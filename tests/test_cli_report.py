@@ -120,7 +120,7 @@ def test_a_page_says_which_list_to_use(gain, gap, words, cell):
         "status": "TIME_LIMIT", "improved": gain > 0,
     }  # fmt: skip
     answers = Answers.__new__(Answers)
-    answers.trust = {"models": {5: {"proofs": [proof]}}}
+    answers.trust = {"unit": "features", "models": {5: {"proofs": [proof]}}}
     answers.document = {"classes": ["no", "yes"]}
     said = answers.better({"size": 5, "n_features": 5, "certificates": [certificate]})
     assert all(one in said for one in words)
@@ -195,6 +195,19 @@ def test_a_threshold_without_folds_is_told(run, tmp_path):
     said = Page(tmp_path / "page.html").sizes[0]["texts"]["new"]
     acting = "The model predicts 'yes' from a probability of 0.3 on."
     assert said == f"{acting} Not known: there was no cross-validation."
+
+
+def test_the_best_of_several_sizes_is_held_against_as_many(run, tmp_path):
+    """A page of a model file would call better than chance what select says may be no better."""
+    noise = np.random.default_rng(3).permutation(np.repeat(["a", "b"], 20))
+    table(noise=noise)
+    given = ("select", "all.csv", "--target", "noise", "--drop", "y", "-k", "1:3", "--cv", 3)
+    run(*given, "-o", "m.npz", "--report", "own.html")
+    run("report", "m.npz", "all.csv", "--drop", "y", *ONE_PAIR, "-o", "again.html")
+    own, again = (Page(tmp_path / name).sizes for name in ("own.html", "again.html"))
+    said = [size["texts"]["new"] for size in again]
+    assert all("for the best of 3 sizes" in one for one in said)
+    assert said == [size["texts"]["new"] for size in own]
 
 
 def test_a_pair_of_halves_is_no_judgement(run, tmp_path):

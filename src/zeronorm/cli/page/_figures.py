@@ -20,6 +20,7 @@ from ...persistence import LoadedClassifier, LoadedModel
 from ...plots import (
     CoefficientsDisplay,
     GenomeDisplay,
+    GroupsDisplay,
     HeldOutDisplay,
     KaplanMeierDisplay,
     NearOptimalDisplay,
@@ -33,7 +34,8 @@ from ...plots._drawing import INK, LONGEST_NAME, pyplot
 from .._folds import kept_together
 from .._messages import show
 from ..documents._data import feature_name
-from ._answers import NAME
+from ..documents._units import Units
+from ._cells import NAME
 
 if TYPE_CHECKING:
     from ...near_optimal import NearOptimal
@@ -128,6 +130,9 @@ def _drawings(
     plain = not any(isinstance(one, tuple) for one in paths[0])
     model = as_model(named)
     model = replace(model, metadata={**model.metadata, "threshold": threshold})
+    if model.metadata["groups"] is not None:
+        text = "How much each group of features moves the scores"
+        yield "features", text, lambda: GroupsDisplay.from_estimator(model, X)
     caption = "The coefficients of the model, for one standard deviation of each feature"
     if len(labels(model)) == 2:
         caption += f"; positive speaks for {show(str(labels(model)[positive(model)]), NAME)}"
@@ -159,7 +164,7 @@ def _drawings(
         text = "The search for a better list: the best one found, and the bound of all others"
         yield "sure", text, lambda: ProofDisplay.from_proof(evidence.proofs[0])
     for near in evidence.near:
-        yield _near_optimal(near, samples)
+        yield _near_optimal(near, Units.of(estimator, samples.table))
 
 
 def _one_sample(
@@ -238,16 +243,15 @@ def _half_samples(halves: StabilitySelection, estimator: Any, samples: Samples) 
     )
 
 
-def _near_optimal(near: NearOptimal, samples: Samples) -> _Drawing:
+def _near_optimal(near: NearOptimal, units: Units) -> _Drawing:
     """Return the lists that are nearly as good, of groups as of features."""
     names: Any = None
-    if near.supports.dtype.kind in "iu":
-        table = samples.table
-        names = {int(j): feature_name(table, int(j)) for j in np.unique(near.supports)}
+    if near.supports.dtype.kind in "iu":  # also the labels of some groups
+        names = {int(one): units.name(one) for one in np.unique(near.supports)}
     return (
         "instead",
-        "The lists that are nearly as good, a column each, the best one first: their features, and "
-        "above by how much their objective is worse",
+        "The lists that are nearly as good, a column each, the best one first: their "
+        f"{units.kind}, and above by how much their objective is worse",
         lambda: NearOptimalDisplay.from_near_optimal(
             near, feature_names=names, n_drawn=_LISTS, n_rows=_ROWS
         ),
