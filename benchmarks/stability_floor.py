@@ -9,8 +9,8 @@ Floor: that product as the BLAS makes it of numbers in memory, in float32 and in
 data as SciPy does), times the passes, over one fit. No implementation that scans all features for
 every half by such products goes below it, whatever it does beside them; half of the factors are
 zero, at random places, and no product of BLAS leaves those out. Own: the same product by the
-package, whose sums have the same bits however many vectors share a pass. Of the 50 pairs the time is
-split into the passes, the means and deviations of all columns on all halves (as much arithmetic
+package, whose sums have the same bits however many vectors share a pass. Of the 50 pairs the time
+is split into the passes, the means and deviations of all columns on all halves (as much arithmetic
 as two more passes), and the rest, what each half does with few columns: the best ones of a scan,
 the fits on them, elimination. One by one: 100 times the fit of one half that shares nothing,
 without the folds that calibrate probabilities.
