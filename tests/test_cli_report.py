@@ -227,6 +227,25 @@ def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     assert stable_words({"index": 0.2, "interval": [0.1, 0.3], "n_pairs": 4}).startswith("unstable")
 
 
+@pytest.mark.parametrize(
+    ("n", "complete", "known", "words"),
+    [
+        (1, True, 0.01, "1 list is within 1% of the best objective, and no others, which is"),
+        (2, False, 0.0, "2 lists within 1% of the best objective were found, and there may be "
+         "others; all of them have B"),
+        (1, False, 0.004, "1 list within 1% of the best objective was found, and there may be "
+         "others (up to 0.4% none is missing); it has B"),
+    ],
+)  # fmt: skip
+def test_lists_that_are_nearly_as_good_are_told(n, complete, known, words):
+    """A reader would take the lists that were found in a second for all that there are."""
+    from zeronorm.cli.page._answers import near_words
+
+    near = {"within": 0.01, "complete": complete, "complete_within": known, "lists": [{}] * n,
+            "features": [{"name": "B", "n_lists": n}]}  # fmt: skip
+    assert near_words(near).startswith(words)
+
+
 def test_one_is_no_plural(run, tmp_path):
     """A reader would stumble over 1 features, 1 samples and 1 times."""
     table(more=["c"] * 39 + ["d"])

@@ -172,6 +172,8 @@ def test_the_page_of_whole_groups(run, data, tmp_path):
         # And how these do on held-out rows.
         assert f"{one.features[0]} ({counted(int((one.features[0] == LABELS).sum()))})" in page
     assert "The model with one group replaced or left out" in page
+    assert page.count(">number of groups<") == 2  # below the scores, and the features of sizes
+    assert ">number of features<" not in page
     near = near_optimal(X, y, 2, problem=model)
     assert f"{len(near)} list" in sizes[0]["texts"]["instead"]
 

@@ -85,6 +85,7 @@ def test_a_search_has_its_own_folds_and_sizes(data, tmp_path):
     place = search.validation_.sizes.index(search.n_features_)
     assert f"{search.validation_.mean[place]:.3f} ±" in page.text
     assert "4-fold cross-validation" in page.text
+    assert "R²: 0: as good as one mean for all; 1: perfect." in page.text
 
 
 def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):

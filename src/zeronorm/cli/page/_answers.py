@@ -90,7 +90,7 @@ class Answers:
     def _new(self, model: Mapping[str, Any]) -> str:
         if model["cross_validation"] is None:
             return " ".join([*self._acting(model), "Not known: there was no cross-validation."])
-        parts = score_beside_chance(self.document, model, self.words.score)
+        parts = score_beside_chance(self.document, model, self.words.score, advise=False)
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         name = model["measure"] or self.words.score
         lines = text.strip().splitlines()
@@ -290,15 +290,15 @@ def _better(proof: Mapping[str, Any], what: str) -> str:
 def near_words(near: Mapping[str, Any]) -> str:
     """Return how many lists are nearly as good as the best one, and whether these are all."""
     n = len(near["lists"])
-    lists = "1 list is" if n == 1 else f"{n:,} lists are"
+    lists, are = ("1 list", "is") if n == 1 else (f"{n:,} lists", "are")
     in_all = [show(row["name"], NAME) for row in near["features"] if row["n_lists"] == n]
-    text = f"{lists} within {near['within']:.0%} of the best objective"
-    if not near["complete"]:
-        text += " that was found" if n == 1 else " that were found"
-        if near["complete_within"] > 0:
-            text += f" (complete within {100 * near['complete_within']:.2g}%)"
+    within = f"within {near['within']:.0%} of the best objective"
+    if near["complete"]:
+        text = f"{lists} {are} {within}, and no others, which is proven"
     else:
-        text += ", and no others, which is proven"
+        known = near["complete_within"]
+        text = f"{lists} {within} {'was' if n == 1 else 'were'} found, and there may be others"
+        text += f" (up to {100 * known:.2g}% none is missing)" if known > 0 else ""
     if in_all:
         text += f"; {'it has' if n == 1 else 'all of them have'} {some(in_all, _NAMED)}"
     return text + "."

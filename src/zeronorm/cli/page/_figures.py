@@ -124,7 +124,7 @@ def _drawings(
 ) -> Iterator[_Drawing]:
     """Yield what there is to draw."""
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
-    named = _named(estimator, samples)
+    named, units = _named(estimator, samples), Units.of(estimator, samples.table)
     (own,) = (one for one in document["models"] if one["size"] == document["chosen"])
     threshold = own["threshold"]  # None: from 0.5
     plain = not any(isinstance(one, tuple) for one in paths[0])
@@ -148,13 +148,15 @@ def _drawings(
         )
         if validation is not None:
             text = (
-                "The score on held-out rows by the number of features, with a band of one standard "
-                "error; below what is certified of the lists"
+                f"The score on held-out rows by the number of {units.kind}, with a band of one "
+                "standard error; below what is certified of the lists"
             )
             yield (
                 "new",
                 text,
-                lambda: SizesDisplay.from_validation(validation, chosen=size, paths=paths),
+                lambda: SizesDisplay.from_validation(
+                    validation, chosen=size, paths=paths, unit=units.kind
+                ),
             )
     if validation is not None:
         yield from _held_out(estimator, samples, validation.scores.shape[1], threshold)
@@ -164,7 +166,7 @@ def _drawings(
         text = "The search for a better list: the best one found, and the bound of all others"
         yield "sure", text, lambda: ProofDisplay.from_proof(evidence.proofs[0])
     for near in evidence.near:
-        yield _near_optimal(near, Units.of(estimator, samples.table))
+        yield _near_optimal(near, units)
 
 
 def _one_sample(
@@ -281,7 +283,8 @@ def _held_out(
         one.set_params(n_features=int(size), criterion=None)
         text = (
             "Probabilities of rows by models of the other folds: how they rank the rows, whether "
-            "they mean what they say, and what acting on them brings"
+            "they mean what they say, and what acting on them brings. All folds together, where "
+            "the scores are means over them"
         )
         positive = 1
         if threshold is not None:

@@ -197,6 +197,8 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         "the features, which flatters. The best: whether no other list of the length has a lower "
         "objective of the selection, or by how much one has or could have."
     )
+    if answers.words.baseline and not document["classes"]:
+        text = f"{word}: {answers.words.baseline}. {text}"
     if rates:
         text += (
             " Found and left alone: the shares of these classes at the threshold of the model, "
