@@ -282,6 +282,10 @@ def test_bad_arguments_are_refused_before_any_work(data, model, tmp_path, monkey
         report(BudgetCV(BudgetClassifier()), X, y, path)
     with pytest.raises(TypeError, match=r"estimator must be one of BudgetClassifier.*got L1Class"):
         report(L1Classifier().fit(X, y), X, y, path)
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    columns = BudgetClassifier(None, n_groups=1, groups="columns").fit(frame, y)
+    with pytest.raises(ValueError, match=r"got groups='columns'.*get_dummies"):
+        report(columns, frame, y, path)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "zeronorm\[plots\]"'):
         report(model, X, y, path)

@@ -157,6 +157,12 @@ def _model_of(estimator: Any) -> tuple[Any, CrossValidation | None]:
         )
     if not hasattr(model, "support_"):
         raise ValueError(f"estimator must be fitted; got {estimator!r:.60}. Call its fit first.")
+    if isinstance(getattr(model, "groups", None), str):
+        raise ValueError(
+            "estimator must have groups as labels or lists for a report; got groups='columns', "
+            "whose features are not those of X. Encode the columns first, as by "
+            "pandas.get_dummies, and pass the group of every column."
+        )
     return model, validation
 
 
