@@ -120,7 +120,7 @@ def test_a_page_says_which_list_to_use(gain, gap, words, cell):
         "status": "TIME_LIMIT", "improved": gain > 0,
     }  # fmt: skip
     answers = Answers.__new__(Answers)
-    answers.trust = {"models": {5: {"proofs": [proof]}}}
+    answers.trust = {"unit": "features", "models": {5: {"proofs": [proof]}}}
     answers.document = {"classes": ["no", "yes"]}
     said = answers.better({"size": 5, "n_features": 5, "certificates": [certificate]})
     assert all(one in said for one in words)
@@ -197,6 +197,19 @@ def test_a_threshold_without_folds_is_told(run, tmp_path):
     assert said == f"{acting} Not known: there was no cross-validation."
 
 
+def test_the_best_of_several_sizes_is_held_against_as_many(run, tmp_path):
+    """A page of a model file would call better than chance what select says may be no better."""
+    noise = np.random.default_rng(3).permutation(np.repeat(["a", "b"], 20))
+    table(noise=noise)
+    given = ("select", "all.csv", "--target", "noise", "--drop", "y", "-k", "1:3", "--cv", 3)
+    run(*given, "-o", "m.npz", "--report", "own.html")
+    run("report", "m.npz", "all.csv", "--drop", "y", *ONE_PAIR, "-o", "again.html")
+    own, again = (Page(tmp_path / name).sizes for name in ("own.html", "again.html"))
+    said = [size["texts"]["new"] for size in again]
+    assert all("for the best of 3 sizes" in one for one in said)
+    assert said == [size["texts"]["new"] for size in own]
+
+
 def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     """Two lists would be told to be unstable, which nobody can know of two."""
     from zeronorm.cli.page._answers import stable_words
@@ -212,6 +225,25 @@ def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     assert stable_words(wide).startswith("too few to judge")
     assert stable_words(wide | {"interval": [0.42, 0.8]}).startswith("fairly stable (index 0.50")
     assert stable_words({"index": 0.2, "interval": [0.1, 0.3], "n_pairs": 4}).startswith("unstable")
+
+
+@pytest.mark.parametrize(
+    ("n", "complete", "known", "words"),
+    [
+        (1, True, 0.01, "1 list is within 1% of the best objective, and no others, which is"),
+        (2, False, 0.0, "2 lists within 1% of the best objective were found, and there may be "
+         "others; all of them have B"),
+        (1, False, 0.004, "1 list within 1% of the best objective was found, and there may be "
+         "others (up to 0.4% none is missing); it has B"),
+    ],
+)  # fmt: skip
+def test_lists_that_are_nearly_as_good_are_told(n, complete, known, words):
+    """A reader would take the lists that were found in a second for all that there are."""
+    from zeronorm.cli.page._answers import near_words
+
+    near = {"within": 0.01, "complete": complete, "complete_within": known, "lists": [{}] * n,
+            "features": [{"name": "B", "n_lists": n}]}  # fmt: skip
+    assert near_words(near).startswith(words)
 
 
 def test_one_is_no_plural(run, tmp_path):

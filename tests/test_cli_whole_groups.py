@@ -1,13 +1,17 @@
 """Whole groups in the command: `--features all --groups G --group-file FILE`."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, persistence, prove
+from zeronorm.cli._messages import counted
 from zeronorm.model_selection import cross_validate
+from zeronorm.near_optimal import near_optimal
+from zeronorm.substitutes import substitutes
 
 N, P = 60, 12
 NAMES = [f"g{j}" for j in range(P)]
@@ -134,17 +138,44 @@ def test_a_constant_column_of_a_named_group_is_left_out(run, data):
 
 
 def test_the_page_of_whole_groups(run, data, tmp_path):
-    """The page would count groups as features, or its commands and code would not run."""
+    """The page would count groups as features, or have nothing in place of a group."""
     pytest.importorskip("matplotlib")
     run("select", "class.csv", *WHOLE, "2,3", *FILES, "--target", "y", "--rule", "all")
     given = ("report", "class-g2.model.npz", "class.csv", "-o", "page.html", "--pairs", 3)
     document = json.loads(run(*given, *FILES, "--json").stdout)
     assert document["n_features"] == persistence.load("class-g2.model.npz").support_.size
     page = (tmp_path / "page.html").read_text()
-    words = ["of 2 groups", "2 groups were selected on each", "2 groups of features"]
+    words = ["of 2 groups", "2 groups were selected on each", "2 of 5 groups of features"]
     for told in (*words, "n_groups=2", "groups=groups", "--group-file groups.tsv"):
         assert told in page
     assert "Groups(labels" not in page
+    X, y, _ = data
+    model = BudgetClassifier(None, n_groups=2, groups=LABELS, calibrate=False).fit(X, y)
+    known = {one.feature: one for one in substitutes(model, X, y, n=3)}
+    sizes = json.loads(re.search(r"page-data\">(.*?)</script>", page)[1])
+    assert [size["texts"]["size"][:8] for size in sizes] == ["2 groups", "3 groups"]
+    rows = sizes[0]["tables"]["groups"]
+    assert {row[1][0] for row in rows} == set(known)
+    moved = [row[3][1] for row in rows]
+    assert moved == sorted(moved, reverse=True)
+    for _, (name, *_), (n, *_), (moves, *_), _, without, best, cost, others, which in rows:
+        one, members = known[name], model.support_[LABELS[model.support_] == name]
+        assert int(n) == members.size
+        assert set(which[0].split(", ")) == {NAMES[j] for j in members}
+        places = np.isin(model.support_, members)
+        added = (X[:, members] @ model.coef_[0, members] if model.coef_.shape[1] == P
+                 else X[:, members] @ model.coef_[0, places])  # fmt: skip
+        assert float(moves) == pytest.approx(added.std(), abs=6e-4)
+        assert without[1] == pytest.approx(one.without)
+        assert (best[0], cost[1]) == (one.features[0], pytest.approx(one.costs[0]))
+        assert int(others[0]) == one.exchangeable.size - 1
+        # And how these do on held-out rows.
+        assert f"{one.features[0]} ({counted(int((one.features[0] == LABELS).sum()))})" in page
+    assert "The model with one group replaced or left out" in page
+    assert page.count(">number of groups<") == 2  # below the scores, and the features of sizes
+    assert ">number of features<" not in page
+    near = near_optimal(X, y, 2, problem=model)
+    assert f"{len(near)} list" in sizes[0]["texts"]["instead"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+from conftest import slow
 from test_cli_report import EVIL, Page
 from zeronorm import (
     BudgetClassifier,
@@ -84,6 +85,7 @@ def test_a_search_has_its_own_folds_and_sizes(data, tmp_path):
     place = search.validation_.sizes.index(search.n_features_)
     assert f"{search.validation_.mean[place]:.3f} ±" in page.text
     assert "4-fold cross-validation" in page.text
+    assert "R²: 0: as good as one mean for all; 1: perfect." in page.text
 
 
 def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):
@@ -104,6 +106,72 @@ def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):
     assert "of 6 substitutes" in page.text
     without = Page(report(model, X, z, tmp_path / "q.html", **QUICK | {"cv": None}))
     assert "on held-out rows" not in without.text
+
+
+@pytest.mark.parametrize("kind", ["numbers", "lists", *slow("few")])
+def test_groups_have_a_page(data, tmp_path, kind):
+    """Labels that are numbers would be taken for features, and groups have no page from Python."""
+    X, z = data
+    groups = np.arange(12) // 3 + 5
+    if kind == "lists":
+        groups = {f"set {g}": [f"f{j}" for j in range(3 * g, 3 * g + 3)] for g in range(4)}
+        X = pytest.importorskip("pandas").DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    k = 2 if kind == "few" else None
+    model = BudgetClassifier(k, n_groups=2, groups=groups).fit(X, z > 0)
+    limit = {"time_limit": 0.2}
+    page = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK | limit))
+    (size,) = page.sizes
+    if kind == "few":  # no bounds are known of them
+        assert "2 of 12 features" in page.text
+        assert size["texts"]["instead"].startswith("Not known")
+        assert "set" not in size["tables"]
+        return
+    assert "2 of 4 groups of features" in page.text
+    rows = size["tables"]["groups"]
+    known = {str(one.feature): one for one in substitutes(model, X, z > 0)}
+    assert {row[1][0] for row in rows} == set(known)
+    for row in rows:
+        assert row[-4][0] == str(known[row[1][0]].features[0])
+        assert row[-1][0] == ", ".join(one[1][0] for one in size["tables"]["features"]
+                                       if one[2][0] == row[1][0])  # fmt: skip
+    assert "list" in size["texts"]["instead"]
+    drawn = page.inside("text")
+    assert any(f"{name}: 3 features" in drawn for name in known)
+
+
+@pytest.mark.slow
+def test_the_page_of_large_groups_is_small(tmp_path):
+    """A page of sets of a thousand genes could not be sent."""
+    rng = np.random.default_rng(0)
+    X, groups = rng.standard_normal((40, 3600)), np.arange(3600) // 600
+    z = X[:, :600].sum(axis=1) + X[:, 1200:1800].sum(axis=1)
+    model = BudgetClassifier(None, n_groups=2, groups=groups).fit(X, z > 0)
+    names = [f"gene {j}" for j in range(3600)]
+    path = report(model, X, z > 0, tmp_path / "p.html", feature_names=names, **QUICK)
+    (size,) = Page(path).sizes
+    assert len(size["tables"]["features"]) == 500
+    assert [row[2][0] for row in size["tables"]["groups"]] == ["600", "600"]
+    assert all(row[-1][0].endswith("and 592 more") for row in size["tables"]["groups"])
+    assert path.stat().st_size < 350_000
+
+
+def test_forced_features_have_no_share_of_the_half_samples(data, tmp_path):
+    """A feature that every list must have would seem to be in none of them."""
+    X, z = data
+    for given in (
+        {"n_features": 2},
+        {"n_features": None, "n_groups": 2, "groups": [*"aabbccddeeff"]},
+    ):
+        model = BudgetClassifier(**given, forced_features=[5]).fit(X, z > 0)
+        (size,) = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK)).sizes
+        what = "group" if "groups" in given else "feature"
+        said = size["texts"]["sure"]
+        assert " of 1" in said
+        assert f"(1 {what} forced into all of them)" in said
+        assert " 0%" not in said
+        rows = size["tables"].get("groups", size["tables"]["features"])
+        (forced,) = [row for row in rows if row[1][0] in ("c", "5")]
+        assert forced[4][0] == "-"
 
 
 def test_a_substitute_that_is_better_makes_a_better_list(tmp_path):
@@ -214,9 +282,10 @@ def test_bad_arguments_are_refused_before_any_work(data, model, tmp_path, monkey
         report(BudgetCV(BudgetClassifier()), X, y, path)
     with pytest.raises(TypeError, match=r"estimator must be one of BudgetClassifier.*got L1Class"):
         report(L1Classifier().fit(X, y), X, y, path)
-    grouped = BudgetClassifier(n_groups=1, groups=np.arange(12) // 3).fit(X, y)
-    with pytest.raises(ValueError, match="must have a budget of features; got one of groups"):
-        report(grouped, X, y, path)
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    columns = BudgetClassifier(None, n_groups=1, groups="columns").fit(frame, y)
+    with pytest.raises(ValueError, match=r"got groups='columns'.*get_dummies"):
+        report(columns, frame, y, path)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "zeronorm\[plots\]"'):
         report(model, X, y, path)

@@ -20,6 +20,7 @@ from .estimators import (
     MeasureClassifier,
 )
 from .files import PathLike, Table
+from .groups import Groups
 from .model_selection import CrossValidation, fold_models
 from .persistence import write_file
 from .weaker_penalty import is_compared, of_folds
@@ -56,8 +57,10 @@ def report(
     ----------
     estimator : fitted BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier,
         or BudgetCV of one of them
-        With a budget of features, not of groups. It is fitted once more, and has to come out the
-        same: X and y are those of its fit, without weights of rows.
+        With a budget of features, of whole groups (then the page is of groups, and substitutes are
+        groups, too), or of features in few groups, of which no bounds and no substitutes are known.
+        It is fitted once more, and has to come out the same: X and y are those of its fit, without
+        weights of rows.
     X, y, offset : as for its `fit`; of a data frame all columns are numbers.
     path : of the page, NAME.html. It appears whole or not at all.
     cv : folds of the cross-validation, 2 or more; None: none. A BudgetCV has its own.
@@ -154,10 +157,11 @@ def _model_of(estimator: Any) -> tuple[Any, CrossValidation | None]:
         )
     if not hasattr(model, "support_"):
         raise ValueError(f"estimator must be fitted; got {estimator!r:.60}. Call its fit first.")
-    if getattr(model, "groups", None) is not None:
+    if isinstance(getattr(model, "groups", None), str):
         raise ValueError(
-            "estimator must have a budget of features; got one of groups. zeronorm select --groups "
-            "--report writes the page of features in few groups."
+            "estimator must have groups as labels or lists for a report; got groups='columns', "
+            "whose features are not those of X. Encode the columns first, as by "
+            "pandas.get_dummies, and pass the group of every column."
         )
     return model, validation
 
@@ -194,6 +198,10 @@ def _fitted_again(model: Any, X: Any, y: Any, offset: Any) -> Any:
     """Return the model fitted once more, to arrays; refuse data that make another one of it."""
     given = {} if offset is None else {"offset": offset}
     again = clone(model)
+    if getattr(model, "groups", None) is not None:
+        known = getattr(model, "feature_names_in_", None)
+        names = None if known is None else [str(name) for name in known]
+        again.set_params(groups=Groups.of(model.groups, model.n_features_in_, names))
     again.fit(X, y, **given)
     again._keep_size(model.size_)
     same = again.support_.shape == model.support_.shape and np.all(again.support_ == model.support_)
@@ -259,7 +267,8 @@ def _samples(
         column_names=columns,
         variants=variants,
     )  # fmt: skip
-    return Samples(table, Response(task, target, offset, order=order), None)
+    groups = getattr(model, "groups", None)
+    return Samples(table, Response(task, target, offset, order=order), groups)
 
 
 def _structured(target: np.ndarray) -> np.ndarray:
@@ -292,7 +301,9 @@ def _document(
     chosen = validation is not None and len(sizes) > 1
     compared = len(sizes) if chosen else 1
     models = [
-        describe_model(model, size, table, response, design, validation, compared=compared)
+        describe_model(
+            model, size, table, response, design, validation, samples.groups, compared=compared
+        )
         for size in sizes
     ]
     parameters = describe_parameters(model)

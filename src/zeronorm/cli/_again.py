@@ -53,6 +53,11 @@ class Again:
         estimator.set_params(**{name: value for name, value in given.items() if name in known})
         return cls(options, loaded, estimator, size_of(loaded))
 
+    @property
+    def was_chosen(self) -> bool:
+        """Whether the model may be the best of the sizes that were compared when it was chosen."""
+        return self.options.features is None
+
     def check(self) -> None:
         """Make the fitted estimator that of the file; refuse another model."""
         self.estimator._keep_size(self.size)

@@ -68,6 +68,7 @@ def near_lists(
     from ..near_optimal import near_optimal
     from ..result import Status
     from .documents._near_optimal import describe_near_optimal
+    from .documents._units import Units
 
     if options.within is None:
         return None
@@ -89,7 +90,7 @@ def near_lists(
     if options.output is not None:
         with work.timed("write"):
             _write(options.output, near, samples.table)
-    return describe_near_optimal(near, support, samples.table, options.output)
+    return describe_near_optimal(near, support, Units(samples.table), options.output)
 
 
 def _write(path: Path, near: NearOptimal, table: Table) -> None:

@@ -102,7 +102,7 @@ def _commands(
         if whole:
             assert given.group_file is not None
             flags += f" --group-file {shlex.quote(str(given.group_file))}"
-        if (whole or has_bounds(estimator)) and len(estimator._paths) == 1:
+        if has_bounds(estimator) and len(estimator._paths) == 1:
             found.append(
                 (
                     "The certificate of the list, and its check in plain NumPy, without a solver",

@@ -18,6 +18,7 @@ from ._thresholds import (
     best_thresholds,
     distances,
     flowing,
+    logistic,
     smaller_probability,
     spare_flow,
 )
@@ -95,9 +96,10 @@ class Ordinal(LossOfRows):
         """Return the value at the best thresholds and its gradient s (a - c)."""
         rows, b = _at_best(z, y, weight)
         low, high = rows.ends(b)
-        value = float(weight @ (np.logaddexp(0.0, z - high) + np.logaddexp(0.0, low - z)))
+        (higher, a, _), (lower, c, _) = logistic(z - high), logistic(low - z)
+        value = float(weight @ (higher + lower))
         value -= float(rows.total[1:-1] @ np.log(-np.expm1(-np.diff(b))))
-        v = weight * (expit(low - z) - expit(z - high))
+        v = weight * (c - a)
         return max(value, 0.0), -flowing(rows, v, weight)
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -287,5 +289,5 @@ def _bends(
     """Return classes, thresholds, s a (1-a) and s c (1-c)."""
     rows, b = _at_best(z, y, weight)
     low, high = rows.ends(b)
-    a, c = expit(z - high), expit(low - z)
-    return rows, b, weight * a * expit(high - z), weight * c * expit(z - low)
+    (_, a, not_a), (_, c, not_c) = logistic(z - high), logistic(low - z)
+    return rows, b, weight * a * not_a, weight * c * not_c

@@ -94,6 +94,11 @@ def chosen_model(estimator: Any) -> Any:
     return model
 
 
+def unit_of(estimator: Any) -> str:
+    """Return what a number counts that is the size of a model: features, or whole groups."""
+    return "features" if getattr(chosen_model(estimator), "groups", None) is None else "groups"
+
+
 def budget_paths(estimator: Any) -> Any:
     """Return the paths of an estimator with a budget, one for each class of its own."""
     paths = getattr(chosen_model(estimator), "_paths", None)

@@ -146,8 +146,8 @@ class HeldOutDisplay:
         ax.set_ylim(0, 1.03)
         ax.set_xlabel("positives found (recall)")
         ax.set_ylabel("positives among found (precision)")
-        # Where positives are rare, the line of chance runs through it.
-        ax.legend(fontsize="small", loc="upper right", edgecolor="none", facecolor="white")
+        # Where there is no room, a line runs through it.
+        ax.legend(fontsize="small", loc="best", edgecolor="none", facecolor="white")
 
     def _draw_reliability(self, ax: Axes) -> None:
         order = np.argsort(self.probability, kind="stable")
@@ -163,7 +163,7 @@ class HeldOutDisplay:
         ax.set_ylim(-0.02, 1.02)
         ax.set_xlabel("probability")
         ax.set_ylabel("share of positives")
-        ax.legend(fontsize="small", frameon=False, loc="upper left")
+        ax.legend(fontsize="small", edgecolor="none", facecolor="white", loc="best")
 
     def _draw_decision(self, ax: Axes) -> None:
         curve = decision_curve(self.positive, self.probability)

@@ -36,6 +36,7 @@ class NearOptimalDisplay:
     n_left_out : features of supports without a row, those in the fewest
     counts : (m,) how many of all supports have a feature; None: of those in `present`
     n_supports : how many there are; None: those in `present`
+    unit : what supports have, "features" or "groups"
 
     Attributes
     ----------
@@ -58,11 +59,12 @@ class NearOptimalDisplay:
         n_left_out: int = 0,
         counts: Any = None,
         n_supports: int | None = None,
+        unit: str = "features",
     ) -> None:
         self.names, self.present = list(names), np.asarray(present, bool)
         self.excess, self.k = np.asarray(excess, float), k
         self.within, self.complete_within = within, complete_within
-        self.n_left_out = n_left_out
+        self.n_left_out, self.unit = n_left_out, unit
         self.counts = self.present.sum(axis=1) if counts is None else np.asarray(counts)
         self.n_supports = len(self.excess) if n_supports is None else n_supports
 
@@ -108,6 +110,7 @@ class NearOptimalDisplay:
             n_left_out=features.size - order.size,
             counts=count[order],
             n_supports=len(near),
+            unit="features" if features.dtype.kind in "iu" else "groups",
         )
         return display.plot(axes=axes)
 
@@ -176,9 +179,9 @@ class NearOptimalDisplay:
         beside.spines["right"].set_visible(False)
         ax.set_xticks([])
         sets = f"sets, the best {'first' if n == self.n_supports else f'{n:,} alone'}"
-        rest = "other features are in none"
+        rest = f"other {self.unit} are in none"
         if self.n_left_out:
-            rest = f"{self.n_left_out:,} more features are in fewer, all others in none"
+            rest = f"{self.n_left_out:,} more {self.unit} are in fewer, all others in none"
         if not self.complete:
             rest += " of these"
         ax.set_xlabel(f"{sets}; {rest}")

@@ -9,7 +9,7 @@ import numpy as np
 from .._cross_validation import CrossValidation
 from .._typing import FloatArray
 from ..result import Path
-from ._drawing import BLUE, INK, ORANGE, PALE, QUIET, budget_paths, stacked_axes
+from ._drawing import BLUE, INK, ORANGE, PALE, QUIET, budget_paths, stacked_axes, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +36,7 @@ class SizesDisplay:
     chosen : the size that is taken, one of `sizes`; None: none is marked
     objective, bound : (n,) of the problems that selected, sums over the classes of their own;
         None: no lower panel
+    unit : what sizes count, "features" or "groups"
 
     Attributes
     ----------
@@ -57,10 +58,12 @@ class SizesDisplay:
         chosen: int | None = None,
         objective: Any = None,
         bound: Any = None,
+        unit: str = "features",
     ) -> None:
         self.sizes = np.asarray(sizes)
         self.mean, self.standard_error = np.asarray(mean), np.asarray(standard_error)
         self.baseline, self.measure, self.chosen = baseline, measure, chosen
+        self.unit = unit
         self.objective = None if objective is None else np.asarray(objective)
         self.bound = None if bound is None else np.asarray(bound)
 
@@ -79,7 +82,8 @@ class SizesDisplay:
             )
         paths = budget_paths(estimator)
         chosen = getattr(estimator, "best_estimator_", estimator).size_
-        return cls.from_validation(validation, chosen=chosen, paths=paths, axes=axes)
+        unit = unit_of(estimator)
+        return cls.from_validation(validation, chosen=chosen, paths=paths, unit=unit, axes=axes)
 
     @classmethod
     def from_validation(
@@ -88,12 +92,14 @@ class SizesDisplay:
         *,
         chosen: int | None = None,
         paths: Any = (),
+        unit: str = "features",
         axes: Any = None,
     ) -> SizesDisplay:
         """Draw what `cross_validate` returned.
 
         chosen : the size that is taken; None: by `validation.choose()`.
         paths : `path_` of an estimator that was fitted for the same sizes on all rows.
+        unit : what sizes count, "features" or "groups".
         axes : as of `from_estimator`.
         """
         if any(isinstance(size, tuple) for size in validation.sizes):
@@ -113,6 +119,7 @@ class SizesDisplay:
             chosen=validation.choose() if chosen is None and several else chosen,
             objective=objective,
             bound=bound,
+            unit=unit,
         )
         return display.plot(axes=axes)
 
@@ -129,7 +136,7 @@ class SizesDisplay:
         for ax in self.axes_:
             if self.chosen is not None:
                 ax.axvline(self.chosen, color=PALE, linewidth=6, zorder=0)
-        self.axes_[-1].set_xlabel("number of features")
+        self.axes_[-1].set_xlabel(f"number of {self.unit}")
         self.axes_[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
         return self
 

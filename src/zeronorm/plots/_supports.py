@@ -18,6 +18,7 @@ from ._drawing import (
     chosen_model,
     names_of,
     new_axes,
+    unit_of,
 )
 
 if TYPE_CHECKING:
@@ -34,10 +35,11 @@ class SupportsDisplay:
 
     Parameters
     ----------
-    sizes : (n,) numbers of features, growing
+    sizes : (n,) numbers of features, or of groups, growing
     names : (m,) of the features, from the top
     signs : (m, n) of each feature in each model: 1, -1, 2 for several outputs, 0 where it is absent
     n_left_out : features of these models without a ribbon, those in the fewest of them
+    unit : what sizes count, "features" or "groups"
 
     Attributes
     ----------
@@ -47,9 +49,11 @@ class SupportsDisplay:
     ax_: Axes
     figure_: Figure
 
-    def __init__(self, *, sizes: Any, names: Any, signs: Any, n_left_out: int = 0) -> None:
+    def __init__(
+        self, *, sizes: Any, names: Any, signs: Any, n_left_out: int = 0, unit: str = "features"
+    ) -> None:
         self.sizes, self.names = np.asarray(sizes), list(names)
-        self.signs, self.n_left_out = np.asarray(signs), n_left_out
+        self.signs, self.n_left_out, self.unit = np.asarray(signs), n_left_out, unit
 
     @classmethod
     def from_estimator(
@@ -74,6 +78,7 @@ class SupportsDisplay:
             names=names_of(chosen_model(estimator), features[:kept]),
             signs=signs[:kept],
             n_left_out=len(features) - kept,
+            unit=unit_of(estimator),
         )
         return display.plot(ax=ax)
 
@@ -95,7 +100,7 @@ class SupportsDisplay:
         ax.set_xlim(-0.5, len(self.sizes) - 0.5)
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
-        ax.set_xlabel("number of features")
+        ax.set_xlabel(f"number of {self.unit}")
         if self.n_left_out:
             ax.set_title(
                 f"and {self.n_left_out} more, in the fewest models", loc="right", fontsize="small"

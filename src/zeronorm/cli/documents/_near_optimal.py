@@ -8,21 +8,20 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray
-from ...files import Table
 from ...near_optimal import NearOptimal
-from ._data import describe_feature, feature_name
+from ._units import Units
 
 
 def describe_near_optimal(
-    near: NearOptimal, support: list[int], table: Table, file: Path | None
+    near: NearOptimal, support: Any, units: Units, file: Path | None
 ) -> dict[str, Any]:
     """Return the lists, which features they have, and where a given one is among them.
 
-    support : the given list.
+    support : the features of the given list. units : what the lists are of.
     """
     features, counts = np.unique(near.supports, return_counts=True)
     order = np.lexsort((features, -counts)).tolist()
-    places = np.flatnonzero((near.supports == np.sort(support)).all(axis=1))
+    places = np.flatnonzero((near.supports == units.within(support)).all(axis=1))
     excess = excess_of(near).tolist()
     costs = [None] * len(near) if near.costs is None else near.costs.tolist()
     return {
@@ -33,16 +32,13 @@ def describe_near_optimal(
         "status": near.status.name,
         "cheapest": None if near.costs is None else near.cheapest,
         "given": int(places[0]) if places.size else None,
-        "features": [
-            {**describe_feature(table, int(features[at])), "n_lists": int(counts[at])}
-            for at in order
-        ],
+        "features": [{**units.describe(features[at]), "n_lists": int(counts[at])} for at in order],
         "lists": [
             {
                 "objective": float(objective),
                 "worse_by": worse,
                 "cost": cost,
-                "features": [feature_name(table, j) for j in one],
+                "features": list(map(units.name, one)),
             }
             for one, objective, worse, cost in zip(
                 near.supports.tolist(), near.objectives, excess, costs, strict=True

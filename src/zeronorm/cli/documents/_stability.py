@@ -41,9 +41,11 @@ def describe_stability(
     stability, threshold = selection.stability_, float(selection.threshold_)
     stable = stability.stable(threshold)
     of_groups = stability.unit == "groups"
-    counted = np.setdiff1d(estimator.support_, estimator.forced_features or [])
+    counted, forced = estimator.support_, estimator.forced_features
+    forced = np.array([] if forced is None else forced, np.int64)
     if of_groups:
-        counted = np.unique(estimator.groups.code[counted])
+        counted, forced = estimator.groups.code[counted], estimator.groups.code[forced]
+    counted = np.setdiff1d(counted, forced)
     features = np.union1d(stability.features, counted).astype(np.int64)
     shares = np.zeros((2, features.size))
     places = np.searchsorted(features, stability.features)

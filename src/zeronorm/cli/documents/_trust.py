@@ -12,8 +12,8 @@ import numpy as np
 from ..._chance import auc_of_classes, log_odds_of_softmax
 from ..._typing import FloatArray
 from ...certificate import prove
+from ...designs import as_design
 from ...estimators._budget_selection import BudgetSelection
-from ...files import Table
 from ...model_selection import Judge
 from ...near_optimal import NearOptimal, near_optimal
 from ...persistence import finite_or_none, summarize
@@ -22,10 +22,10 @@ from ...stability import StabilitySelection
 from ...substitutes import Substitutes, substitutes
 from .._folds import kept_together
 from .._names import with_names
-from ._data import feature_name
 from ._near_optimal import describe_near_optimal
 from ._selection import describe_proof
 from ._stability import describe_stability, half_samples
+from ._units import Units
 
 if TYPE_CHECKING:
     from ...model_selection import CrossValidation
@@ -41,17 +41,17 @@ class Evidence:
     near: list[NearOptimal] = field(default_factory=list)
 
 
-_SUBSTITUTES = 3  # of each feature, those that are named and compared, where they are 10 or fewer
+_SUBSTITUTES = 3  # of each unit, those that are named and compared, where they are 10 or fewer
 _SAME = 1e-7  # Objectives that differ by a smaller share are of one list.
-_COMPARED = 30  # substitutes that are named and compared, of all features together
+_COMPARED = 30  # substitutes that are named and compared, of all units together
 
 
 def has_bounds(estimator: Any) -> bool:
-    """Return whether lists of single features are certified, and others are looked for."""
+    """Return whether lists of features, or of whole groups, are certified, and others sought."""
     if not isinstance(estimator, BudgetSelection):
         return False
     plan = estimator._plan()
-    return plan.counts == "features" and bool(np.isfinite(plan.C))
+    return plan.counts != "both" and bool(np.isfinite(plan.C))
 
 
 def describe_trust(
@@ -72,20 +72,24 @@ def describe_trust(
     time_limit : seconds for the proof of each size and for the near-optimal lists; 0 for neither.
     phase : told what is being done.
     """
-    found: dict[str, Any] = {"stability": None, "models": {}, "near": None, "compared_by": None}
+    table, units = samples.table, Units.of(estimator, samples.table)
+    found: dict[str, Any] = {
+        "unit": units.kind, "stability": None, "models": {}, "near": None, "compared_by": None,
+        "moves": _moves(estimator, units),
+    }  # fmt: skip
     evidence = Evidence(halves)
     if halves is None and n_pairs:
         phase("Selecting on half-samples")
         try:
             evidence.halves = half_samples(estimator, samples, n_pairs)
         except ValueError as error:
-            found["stability"] = {"reason": with_names(str(error), samples.table.feature_names)}
+            found["stability"] = {"reason": with_names(str(error), table.feature_names)}
     if evidence.halves is not None:
-        found["stability"] = describe_stability(evidence.halves, samples.table, estimator)
+        found["stability"] = describe_stability(evidence.halves, table, estimator)
     if not has_bounds(estimator):
         return found, evidence
     offset = samples.response.offset
-    X, y, table = samples.table.X, samples.y, samples.table
+    X, y = table.X, samples.y
     folds, scoring = None, None
     if validation is not None:
         folds = kept_together(table, samples.response, validation.scores.shape[1])
@@ -98,18 +102,18 @@ def describe_trust(
         )
         evidence.near = _each(near)
         found["near"] = [
-            describe_near_optimal(one, path[estimator.size_].support, table, None)
+            describe_near_optimal(one, path[estimator.size_].support, units, None)
             for one, path in zip(evidence.near, estimator._paths, strict=True)
         ]
     for size in estimator._paths[0]:
         phase(f"Looking for better features, {size}")
         one = copy.copy(estimator)
         one._keep_size(size)
-        n = max(1, min(_SUBSTITUTES, _COMPARED // max(1, one.support_.size)))
+        n = max(1, min(_SUBSTITUTES, _COMPARED // max(1, units.within(one.support_).size)))
         cv = folds if size == estimator.size_ else None
         others = _each(substitutes(one, X, y, n=n, offset=offset, cv=cv, scoring=scoring))
         rows: dict[str, Any] = {
-            "substitutes": [[_substitute(row, table, n) for row in part] for part in others]
+            "substitutes": [[_substitute(row, units, n) for row in part] for part in others]
         }
         if time_limit:
             proofs = _each(prove(one, X, y, gap=0, time_limit=time_limit, offset=offset))
@@ -117,12 +121,23 @@ def describe_trust(
             nearest = [*evidence.near] if chosen else [None for _ in proofs]
             supports = [path[size].support for path in estimator._paths]
             rows["proofs"] = [
-                _proof(*each, table) for each in zip(proofs, supports, others, nearest, strict=True)
+                _proof(*each, units) for each in zip(proofs, supports, others, nearest, strict=True)
             ]
             if chosen:
                 evidence.proofs = proofs
         found["models"][int(size)] = rows
     return found, evidence
+
+
+def _moves(estimator: Any, units: Units) -> dict[int, list[dict[str, float]]]:
+    """Return for each size, and each of its models, by how much its groups move the scores."""
+    if units.groups is None:
+        return {}
+    design = as_design(units.table.X)
+    return {
+        int(size): [units.moves(path[size], design) for path in estimator._paths]
+        for size in estimator._paths[0]
+    }
 
 
 def _auc(model: Any, X: Any, y: np.ndarray, sample_weight: FloatArray | None = None) -> float:
@@ -145,7 +160,7 @@ def _proof(
     support: np.ndarray,
     others: Sequence[Substitutes],
     near: NearOptimal | None,
-    table: Table,
+    units: Units,
 ) -> dict[str, Any]:
     """Return how the search for a better list ended, and what of a better one is another.
 
@@ -153,9 +168,10 @@ def _proof(
     """
     begin, certificate = float(proof.history[0].objective), proof.certificate
     size = max(abs(begin), 1e-300)
-    objective, best = float(certificate.objective), proof.support
+    given, own = units.within(support), units.within(proof.support)
+    objective, best = float(certificate.objective), own
     known = [
-        (begin + float(one.costs[0]) * size, np.append(support[support != one.feature], other))
+        (begin + float(one.costs[0]) * size, np.append(given[given != one.feature], other))
         for one in others
         for other in one.features[:1]
     ]
@@ -165,25 +181,26 @@ def _proof(
         if value < objective - _SAME * size:
             objective, best = value, another
     summary = summarize(certificate)
-    if summary is not None and best is not proof.support:
+    if summary is not None and best is not own:
         gap = (objective - float(certificate.bound)) / max(abs(objective), 1e-300)
         summary = {**summary, "objective": objective, "gap": max(0.0, gap)}
     return {
-        **(describe_proof(proof, table) or {}),
+        **(describe_proof(proof, units.table) or {}),
         "certificate": summary,
         "objective_given": begin,
         "gain": (begin - objective) / size,
-        "added": _names(np.setdiff1d(best, support), table),
-        "dropped": _names(np.setdiff1d(support, best), table),
+        "added": list(map(units.name, np.setdiff1d(best, given))),
+        "dropped": list(map(units.name, np.setdiff1d(given, best))),
     }
 
 
-def _substitute(one: Substitutes, table: Table, n: int) -> dict[str, Any]:
-    """Return what a feature is worth, and the first n that could take its place."""
+def _substitute(one: Substitutes, units: Units, n: int) -> dict[str, Any]:
+    """Return what a unit is worth, and the first n that could take its place."""
     return {
-        "index": int(one.feature),
+        "index": units.key(one.feature),
         "without": float(one.without),
-        "names": _names(one.features[:n], table),
+        "names": list(map(units.name, one.features[:n])),
+        "members": list(map(units.members, one.features[:n])),
         "costs": one.costs[:n].tolist(),
         "score": finite_or_none(one.score),
         "score_without": finite_or_none(one.score_without),
@@ -194,7 +211,3 @@ def _substitute(one: Substitutes, table: Table, n: int) -> dict[str, Any]:
         "n_exchangeable": int(one.exchangeable.size - 1),
         "proven": bool(one.proven),
     }
-
-
-def _names(features: Sequence[int] | np.ndarray, table: Table) -> list[str]:
-    return [feature_name(table, int(j)) for j in features]

@@ -1,10 +1,9 @@
-"""What a page says of the models of each size: sentences, and rows of its table."""
+"""What a page says of the models of each size, in sentences."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._messages import counted, show, some
 from .._threshold import sentence
@@ -18,45 +17,13 @@ from ..reports._claims import (
     weaker_penalty_text,
 )
 from ..reports._words import words_of
+from ._cells import NAME, Cell, cost
 
-NAME, TEXT = 60, 120  # characters of a name and of a description, at most
 _WORDS, _PAIRS = 36, 3  # characters of a description in a sentence; substitutes in one
-_NAMED = 12  # features that a sentence names
-MOST_ROWS = 500  # features of a model in its table, at most
-_MOST_OUTPUTS = 8  # that have a column each
+_NAMED, _MEMBERS = 12, 4  # features that a sentence names, and those of each group
 _CLOSE = 0.01  # A list whose objective is within this share of the best one's is as good.
 _OBJECTIVE = "objective (training loss and penalty)"
 _STABLE, _UNSTABLE = 0.75, 0.4  # as the source of the index reads it
-
-
-class Cell(NamedTuple):
-    """A cell of a table: what is shown, what it is sorted by, and its class in the style."""
-
-    text: str
-    value: float | None = None
-    kind: str = "n"
-
-
-def name_cell(name: str) -> Cell:
-    return Cell(show(name, NAME), None, "name")
-
-
-def text_cell(text: str) -> Cell:
-    return Cell(show(text, TEXT), None, "text")
-
-
-def number(value: float | None, form: str = ".3f") -> Cell:
-    known = value is not None and math.isfinite(value)
-    return Cell(format(value, form), value) if known else Cell("-", None)
-
-
-def share(value: float) -> Cell:
-    return Cell(f"{100 * value:.0f}%", value)
-
-
-def cost(value: float) -> str:
-    """Return a change of the objective, in percent."""
-    return f"{100 * value:+.2g}%"
 
 
 class Answers:
@@ -75,23 +42,32 @@ class Answers:
             parameters["level"],
         )
         self.outputs = [str(one) for one in document["outputs"]]
-        self.by_class = any(row["class"] is not None for row in self._all_rows()) and (
-            len({row["class"] for row in self._all_rows()}) > 1
+        self.by_class = any(row["class"] is not None for row in self.all_rows()) and (
+            len({row["class"] for row in self.all_rows()}) > 1
         )
-        known = trust["stability"] or {}
-        # What half-samples choose, features or whole groups.
-        self._unit = known.get("unit", "features")[:-1]
-        rows = known.get("features")
-        self._frequency = rows and {self._chosen(row): row["frequency"] for row in rows}
+        rows = (trust["stability"] or {}).get("features")
+        forced = parameters.get("forced_features")
+        forced = set() if forced is None else {int(one) for one in forced}
+        self._forced = {self.key(row) for row in self.all_rows() if row["index"] in forced}
+        self.frequencies = rows and {self.chosen(row): row["frequency"] for row in rows}
 
-    def _all_rows(self) -> list[Mapping[str, Any]]:
+    @property
+    def unit(self) -> str:
+        """What the budget counts: a feature, or a (whole) group."""
+        return str(self.trust["unit"])[:-1]
+
+    @property
+    def of_groups(self) -> bool:
+        return self.unit == "group"
+
+    def all_rows(self) -> list[Mapping[str, Any]]:
         return [row for model in self.document["models"] for row in model["features"]]
 
     def texts(self, model: Mapping[str, Any]) -> dict[str, str]:
         """Return the answers for a model, by what they answer."""
-        k = model["n_features"]
+        k = counted(model["n_features"])
         return {
-            "size": counted(k),
+            "size": f"{counted(model['size'], 'group')}, {k}" if self.of_groups else k,
             "which": self._which(model),
             "new": self._new(model),
             "sure": self._sure(model),
@@ -100,12 +76,21 @@ class Answers:
         }
 
     def _which(self, model: Mapping[str, Any]) -> str:
-        return some(list(dict.fromkeys(map(_with_words, model["features"]))), _NAMED)
+        if not self.of_groups:
+            return some(list(dict.fromkeys(map(_with_words, model["features"]))), _NAMED)
+        said = []
+        for group in dict.fromkeys(row["group"] for row in model["features"]):
+            members = [show(row["name"], NAME) for row in members_of(model, group)]
+            of = f"{counted(len(members))}: {some(members, _MEMBERS)}"
+            said.append(f"{show(group, NAME)} ({of})")
+        return "; ".join(said[:_NAMED]) + (
+            f"; and {len(said) - _NAMED:,} more" if len(said) > _NAMED else ""
+        )
 
     def _new(self, model: Mapping[str, Any]) -> str:
         if model["cross_validation"] is None:
             return " ".join([*self._acting(model), "Not known: there was no cross-validation."])
-        parts = score_beside_chance(self.document, model, self.words.score)
+        parts = score_beside_chance(self.document, model, self.words.score, advise=False)
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         name = model["measure"] or self.words.score
         lines = text.strip().splitlines()
@@ -144,47 +129,52 @@ class Answers:
             return "Not known: no half-samples were drawn."
         if "reason" in known:
             return f"Not known: {show(known['reason'], 300)}"
-        shares = {self._key(row): self.frequency(row) for row in model["features"]}
+        known_shares = {self.key(row): self.frequency(row) for row in model["features"]}
+        shares = {key: one for key, one in known_shares.items() if one is not None}
         stable = sum(one >= known["threshold"] for one in shares.values())
-        other = "" if known["n_chosen"] == model["size"] else " (of another length)"
-        names = {
-            self._key(row): show(row["group"] if self._unit == "group" else row["name"], NAME)
-            for row in model["features"]
-        }
+        other = "" if model["size"] == self.document["chosen"] else " (of another length)"
+        names = self.names(model)
         order = sorted(shares, key=lambda index: -shares[index])
         each = some([f"{names[index]} {shares[index]:.0%}" for index in order], _NAMED)
-        are, of = "is" if stable == 1 else "are", " groups" if self._unit == "group" else ""
+        if len(shares) < len(names):
+            each += f" ({counted(len(names) - len(shares), self.unit)} forced into all of them)"
+        are, of = "is" if stable == 1 else "are", " groups" if self.of_groups else ""
         return (
             f"{stable} of {len(shares)}{of} {are} in at least {known['threshold']:.0%} of the "
             f"{2 * known['n_pairs']} lists that half of the samples give{other}: {each}. As a "
             f"whole the lists are {stable_words(known)}."
         )
 
-    def frequency(self, row: Mapping[str, Any]) -> float:
-        """Return the share of the half-samples that chose a feature."""
-        return float((self._frequency or {}).get(self._key(row), 0.0))
+    def frequency(self, row: Mapping[str, Any]) -> float | None:
+        """Return the share of the half-samples that chose a feature; None of a forced one."""
+        key = self.key(row)
+        return None if key in self._forced else (self.frequencies or {}).get(key, 0.0)
 
-    def _key(self, row: Mapping[str, Any]) -> Any:
-        """Return what a feature of a model is in the half-samples: itself, or its group."""
-        return row["group"] if self._unit == "group" else row["index"]
+    def key(self, row: Mapping[str, Any]) -> Any:
+        """Return what the budget counts of a feature of a model: itself, or its group."""
+        return row["group"] if self.of_groups else row["index"]
 
-    def _chosen(self, row: Mapping[str, Any]) -> Any:
-        """Return the same of a row of the half-samples."""
-        return row["name"] if self._unit == "group" else row["index"]
+    def chosen(self, row: Mapping[str, Any]) -> Any:
+        """Return the same of a row of the half-samples, or of lists that are nearly as good."""
+        return row["name"] if self.of_groups else row["index"]
+
+    def names(self, model: Mapping[str, Any]) -> dict[Any, str]:
+        """Return the names of what the budget counts of a model."""
+        name = "group" if self.of_groups else "name"
+        return {self.key(row): show(row[name], NAME) for row in model["features"]}
 
     def _instead(self, model: Mapping[str, Any]) -> str:
         own = self.trust["models"].get(model["size"])
         if own is None:
-            if isinstance(self.document["parameters"].get("n_groups"), list):
-                return "Not known: substitutes are of single features, not of whole groups."
             return "Not known: no bounds are known for this kind of selection."
         rows = [row for part in own["substitutes"] for row in part]
         some_ = sum(row["n_exchangeable"] > 0 for row in rows)
         text = (
-            f"{some_} of {len(rows)} could {'each ' * (some_ > 1)}give way to another feature at "
-            f"a cost of at most {rows[0]['within']:.0%} of the objective{_cheapest(rows, model)}."
+            f"{some_} of {len(rows)} could {'each ' * (some_ > 1)}give way to another {self.unit} "
+            f"at a cost of at most {rows[0]['within']:.0%} of the objective"
+            f"{_cheapest(rows, self.names(model))}."
             if rows
-            else "All features were asked for."
+            else f"All {self.unit}s were asked for."
         )
         near = self.trust["near"]
         if near and model["size"] == self.document["chosen"]:
@@ -193,16 +183,16 @@ class Answers:
 
     def better(self, model: Mapping[str, Any]) -> str:
         """Return whether there is a better list of this length, as far as it is known."""
-        k = model["n_features"]
-        own = self.trust["models"].get(k, {})
+        own = self.trust["models"].get(model["size"], {})
         labels = [str(one) for one in self.document["classes"]]
         said = []
         if "proofs" in own:
-            said = [_better(proof, k) for proof in own["proofs"]]
+            what = self.unit if model["size"] == 1 else counted(model["size"], self.unit)
+            said = [_better(proof, what) for proof in own["proofs"]]
         else:
             for certificate in model["certificates"]:
                 if certificate is not None:
-                    claim = state_claim(certificate, k)[0]
+                    claim = state_claim(certificate, model["n_features"])[0]
                     said.append(claim[0].upper() + claim[1:] + ".")
         if not said:
             return "Not known: no bounds are known for this kind of selection."
@@ -229,82 +219,11 @@ class Answers:
             return Cell(f"within {most}", worst)
         return Cell(f"no, by {100 * gain:.2g}%, at most {most}", gain + worst)
 
-    def heads(self) -> list[tuple[str, str]]:
-        """Return the heads of the table of features, each with its class in the style."""
-        heads = [("", "n"), ("feature", "")]
-        if self.by_class:
-            heads.append(("class", ""))
-        if self._described():
-            heads.append(("description", ""))
-        if self.outputs:
-            heads += [(show(f"{self.words.head}, {one}", 40), "n") for one in self._columns()]
-        else:
-            heads += [("coefficient", "n"), (self.words.head, "n")]
-        if self._frequency:
-            heads.append(("in half-samples", "n"))
-        if self.trust["models"]:
-            heads += [("without it", "n"), ("best instead", ""), ("at a cost of", "n")]
-            heads.append(("others within 1%", "n"))
-        return heads
 
-    def _columns(self) -> list[str]:
-        return self.outputs if len(self.outputs) <= _MOST_OUTPUTS else ["largest", "of"]
-
-    def _described(self) -> bool:
-        return any(row["description"] for row in self._all_rows())
-
-    def rows(self, model: Mapping[str, Any]) -> list[list[Cell]]:
-        """Return the rows of the table of features."""
-        own = self.trust["models"].get(model["size"])
-        labels = list(dict.fromkeys(row["class"] for row in model["features"]))
-        instead: dict[tuple[Any, int], Mapping[str, Any]] = {}
-        if own is not None:
-            for label, part in zip(labels, own["substitutes"], strict=False):
-                instead |= {(label, row["index"]): row for row in part}
-        described = self._described()
-        rows = []
-        for row in model["features"][:MOST_ROWS]:
-            cells = [Cell(str(row["rank"]), row["rank"]), name_cell(row["name"])]
-            if self.by_class:
-                cells.append(text_cell(str(row["class"])))
-            if described:
-                cells.append(text_cell(row["description"] or ""))
-            cells += self._effects(row)
-            if self._frequency:
-                cells.append(share(self.frequency(row)))
-            if self.trust["models"]:
-                cells += _instead_cells(instead.get((row["class"], row["index"])))
-            rows.append(cells)
-        return rows
-
-    def _effects(self, row: Mapping[str, Any]) -> list[Cell]:
-        effects = row["per_deviation"]
-        if not self.outputs:
-            return [number(row["coefficient"], "+.4g"), self._effect(effects)]
-        if len(self.outputs) <= _MOST_OUTPUTS:
-            return [self._effect(one) for one in effects]
-        place = max(range(len(effects)), key=lambda at: abs(effects[at]))
-        return [self._effect(effects[place]), Cell(show(self.outputs[place], NAME), None)]
-
-    def _effect(self, value: float) -> Cell:
-        if not self.words.ratio:
-            return number(value, "+.3f")
-        ratio = math.exp(min(value, 700.0))
-        return number(ratio, ".3g")
-
-
-def _instead_cells(row: Mapping[str, Any] | None) -> list[Cell]:
-    """Return what a feature is worth, and what could take its place; none of a forced one."""
-    if row is None:
-        return [Cell("-", None), Cell("-", None, "name"), Cell("-", None), Cell("-", None)]
-    first = row["names"][:1]
-    sure = "" if row["proven"] else " or more"
-    return [
-        Cell(cost(row["without"]), row["without"]),
-        Cell(show(first[0], NAME) if first else "none", None, "name"),
-        Cell(cost(row["costs"][0]), row["costs"][0]) if first else Cell("-", None),
-        Cell(f"{row['n_exchangeable']:,}{sure}", row["n_exchangeable"]),
-    ]
+def members_of(model: Mapping[str, Any], group: str) -> list[Mapping[str, Any]]:
+    """Return the features of a group of a model, those of the largest effects first."""
+    found = {row["index"]: row for row in model["features"] if row["group"] == group}
+    return list(found.values())
 
 
 def _with_words(row: Mapping[str, Any]) -> str:
@@ -313,9 +232,11 @@ def _with_words(row: Mapping[str, Any]) -> str:
     return f"{name} ({show(row['description'], _WORDS)})" if row["description"] else name
 
 
-def _cheapest(rows: Sequence[Mapping[str, Any]], model: Mapping[str, Any]) -> str:
-    """Return the substitutes that cost least, each with the feature that it stands for."""
-    names = {row["index"]: show(row["name"], NAME) for row in model["features"]}
+def _cheapest(rows: Sequence[Mapping[str, Any]], names: Mapping[Any, str]) -> str:
+    """Return the substitutes that cost least, each with what it stands for.
+
+    names : of what the model has.
+    """
     known = sorted((row for row in rows if row["names"]), key=lambda row: row["costs"][0])
     pairs = [
         f"{show(row['names'][0], NAME)} for {names[row['index']]} ({cost(row['costs'][0])})"
@@ -329,14 +250,16 @@ def _cheapest(rows: Sequence[Mapping[str, Any]], model: Mapping[str, Any]) -> st
     )
 
 
-def _better(proof: Mapping[str, Any], k: int) -> str:
-    """Return whether a list is the best one, by a search, and which of two is to be used."""
+def _better(proof: Mapping[str, Any], what: str) -> str:
+    """Return whether a list is the best one, by a search, and which of two is to be used.
+
+    what : the list has: feature, or 5 groups.
+    """
     certificate, gain = proof["certificate"], proof["gain"]
-    what = "feature" if k == 1 else counted(k)
     left = percent(certificate["gap"])
     if not proof["added"]:
         if certificate["proven"]:
-            have = "has" if k == 1 else "have"
+            have = "have" if what[0].isdigit() else "has"
             return f"Yes: it is proven that no other {what} {have} a lower {_OBJECTIVE}."
         return (
             f"As far as is known: no better one was found ({search_end(proof)}), and it is "
@@ -367,15 +290,15 @@ def _better(proof: Mapping[str, Any], k: int) -> str:
 def near_words(near: Mapping[str, Any]) -> str:
     """Return how many lists are nearly as good as the best one, and whether these are all."""
     n = len(near["lists"])
-    lists = "1 list is" if n == 1 else f"{n:,} lists are"
+    lists, are = ("1 list", "is") if n == 1 else (f"{n:,} lists", "are")
     in_all = [show(row["name"], NAME) for row in near["features"] if row["n_lists"] == n]
-    text = f"{lists} within {near['within']:.0%} of the best objective"
-    if not near["complete"]:
-        text += " that was found" if n == 1 else " that were found"
-        if near["complete_within"] > 0:
-            text += f" (complete within {100 * near['complete_within']:.2g}%)"
+    within = f"within {near['within']:.0%} of the best objective"
+    if near["complete"]:
+        text = f"{lists} {are} {within}, and no others, which is proven"
     else:
-        text += ", and no others, which is proven"
+        known = near["complete_within"]
+        text = f"{lists} {within} {'was' if n == 1 else 'were'} found, and there may be others"
+        text += f" (up to {100 * known:.2g}% none is missing)" if known > 0 else ""
     if in_all:
         text += f"; {'it has' if n == 1 else 'all of them have'} {some(in_all, _NAMED)}"
     return text + "."

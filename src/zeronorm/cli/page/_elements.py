@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ._answers import Cell
+from ._cells import Cell
 from ._figures import Figure
 
 

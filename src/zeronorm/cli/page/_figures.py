@@ -20,6 +20,7 @@ from ...persistence import LoadedClassifier, LoadedModel
 from ...plots import (
     CoefficientsDisplay,
     GenomeDisplay,
+    GroupsDisplay,
     HeldOutDisplay,
     KaplanMeierDisplay,
     NearOptimalDisplay,
@@ -33,7 +34,8 @@ from ...plots._drawing import INK, LONGEST_NAME, pyplot
 from .._folds import kept_together
 from .._messages import show
 from ..documents._data import feature_name
-from ._answers import NAME
+from ..documents._units import Units
+from ._cells import NAME
 
 if TYPE_CHECKING:
     from ...near_optimal import NearOptimal
@@ -122,12 +124,15 @@ def _drawings(
 ) -> Iterator[_Drawing]:
     """Yield what there is to draw."""
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
-    named = _named(estimator, samples)
+    named, units = _named(estimator, samples), Units.of(estimator, samples.table)
     (own,) = (one for one in document["models"] if one["size"] == document["chosen"])
     threshold = own["threshold"]  # None: from 0.5
     plain = not any(isinstance(one, tuple) for one in paths[0])
     model = as_model(named)
     model = replace(model, metadata={**model.metadata, "threshold": threshold})
+    if model.metadata["groups"] is not None:
+        text = "How much each group of features moves the scores"
+        yield "features", text, lambda: GroupsDisplay.from_estimator(model, X)
     caption = "The coefficients of the model, for one standard deviation of each feature"
     if len(labels(model)) == 2:
         caption += f"; positive speaks for {show(str(labels(model)[positive(model)]), NAME)}"
@@ -143,13 +148,15 @@ def _drawings(
         )
         if validation is not None:
             text = (
-                "The score on held-out rows by the number of features, with a band of one standard "
-                "error; below what is certified of the lists"
+                f"The score on held-out rows by the number of {units.kind}, with a band of one "
+                "standard error; below what is certified of the lists"
             )
             yield (
                 "new",
                 text,
-                lambda: SizesDisplay.from_validation(validation, chosen=size, paths=paths),
+                lambda: SizesDisplay.from_validation(
+                    validation, chosen=size, paths=paths, unit=units.kind
+                ),
             )
     if validation is not None:
         yield from _held_out(estimator, samples, validation.scores.shape[1], threshold)
@@ -159,7 +166,7 @@ def _drawings(
         text = "The search for a better list: the best one found, and the bound of all others"
         yield "sure", text, lambda: ProofDisplay.from_proof(evidence.proofs[0])
     for near in evidence.near:
-        yield _near_optimal(near, samples)
+        yield _near_optimal(near, units)
 
 
 def _one_sample(
@@ -238,16 +245,15 @@ def _half_samples(halves: StabilitySelection, estimator: Any, samples: Samples) 
     )
 
 
-def _near_optimal(near: NearOptimal, samples: Samples) -> _Drawing:
+def _near_optimal(near: NearOptimal, units: Units) -> _Drawing:
     """Return the lists that are nearly as good, of groups as of features."""
     names: Any = None
-    if near.supports.dtype.kind in "iu":
-        table = samples.table
-        names = {int(j): feature_name(table, int(j)) for j in np.unique(near.supports)}
+    if near.supports.dtype.kind in "iu":  # also the labels of some groups
+        names = {int(one): units.name(one) for one in np.unique(near.supports)}
     return (
         "instead",
-        "The lists that are nearly as good, a column each, the best one first: their features, and "
-        "above by how much their objective is worse",
+        "The lists that are nearly as good, a column each, the best one first: their "
+        f"{units.kind}, and above by how much their objective is worse",
         lambda: NearOptimalDisplay.from_near_optimal(
             near, feature_names=names, n_drawn=_LISTS, n_rows=_ROWS
         ),
@@ -277,7 +283,8 @@ def _held_out(
         one.set_params(n_features=int(size), criterion=None)
         text = (
             "Probabilities of rows by models of the other folds: how they rank the rows, whether "
-            "they mean what they say, and what acting on them brings"
+            "they mean what they say, and what acting on them brings. All folds together, where "
+            "the scores are means over them"
         )
         positive = 1
         if threshold is not None:

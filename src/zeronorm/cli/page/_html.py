@@ -21,17 +21,11 @@ from .._messages import counted, show, some
 from ..reports._chance import mean_error
 from ..reports._claims import scope, weaker_penalty_text
 from ..reports._words import describe_target, target_name
-from ._answers import (
-    MOST_ROWS,
-    NAME,
-    TEXT,
-    Answers,
-    Cell,
-    number,
-    stable_words,
-)
+from ._answers import Answers, stable_words
+from ._cells import NAME, TEXT, Cell, number
 from ._elements import fact_list, figures_in, note, paragraph, table
 from ._figures import Figure
+from ._found import MOST_ROWS, Found, what_was_found
 from ._instead import what_instead
 
 _SLIDER_ROWS = 1500  # of all sizes that the slider moves over, at most
@@ -55,13 +49,14 @@ def render(
     facts : versions and digests, by what they are of.
     """
     answers = Answers(document, trust)
+    found = Found(answers)
     models = _fitting(document["models"], document["chosen"], _SLIDER_ROWS)
     (chosen,) = (one for one in models if one["size"] == document["chosen"])
     sizes = [
         {
             "k": model["size"],
             "texts": answers.texts(model),
-            "tables": {"features": answers.rows(model)},
+            "tables": found.tables(model),
         }
         for model in models
     ]
@@ -77,17 +72,18 @@ def render(
     page = Template(_own("page.html")).substitute(
         policy=policy,
         version=escape(document["zeronorm"]),
-        title=escape(_title(document, chosen)),
+        title=escape(_title(answers, chosen)),
         lead=escape(_lead(document)),
+        units=f"{answers.unit}s",
         css=css,
         script=script,
         data=data,
         slider=_slider(answers, models, chosen),
-        features=_features(answers, chosen) + drawn["features"],
+        features=what_was_found(answers, chosen) + drawn["features"],
         scores=_scores(answers, document, drawn["new"]),
         stability=_sure(answers, trust, chosen, drawn["sure"]),
         near=what_instead(answers, trust, chosen, drawn["instead"]),
-        asked=_asked(document),
+        asked=_asked(answers),
         again=_again(again, facts),
         **texts,
     )
@@ -115,9 +111,13 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _title(document: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
-    k, data = chosen["n_features"], document["data"]
-    what = f"{k:,} of {counted(data['n_features'] - document['n_covariates'])}"
+def _title(answers: Answers, chosen: Mapping[str, Any]) -> str:
+    document = answers.document
+    data, k, unit = document["data"], chosen["n_features"], "feature"
+    many = data["n_features"] - document["n_covariates"]
+    if answers.of_groups:
+        k, many, unit = chosen["size"], data["n_groups"], "group"
+    what = f"{k:,} of {counted(many, unit)}{' of features' * answers.of_groups}"
     classes = [show(str(one), 30) for one in document["classes"]]
     if len(classes) == 2 and data["task"] == "classes":
         label = show(str(chosen["features"][0]["class"]), 30)  # for which coefficients speak
@@ -147,50 +147,17 @@ def _slider(
         return ""
     size = escape(answers.texts(chosen)["size"])
     return (
-        '<div class="slider scripted" hidden><label for="size">Number of features</label>'
+        f'<div class="slider scripted" hidden><label for="size">Number of {answers.unit}s</label>'
         f'<input type="range" id="size" min="0" max="{len(models) - 1}" '
         f'value="{models.index(chosen)}"><output for="size" data-text="size">{size}</output></div>'
     )
 
 
-def _features(answers: Answers, chosen: Mapping[str, Any]) -> str:
-    words, document = answers.words, answers.document
-    said = [f"{words.head}: {words.effect}."]
-    if words.sign:
-        said.append(f"{words.sign[0].upper()}{words.sign[1:]}.")
-    elif len(document["classes"]) == 2:
-        said.append(f"Positive speaks for {show(str(chosen['features'][0]['class']), 30)}.")
-    if answers.trust["models"]:
-        said.append(
-            "Without it: by how much the objective of the selection grows where the feature is "
-            "left out; best instead: the feature that takes its place at the least cost, all "
-            "others staying (below 0 the list gets better)."
-        )
-    if len(chosen["features"]) > MOST_ROWS:
-        said.append(f"The {MOST_ROWS} of the largest effects; the model file has all.")
-    shown = table(
-        "The features of the model, by falling effect",
-        answers.heads(),
-        answers.rows(chosen),
-        rows_of="features",
-    )
-    filters = (
-        '<label class="filter scripted" hidden>Filter<input type="search" id="filter"></label>'
-    )
-    return filters + shown + note(" ".join(said)) + _covariates(chosen)
-
-
-def _covariates(chosen: Mapping[str, Any]) -> str:
-    if not chosen["covariates"]:
-        return ""
-    names = [show(row["name"], NAME) for row in chosen["covariates"]]
-    return note(f"In every model, uncounted and without a penalty: {some(names, 20)}.")
-
-
 def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
     """Return the scores of all sizes, drawn and in a table, beside those without features."""
     word = answers.words.score
-    heads = [("features", "n"), (f"{word}, held out", "n")]
+    heads = [("groups", "n")] if answers.of_groups else []
+    heads += [("features", "n"), (f"{word}, held out", "n")]
     heads.append(("covariates alone" if document["n_covariates"] else "without features", "n"))
     own = [model["cross_validation"] for model in document["models"]]
     more = {"balanced_accuracy": "balanced accuracy", "auc": "AUC"}
@@ -204,7 +171,8 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
     rows, keys = [], []
     for model in document["models"]:
         held, k = model["cross_validation"], model["n_features"]
-        row = [Cell(f"{k:,}", k)]
+        row = [Cell(f"{model['size']:,}", model["size"])] if answers.of_groups else []
+        row.append(Cell(f"{k:,}", k))
         row += (
             [number(None), number(None), *(number(None) for _ in more)]
             if held is None
@@ -219,7 +187,7 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         )
         row += [number(model["threshold"] and model["threshold"][key]) for key in rates]
         training = model.get("training_accuracy", model.get("training_score"))
-        names = [show(one["name"], NAME) for one in model["features"]]
+        names = list(answers.names(model).values())
         row += [number(training), answers.gap(model), Cell(some(names, MOST_ROWS), None, "which")]
         rows.append(row)
         keys.append(model["size"])
@@ -229,6 +197,8 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         "the features, which flatters. The best: whether no other list of the length has a lower "
         "objective of the selection, or by how much one has or could have."
     )
+    if answers.words.baseline and not document["classes"]:
+        text = f"{word}: {answers.words.baseline}. {text}"
     if rates:
         text += (
             " Found and left alone: the shares of these classes at the threshold of the model, "
@@ -306,19 +276,14 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any],
     return "".join(parts)
 
 
-def _chosen(document: Mapping[str, Any]) -> str:
-    """Return the size that was chosen, and of what it is where that is groups."""
-    of_groups = isinstance(document["parameters"].get("n_groups"), list)
-    return counted(document["chosen"], "group") if of_groups else f"{document['chosen']:,}"
-
-
-def _asked(document: Mapping[str, Any]) -> str:
+def _asked(answers: Answers) -> str:
     """Return what was asked for, and what the data are."""
+    document, units = answers.document, f"{answers.unit}s"
     data, parameters = document["data"], document["parameters"]
-    sizes = [f"{model['n_features']:,}" for model in document["models"]]
+    sizes = [f"{model['size']:,}" for model in document["models"]]
     method = parameters["method"]
     sentence = METHODS[method].sentence if method in METHODS else str(method)
-    facts = {"numbers of features": some(sizes, 30), "chosen": _chosen(document)}
+    facts = {f"numbers of {units}": some(sizes, 30), "chosen": f"{document['chosen']:,}"}
     if document["rule"] not in (None, "all"):
         facts["by the rule"] = document["rule"]
     facts["method"] = sentence.replace("{k}", "k")

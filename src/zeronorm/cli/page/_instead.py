@@ -6,17 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._messages import counted, show, some
-from ._answers import (
-    NAME,
-    Answers,
-    Cell,
-    cost,
-    name_cell,
-    near_words,
-    number,
-    share,
-)
+from ._answers import Answers, near_words
+from ._cells import NAME, Cell, cost, name_cell, number, share
 from ._elements import note, paragraph, table
+from ._found import substitute_name
 
 _NEAR = 20  # features of the near-optimal lists that are shown
 _OPEN = 12  # rows that the table of substitutes has and stays open
@@ -25,32 +18,34 @@ _OPEN = 12  # rows that the table of substitutes has and stays open
 def what_instead(
     answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any], drawn: str
 ) -> str:
-    """Return what could take the place of features, and the lists that are nearly as good."""
+    """Return what could take the place of features or groups, and lists that are as good."""
     parts = [
         _substitutes(answers, trust, chosen)
         if trust["models"]
         else paragraph("Not known: no bounds are known for this kind of selection.")
     ]
     if trust["near"]:
-        parts.append(paragraph("Where several features may change at once:"))
-    own = {row["index"] for row in chosen["features"]}
+        parts.append(paragraph(f"Where several {answers.unit}s may change at once:"))
+    own = answers.names(chosen)
     parts += [paragraph(near_words(near)) for near in trust["near"] or ()]
     parts.append(drawn)
     for near in trust["near"] or ():
         rows = []
         for row in near["features"][:_NEAR]:
-            inside = Cell("yes" if row["index"] in own else "no", None, "")
+            inside = Cell("yes" if answers.chosen(row) in own else "no", None, "")
             part = row["n_lists"] / len(near["lists"])
             rows.append([name_cell(row["name"]), share(part), inside])
         left = len(near["features"]) - len(rows)
         more = f"; {left:,} more are in fewer" if left else ""
-        heads = [("feature", ""), ("in so many of these lists", "n"), ("in the model", "")]
-        parts.append(table(f"Features of these lists{more}", heads, rows, folded=True))
+        heads = [(answers.unit, ""), ("in so many of these lists", "n"), ("in the model", "")]
+        parts.append(
+            table(f"{answers.unit.title()}s of these lists{more}", heads, rows, folded=True)
+        )
         lists = [
             [Cell(cost(one["worse_by"]), one["worse_by"]), _list_cell(one["features"])]
             for one in near["lists"][:5]
         ]
-        heads = [("above the best", "n"), ("features", "")]
+        heads = [("above the best", "n"), (f"{answers.unit}s", "")]
         parts.append(table("The best of these lists", heads, lists, folded=True))
     return "".join(parts)
 
@@ -60,13 +55,13 @@ def _list_cell(names: Sequence[str]) -> Cell:
 
 
 def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
-    """Return the model, without each feature and with each substitute, on held-out rows."""
-    names = {row["index"]: row["name"] for row in chosen["features"]}
+    """Return the model, without each part and with each substitute, on held-out rows."""
+    names, unit = answers.names(chosen), answers.unit
     own = [row for part in trust["models"][chosen["size"]]["substitutes"] for row in part]
     own.sort(key=lambda row: list(names).index(row["index"]))
     if not own or own[0]["score"] is None:
         return paragraph(
-            "The table above has the best substitute of each feature, all others staying."
+            f"The table above has the best substitute of each {unit}, all others staying."
         )
     word = trust["compared_by"] or answers.words.score
     rows = []
@@ -74,15 +69,15 @@ def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str
         first = name_cell(names[row["index"]])
         rows.append([first, Cell("nothing", None, "text"), *_compared(row, "without")])
         rows += [
-            [first, name_cell(name), *_compared(row, place)]
-            for place, name in enumerate(row["names"])
+            [first, Cell(substitute_name(row, place), None, "name"), *_compared(row, place)]
+            for place in range(len(row["names"]))
         ]
     heads = [
         ("in place of", ""), ("is put", ""), ("at a cost of", "n"), (f"{word}, held out", "n"),
         ("more than the model", "n"),
     ]  # fmt: skip
     shown = table(
-        "The model with one feature replaced or left out, on held-out rows",
+        f"The model with one {unit} replaced or left out, on held-out rows",
         heads, rows, folded=len(rows) > _OPEN,
     )  # fmt: skip
     held_out = (
@@ -94,10 +89,31 @@ def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str
         held_out += f" By {word}, as no size is more accurate than a model without features."
     elif chosen["threshold"] is not None:
         held_out += f" All {word} is from 0.5 on, not from the threshold of the model."
-    return paragraph(_summary(own)) + shown + note(held_out)
+    return paragraph(_summary(own, unit)) + shown + note(held_out) + _members(own)
 
 
-def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
+def _members(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first features of each group that could take the place of another, once."""
+    known = {
+        name: members
+        for row in rows
+        for name, members in zip(row["names"], row["members"], strict=True)
+        if members is not None
+    }
+    if not known:
+        return ""
+    cells = []
+    for name, members in known.items():
+        first = [show(one, NAME) for one in members["first"]]
+        more = members["n_features"] - len(first)
+        names = ", ".join(first) + (f" and {more:,} more" if more else "")
+        n = members["n_features"]
+        cells.append([name_cell(name), Cell(f"{n:,}", n), Cell(names, None, "text")])
+    heads = [("group", ""), ("features", "n"), ("which", "")]
+    return table("The groups that could take a place", heads, cells, folded=True)
+
+
+def _summary(rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     """Return how many substitutes do better and worse than the model on held-out rows."""
     errors = [
         (score - row["score"], 2 * error)
@@ -108,7 +124,7 @@ def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
         sum(sign * more > max(error, 1e-9) for more, error in errors) for sign in (1, -1)
     )
     return (
-        f"One feature replaced, all others staying: of {counted(len(errors), 'substitute')} "
+        f"One {unit} replaced, all others staying: of {counted(len(errors), 'substitute')} "
         f"{better or 'none'} {'do' if better > 1 else 'does'} better than the model on held-out "
         f"rows by more than two standard errors, and {worse or 'none'} so much worse."
     )

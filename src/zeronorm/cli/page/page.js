@@ -72,7 +72,7 @@
   const filter = () => {
     if (!wanted) return;
     const text = wanted.value.toLowerCase();
-    for (const row of document.querySelectorAll("tbody[data-rows='features'] tr"))
+    for (const row of document.querySelectorAll("tbody[data-rows] tr"))
       row.hidden = !row.textContent.toLowerCase().includes(text);
   };
   if (wanted) wanted.addEventListener("input", filter);

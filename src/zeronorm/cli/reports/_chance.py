@@ -12,11 +12,11 @@ from ._tables import styled
 
 
 def score_beside_chance(
-    document: Mapping[str, Any], model: Mapping[str, Any], name: str
+    document: Mapping[str, Any], model: Mapping[str, Any], name: str, *, advise: bool = True
 ) -> list[str | tuple[str, str]]:
     """Return the cross-validated score, its baseline, and whether it is any better.
 
-    name : of the score.
+    name : of the score. advise : whether to name the option that tests it.
     """
     validation = model["cross_validation"]
     plain, *others = _plain_models(document, model)
@@ -56,7 +56,7 @@ def score_beside_chance(
         f": better by {advantage / error:.1f} standard errors, and noise by "
         f"{validation['limit_of_chance']:.1f} once in 20 times"
     )
-    untested = model["permutations"] is None and not document["n_covariates"]
+    untested = advise and model["permutations"] is None and not document["n_covariates"]
     test = "--permutations 99 tests it" if sizes == 1 else "--permutations 99 tests one size"
     parts.append(f"; {test}\n" if untested else "\n")
     return parts
