@@ -45,7 +45,14 @@ PAPERS = (
             "600): `make papers-full`; verdicts are of the sizes that the reports name.",
         ),
     ),
-    Paper("Zhou, Dang and Wang, Accelerated splitting augmented Lagrange (2021)", ("asalm",)),
+    Paper(
+        "Zhou, Dang and Wang, Accelerated splitting augmented Lagrange (2021)",
+        ("asalm",),
+        (
+            "Several classes, which the conclusion names as what comes next, are in `L0By`; the "
+            "paper has no experiment of them.",
+        ),
+    ),
     Paper("Notes on Yuan, Ho and Lin, newGLMNET (2012)", ("newglmnet",)),
     Paper(
         "Mao and Tsang, Feature selection for multivariate performance measures (2013)",
