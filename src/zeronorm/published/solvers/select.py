@@ -1,4 +1,4 @@
-"""Exactly k features, or groups, by SALM or ASALM: no scans, on the columns that fit in memory."""
+"""Exactly k features by SALM or ASALM: without scans, on the columns that fit in memory."""
 
 from __future__ import annotations
 
