@@ -125,7 +125,10 @@ def test_defaults_are_the_documented_ones():
         del common[name]
     own = {"tol": 1e-6, "fit_C": 0.1, **grouped}
     assert GreedyLogisticRegression().get_params() == {**common, **own}
-    own = {"criterion": None, "tol": 1e-4, "solver": "auto", "gap": None, "time_limit": 60.0}
+    own = {
+        "criterion": None, "tol": 1e-4, "solver": "auto", "gap": None, "time_limit": 60.0,
+        "multi_class": "ovr",
+    }  # fmt: skip
     assert L0LogisticRegression().get_params() == {**common, **own}
     del common["class_weight"], common["calibrate"]
     own = {

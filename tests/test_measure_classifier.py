@@ -132,6 +132,47 @@ def test_refit_false_is_the_relaxed_model_as_published(skewed):
         MeasureClassifier("f1", n_features=[2, 6], refit=False).fit(X, y)
 
 
+@pytest.mark.parametrize("kind", [MeasureClassifier, TwoLayerClassifier])
+def test_all_features_by_blocks_to_a_gap(kind, skewed, tmp_path):
+    """A user could not ask for the published problem over all features, nor see how exact it is."""
+    X, y = skewed
+    options = {"block_size": 3, "refit": False, "tol": 1e-3, "C": 0.02}
+    model = kind("f1", **options).fit(X, y)
+    selection = model.path_[model.size_]
+    without = model.history_[0].extra["without_features"]
+    assert selection.objective - selection.bound <= 1e-3 * without
+    assert model.optimality_gap_ == pytest.approx(1 - selection.bound / selection.objective)
+    assert 4 <= model.support_.size < 30
+    np.testing.assert_array_equal(model.support_, np.sort(model.path_.order))
+    np.testing.assert_allclose(model.decision_function(X), decisions(model, X), atol=1e-9)
+    assert model.size_ == 30  # the key of path_, whatever the number is that blocks have
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), model.predict(X))
+    found = cross_validate(kind("f1", **options), X, y, cv=3)  # folds differ in their unions
+    assert found.scores.shape == (1, 3)
+    refitted = kind("f1", **{**options, "refit": True}).fit(X, y)
+    np.testing.assert_array_equal(refitted.support_, model.support_)
+    assert refitted.path_[30].objective < selection.objective
+
+
+def test_blocks_over_all_features_of_several_classes(multiclass):
+    """Classes whose models have other numbers of features would not fit in one record."""
+    X, y = multiclass
+    model = MeasureClassifier("f1", block_size=2, refit=False, C=0.01).fit(X, y)
+    supports = [path[model.size_].support for path in model.path_]
+    assert len(supports) == len(model.classes_)
+    np.testing.assert_array_equal(model.support_, np.unique(np.concatenate(supports)))
+
+
+def test_blocks_that_end_before_the_gap_are_told(skewed):
+    """max_blocks would end an unfinished problem without a word, or be passed over."""
+    X, y = skewed
+    with pytest.warns(ConvergenceWarning, match=r"gap of 0\.\d+ after max_blocks=1 blocks"):
+        MeasureClassifier("f1", block_size=2, max_blocks=1).fit(X, y)
+    with pytest.raises(ValueError, match="max_blocks needs block_size where n_features is None"):
+        MeasureClassifier("f1", max_blocks=3).fit(X, y)
+
+
 def test_history_has_bounds_that_hold(skewed):
     """The rows of history_ would show bounds above objectives, or gaps that were not reached."""
     X, y = skewed

@@ -14,16 +14,21 @@ from sklearn.exceptions import ConvergenceWarning
 import oracles
 from conftest import make_classification
 from test_l0 import specified
-from zeronorm import persistence
-from zeronorm.designs._columns import as_columns
-from zeronorm.losses import Logistic, SquaredHinge
-from zeronorm.published import L0LogisticRegression
+from zeronorm import BudgetClassifier, persistence
+from zeronorm.designs import as_design
+from zeronorm.designs._columns import GatheredColumns, as_columns
+from zeronorm.designs._repeated import Repeated
+from zeronorm.losses import Logistic, Multinomial, SquaredHinge, adjusted
+from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.methods import L0
+from zeronorm.published import L0By, L0LogisticRegression
 from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
 from zeronorm.published.solvers import select as _select
 from zeronorm.published.solvers.alpha_step import INNER_METHODS, AlphaStep, bfgs_update
 from zeronorm.result import Status
 from zeronorm.solvers.pool.ridge import ridge
 from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.units import Grouped
 
 pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the main suite
 
@@ -518,6 +523,160 @@ def test_warm_start_begins_at_the_model():
             np.testing.assert_array_equal(model.path_[k].support, first[k].support)
         model.set_params(n_features=3).fit(X, y)
         assert model.support_.size == 3
+
+
+# ------------------------------------------------------------------- several classes, whole groups
+
+
+def several(X, classes, mu=NEARLY_NONE, q=None, intercept=True):
+    """Return the multinomial problem with the mean loss and the ridge mu, and its units."""
+    q = int(classes.max()) + 1 if q is None else q
+    n, p = X.shape
+    pool = GatheredColumns(Repeated(as_design(X), q), p * q)
+    pool.add(np.arange(p * q))
+    risk = Risk(
+        classes_as_outputs(classes, q), np.full(n * q, 1 / (mu * n)), Multinomial(q, intercept),
+        False,
+    )  # fmt: skip
+    units = Grouped(np.repeat(np.arange(p), q), p, np.ones(p * q, bool))
+    return SplitProblem(pool.columns(), risk), units
+
+
+def three_classes(n=150, p=12, k=3, seed=0):
+    """Return X and classes, 0 to 2, that the first k features tell."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    w = np.zeros((p, 3))
+    w[:k] = 2 * rng.standard_normal((k, 3))
+    return X, (X @ w + [0.5, 0, 0] + rng.gumbel(size=(n, 3))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_two_classes_as_outputs_are_the_binary_method(name):
+    """(2.2), H_k or the multipliers of several classes would be other ones than of two."""
+    X, y = drawn(n=120, p=30, k=4)
+    method, options = with_options(name, tol=1e-10, rho=0.5, max_iter=12)
+    # Coefficients -u/2 and u/2 have half the ridge and half the rho of u.
+    _, half = with_options(name, tol=1e-10, rho=0.25, max_iter=12)
+    problem, units = several(X, (y > 0).astype(int), mu=0.02)
+    found = method(problem, 4, options, units=units)
+    binary = method(posed(X, y, mu=0.01), 4, half)
+    assert len(found.history) == len(binary.history) > 1
+    for step, other in zip(found.history, binary.history, strict=True):
+        # Theirs is at the best intercepts of beta, that of two classes at the b of w.
+        assert 2 * step.objective <= other.objective * (1 + 1e-9)
+        assert np.unique(step.entered // 2).tolist() == other.entered.tolist()
+        assert step.extra["primal"] == pytest.approx(other.extra["primal"] / np.sqrt(2), abs=1e-8)
+        assert step.extra["dual"] == pytest.approx(other.extra["dual"] * np.sqrt(2), abs=1e-8)
+    assert (found.support[::2] // 2).tolist() == binary.support.tolist()
+    np.testing.assert_allclose(found.coef.reshape(-1, 2)[:, 1], binary.coef / 2, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_end_points_of_several_classes_are_rho_stationary(name, intercept):
+    """Rows of coefficients would be cut one by one, or the end be none in their norms."""
+    X, classes = three_classes()
+    problem, units = several(X, classes, mu=1e-3, intercept=intercept)
+    method, options = with_options(name, tol=1e-8, max_iter=3000, rho=0.5)
+    found = method(problem, 4, options, units=units)
+    assert found.status is Status.CONVERGED
+    rows = found.coef.reshape(4, 3)
+    assert found.support.reshape(4, 3).tolist() == [[3 * j, 3 * j + 1, 3 * j + 2] for j in
+                                                    found.support[::3] // 3]  # fmt: skip
+    alpha = full(found, 36)
+    z = np.zeros((len(X), 3)) + X @ alpha[1:].reshape(12, 3)
+    z += problem.mean.intercepts(z.T.ravel())  # 0 where there are none
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    residual = (p - np.eye(3)[classes]) / len(X)
+    gradient = X.T @ residual + 1e-3 * alpha[1:].reshape(12, 3)
+    if intercept:
+        assert np.abs(residual.sum(axis=0)).max() < 1e-9
+    own = found.support[::3] // 3
+    assert np.abs(gradient[own]).max() < 1e-6
+    off = np.linalg.norm(np.delete(gradient, own, axis=0), axis=1)
+    assert off.max() <= 0.5 * np.linalg.norm(rows, axis=1).min() * (1 + 1e-6)
+    np.testing.assert_allclose(found.gamma.reshape(12, 3), gradient, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["salm", "asalm"])
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_several_classes_against_the_proven_optimum(solver, seed):
+    """The objective would be below that of the best features, or above where these are clear."""
+    X, classes = three_classes(seed=seed)
+    best = BudgetClassifier(3, C=1.0, method=L0(gap=0.0)).fit(X, classes)
+    assert best.proof_.status is Status.OPTIMAL
+    optimum = best.certificate_.objective
+    model = L0LogisticRegression(
+        3, C=1.0, solver=solver, multi_class="shared", standardize=True
+    ).fit(X, classes)
+    ends = [step.objective for step in model.history_ if "primal" in step.extra]
+    assert min(step for step in ends[1:]) >= optimum * (1 - 1e-6)
+    assert model.coef_.shape == (3, 12)
+    np.testing.assert_array_equal(model.support_, best.support_)
+    assert model.certificate_.objective == pytest.approx(optimum, rel=1e-6)
+    assert ends[-1] == pytest.approx(optimum, rel=1e-3)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("covariates", [True, False])
+def test_the_second_derivative_of_several_classes(intercept, covariates):
+    """Newton's directions and L would be those of another loss, without its free intercepts."""
+    X, classes = three_classes(n=40, p=4)
+    problem, _ = several(X, classes, intercept=intercept)
+    mean = problem.mean
+    if covariates:
+        rng = np.random.default_rng(3)
+        loss = adjusted(mean.loss, mean.y, rng.standard_normal((40, 2)), np.ones(40), intercept)
+        risk = Risk(mean.y, problem.risk.weight, loss, False)
+        problem = SplitProblem(problem.Z, risk)
+        mean = problem.mean
+    rng = np.random.default_rng(4)
+    z, v = rng.standard_normal((2, 120))
+    step = 1e-5
+    ends = [mean.value_gradient(z + sign * step * v)[1] for sign in (1, -1)]
+    np.testing.assert_allclose(problem.bend(z)(v), (ends[0] - ends[1]) / (2 * step), atol=1e-8)
+    H = np.array([problem.bend(np.zeros(120))(e) for e in np.eye(120)])
+    Z = np.column_stack([problem.Z.times(e) for e in np.eye(12)])
+    largest = np.linalg.eigvalsh(Z.T @ H @ Z)[-1]
+    assert problem.curvature() == pytest.approx(largest, rel=1e-2)
+
+
+def test_the_alpha_steps_of_several_classes_are_one():
+    """A method for (2.2) would end elsewhere than the others."""
+    X, classes = three_classes()
+    problem, _ = several(X, classes)
+    pull = 0.1 * np.random.default_rng(5).standard_normal(36)
+    step = AlphaStep(problem, 0.3, pull)
+    ends = [solve(step, np.zeros(37), 1e-9)[0] for solve in INNER_METHODS.values()]
+    assert np.linalg.norm(step.value_gradient(ends[0])[1]) <= 1e-9
+    for end in ends:
+        assert end[0] == 0.0
+        np.testing.assert_allclose(end, ends[0], atol=1e-6)
+
+
+def test_whole_groups_are_counted():
+    """k would count features where there are groups, or cut through them."""
+    X, y = drawn(n=150, p=24, k=5)
+    groups = np.arange(24) // 3
+    for classes in (y, three_classes(150, 24, 3)[1]):
+        model = BudgetClassifier(
+            n_groups=3, groups=groups, forced_features=[9], method=L0By(solver="asalm")
+        ).fit(X, classes)
+        chosen = np.unique(groups[model.support_])
+        assert chosen.size == 3
+        assert 3 in chosen
+        assert model.support_.size == 9
+
+
+def test_screened_features_of_several_classes_are_counted_once(monkeypatch):
+    """The warning would count a feature once for every class."""
+    X, classes = three_classes(60, 100)
+    monkeypatch.setattr(_select, "SPLIT_ELEMENTS", 60 * 80)
+    with pytest.warns(UserWarning, match="of 100 features it saw the 80 with the largest"):
+        model = BudgetClassifier(2, method=L0By(solver="salm")).fit(X, classes)
+    assert model.history_[0].extra["columns"] == 80
 
 
 # -------------------------------------------------------------------------------- bad input

@@ -17,7 +17,7 @@ from zeronorm.designs import Dense, Scaled, as_design
 from zeronorm.measures import Contingency, Cut, parse_measure
 from zeronorm.result import Status
 from zeronorm.solvers import MeasureRequest, MeasureTask, Task, run, select_by_measure
-from zeronorm.solvers.measure import two_layer as _two_layer
+from zeronorm.solvers.measure import all_features as _all_features
 from zeronorm.solvers.measure.cuts import BlockModel, Cuts
 from zeronorm.solvers.measure.inner_layer import InnerLayer
 
@@ -288,6 +288,107 @@ def test_bounds_hold_and_meet_around_the_relaxed_optimum(name, published):
     assert objectives[-1] - outer[-1] <= 0.5 * zero
 
 
+@both
+@each_measure
+def test_the_problem_over_all_features_is_solved_to_its_gap(name, published):
+    """Blocks would end before no other one gains, or the gap be that of the blocks alone."""
+    X, y = small(3, *size_for(name))
+    C, B, tol = WEIGHT.get(name, 0.1), 2, 1e-6
+    free = parse_measure(name).intercept == "free"
+    everything = [np.array(block) for block in itertools.combinations(range(6), B)]
+    optimum = oracles.measure_problem(X, y, everything, name, C, intercept=free).objective
+    task = task_of(X, y, name, C, intercept=free)
+    path = select(task, None, block_size=B, tol=tol, refit=False, published=published)
+    (model,) = path.selections.values()
+    limit = tol * task.without_features()[1]
+    assert path.status is Status.CONVERGED
+    assert path.gap <= tol
+    assert optimum - limit <= model.bound <= optimum * (1 + 1e-7)
+    assert optimum * (1 - 1e-7) <= model.objective <= model.bound + limit
+    assert path.history[-1].extra["outer_bound"] == model.bound
+    entered = np.concatenate([step.entered for step in path.history])
+    np.testing.assert_array_equal(model.support, np.sort(entered))
+    # Half the squared norm whose unit ball is the hull of all pairs: no block is left out of it.
+    coef = np.zeros(6)
+    coef[model.support] = model.coef
+    measure = task.measure
+    z = X[:, model.support] @ model.coef + model.intercept
+    if measure.intercept == "free":  # of F_beta another threshold may have been taken
+
+        def loss(b):
+            return measure.value_gradient(z + b, task.data.y, np.ones(y.size))[0]
+
+        least = minimize_scalar(loss, bounds=(-60.0, 60.0), options={"xatol": 1e-10}).fun
+    else:
+        shift = X[:, model.support] @ model.coef
+        least = measure.value_gradient(shift, task.data.y, np.ones(y.size))[0]
+    assert oracles.k_support(coef, B)[0] + C * least <= model.objective + 1e-6 * model.objective
+
+
+def test_a_block_of_seen_features_is_added_where_it_is_violated():
+    """The gap would stay open where the best blocks share features that others brought in."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 5))
+    y = np.where(X @ [1.0, 0.9, 0.8, 0.7, 0.0] + 0.3 * rng.standard_normal(60) > 0.4, 1.0, -1.0)
+    path = select(task_of(X, y, "hamming", 0.2, intercept=True), None, block_size=3, tol=1e-5)
+    assert path.status is Status.CONVERGED
+    assert sum(step.entered.size == 0 for step in path.history) > 0
+    assert sum(step.entered.size for step in path.history) == path.order.size <= 5
+
+
+def test_max_blocks_ends_the_blocks_before_the_gap():
+    """max_blocks would be passed over, or its model be solved only roughly."""
+    X, y, _ = oracles.instance_one()
+    task = task_of(X, y, "f1", 0.1, intercept=True)
+    whole = select(task, None, block_size=2, tol=1e-4, refit=False)
+    path = select(task, None, block_size=2, max_blocks=2, tol=1e-4, refit=False)
+    (model,), (best,) = path.selections.values(), whole.selections.values()
+    assert whole.status is Status.CONVERGED
+    assert path.status is Status.MAX_BLOCKS
+    assert model.support.size <= 4 < best.support.size
+    assert model.bound <= best.objective
+    assert best.bound <= model.objective
+    assert path.gap == (model.objective - model.bound) / task.without_features()[1] > 1e-4
+    assert path.history[-1].extra["gap"] <= 1e-4  # over its blocks
+
+
+@pytest.mark.parametrize("name", ["f1", "prbep"])
+def test_one_block_of_all_features_is_the_svm_for_the_measure(name):
+    """B = m would be another problem than that of all features without blocks."""
+    X, y, _ = oracles.instance_one()
+    task = task_of(X, y, name, 0.1, intercept=True)
+    blocks, machine = (
+        select(task, None, block_size=size, tol=1e-6, refit=False) for size in (10, None)
+    )
+    assert blocks[10].objective == pytest.approx(machine[10].objective, rel=1e-5)
+    np.testing.assert_allclose(blocks[10].coef, machine[10].coef, atol=5e-3)
+
+
+def test_forced_features_are_in_every_block_of_the_whole_problem():
+    """A forced feature would share a place of the B, or be missing where it does not pay."""
+    X, y = small(6)
+    task = task_of(X, y, "prbep", 0.1)
+    forced = MeasureTask(replace(task.data, forced=np.array([5])), task.measure, task.C)
+    path = select(forced, None, block_size=1, tol=1e-6, refit=False)
+    blocks = [np.array([j, 5]) for j in range(5)]
+    optimum = oracles.measure_problem(X, y, blocks, "prbep", 0.1, intercept=False).objective
+    (model,) = path.selections.values()
+    assert 5 in model.support
+    assert model.objective == pytest.approx(optimum, rel=1e-5)
+
+
+def test_a_refit_of_the_union_is_one_block():
+    """With refit the weights over the blocks would stay, or be certified as those of the union."""
+    X, y, _ = oracles.instance_one()
+    task = task_of(X, y, "hamming", 0.05, intercept=True)
+    path = select(task, None, block_size=2, tol=1e-5)
+    (model,) = path.selections.values()
+    answer, _ = over_blocks(task, [model.support], tol=1e-6)
+    assert model.objective == pytest.approx(answer.objective, rel=1e-4)
+    assert model.bound <= model.objective
+    assert path.history[-1].objective > model.objective  # a block is a smaller ball
+
+
 @pytest.mark.slow
 @each_measure
 def test_l0_bound_is_below_the_best_support(name):
@@ -378,7 +479,7 @@ def test_fast_and_published_algorithms_agree(name):
 @pytest.mark.parametrize("name", ["f1", "precision@9", "prbep", "auc", "ap", "hamming"])
 def test_model_of_all_features(name, shape, monkeypatch):
     """Products with XX' would give another model than the columns themselves."""
-    monkeypatch.setattr(_two_layer, "MOST_GATHERED", 0)
+    monkeypatch.setattr(_all_features, "MOST_GATHERED", 0)
     rng = np.random.default_rng(8)
     X = rng.standard_normal(shape) + 0.3
     y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(len(X)) > 0.5, 1.0, -1.0)
@@ -461,7 +562,7 @@ def test_the_intercept_stays_bounded():
 @pytest.mark.parametrize("name", ["precision@10", "recall@2p", "f1"])
 def test_sparse_columns_are_centred_without_being_stored(name, sizes, monkeypatch):
     """Centring would be forgotten in a product: scores, cuts and weights would not fit together."""
-    monkeypatch.setattr(_two_layer, "MOST_GATHERED", 0)
+    monkeypatch.setattr(_all_features, "MOST_GATHERED", 0)
     rng = np.random.default_rng(12)
     X = rng.poisson(0.7, (300, 20)).astype(float)
     score = X[:, [2, 8, 11, 17]] @ [3, -3, 2, -2]
@@ -470,7 +571,8 @@ def test_sparse_columns_are_centred_without_being_stored(name, sizes, monkeypatc
     models = []
     for base in (X, sp.csc_array(X), sp.csr_array(X.astype(np.float32))):
         data = Task.of(Scaled(as_design(base), mean, scale), y)
-        path = select(MeasureTask(data, parse_measure(name), 0.1), sizes, block_size=2, tol=1e-7)
+        task, size = MeasureTask(data, parse_measure(name), 0.1), 2 if sizes else None
+        path = select(task, sizes, block_size=size, tol=1e-7)
         models.append(path[next(iter(path))])
     for model in models:
         np.testing.assert_array_equal(model.support, np.arange(20) if not sizes else [2, 8, 11, 17])

@@ -45,15 +45,25 @@ PAPERS = (
             "600): `make papers-full`; verdicts are of the sizes that the reports name.",
         ),
     ),
-    Paper("Zhou, Dang and Wang, Accelerated splitting augmented Lagrange (2021)", ("asalm",)),
+    Paper(
+        "Zhou, Dang and Wang, Accelerated splitting augmented Lagrange (2021)",
+        ("asalm",),
+        (
+            "Several classes, which the conclusion names as what comes next, are in `L0By`; the "
+            "paper has no experiment of them.",
+        ),
+    ),
     Paper("Notes on Yuan, Ho and Lin, newGLMNET (2012)", ("newglmnet",)),
     Paper(
         "Mao and Tsang, Feature selection for multivariate performance measures (2013)",
         ("measures_text", "measures_text_sizes", "measures_binary", "measures_sensitivity",
-         "measures_images"),
+         "measures_images", "measures_theorem"),
         (
             "Sector and URL are not at hand: News20 and news20ng, with the same measures, stand "
-            "for them.",
+            "for them, and the reports say why these.",
+            "The regulariser (4) with p other than 2: for p < 2 every support is that of a local "
+            "optimum and the dual has a gap, for p > 2 no feature is left out "
+            "(`docs/theory/measures.md`); the paper's algorithms and experiments have p = 2.",
         ),
     ),
     Paper(

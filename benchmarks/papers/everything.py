@@ -60,6 +60,7 @@ STEPS = (
     Step("measures_binary", "--tiny", 0.2, "", 30),
     Step("measures_sensitivity", "--tiny", 0.2, "--full", 60, keeps=True),
     Step("measures_images", "--tiny", 0.2, "", 60, keeps=True),
+    Step("measures_theorem", "--tiny", 0.2, "", 5),
     Step("bilevel_isometry", "--seeds 2", 1, "--seeds 50", 15, data=False),
     Step("bilevel_projection", "--tiny", 0.2, "", 30, data=False),
     Step("bilevel_convergence", "--tiny", 0.2, "", 40, data=False),

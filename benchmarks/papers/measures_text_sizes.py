@@ -5,7 +5,8 @@ FS^measure over FS^hamming, and over SVM^measure, which has all features, as B g
 against the average number of selected features of FS^measure, SVM-RFE and l1-SVM. There are no
 numbers but those of the curves.
 
-Here: the rows, the split and C = 0.1 of `measures_text.py`; FS are the published models over blocks
+Here: the rows, the split and C = 0.1 of `measures_text.py`, which says why News20 stands for Sector
+as well; FS are the published models over blocks
 of B features, exactly 5 B of them, where the paper had as many blocks as its outer layer took.
 SVM^measure is taken from the results of `measures_text.py`, with the best of its C on the test
 rows. SVM-RFE: C = 5, as the paper chose for both FGM and it; half of the features leave while there

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import validate
 from ..measures import Measure, macro_average, parse_measure
 from ..ordering import largest
-from ..result import Path
+from ..result import Path, Status
 from ..solvers import MeasureRequest, MeasureTask, Task, select_by_measure
 from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
@@ -49,8 +49,9 @@ class MeasureClassifier(LinearClassifier):
         object of `zeronorm.measures`, for example a `Contingency` of one's own.
     n_features : int, list or range of int, "auto", or None
         How many features, exactly (`max_blocks` yields to it); a list gives several models. "auto":
-        cross-validation by the measure chooses, as in `BudgetClassifier`. None:
-        all features, the support vector machine for multivariate measures (SVMperf).
+        cross-validation by the measure chooses, as in `BudgetClassifier`. None: the problem itself,
+        to a gap of `tol` over all features: with a block_size as many features as that takes, and
+        else all of them, the support vector machine for multivariate measures (SVMperf).
     C : float or "auto"
         Weight of the loss, once for all samples. "auto": 0.1; 100 for AUC and average precision,
         which are means over pairs. A C beyond what float64 resolves gives (nearly) the least loss
@@ -59,7 +60,8 @@ class MeasureClassifier(LinearClassifier):
         B, new features per scan; by default n_features / max_blocks, of several sizes a tenth of
         the smallest, but at least a thirtieth of the largest.
     max_blocks : int or None
-        T_m, by default 10. There are more scans where blocks share features.
+        T_m, by default 10. There are more scans where blocks share features. With n_features=None
+        as many as `tol` takes.
     refit : bool
         Whether the final model is fitted on the selected features alone. False: it is the solution
         over the generated blocks, as published; then only one size can be asked for.
@@ -79,7 +81,8 @@ class MeasureClassifier(LinearClassifier):
         As sample weights: of "hamming", F_beta, measures of one's own and "auc"; the others count
         rows in a ranking, so that weights other than 0 and 1 are refused.
     tol : float
-        Certified gap of the final models, relative to the objective of the model without features.
+        Certified gap of the final models, relative to the objective of the model without features;
+        with n_features=None and a block_size also of the problem over all features.
     n_threads : int or None
         Threads of a scan; all allowed by default.
     checkpoint : path-like or None
@@ -89,11 +92,12 @@ class MeasureClassifier(LinearClassifier):
     ----------
     support_ : (k,) selected features, sorted; with several classes the union over the classes.
     coef_, intercept_ : the model on the scaling of X, the threshold subtracted from the intercept.
-    size_ : the number of features of the model.
+    size_ : n_features; of None the number of features that could be selected.
     path_, history_ : as in `BudgetClassifier`; a `Step` per scan has upper and lower bounds of the
         problem over the blocks.
     optimality_gap_ : (objective - bound) / objective of the fit on the support, where the bound
-        holds for all supports of k features; 0 is optimal. Not with refit=False.
+        holds for all supports of k features; 0 is optimal. Not with refit=False, but for
+        n_features=None: there it is that of the problem over all features.
     n_scans_, seconds_, classes_, n_features_in_, feature_names_in_ : as in `BudgetClassifier`.
 
     Notes
@@ -163,6 +167,11 @@ class MeasureClassifier(LinearClassifier):
                     "lowers the loss to 0 for any features. The threshold is set after training."
                 )
         one = validate.dimensions(self.n_features) == 0 and not is_automatic(self.n_features)
+        if self.n_features is None and self.block_size is None and self.max_blocks is not None:
+            raise ValueError(
+                "max_blocks needs block_size where n_features is None: all features are one block "
+                f"without it; got max_blocks={self.max_blocks!r}. Set block_size or n_features."
+            )
         if not self.refit and not one:
             raise ValueError(
                 "n_features must be one number with refit=False, as the model over the generated "
@@ -258,7 +267,14 @@ class MeasureClassifier(LinearClassifier):
 
     def _doubts(self) -> Iterator[Warning]:
         gap = max(path.gap for path in self._paths)
-        if not gap <= 2.0 * float(self.tol):
+        blocks = any(path.status is Status.MAX_BLOCKS for path in self._paths)
+        if blocks:
+            yield ConvergenceWarning(
+                f"The problem over all features has a certified gap of {gap:.2g} after max_blocks="
+                f"{self.max_blocks} blocks (asked: tol={self.tol:g}). Use a larger max_blocks, or "
+                "None."
+            )
+        elif not gap <= 2.0 * float(self.tol):
             yield ConvergenceWarning(
                 f"The final fit stopped at a certified gap of {gap:.2g} (asked: tol={self.tol:g}). "
                 "A smaller C helps."

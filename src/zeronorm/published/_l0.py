@@ -42,6 +42,10 @@ class L0LogisticRegression(BudgetClassifier):
           `zeronorm.published.Splitting` has their options. They need columns in memory: of more
           than 10^7 numbers (n_samples times usable columns) they see the features with the largest
           |X'(y - mean)| only, as many as fit, and a warning says so.
+    multi_class : "ovr" or "shared"
+        Of more than two classes: n_features for each, in a model against the others, or n_features
+        in all, in one multinomial model; "salm" and "asalm" then keep the rows of coefficients with
+        the largest norms.
     C : float
         Weight of the summed loss, for standardised columns.
     refit_C : "loo" or float
@@ -97,7 +101,6 @@ class L0LogisticRegression(BudgetClassifier):
 
     loss = "logistic"
     method: Any = None
-    multi_class = "ovr"
 
     def __init__(
         self,
@@ -105,6 +108,7 @@ class L0LogisticRegression(BudgetClassifier):
         *,
         criterion: str | None = None,
         solver: str | Splitting = "auto",
+        multi_class: str = "ovr",
         C: float = 0.1,
         refit_C: float | str = "loo",
         calibrate: bool | str = "auto",
@@ -121,6 +125,7 @@ class L0LogisticRegression(BudgetClassifier):
         self.n_features = n_features
         self.criterion = criterion
         self.solver = solver
+        self.multi_class = multi_class
         self.C = C
         self.refit_C = refit_C
         self.calibrate = calibrate

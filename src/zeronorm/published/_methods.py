@@ -66,11 +66,9 @@ class L0By(L0):
         As in `methods.L0`.
     solver : str or Splitting
         One of `methods.L0`; "salm", "asalm", or a `Splitting` with their options. These see columns
-        in memory only: of more than 10^7 numbers the strongest.
+        in memory only: of more than 10^7 numbers the strongest. Of several classes they keep rows
+        of coefficients, of groups all of each.
     """
-
-    budgets = ("features",)
-    shares = False
 
     solver: Any = "auto"
 

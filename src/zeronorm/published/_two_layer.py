@@ -9,7 +9,8 @@ class TwoLayerClassifier(MeasureClassifier):
     """The published algorithm for the problem of `MeasureClassifier`, with its parameters.
 
     It begins every block without cuts, adds one cut per round and solves all problems to `tol`:
-    slower, to the same gap.
+    slower, to the same gap. `block_size=B` without n_features, and with refit=False, is the problem
+    of the paper over all features: blocks of B are added until none gains more than `tol`.
 
     References
     ----------
@@ -22,6 +23,9 @@ class TwoLayerClassifier(MeasureClassifier):
     >>> X, y = load_golub(return_X_y=True)
     >>> TwoLayerClassifier("f1", n_features=3).fit(X, y).support_.size
     3
+    >>> model = TwoLayerClassifier("f1", block_size=5, C=0.01, refit=False).fit(X, y)
+    >>> bool(model.path_.gap <= model.tol)
+    True
     """
 
     _published = True

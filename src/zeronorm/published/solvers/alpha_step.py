@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from scipy.linalg.blas import dsymv, dsyr, dsyr2
 from scipy.optimize import minimize
 
 from ..._typing import Columns, FloatArray
+from ...losses import LossOfOutputs
 from ...solvers.risk import Risk
 
 MAX_NEWTON, MAX_QUASI_NEWTON = 100, 2000
@@ -23,8 +25,9 @@ POWER_ITERATIONS, POWER_TOL = 100, 1e-4
 class SplitProblem:
     """The mean loss with its ridge on columns in memory, as a function of alpha = (b, w).
 
-    Z : (n, p) columns.
-    risk : whose weights, with C, have the sum 1 / mu.
+    Z : (n, p) columns. Of several outputs (q n, q p), every column once for each: b is 0, and the
+        loss that at the best intercepts of the outputs.
+    risk : whose weights, with C, have the sum 1 / mu, in each output.
     """
 
     Z: Columns
@@ -34,7 +37,7 @@ class SplitProblem:
 
     def __post_init__(self) -> None:
         """Pass from sums to means."""
-        total = float(self.risk.weight.sum())
+        total = float(self.risk.weight.sum()) / self.risk.loss.outputs
         object.__setattr__(self, "mean", replace(self.risk, weight=self.risk.weight / total))
         object.__setattr__(self, "mu", 1.0 / total)
 
@@ -58,14 +61,39 @@ class SplitProblem:
         slope = self.mean.value_gradient(self.margins(alpha))[1]
         return self.Z.dot(slope) + self.mu * alpha[1:]
 
+    def bend(self, z: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return the product with the second derivative in the margins, at z.
+
+        Of several outputs it is H - HN (N'HN)^+ N'H: a block of H for every row, N the columns that
+        are free of a penalty, once for every output.
+        """
+        mean, q = self.mean, self.mean.loss.outputs
+        if q == 1:
+            curvature = mean.curvature(z)
+            return lambda v: curvature * v
+        loss = cast("LossOfOutputs", mean.loss)
+        blocks = loss.at_margins.blocks(loss.moved(z, mean.y, mean.weight), mean.y, mean.weight)
+        columns = loss.free_columns(mean.size)
+        n, r = columns.shape
+        beside = np.einsum("abn,nr->anbr", blocks, columns).reshape(q, n, q * r)  # HN
+        own = np.einsum("nr,anc->arc", columns, beside).reshape(q * r, q * r)
+        beside, inverse = beside.reshape(q * n, q * r), np.linalg.pinv(own, hermitian=True)
+
+        def product(v: FloatArray) -> FloatArray:
+            moved = np.einsum("abn,bn->an", blocks, v.reshape(q, -1)).ravel()
+            return np.asarray(moved - beside @ (inverse @ (v @ beside)))
+
+        return product
+
     def curvature(self) -> float:
-        """Return L, the largest eigenvalue of Z' diag(f''(0)) Z by power iteration.
+        """Return L, the largest eigenvalue of Z'HZ by power iteration, H = diag(f''(0)).
 
         Columns are centred where the intercept is free. Without the ridge.
         """
-        bend = self.mean.curvature(np.zeros(self.risk.size))
-        share = bend / bend.sum()
-        v = self.lift(self.mean.value_gradient(np.zeros(self.risk.size))[1])[1:]
+        none = np.zeros(self.risk.weight.size)
+        bend = self.bend(none)
+        share = bend(np.ones_like(none)) if self.risk.intercept else none
+        v = self.lift(self.mean.value_gradient(none)[1])[1:]
         largest_so_far = 0.0
         for _ in range(POWER_ITERATIONS):
             length = float(np.linalg.norm(v))
@@ -73,9 +101,10 @@ class SplitProblem:
                 v, length = np.ones(v.size), math.sqrt(v.size)
             z = self.Z.times(v / length)
             if self.risk.intercept:
-                z -= share @ z
-            v = self.Z.dot(bend * z)
-            before, largest_so_far = largest_so_far, float(z @ (bend * z))
+                z -= share @ z / share.sum()
+            moved = bend(z)
+            v = self.Z.dot(moved)
+            before, largest_so_far = largest_so_far, float(z @ moved)
             if largest_so_far - before <= POWER_TOL * largest_so_far:
                 break
         return largest_so_far
@@ -126,8 +155,8 @@ class AlphaStep:
             if abs(now) <= 1e-10 * -first:
                 break
             low, high = (t, high) if now < 0 else (low, t)
-            bend = problem.mean.curvature(z + t * dz)
-            trial = t - now / (float(bend @ dz**2) + square)
+            bend = problem.bend(z + t * dz)
+            trial = t - now / (float(dz @ bend(dz)) + square)
             if not low < trial < high:
                 trial = 2.0 * t if math.isinf(high) else 0.5 * (low + high)
             if abs(trial - t) <= 1e-15 * t:
@@ -148,10 +177,10 @@ def newton_cg(step: AlphaStep, alpha: FloatArray, tol: float) -> tuple[FloatArra
         size = float(np.linalg.norm(gradient))
         if not size > tol:
             break
-        bend = problem.mean.curvature(z)
+        bend = problem.bend(z)
 
-        def product(v: FloatArray, bend: FloatArray = bend) -> FloatArray:
-            result = problem.lift(bend * problem.margins(v))
+        def product(v: FloatArray, bend: Callable[[FloatArray], FloatArray] = bend) -> FloatArray:
+            result = problem.lift(bend(problem.margins(v)))
             result[1:] += step.a * v[1:]
             return result
 

@@ -49,33 +49,39 @@ def select_by_splitting(
 def _fill(
     search: Search, options: Splitting, given: Sequence[IndexArray], clock: PhaseClock
 ) -> Solver[None]:
-    """Gather all features that may be used, or as many of the largest scores as may be held."""
-    task = search.task
-    n = task.design.shape[0]
-    first = np.unique(np.concatenate([search.forced, *given]))
-    features = np.flatnonzero(task.usable)
-    side = max(n, int(SPLIT_ELEMENTS**0.5)) if options.inner == "bfgs" else n
-    room = max(SPLIT_ELEMENTS // side, POOL_FACTOR * search.sizes[-1], POOL_MIN, first.size)
-    if features.size > room:
+    """Gather all units that may be used, or as many of the largest scores as may be held."""
+    task, n = search.task, search.risk.size
+    units, largest_unit = task.units, 1
+    usable = np.flatnonzero(units.usable)
+    if usable.size:
+        largest_unit = int(units.sizes(usable).max())
+    first = np.unique(np.concatenate([search.forced, *(units.of(one) for one in given)]))
+    room = SPLIT_ELEMENTS * task.loss.outputs // (n * largest_unit)
+    if options.inner == "bfgs":
+        room = min(room, int(SPLIT_ELEMENTS**0.5) // largest_unit)
+    room = max(room, POOL_FACTOR * search.sizes[-1], POOL_MIN, first.size)
+    if usable.size > room:
         scores = yield Scan(task.design, search.zero_dual)
         strength = search.strength(scores)
         strength[first] = np.inf
-        features = np.sort(largest(strength, room))
+        usable = np.sort(largest(strength, room))
     with clock.phase("gather"):
-        search.add(features)
+        search.add(usable)
 
 
 def _split(search: Search, k: int, options: Splitting, start: Sequence[IndexArray]) -> None:
-    """Offer the support of k features that SALM or ASALM finds in the pool."""
+    """Offer the support of k units that SALM or ASALM finds in the pool."""
     task, pool = search.task, search.pool
     method = salm if options.method == "salm" else asalm
     found = method(
         SplitProblem(pool.columns(), search.risk), k, options,
-        keep=pool.position(search.forced), start=_split_start(search, k, start),
+        keep=np.arange(search.forced.size), start=_split_start(search, k, start),
+        units=search.units,
     )  # fmt: skip
     if search.status in (Status.BUDGET, Status.CONVERGED):  # the first that fails is told
         search.status = found.status
-    columns = {"columns": float(pool.size), "usable": float(task.n_usable)}
+    seen = pool.size // task.loss.outputs
+    columns = {"columns": float(seen), "usable": float(task.n_usable)}
     search.history += [
         replace(step, entered=pool.features[step.entered], extra={**step.extra, **columns})
         for step in found.history
@@ -87,10 +93,12 @@ def _split(search: Search, k: int, options: Splitting, start: Sequence[IndexArra
 def _split_start(
     search: Search, k: int, start: Sequence[IndexArray]
 ) -> tuple[FloatArray, float] | None:
-    """Return beta and b of the fit of the first start that is a support of k features."""
+    """Return beta and b of the fit of the first start that is a support of k units."""
+    units = search.task.units
     for support in start:
-        places = search.pool.position(support)
-        if support.size == k and (places >= 0).all() and np.isin(search.forced, support).all():
+        places, own = search.pool.position(support), units.of(support)
+        fits = own.size == k and units.sizes(own).sum() == support.size
+        if fits and (places >= 0).all() and np.isin(search.forced, own).all():
             found = search.exchanges.fit(np.sort(places))
             beta = np.zeros(search.pool.size)
             beta[found.columns] = found.fit.coef

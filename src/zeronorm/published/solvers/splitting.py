@@ -14,6 +14,10 @@ multipliers of w = beta, an iteration is
 A fixed point has w = beta, no gradient on the support, and |gradient_j| <= rho min |beta_i| off it:
 a large rho accepts almost any support, and with a small one the support never settles.
 
+Where features are counted in units, the rows of the coefficients of several classes or whole groups
+of features, H_k keeps the k units of the largest norm, and a fixed point is one in these norms: the
+multinomial form that the paper names at its end.
+
 Source: Zhou, Dang and Wang, Pure Mathematics 11(12), 2021, doi 10.12677/PM.2021.1112237 (ASALM);
 Bai, Liang and Yang, Optimization Methods and Software 31, 2016 (SALM). Differences from the paper:
 the ridge, unless it is switched off; forced features; rho adapts unless it is a number; (2.2) by
@@ -33,6 +37,7 @@ from ... import validate
 from ..._typing import FloatArray, IndexArray
 from ...ordering import largest
 from ...result import Status, Step
+from ...solvers.units import Singles, Units
 from .alpha_step import INNER_METHODS, AlphaStep, SplitProblem
 
 METHODS = ("salm", "asalm")
@@ -141,8 +146,8 @@ class Splitting:
 class Split:
     """Where SALM or ASALM ended."""
 
-    support: IndexArray  # (k,) sorted columns of Z
-    coef: FloatArray  # (k,) beta on the support; 0 where H_k had fewer to keep
+    support: IndexArray  # sorted columns of Z, those of k units
+    coef: FloatArray  # beta on the support; 0 where H_k had fewer to keep
     intercept: float
     gamma: FloatArray  # (p,) multipliers
     rho: float
@@ -158,13 +163,15 @@ def salm(
     *,
     keep: IndexArray | None = None,
     start: tuple[FloatArray, float] | None = None,
+    units: Units | None = None,
 ) -> Split:
     """Run the splitting augmented Lagrangian method.
 
     Parameters
     ----------
-    keep : columns of Z that are always in the support, counted in k.
-    start : (beta, b), (p,) with at most k nonzeros; gamma begins with the gradient there, so that a
+    units : what k counts, by default the columns of Z: groups of them.
+    keep : units that are always in the support, counted in k.
+    start : (beta, b), (p,) of at most k units; gamma begins with the gradient there, so that a
         fixed point is left at once. By default all begin with 0.
 
     Returns
@@ -175,7 +182,7 @@ def salm(
     that of the last one only.
     """
     options = Splitting("salm") if options is None else replace(options, method="salm")
-    return _split(problem, k, options, keep, start, _Plain())
+    return _split(problem, k, options, keep, start, units, _Plain())
 
 
 def asalm(
@@ -185,10 +192,11 @@ def asalm(
     *,
     keep: IndexArray | None = None,
     start: tuple[FloatArray, float] | None = None,
+    units: Units | None = None,
 ) -> Split:
     """Run the accelerated method; as for `salm`."""
     options = Splitting("asalm") if options is None else replace(options, method="asalm")
-    return _split(problem, k, options, keep, start, _Accelerated(options.safeguard))
+    return _split(problem, k, options, keep, start, units, _Accelerated(options.safeguard))
 
 
 class _Plain:
@@ -236,9 +244,11 @@ def _split(
     options: Splitting,
     keep: IndexArray | None,
     start: tuple[FloatArray, float] | None,
+    units: Units | None,
     multipliers: _Plain,
 ) -> Split:
     p = problem.Z.shape[1]
+    units = Singles(np.ones(p, bool)) if units is None else units
     total = 1.0 / problem.mu
     if not options.ridge:
         problem = problem.without_ridge()
@@ -263,9 +273,9 @@ def _split(
         if not (np.isfinite(target).all() and np.isfinite(moved[0])):
             status = Status.DIVERGED
             break
-        strength = np.abs(target)
+        strength = units.strength(target)
         strength[kept] = np.inf
-        chosen = np.sort(largest(strength, k))
+        chosen = np.sort(units.features(largest(strength, k)))
         fresh = np.zeros(p)
         fresh[chosen] = target[chosen]
         ghat = gamma + rho * (fresh - w)

@@ -22,6 +22,7 @@ from ..drive import Solver
 from .cuts import Master, Model, Point, solve_master
 from .task import MeasureTask
 
+LOOSE = 1e-2  # gap of the problems that only generate blocks
 MAX_CUTS = 2000  # rounds of one problem
 IDLE_ROUNDS = 40  # after which a cut without weight is dropped
 NO_WEIGHT = 1e-3  # of the largest

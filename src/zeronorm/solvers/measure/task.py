@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,14 @@ class MeasureRequest:
     tol: float = 1e-3
     refit: bool = True
     published: bool = False
+
+    def block_of(self, sizes: Sequence[int]) -> int:
+        """Return the number of features of a block for models of these sizes, growing."""
+        if self.block_size is not None:
+            return self.block_size
+        if sizes[0] < sizes[-1] and self.max_blocks is None:
+            return max(-(-sizes[0] // 10), -(-sizes[-1] // 30))
+        return -(-sizes[-1] // (10 if self.max_blocks is None else self.max_blocks))
 
 
 @dataclass(frozen=True, slots=True)

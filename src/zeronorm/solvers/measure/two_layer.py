@@ -17,32 +17,18 @@ problems that only generate blocks to a gap of 1e-2.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
-
-from ..._typing import FloatArray, IndexArray
-from ...criteria import no_criteria
-from ...designs._columns import gather
-from ...designs._operations import offsets, on_scaling_of_x, score_errors
-from ...designs._wrappers import IN_MEMORY, feature_blocks
-from ...ordering import largest
-from ...result import Path, Selection, Status, Step
+from ...result import Path, Status, Step
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
-from ..minimax.cutting_plane import fit_budget, unseen
-from .cuts import BlockModel, Cuts, FullModel, Point, solve_master
-from .inner_layer import InnerLayer, InnerSolution, SolveMaster
+from .all_features import one_block, to_gap
+from .blocks import Blocks, dual_bound
+from .cuts import BlockModel, Cuts, Point, solve_master
+from .fits import Fit, add_constant_cuts, refitted, selection_of
+from .inner_layer import LOOSE, InnerLayer, InnerSolution, SolveMaster
 from .task import MeasureRequest, MeasureTask
-
-LOOSE = 1e-2  # gap of the problems that only generate blocks
-CLOSE = 1e-9  # of the largest score: how far the scores of scans of float64 may be off
-# Numbers up to which the model of all features gathers them: faster than two passes for a cut. Of
-# few rows the cuts are what takes memory.
-MOST_GATHERED, FEW_ROWS = 1 << 22, 500
 
 
 def select_by_measure(
@@ -57,7 +43,8 @@ def select_by_measure(
 
     Parameters
     ----------
-    sizes : growing. None: all usable features, one block.
+    sizes : growing. None: the problem over all usable features, of one block, or by blocks of
+        `block_size` to a gap of `tol`.
     seconds : filled with the seconds of the phases.
     master : solver of the program over the cuts.
 
@@ -74,11 +61,12 @@ def select_by_measure(
     _check_loss(task, scale)
     solve = InnerLayer(task, scale, line_search=not published, master=master)
     if sizes is None:
-        return (yield from _full(task, cuts, b, solve, tol, clock))
+        whole = one_block if request.block_size is None else to_gap
+        return (yield from whole(task, cuts, b, solve, request, clock))
     model = BlockModel(data.design, cuts, sizes[-1])
-    blocks = _Blocks(task, sizes[-1], sizes[0], request.block_size, request.max_blocks)
+    blocks = Blocks(task, sizes[-1], request.block_of(sizes))
     history: list[Step] = []
-    yield from _add_constant_cuts(task, model)
+    yield from add_constant_cuts(task, model)
     vector, delta = task.first_vector()
     best: Point | None = None
     answer: InnerSolution | None = None
@@ -88,11 +76,10 @@ def select_by_measure(
     while True:
         scores = yield Scan(data.design, vector)
         begin = time.perf_counter()
-        block_found = blocks.next(scores, vector)
-        worst = blocks.mass(scores, vector, blocks.width)
-        outer = max(outer, _dual_bound(delta, worst))
+        block_found = blocks.of_budget(scores, vector)
+        outer = max(outer, dual_bound(delta, blocks.mass(scores, vector, blocks.width)))
         for k in sizes:
-            bounds[k] = max(bounds[k], _dual_bound(delta, blocks.mass(scores, vector, k)))
+            bounds[k] = max(bounds[k], dual_bound(delta, blocks.mass(scores, vector, k)))
         if block_found is None:
             status = Status.REPEATED
             break
@@ -106,7 +93,7 @@ def select_by_measure(
         if not last or published or not refit:
             if published:
                 fresh = BlockModel.of_blocks(model, Cuts.like(cuts))
-                yield from _add_constant_cuts(task, fresh)
+                yield from add_constant_cuts(task, fresh)
                 model, cuts, best = fresh, fresh.cuts, None
             start = model.zero(b) if best is None else model.extended(best)
             exact = published or (last and not refit)
@@ -130,31 +117,22 @@ def select_by_measure(
     order = model.features
     if refit:
         with clock.phase("refit"):
-            fits = yield from _refitted(model, sizes, b, solve, tol)
+            fits = yield from refitted(model, sizes, b, solve, tol)
         answers = yield [Scan(data.design, fit.inner.vector) for fit in fits.values()]
         for (k, fit), scores in zip(fits.items(), answers, strict=True):
             mass = blocks.mass(scores, fit.inner.vector, k)
-            bounds[k] = max(bounds[k], _dual_bound(fit.inner.delta, mass))
+            bounds[k] = max(bounds[k], dual_bound(fit.inner.delta, mass))
     else:
         assert answer is not None
-        fits = {sizes[-1]: _Fit(order, model.coef(answer.point), answer)}
+        fits = {sizes[-1]: Fit(order, model.coef(answer.point), answer)}
     entered_at = [step.entered for step in history]
     known = bounds if refit else dict.fromkeys(sizes)
     selections = {
-        k: _selection(task, fit.support, fit.coef, fit.inner, known[k], entered_at)
+        k: selection_of(task, fit.support, fit.coef, fit.inner, known[k], entered_at)
         for k, fit in fits.items()
     }
     gap = max((fit.inner.objective - fit.inner.bound) / scale for fit in fits.values())
     return Path(selections, order, tuple(history), status, gap)
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """A model on the selection scaling."""
-
-    support: IndexArray  # in order of entry
-    coef: FloatArray
-    inner: InnerSolution
 
 
 def _check_loss(task: MeasureTask, scale: float) -> None:
@@ -164,179 +142,3 @@ def _check_loss(task: MeasureTask, scale: float) -> None:
             f"measure={task.measure.name!r} has no loss for any scores here, so nothing can be "
             "learnt from these rows. Use another measure."
         )
-
-
-def _add_constant_cuts(task: MeasureTask, model: BlockModel | FullModel) -> Solver[None]:
-    """Give a model the cuts of constant scores, for good."""
-    for cut in task.constant_cuts():
-        yield from model.add(cut, keep=True)
-
-
-def _refitted(
-    model: BlockModel, sizes: Sequence[int], b: float, solve: InnerLayer, tol: float
-) -> Solver[dict[int, _Fit]]:
-    """Fit the first features of the model, as many as each size says, as one block."""
-    fits = {}
-    for k in sizes:
-        features = model.features[:k]
-        one = model.restricted(features)
-        found = yield from solve(one, one.zero(b), tol)
-        fits[k] = _Fit(features, one.coef(found.point)[:k], found)
-    return fits
-
-
-def _full(
-    task: MeasureTask, cuts: Cuts, b: float, solve: InnerLayer, tol: float, clock: PhaseClock
-) -> Solver[Path]:
-    """Fit the model of all usable features."""
-    data = task.data
-    features = np.flatnonzero(data.usable)
-    begin = time.perf_counter()
-    model: BlockModel | FullModel
-    if max(data.y.size, FEW_ROWS) * features.size <= MOST_GATHERED:
-        model = BlockModel(data.design, cuts, features.size)
-        model.enter(features, features)
-    else:
-        model = FullModel(data.design, cuts, features)
-    yield from _add_constant_cuts(task, model)
-    fit = yield from solve(model, model.zero(b), tol)
-    if isinstance(model, BlockModel):
-        coef = model.coef(fit.point)
-    else:
-        coef = yield from model.weights(fit.point.w)
-    extra = {
-        "without_features": solve.scale,
-        "gap": (fit.objective - fit.bound) / solve.scale,
-        "inner_iterations": float(fit.n_rounds),
-        "cuts": float(cuts.size),
-    }
-    step = Step(
-        fit.objective, fit.bound, features.size, features,
-        {"solve": time.perf_counter() - begin}, extra, fit.status,
-    )  # fmt: skip
-    clock.add_history([step])
-    selection = _selection(task, features, coef, fit, fit.bound, [features])
-    return Path({features.size: selection}, features, (step,), fit.status, extra["gap"])
-
-
-def _selection(
-    task: MeasureTask,
-    support: IndexArray,
-    coef: FloatArray,
-    fit: InnerSolution,
-    bound: float | None,
-    entered: list[IndexArray],
-) -> Selection:
-    """Return the model on the user's scaling of X, the threshold taken from its intercept."""
-    data = task.data
-    position = np.argsort(support, kind="stable")
-    support, coef = support[position], coef[position]
-    threshold = task.measure.threshold(fit.point.scores, data.y, task.weight)
-    coef, intercept = on_scaling_of_x(data.design, support, coef, fit.point.b - threshold)
-    steps = np.zeros(support.size, np.int64)
-    for number, features in enumerate(entered, start=1):
-        steps[(steps == 0) & np.isin(support, features)] = number
-    return Selection(
-        support, coef, intercept, task.C, steps, None,
-        math.nan, math.nan, no_criteria(), objective=fit.objective, bound=bound,
-    )  # fmt: skip
-
-
-def _dual_bound(delta: float, worst: float) -> float:
-    """Return max_s s delta - s^2 worst over 0 <= s <= 1: any share of a dual point is one."""
-    if delta <= 0.0:
-        return 0.0
-    s = min(1.0, delta / (2.0 * worst)) if worst > 0.0 else 1.0
-    return s * delta - s * s * worst
-
-
-class _Blocks:
-    """The features that are seen, and which come next."""
-
-    def __init__(
-        self,
-        task: MeasureTask,
-        n_features: int,
-        smallest: int,
-        block_size: int | None,
-        max_blocks: int | None,
-    ) -> None:
-        self._forced = task.data.forced
-        self._allowed = task.data.usable.copy()
-        self._allowed[self._forced] = False
-        self._n_allowed = int(self._allowed.sum())
-        self._n_features = n_features
-        self._design = task.data.design
-        if block_size is None:
-            block_size = -(-n_features // (10 if max_blocks is None else max_blocks))
-            if smallest < n_features and max_blocks is None:
-                block_size = max(-(-smallest // 10), -(-n_features // 30))
-        self._block_size = block_size
-        self._seen = np.zeros(self._allowed.size, bool)
-        self.n_seen = 0
-        # Norms follow from means and scales only where these are of the standard deviations.
-        scaled = task.data.scaling != "none"
-        weight = task.data.sample_weight if scaled else None
-        self._errors = score_errors(task.data.design, weight)
-
-    @property
-    def full(self) -> bool:
-        """Whether there are as many features as there shall be."""
-        return self.n_seen >= self._n_features
-
-    @property
-    def width(self) -> int:
-        """The features of a block, forced ones in."""
-        return self._block_size + self._forced.size
-
-    def mass(self, scores: FloatArray, vector: FloatArray, size: int) -> float:
-        """Return half the largest sum of squared scores of so many features, forced ones in.
-
-        Scores are raised by what rounding may have taken from them.
-        """
-        if self._errors is not None:
-            scores = np.abs(scores) + self._errors * np.linalg.norm(vector)
-        square = scores**2
-        forced = float(square[self._forced].sum())
-        square[~self._allowed] = -1.0
-        best = largest(square, min(max(0, size - self._forced.size), self._n_allowed))
-        return 0.5 * (forced + float(square[best].sum()))
-
-    def _sum_again(self, magnitude: FloatArray, vector: FloatArray) -> None:
-        """Put scores from gathered columns in place of those that may decide about a block.
-
-        Those of a scan depend on the storage of X, in their last bits or, summed in float32, in
-        more: ties and the order of features must not.
-        """
-        reach = min(self._block_size + self.n_seen, self._n_allowed)
-        if reach == 0:
-            return
-        last = float(np.partition(magnitude, magnitude.size - reach)[magnitude.size - reach])
-        error = np.full(magnitude.size, CLOSE * float(magnitude.max()))
-        if self._errors is not None:
-            error += self._errors * np.linalg.norm(vector)
-        lowest = last - float(error[magnitude >= last].max())
-        decisive = np.flatnonzero(self._allowed & (magnitude + error >= lowest))
-        for features in feature_blocks(decisive, self._design.shape[0], IN_MEMORY):
-            # One product for each column: those of a matrix depend on the columns beside it.
-            products = gather(self._design, features).dot_each(vector)
-            products -= float(vector.sum()) * offsets(self._design, features)
-            magnitude[features] = np.abs(products)
-
-    def next(self, scores: FloatArray, vector: FloatArray) -> tuple[IndexArray, IndexArray] | None:
-        """Return the new features of the next block, best first, and the block."""
-        magnitude = np.abs(scores)
-        magnitude[~self._allowed] = -1.0
-        self._sum_again(magnitude, vector)
-        best = largest(magnitude, min(self._block_size, self._n_allowed))
-        missing = self._n_features - self.n_seen
-        block = fit_budget(
-            np.concatenate([self._forced, best]), magnitude, self._seen, self._block_size, missing,
-            self._forced,
-        )  # fmt: skip
-        new = unseen(block, self._seen, magnitude)
-        if not new.size:
-            return None
-        self._seen[new] = True
-        self.n_seen += new.size
-        return new, np.sort(block)
