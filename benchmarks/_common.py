@@ -54,6 +54,7 @@ THREAD_VARIABLES = (
 _REDUCED = ("tiny", "small", "quick", "only")
 _LISTS = ("sets", "parts", "methods", "solvers", "sizes", "k", "C", "cs", "threads", "l1")
 _NO_AMOUNTS = ("jobs", "threads")
+_AT_LEAST_ONE = ("seeds", "splits", "repeats", "turns", "rounds", "draws")
 _SCRATCH: list[Path] = []  # the folder of a run whose results are only printed
 
 
@@ -68,10 +69,40 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, *args: Any, **more: Any) -> Any:
         """Return the options; `results` is a folder that goes away where nothing is to be kept."""
         options = super().parse_args(*args, **more)
+        sys.excepthook = _one_line
+        self._check(options)
         implied = options.results is self.get_default("results")
         if implied and _is_reduced(self._actions, options):
             options.results = _scratch()
         return options
+
+    def _check(self, options: argparse.Namespace) -> None:
+        """End the script where it could measure nothing, or write nothing hours later."""
+        for name in _AT_LEAST_ONE:
+            value = getattr(options, name, None)
+            if value is not None and value < 1:
+                self.error(f"--{name} must be at least 1; got {value}")
+        limit = getattr(options, "limit", None)
+        if limit is not None and not limit > 0:
+            self.error(f"--limit must be more than 0 seconds; got {limit:g}")
+        check_folder(options.results)
+
+
+def check_folder(folder: Path) -> None:
+    """End the script where results cannot be written to a folder, which need not be there yet."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        sys.exit(f"--results {folder}: {there} is a file, not a folder.")
+    if not os.access(there, os.W_OK):
+        sys.exit(f"--results {folder}: nothing can be written to {there}.")
+
+
+def _one_line(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """Say in one line that a script was ended; other errors have their traceback."""
+    if issubclass(kind, KeyboardInterrupt):
+        print("\nended: what was measured since the last 'wrote' is lost.", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
 
 
 def _scratch() -> Path:
@@ -129,9 +160,15 @@ def parser(description: str | None) -> Parser:
 
 def data_folder(argument: str | None) -> Path:
     """Return the folder of the data sets, or end the script with the remedy."""
-    for candidate in (argument, os.environ.get("ZERONORM_DATA"), ROOT.parent / "shared" / "data"):
-        if candidate and Path(candidate).is_dir():
-            return Path(candidate).resolve()
+    # A folder that is named and absent is an error: another one would be measured without a word.
+    for how, named in (("--data", argument), ("ZERONORM_DATA", os.environ.get("ZERONORM_DATA"))):
+        if named:
+            if not Path(named).is_dir():
+                sys.exit(f"no data folder: {how} is {named}, which is no folder.")
+            return Path(named).resolve()
+    usual = ROOT.parent / "shared" / "data"
+    if usual.is_dir():
+        return usual.resolve()
     sys.exit("no data folder: give --data DIR or set ZERONORM_DATA (see benchmarks/README.md).")
 
 
@@ -329,7 +366,7 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     made = sources.merged([sources.record(_PEER_SCRIPTS, package), *_EARLIER])
     whole = {**data, "made": made}
-    (folder / f"{name}.json").write_text(json.dumps(whole, indent=1, default=_plain) + "\n")
+    replace_text(folder / f"{name}.json", json.dumps(whole, indent=1, default=_plain) + "\n")
     foot = made[0]["date"]
     if about := data.get("machine"):
         versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
@@ -338,8 +375,26 @@ def write(
             f"Python {about['python']}, {versions}, {about['blas']}; load at the start "
             f"{about['load_at_start']}. Sources {about['code']}"
         )
-    (folder / f"{name}.md").write_text(f"{markdown.rstrip()}\n\n{foot}. {sources.short(made)}\n")
+    replace_text(folder / f"{name}.md", f"{markdown.rstrip()}\n\n{foot}. {sources.short(made)}\n")
     print(f"wrote {folder / name}.json and .md", file=sys.stderr)
+
+
+def replace_text(file: Path, text: str) -> None:
+    """Write a file as a whole: a run that is ended here leaves the one before."""
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text)
+    part.replace(file)
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Return what a file of results holds, or end the script where it holds none."""
+    try:
+        data = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        sys.exit(f"{file} cannot be read ({error}). Remove it, or restore it from git.")
+    if not isinstance(data, dict):
+        sys.exit(f"{file} has no results of these scripts. Remove it, or restore it from git.")
+    return data
 
 
 def earlier(folder: Path, name: str) -> dict[str, Any]:
@@ -350,7 +405,7 @@ def earlier(folder: Path, name: str) -> dict[str, Any]:
     file = folder / f"{name}.json"
     if not file.exists():
         return {}
-    data: dict[str, Any] = json.loads(file.read_text())
+    data = read_json(file)
     _EARLIER.extend(data.get("made", [sources.unknown(name)]))
     return data
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,18 @@ class Problem:
 # ---------------------------------------------------------------------------------------- sets
 
 
+def check_there(folder: Path, names: Iterable[str], otherwise: str = "") -> None:
+    """End the script, before hours of it, where the folder of the data lacks one of these sets."""
+    absent = [name for name in names if not (folder / name / "arrays.npz").is_file()]
+    if absent:
+        named = ", ".join(dict.fromkeys(absent))
+        remedy = f"{otherwise}, or " if otherwise else ""
+        sys.exit(f"{folder} has no {named}: {remedy}see benchmarks/README.md for where it is from.")
+
+
 def arrays(folder: Path, name: str) -> dict[str, Any]:
     """Return the arrays of a set; nothing is unpickled."""
+    check_there(folder, [name])
     with np.load(folder / name / "arrays.npz", allow_pickle=False) as stored:
         result = {key: stored[key] for key in stored.files}
     if (folder / name / "X.npz").exists():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
@@ -219,3 +220,110 @@ def test_claims_are_read_from_reports(common):
         ("A is first, grids fine", "A 1, B 2", "holds (2 of 2)", "one"),
         ("B is last, grids fine", "0", "holds in part (1 of 2)", "one"),
     ]
+
+
+def test_a_run_that_could_write_nothing_ends_at_once(common, tmp_path, monkeypatch, capsys):
+    """Hours of measurements would be lost where they are written, or nothing be measured."""
+    file = tmp_path / "file"
+    file.write_text("kept")
+    parser = common.parser(None)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=1.0)
+    for path in (file, file / "below"):
+        with pytest.raises(SystemExit, match=f"{file} is a file, not a folder"):
+            parser.parse_args(["--results", str(path)])
+    monkeypatch.setattr(common.os, "access", lambda *_: False)
+    with pytest.raises(SystemExit, match="nothing can be written"):
+        parser.parse_args(["--results", str(tmp_path / "new")])
+    for option, told in (("--seeds", "--seeds must be at least 1; got 0"), ("--limit", "got 0")):
+        with pytest.raises(SystemExit):
+            parser.parse_args([option, "0"])
+        assert told in capsys.readouterr().err
+
+
+def test_the_folder_of_the_data_is_the_one_that_is_named(common, tmp_path, monkeypatch):
+    """Another folder would be measured without a word, or a set be missed after hours."""
+    monkeypatch.setenv("ZERONORM_DATA", str(tmp_path))
+    assert common.data_folder(None) == tmp_path
+    with pytest.raises(SystemExit, match=r"--data is .*absent, which is no folder"):
+        common.data_folder(str(tmp_path / "absent"))
+    monkeypatch.setenv("ZERONORM_DATA", str(tmp_path / "absent"))
+    with pytest.raises(SystemExit, match=r"ZERONORM_DATA is .*absent, which is no folder"):
+        common.data_folder(None)
+    mslr = importlib.import_module("_mslr")
+    (tmp_path / "pcmac").mkdir()
+    (tmp_path / "pcmac" / "arrays.npz").touch()
+    assert mslr.folder_of(str(tmp_path), ["pcmac"]) == tmp_path
+    with pytest.raises(SystemExit, match="has no leukemia_golub_split, mice: leave it out by"):
+        mslr.folder_of(str(tmp_path), ["leukemia", "pcmac", "leukemia_rows", "mice"])
+
+
+def test_a_run_that_is_ended_while_it_writes_leaves_the_results_before(
+    common, tmp_path, monkeypatch
+):
+    """Half a file would be neither the old results nor the new ones."""
+    common.write(tmp_path, "one", {"rows": [1]}, "# One", package=False)
+    before = (tmp_path / "one.json").read_text()
+
+    def ended(self, text):
+        with open(self, "w") as file:
+            file.write(text[:3])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", ended)
+        with pytest.raises(KeyboardInterrupt):
+            common.write(tmp_path, "one", {"rows": [2]}, "# One", package=False)
+    assert (tmp_path / "one.json").read_text() == before
+    assert common.earlier(tmp_path, "one")["rows"] == [1]
+
+
+def test_reports_tell_files_of_other_versions(common, tmp_path, monkeypatch):
+    """A traceback would not say which script is to run again."""
+    claims, report = (importlib.import_module(name) for name in ("claims", "mslr_report"))
+    file = tmp_path / "mslr_real.json"
+    monkeypatch.setattr(sys, "argv", ["mslr_report.py", "--results", str(tmp_path)])
+    rows = '{"machine": 0, "options": 0, "runs": [{"set": "x"}]}'
+    for text, told in (
+        ('{"runs": [', r"mslr_real\.json cannot be read"),
+        ("[]", r"mslr_real\.json has no results"),
+        ('{"runs": []}', r"of another version\. Run mslr_real\.py again"),
+        (rows, r"of another version\. Run mslr_real\.py again"),
+    ):
+        file.write_text(text)
+        with pytest.raises(SystemExit, match=told):
+            report.main()
+    table = "| what | measured | holds |\n| --- | --- | --- |\n| a | b | maybe |\n"
+    with pytest.raises(SystemExit, match=r"one\.md has the verdict 'maybe'.* Run one\.py again"):
+        claims.claims_of("one", table)
+
+
+def test_the_rates_are_those_of_the_theorems(common):
+    """The verdicts on the theorems would be of other quantities than the paper's."""
+    rates = importlib.import_module("mslr_rates")
+    X, y = rates.drawn(0)
+    inner = rates.Inner(X[:40, :60], y[:40], 1.0)
+    assert inner.gap < 1e-12
+    inner.sweep(0.5)
+    a, q, h = inner.alpha.copy(), 0.5, 1e-6
+
+    def smoothed(alpha):
+        scores = (inner.Z.T @ (alpha * inner.y)) ** 2 @ inner.E / 2
+        entropy = alpha @ np.log(alpha) + (1 - alpha) @ np.log1p(-alpha)
+        return np.log(np.exp(q * scores).sum()) / q + entropy
+
+    assert inner.value(q) == pytest.approx(smoothed(a), rel=1e-12)
+    slope = [(smoothed(a + h * e) - smoothed(a - h * e)) / (2 * h) for e in np.eye(a.size)]
+    assert inner.left(q) == pytest.approx(np.square(slope).sum() / 8, rel=1e-5)
+    with rates.exact_minima():
+        at_once = rates.published(inner, 0.5, 80)
+        waits = rates.resolved(inner, 400)
+        fixed = rates.fixed(inner, 0.1, 400)
+    assert at_once["last"] > rates.REACHED
+    assert at_once["inside"]
+    assert at_once["falls"]
+    assert waits["ratio"] <= 1.0
+    assert waits["last"] < at_once["last"]
+    assert fixed["error"] <= 0.1
+    outer = rates.outer(X[:40, :60], y[:40], 2, 1.0, 60)
+    assert 0 <= outer["last"] <= rates.REACHED

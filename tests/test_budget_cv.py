@@ -29,6 +29,7 @@ from zeronorm import (
 from zeronorm.budget_cv import AUTOMATIC, automatic_budgets
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import CrossValidation
+from zeronorm.published import GreedyLogisticRegression
 
 RNG = np.random.default_rng(3)
 X = gaussian(80, 60)
@@ -299,6 +300,13 @@ def test_a_checkpoint_has_the_folds_and_the_fit(tmp_path):
     with Checkpoint(tmp_path / "c") as known:
         BudgetCV(BudgetRegressor(), [1, 2, 3]).fit(X, SIGNAL)
     assert known.n_known > search.best_estimator_.n_scans_
+
+
+def test_estimators_without_a_checkpoint():
+    """The published methods, which keep no scans, could not be searched over."""
+    search = BudgetCV(GreedyLogisticRegression(calibrate=False), [1, 2], cv=3).fit(X, LABELS)
+    assert search.n_features_ == search.best_estimator_.size_
+    assert "checkpoint" not in search.best_estimator_.get_params()
 
 
 def test_rules():

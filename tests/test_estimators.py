@@ -118,7 +118,7 @@ def test_defaults_are_the_documented_ones():
     assert BudgetRegressor().get_params() == {
         **own, "loss": "least_squares", "criterion": None, "checkpoint": None,
     }  # fmt: skip
-    own = {"solver": "newton", **grouped}
+    own = {"solver": "newton", "union": False, **grouped}
     assert MinimaxLogisticRegression().get_params() == {**common, **own}
     assert FeatureGeneratingMachine().get_params() == {**common, **own}
     for name in ("block_size", "max_blocks"):

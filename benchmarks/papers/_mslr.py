@@ -122,6 +122,7 @@ class Set:
     sizes: tuple[int, ...]
     sparse: bool
     given: bool = False  # the split comes with the data: the seed changes nothing
+    stored: str = ""  # its folder among the data, where that has another name
 
     def load(self, name: str, folder: Path, seed: int) -> Data:
         """Return one split; columns that are constant in the training rows are dropped."""
@@ -227,11 +228,11 @@ WIDE = (20, 40, 80, 120, 160, 200)
 SETS = {
     "leukemia": Set(
         "Leukemia", "the same data and split, 7129 probes; columns standardised",
-        _leukemia(rows=False), FEW, sparse=False, given=True,
+        _leukemia(rows=False), FEW, sparse=False, given=True, stored="leukemia_golub_split",
     ),
     "leukemia_rows": Set(
         "Leukemia", "the same; rows standardised first: how the paper's were prepared is not said",
-        _leukemia(rows=True), FEW, sparse=False, given=True,
+        _leukemia(rows=True), FEW, sparse=False, given=True, stored="leukemia_golub_split",
     ),
     "pcmac": Set(
         "Arxiv astro-ph", "two groups of 20 Newsgroups, 0/1, rows of unit length, 67/33 at random",
@@ -243,7 +244,7 @@ SETS = {
     ),
     "mil_image": Set(
         "mil-image", "the same images: MILES embedding rebuilt from the instances, first scene",
-        _scene_bags, WIDE, sparse=False,
+        _scene_bags, WIDE, sparse=False, stored="miml_scene",
     ),
     "mice": Set(
         "SNP", "1814 mice, 10,346 SNPs as 0/1/2, albino or not; 42/58 at random as in the paper",
@@ -251,7 +252,7 @@ SETS = {
     ),
     "arabidopsis": Set(
         "SNP", "162 plants, 53,859 SNPs as 0/1, late or early flowering; 70/30 at random",
-        random_split("arabidopsis_ft16", 0.7), WIDE, sparse=False,
+        random_split("arabidopsis_ft16", 0.7), WIDE, sparse=False, stored="arabidopsis_ft16",
     ),
     "mnist10k": Set(
         "epsilon", "8000 + 2000 digits, odd or even, prepared as epsilon: many rows, all used",
@@ -262,6 +263,14 @@ SETS = {
         _given_text("news20ng", binary=True), (*WIDE, 400), sparse=True, given=True,
     ),
 }  # fmt: skip
+
+
+def folder_of(argument: str | None, names: Iterable[str]) -> Path:
+    """Return the folder of the data, or end the script where it lacks one of these sets."""
+    folder = common.data_folder(argument)
+    stored = [SETS[name].stored or name for name in names]
+    protocol.check_there(folder, stored, "leave it out by --sets")
+    return folder
 
 
 # -------------------------------------------------------------------------------------- methods

@@ -50,6 +50,7 @@ STEPS = (
     Step("mslr_synthetic", "--seeds 1 --limit 30", 4, "--full", 600, data=False),
     Step("mslr_convergence", "", 1, "--full", 60),
     Step("mslr_bisection", "", 0.1, "", 0.1, data=False),
+    Step("mslr_rates", "--seeds 1", 2, "--full", 40),
     Step("mslr_real", "--seeds 1 --limit 20", 8, "--full", 240),
     Step("mslr_sensitivity", "--seeds 1", 1, "--full", 30),
     Step("mslr_tables", "--seeds 2", 2, "--full", 60),
@@ -122,9 +123,10 @@ def main() -> int:
     own = common.cache_folder() / ("papers" if size == "small" else f"papers-{size}")
     folder = common.RESULTS / "papers" if options.committed else options.results or own
     folder = folder.resolve()
+    common.check_folder(folder)
     data = common.data_folder(options.data) if any(step.data for step in steps) else None
     journal = common.cache_folder() / "papers.json"
-    journals = json.loads(journal.read_text()) if journal.exists() else {}
+    journals = common.read_json(journal) if journal.exists() else {}
     known = journals.setdefault(str(folder), {})
     code = common.code_digest()
     states = {step.name: state(step, size, known, folder, code) for step in steps}
@@ -140,7 +142,7 @@ def main() -> int:
     def keep(step: Step, seconds: float | None) -> None:
         entry = {"options": asked(step, size), "code": code, "seconds": seconds}
         known[step.name] = entry
-        journal.write_text(json.dumps(journals, indent=1))
+        common.replace_text(journal, json.dumps(journals, indent=1))
 
     failed = []
     for step in left:

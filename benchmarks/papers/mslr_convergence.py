@@ -65,8 +65,8 @@ def sequences(answer: Row, optimum: float, scale: float) -> Row:
 def main() -> None:
     """Measure and write mslr_convergence.json, .md and .png."""
     chosen = mslr.options(__doc__, DEFAULT, seeds=1, limit=300.0)
-    folder = mslr.common.data_folder(chosen.data)
     names = mslr.pick("--sets", chosen.sets or BY_SIZE[chosen.size], SETS)
+    folder = mslr.folder_of(chosen.data, names)
     keys = mslr.pick("--methods", ",".join(chosen.keys), SOLVERS)
     shown, long = ITERATIONS[chosen.size]
     rows: list[Row] = []

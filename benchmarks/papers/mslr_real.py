@@ -34,8 +34,8 @@ BY_SIZE = {
 def main() -> None:
     """Measure and write mslr_real.json, .md and two figures."""
     chosen = mslr.options(__doc__, DEFAULT, seeds=2, full_seeds=3, limit=60.0)
-    folder = mslr.common.data_folder(chosen.data)
     names = mslr.pick("--sets", chosen.sets or BY_SIZE[chosen.size], SETS)
+    folder = mslr.folder_of(chosen.data, names)
     rows: list[Row] = []
     about: Row = {}
     text: list[str] = []

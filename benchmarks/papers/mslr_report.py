@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import stats
@@ -696,13 +696,18 @@ def main() -> None:
     files: dict[str, Row] = {}
     for script in SCRIPTS:
         if found := common.earlier(folder, f"mslr_{script}"):
+            if not {"machine", "options", "runs"} <= set(found):
+                _of_another_version(folder, script)
             files[script] = found
     if not files:
         sys.exit(f"{folder} has no mslr_*.json: run the other scripts of this folder first.")
     summary: list[list[Any]] = []
     details: list[str] = []
     for number, claim in enumerate(CLAIMS, start=1):
-        answer, checks = claim.judge(files)
+        try:
+            answer, checks = claim.judge(files)
+        except (KeyError, TypeError):
+            _of_another_version(folder, claim.script)
         by_variant = [
             verdict([check.holds for check in checks if check.method == key]) for key in MSLR_KEYS
         ]
@@ -730,6 +735,11 @@ def main() -> None:
     ]
     figures = {"claims": [dict(zip(HEADER, line, strict=True)) for line in summary]}
     common.write(folder, "mslr", figures, "\n\n".join(text), package=False)
+
+
+def _of_another_version(folder: Path, script: str) -> NoReturn:
+    sys.exit(f"{folder / f'mslr_{script}'}.json lacks what this report reads: it is of another "
+             f"version. Run mslr_{script}.py again.")  # fmt: skip
 
 
 def _runs_table(files: dict[str, Row]) -> str:

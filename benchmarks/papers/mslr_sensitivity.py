@@ -38,8 +38,8 @@ def with_C(key: str, C: float) -> Method:  # noqa: N802
 def main() -> None:
     """Measure and write mslr_sensitivity.json, .md and .png."""
     chosen = mslr.options(__doc__, DEFAULT, seeds=2, full_seeds=5, limit=60.0)
-    folder = mslr.common.data_folder(chosen.data)
     names = mslr.pick("--sets", chosen.sets or BY_SIZE[chosen.size], SETS)
+    folder = mslr.folder_of(chosen.data, names)
     keys = mslr.pick("--methods", ",".join(chosen.keys), [*SOLVERS, "l1"])
     values = PAPER_C if chosen.size == "tiny" else tuple(COLOURS)
     rows: list[Row] = []

@@ -56,8 +56,8 @@ BY_SIZE = {"tiny": "pcmac", "small": "rcv1_small,pcmac", "full": "rcv1_small,pcm
 def main() -> None:
     """Measure and write mslr_tables.json, .md and .png."""
     chosen = mslr.options(__doc__, DEFAULT, seeds=10, limit=60.0)
-    folder = mslr.common.data_folder(chosen.data)
     names = mslr.pick("--sets", chosen.sets or BY_SIZE[chosen.size], TABLES)
+    folder = mslr.folder_of(chosen.data, names)
     bases = [key for key in chosen.keys if METHODS[key].by_penalty]
     others = [key for key in chosen.keys if key not in bases]
     if not bases or not others:

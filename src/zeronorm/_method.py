@@ -48,6 +48,20 @@ class Method(ABC):
         """Return whether coefficients may be asked to have signs."""
         return False
 
+    def unbudgeted(self) -> str:
+        """Return the option by which the method decides how large a model is; "": the budget does.
+
+        Such a method begins anew at every fit.
+        """
+        return ""
+
+    def most(self, n_units: int, n_forced: int) -> int:
+        """Return how many features, or groups, a model has at most where the method decides.
+
+        n_units, n_forced : the usable ones, and those that are forced.
+        """
+        raise NotImplementedError
+
     def check_weight(self, weight: FloatArray) -> None:  # noqa: B027
         """Raise ValueError where a constant of the method is too large for these weights."""
 

@@ -105,7 +105,7 @@ class BudgetCV(ChosenModel):
         given = {} if offset is None else {"offset": offset}
         file = self.estimator.checkpoint
         # One file has the folds and the fit.
-        model.set_params(checkpoint=None)
+        model.checkpoint = None  # published classes have no such parameter
         with recorded(file):
             self.validation_ = cross_validate(
                 model, X, y, cv=self.cv, sample_weight=sample_weight, measure=self.measure,
@@ -115,7 +115,7 @@ class BudgetCV(ChosenModel):
             model.set_params(**_budgets(model, self.validation_.sizes))
             model.fit(X, y, sample_weight, **given)
         model._keep_size(size)
-        model.set_params(checkpoint=file)
+        model.checkpoint = file
         self.best_estimator_ = model
         for name in ("n_features", "n_groups"):
             self.__dict__.pop(f"{name}_", None)

@@ -54,8 +54,8 @@ def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> It
     if status is not None and not gap <= limit:
         yield ConvergenceWarning(
             f"{solver} stopped at a certified gap of {gap:.2g} (asked: tol={tol:g}) at "
-            f"step {number} of the selection ({status.value}); the support has the requested "
-            "size, but its features may not be those of the method. "
+            f"step {number} of the selection ({status.value}); the model is whole, but its "
+            "features may not be those of the method. "
             f"{remedy} `history_` has the gap of every step."
         )
         return
@@ -63,8 +63,8 @@ def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> It
     if not gap <= limit:
         yield ConvergenceWarning(
             f"A problem over the selected features stopped at a certified gap of {gap:.2g} "
-            f"(asked: tol={tol:g}); the support has the requested size, its coefficients "
-            "may be inaccurate. A smaller C or refit_C helps."
+            f"(asked: tol={tol:g}); the model is whole, but its coefficients may be inaccurate. A "
+            "smaller C or refit_C helps."
         )
 
 

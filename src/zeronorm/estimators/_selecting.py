@@ -139,10 +139,9 @@ class Plan:
         validate.check_count("n_threads", model.n_threads)
         for name in ("fit_intercept", "standardize", "warm_start"):
             validate.check_flag(name, getattr(model, name))
-        if model.warm_start and not method.starts_warm:
-            raise ValueError(
-                f"warm_start must be False for method={method.name!r}, which always begins anew."
-            )
+        if model.warm_start and (method.unbudgeted() or not method.starts_warm):
+            named = method.unbudgeted() or f"method={method.name!r}"
+            raise ValueError(f"warm_start must be False for {named}, which always begins anew.")
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
             model.signs, model.forced_features, model.forced_groups, model.covariates,
@@ -168,6 +167,7 @@ class Plan:
         """
         validate.check_option("criterion", self.criterion, [None, *CRITERIA])
         _covariates.check_method(self.covariates, self.method)
+        self._check_unbudgeted()
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
                 f"forced_groups names groups, but groups is None; got {self.forced_groups!r}. Pass "
@@ -198,13 +198,25 @@ class Plan:
                 "n_features must be None with groups, which enter as a whole; got "
                 f"n_features={self.n_features!r}. Use n_groups."
             )
-        if self.n_groups is None:
+        if self.n_groups is None and not self.method.unbudgeted():
             raise ValueError("groups needs the number of them to select: pass n_groups.")
         if not both and self.forced_groups is not None:
             raise ValueError(
                 "forced_groups is of bi-level selection; whole groups are forced by "
                 f"forced_features, a feature of each; got {self.forced_groups!r}."
             )
+
+    def _check_unbudgeted(self) -> None:
+        """Raise ValueError where a size is asked for although the method decides it."""
+        option = self.method.unbudgeted()
+        if not option:
+            return
+        for name in ("n_features", "n_groups", "criterion"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} must be None with {option}, where the blocks decide how large the "
+                    f"model is; got {getattr(self, name)!r}. Leave one of them out."
+                )
 
     def partition(
         self, encoding: Any, n_columns: int, names: Sequence[str] | None
@@ -277,6 +289,8 @@ class Plan:
         n_usable, wanted = int(usable.sum()), self.n_features
         if is_automatic(wanted):
             wanted = ladder(weight.size, n_usable, forced.size)
+        elif groups is None and self.method.unbudgeted():
+            wanted = self.method.most(n_usable, forced.size)
         sizes = validate.check_sizes(wanted, n_usable, usable.size, forced.size)
         if self.criterion is not None:
             if weight.sum() < LEAST_ROWS:
@@ -296,6 +310,8 @@ class Plan:
             budgets = ladder(weight.size, n_groups, n_forced)
             if self.counts == "groups":
                 budgets = ladder_of_groups(weight.size, n_groups, n_forced, n_usable)
+        elif self.method.unbudgeted():
+            budgets = (self.method.most(n_groups, n_forced),)
         elif self.n_groups is not None:
             budgets = validate.check_n_groups(self.n_groups, n_groups, n_forced)
         if self.counts == "groups":

@@ -12,10 +12,16 @@ from .. import validate
 from .._typing import IndexArray, Smooth
 from ..methods import L0, Minimax
 from ..result import Path, Status
-from ..solvers import Request, Task, select_nested
+from ..solvers import CuttingPlane, Request, Task, select_nested
 from ..solvers.drive import Solver
 from ..solvers.procedures.l0 import SOLVERS
-from .solvers import INNER_SOLVERS, Splitting, check_supported, select_by_splitting
+from .solvers import (
+    INNER_SOLVERS,
+    Splitting,
+    check_supported,
+    select_by_splitting,
+    select_union,
+)
 from .solvers.splitting import METHODS
 
 
@@ -30,23 +36,52 @@ class MinimaxBy(Minimax):
     solver : str
         "newton", that of `methods.Minimax`; "fista", "simplemkl", "smoothing" or
         "smoothing-published", to reproduce and to compare.
+    union : bool
+        Whether the model is the union of `max_blocks` blocks of `block_size` features (groups),
+        whatever its size: the published loop. There is no budget then: n_features and n_groups are
+        None. Fewer blocks where the problem over all features is solved to `tol` before.
     """
 
+    rules = Minimax.rules | {"union": "flag"}
+
     solver: str = "newton"
+    union: bool = False
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
         super().check(loss, fit_intercept)
         validate.check_option("solver", self.solver, list(INNER_SOLVERS))
+        if self.union and self.block_size is None:
+            raise ValueError(
+                "block_size must be a number with union=True, that of the features or groups of a "
+                "block; got None."
+            )
         if self.solver.startswith("smoothing"):
             check_supported(self.solver, loss, fit_intercept)
 
+    def unbudgeted(self) -> str:
+        """Return the option by which the blocks decide how large a model is."""
+        return "union=True" if self.union else ""
+
+    def most(self, n_units: int, n_forced: int) -> int:
+        """Return how many features, or groups, the union may have."""
+        assert self.block_size is not None  # or check has refused it
+        if self.block_size > n_units:
+            raise ValueError(
+                f"block_size must be at most {n_units}, the features (groups) of X that are not "
+                f"constant; got {self.block_size}."
+            )
+        if self.max_blocks is None:
+            return n_units
+        return min(n_units, n_forced + self.block_size * self.max_blocks)
+
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
-        return select_nested(
-            task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks,
-            inner=INNER_SOLVERS[self.solver],
-        )  # fmt: skip
+        r, T, inner = self.block_size, self.max_blocks, INNER_SOLVERS[self.solver]
+        if self.union and r is not None:
+            options = CuttingPlane(r, T, inner, inner_tol=request.tol, tol=request.tol)
+            return select_union(task, sizes[-1], request, options)
+        return select_nested(task, sizes, request, block_size=r, max_blocks=T, inner=inner)
 
     def blame(self) -> tuple[str, str]:
         """Return what has failed, and what helps."""

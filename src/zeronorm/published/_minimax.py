@@ -10,6 +10,17 @@ from ..methods import Method
 from ._methods import MinimaxBy
 
 
+def _is_union(n_features: int | None, block_size: int | None) -> bool:
+    """Return whether the blocks, not a number of features, are to decide how large a model is."""
+    if (n_features is None) == (block_size is None):
+        raise ValueError(
+            "as_published takes n_features, for exactly so many, or block_size, for the union of "
+            f"max_blocks blocks of so many; got n_features={n_features!r} and "
+            f"block_size={block_size!r}."
+        )
+    return n_features is None
+
+
 class _CuttingPlane(BudgetClassifier):
     """What both algorithms share: `MinimaxBy`, its options as parameters."""
 
@@ -27,6 +38,7 @@ class _CuttingPlane(BudgetClassifier):
         calibrate: bool | str = "auto",
         block_size: int | None = None,
         max_blocks: int | None = None,
+        union: bool = False,
         solver: str = "newton",
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -44,6 +56,7 @@ class _CuttingPlane(BudgetClassifier):
         self.calibrate = calibrate
         self.block_size = block_size
         self.max_blocks = max_blocks
+        self.union = union
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -54,7 +67,7 @@ class _CuttingPlane(BudgetClassifier):
         self.n_threads = n_threads
 
     def _method(self, automatic: type[Method]) -> Method:
-        return MinimaxBy(self.block_size, self.max_blocks, self.solver)
+        return MinimaxBy(self.block_size, self.max_blocks, self.solver, self.union)
 
 
 class MinimaxLogisticRegression(_CuttingPlane):
@@ -67,7 +80,8 @@ class MinimaxLogisticRegression(_CuttingPlane):
 
     over the generated blocks is solved to a certified gap, and gives the alpha of the next scan.
     Features in order of entry form a nested path: a list of sizes costs one run. The supports are
-    refitted without the bias of the penalty, on the scaling of X.
+    refitted without the bias of the penalty, on the scaling of X. With `union=True` the model has
+    all features of T blocks of r, as published, whatever their number.
 
     With `groups` there is one d for each group, 1/2 sum_g ||u_g||^2 / d_g, a block is the r groups
     with the largest ||X_g'(alpha y)||, and exactly `n_groups` whole groups are selected. A group of
@@ -77,13 +91,13 @@ class MinimaxLogisticRegression(_CuttingPlane):
     ----------
     n_features : int, list or range of int, or None
         How many features, exactly (`max_blocks` yields to it); a list gives several models. None:
-        10, or all usable columns if fewer. Only without `groups`.
+        10, or all usable columns if fewer. Only without `groups`, and None with `union`.
     groups : (n_features_in_,) integers or strings, a dict of lists, or None
         The label of the group of every column of X, or the columns of every group by its label.
         Constant columns of a group are left out.
     n_groups : int, list or range of int, or None
         How many groups, exactly; a list gives several models, `path_[n_groups]`. Only with
-        `groups`, and needed there.
+        `groups`, and needed there without `union`.
     C : float
         Weight of the summed loss during selection.
     refit_C : "loo" or float
@@ -94,6 +108,13 @@ class MinimaxLogisticRegression(_CuttingPlane):
         largest.
     max_blocks : int or None
         T_m, number of scans that generate blocks.
+    union : bool
+        Whether the support is the union of `max_blocks` blocks of `block_size` features (groups),
+        as published, in place of exactly so many. Blocks share features, so that it has between r
+        and r T_m of them (forced ones beside these); `size_` is the most that it may have, the key
+        of `path_`. The loop ends before T_m where the problem over all features is solved to
+        `tol`, or where a block repeats; with max_blocks=None only there, which can take many scans.
+        `warm_start` is refused.
     solver : str
         Solver of the problem over the generated blocks. "newton" is the one to use; the others are
         there to reproduce and to compare.
@@ -135,25 +156,47 @@ class MinimaxLogisticRegression(_CuttingPlane):
     >>> model = MinimaxLogisticRegression(n_features=[5, 10]).fit(X, y)
     >>> [model.path_[k].n_features for k in model.path_]
     [5, 10]
+    >>> union = MinimaxLogisticRegression.as_published(block_size=2, max_blocks=5).fit(X, y)
+    >>> [step.n_features for step in union.history_], union.size_
+    ([2, 4, 6, 8, 10], 10)
     """
 
     loss = "logistic"
 
     @classmethod
-    def as_published(cls, n_features: int) -> MinimaxLogisticRegression:
-        """Return the estimator with the defaults of the paper.
+    def as_published(
+        cls,
+        n_features: int | None = None,
+        *,
+        block_size: int | None = None,
+        max_blocks: int = 10,
+    ) -> MinimaxLogisticRegression:
+        """Return the estimator with the settings of the paper.
 
-        C = 10, refit with C = 5, ten blocks of k/10, no intercept, no standardisation, nothing
+        C = 10, refit with C = 5, T_m = 10 blocks, no intercept, no standardisation, nothing
         calibrated. On most data this selects measurably worse than the defaults of this class. Its
         own algorithm is `.set_params(solver="smoothing-published")`; FGM-LR is
         `.set_params(solver="simplemkl")`.
+
+        Parameters
+        ----------
+        n_features : k, exactly so many features, in blocks of k / T_m.
+        block_size : r, for the union of the blocks, as the paper has it: r from 2 to 40 there.
+        max_blocks : T_m.
+
+        Raises
+        ------
+        ValueError
+            Where both k and r are given, or none.
         """
         return cls(
             n_features,
+            block_size=block_size,
+            max_blocks=max_blocks,
+            union=_is_union(n_features, block_size),
             C=10.0,
             refit_C=5.0,
             calibrate=False,
-            max_blocks=10,
             fit_intercept=False,
             standardize=False,
         )
@@ -180,7 +223,7 @@ class FeatureGeneratingMachine(_CuttingPlane):
 
     Parameters
     ----------
-    n_features, groups, n_groups, forced_features
+    n_features, groups, n_groups, forced_features, union
         As in `MinimaxLogisticRegression`.
     C : float
         Weight of the summed loss during selection (LIBLINEAR's C is half of it).
@@ -226,18 +269,27 @@ class FeatureGeneratingMachine(_CuttingPlane):
     loss = "squared_hinge"
 
     @classmethod
-    def as_published(cls, n_features: int) -> FeatureGeneratingMachine:
+    def as_published(
+        cls,
+        n_features: int | None = None,
+        *,
+        block_size: int | None = None,
+        max_blocks: int = 10,
+    ) -> FeatureGeneratingMachine:
         """Return the estimator with the settings of the comparison in the paper on MSLR.
 
-        C = 5, refit with C = 5, ten blocks of k/10, no intercept, no standardisation, nothing
-        calibrated, the block weights by SimpleMKL.
+        C = 5, refit with C = 5, T_m = 10 blocks, no intercept, no standardisation, nothing
+        calibrated, the block weights by SimpleMKL. Parameters as of
+        `MinimaxLogisticRegression.as_published`.
         """
         return cls(
             n_features,
+            block_size=block_size,
+            max_blocks=max_blocks,
+            union=_is_union(n_features, block_size),
             C=5.0,
             refit_C=5.0,
             calibrate=False,
-            max_blocks=10,
             solver="simplemkl",
             fit_intercept=False,
             standardize=False,

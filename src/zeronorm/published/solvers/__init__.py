@@ -8,7 +8,7 @@ from ...solvers.minimax import InnerSolver
 from .alpha_step import SplitProblem
 from .fista import fista
 from .newglmnet import cdn, glmnet, newglmnet
-from .select import select_by_splitting
+from .select import select_by_splitting, select_union
 from .simplemkl import simplemkl
 from .smoothing import check_supported, smoothing, smoothing_published
 from .splitting import Splitting, asalm, salm
@@ -41,6 +41,7 @@ __all__ = [
     "newglmnet",
     "salm",
     "select_by_splitting",
+    "select_union",
     "simplemkl",
     "smoothing",
     "smoothing_published",

@@ -1,4 +1,8 @@
-"""Exactly k features by SALM or ASALM: without scans, on the columns that fit in memory."""
+"""Selections that only published methods make.
+
+Exactly k features by SALM or ASALM: without scans, on the columns that fit in memory. The union of
+the blocks of the minimax cutting plane, whatever its size.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,16 @@ from dataclasses import replace
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
+from ...designs._columns import gather
 from ...ordering import largest
 from ...result import Path, Status
-from ...solvers import Request, Task
+from ...solvers import CuttingPlane, Request, Task, cutting_plane
 from ...solvers.certify.prove import Goal
 from ...solvers.clock import PhaseClock
 from ...solvers.drive import Scan, Solver
 from ...solvers.l0.search import Search
 from ...solvers.pool.exchange import POOL_FACTOR, POOL_MIN
+from ...solvers.procedures.finish import finish, refit_support
 from ...solvers.procedures.l0 import conclude, usable_starts
 from .alpha_step import SplitProblem
 from .splitting import Splitting, asalm, salm
@@ -44,6 +50,25 @@ def select_by_splitting(
         for k in search.sizes:
             _split(search, k, options, request.start)
     return (yield from conclude(search, request, clock, goal))
+
+
+def select_union(task: Task, most: int, request: Request, options: CuttingPlane) -> Solver[Path]:
+    """Select the union of the blocks of the minimax cutting plane, by a generator of scans.
+
+    As published: r features a scan, for T scans or until the problem over all features is solved;
+    no block is cut, and none is filled up.
+
+    most : how many features (groups) the union may have; the path has its model by this number.
+    """
+    clock = PhaseClock(request.seconds)
+    answer = yield from cutting_plane(task, None, options, C=request.C)
+    clock.add_history(answer.result.history)
+    support = answer.result.support
+    with clock.phase("gather"):
+        Z = gather(task.design, support)
+    with clock.phase("refit"):
+        fits = {most: (support, refit_support(task, Z, support, request.refit_C))}
+    return (yield from finish(task, request, fits, [answer], clock))
 
 
 def _fill(
