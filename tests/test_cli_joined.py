@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conftest import slow
-from zeronorm import BudgetClassifier
+from zeronorm import BudgetClassifier, certify
 
 N, P = 40, 12
 KINDS = ("ALL", "AML")
@@ -718,3 +718,54 @@ def test_forced_columns_of_a_table_are_there_to_verify(run, tables):
     said = run("verify", given[0], "c.npz", *given[1:]).stdout
     assert "forced: age" in said
     assert "recomputed: objective" in said
+
+
+def with_batches(tmp_path, kind, age):
+    """Write a table of the samples, in another order, with ages and a column of text."""
+    lines = [f"S{i:02d}\t{KINDS[kind[i]]}\tB{i % 3}\t{age[i]}" for i in reversed(range(N))]
+    (tmp_path / "batch.tsv").write_text("\n".join(["id\tkind\tbatch\tage", *lines]) + "\n")
+    return "--samples", "batch.tsv", "--target", "kind"
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_a_model_with_forced_columns_is_certified_proven_and_reported(run, tables, tmp_path, data):
+    """What --force took of the table would not be joined, and no command know the features."""
+    X, kind, age = tables
+    given = with_batches(tmp_path, kind, age)
+    asked = ("--force", "age", "--force", "batch", "-k", 6, "--no-cv", "--no-calibrate", "--json")
+    files = ("-o", "m.npz", "--certificate", "s.npz")
+    (model,) = json.loads(run("select", data, *given, *asked, *files).stdout)["models"]
+    levels = [np.arange(N) % 3 == one for one in range(3)]
+    beside = np.column_stack([X, age, *levels]).astype(float)
+    support = sorted(one["index"] for one in model["features"])
+    forced = [P, P + 1, P + 2, P + 3]
+    problem = BudgetClassifier(6, forced_features=forced, C=0.1, calibrate=False)
+    wanted = certify(support, beside, kind, problem=problem)
+    for command in ("certify", "prove"):
+        call = (command, data, "m.npz", *given[:2], "--certificate", "c.npz", "--json")
+        claim = json.loads(run(*call).stdout)["certificate"]
+        assert claim["n_forced"] == 4
+        np.testing.assert_allclose(claim["objective"], wanted.objective, rtol=1e-6)
+        for file in ("c.npz", "s.npz"):
+            said = run("verify", data, file, *given[:2]).stdout
+            assert "forced: age, batch=B0, batch=B1, batch=B2" in said
+    pytest.importorskip("matplotlib")
+    quick = ("--pairs", 0, "--time-limit", 0, "--cv", 3)
+    run("report", "m.npz", data, *given[:2], *quick, "-o", "page.html")
+    assert "batch=B2" in (tmp_path / "page.html").read_text()
+
+
+def test_lists_may_have_columns_of_tables_and_single_levels(run, fails, tables, tmp_path):
+    """A list from anywhere that has a column of the table could not be certified."""
+    given = with_batches(tmp_path, *tables[1:])
+
+    def claim(features):
+        document = json.loads(run("certify", "genes.csv", features, *given, "--json").stdout)
+        names = [one["name"] for one in document["features"]]
+        return names, document["certificate"]["n_forced"]
+
+    assert claim("g3,age,batch=B1") == (["g3", "age", "batch=B1"], 2)
+    assert claim("g3,batch") == (["g3", "batch=B0", "batch=B1", "batch=B2"], 3)
+    assert claim("g3,g5") == (["g3", "g5"], 0)
+    said = fails("certify", "genes.csv", "g3,batch=B7", *given)
+    assert "no feature 'batch=B7'. Did you mean 'batch=B" in said

@@ -218,6 +218,17 @@ def _refuse_data(data: str, tables: Sequence[str]) -> None:
             )
 
 
+def _refuse_twice(data: str, names: Sequence[str]) -> None:
+    """Refuse samples of the same name, which lines of tables could not be told apart by."""
+    from ..files import quote
+
+    twice, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise ValueError(
+            f"{data}: the samples must have distinct names; got {quote(twice)} {count} times."
+        )
+
+
 def _nowhere(error: FileError, data: str, headers: Mapping[str, list[str]]) -> FileError:
     """Return the error of a column that is neither in the data nor in the tables; or the given."""
     from ..files import FileError, WhereError, did_you_mean, quote
@@ -328,6 +339,7 @@ def read_joined(
         raise ValueError(
             f"{data}: say what to predict with --target, a column of --samples: {listed}."
         )
+    force = [column_of(one, names) for one in force]
     joined = target is not None and target in names
     others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
     there = {value for path in tables for value in values_of(path, encoding)}
@@ -344,11 +356,7 @@ def read_joined(
     for name in asked if like is None else ():
         _refuse_typo(name, covariates, table, data, headers)
     own = table.sample_names or []
-    twice, count = Counter(own).most_common(1)[0]
-    if count > 1:
-        raise ValueError(
-            f"{data}: the samples must have distinct names; got {quote(twice)} {count} times."
-        )
+    _refuse_twice(data, own)
     people = np.array([(name, name) for name in own], [("family", object), ("name", object)])
     known = Known(
         data,
