@@ -1,5 +1,7 @@
 """The command on tables of the samples in files of their own, joined by the samples' names."""
 
+import datetime
+import gzip
 import json
 import re
 
@@ -702,6 +704,56 @@ def test_tables_in_workbooks(run, tables, tmp_path):
     given = ("--samples", "pheno.xlsx", *GIVEN[2:], "--covariates", "age")
     _, found = chosen(run, "genes.csv", *given)
     assert found == chosen(run, "genes.csv", *GIVEN, "--covariates", "age")[1]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "jsonl.gz"])
+def test_tables_of_any_format_say_the_same(run, tables, tmp_path, kind):
+    """Phenotypes out of a data frame or a database had to be saved as text first."""
+    lines = [line.split("\t") for line in (tmp_path / "pheno.tsv").read_text().splitlines()]
+    rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+    typed = [{**row, "age": int(row["age"]), "drawn": None, "frozen": True} for row in rows]
+    typed[3]["drawn"] = 0.25
+    if kind == "parquet":
+        pl = pytest.importorskip("polars")
+        day = datetime.datetime(2024, 5, 31)
+        pl.DataFrame([{**row, "day": day} for row in typed]).write_parquet(tmp_path / "p.parquet")
+    else:
+        content = "".join(json.dumps(row) + "\n" for row in typed).encode()
+        packed = gzip.compress(content) if kind.endswith("gz") else content
+        (tmp_path / f"p.{kind}").write_bytes(packed)
+    given = ("--samples", f"p.{kind}", *GIVEN[2:], "--covariates", "age", "--where", "age >= 21")
+    _, found = chosen(run, "genes.csv", *given)
+    assert found == chosen(run, "genes.csv", *GIVEN, *given[4:])[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("p.jsonl", '{"id": "S01", "kind": "A"}\n{"id": "S02", "sort": "B"}\n',
+         "line 2: the key 'sort' is not on the first line"),
+        ("p.json", '[{"id": "S01"}]', "JSON must be lines with an object each"),
+        ("p.parquet", "PAR1 and no more", "p.parquet: not a readable Parquet file"),
+    ],
+)  # fmt: skip
+def test_tables_that_are_damaged_are_told(fails, tables, tmp_path, name, content, message):
+    """A traceback of a library, or samples without their values, would be the answer."""
+    (tmp_path / name).write_text(content)
+    said = fails("select", "rows.csv", "--samples", name, "--target", "kind", "-k", "2")
+    assert message in said
+
+
+def test_tables_are_read_once(run, tables, monkeypatch):
+    """Tables of hundred thousands of people would be parsed four times."""
+    from zeronorm.cli import _sample_file
+
+    asked, parsed = _sample_file._rows_of, []
+    monkeypatch.setattr(
+        _sample_file, "_rows_of", lambda source: parsed.append(source) or asked(source)
+    )
+    run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    assert len(parsed) == 1
+    run("evaluate", "m.npz", "genes.csv", *GIVEN[:2], "--quiet")
+    assert len(parsed) == 2
 
 
 def test_transpose_beside_a_table_is_sent_away(fails, tables):

@@ -13,9 +13,9 @@ from .. import methods
 from ..files import quote
 from ..persistence import LoadedClassifier
 from ..persistence._save import _means, as_loaded
-from ._input import is_golub
 from ._of_model import has_whole_groups, options_of_model, with_forced
 from ._options import SelectOptions
+from ._paths import is_golub
 from ._plan import Plan
 from ._rows_options import ReportOptions
 from ._selection import Samples, estimator_of

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._certify_options import CertifyOptions, ProblemOptions, ProveOptions
-from ._input import check_folder, is_golub, refuse_overwriting
 from ._messages import Doubt
 from ._names import columns_named
 from ._of_model import has_whole_groups, options_of_model, with_forced
 from ._options import SelectOptions
 from ._output import show_document
+from ._paths import check_folder, is_golub, refuse_overwriting
 from ._plan import plan_selection
 from ._progress import Work, watched
 from ._takes import takes

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._input import comparable, listed, read_blocks, refuse_swapped
+from ._blocks import read_blocks
+from ._input import comparable, listed
 from ._messages import Doubt, some
 from ._output import show_document
+from ._paths import refuse_swapped
 from ._predict import confusion_of, known_offset, response_in, unknown_classes
 from ._progress import watched
 from ._rows_options import EvaluateOptions, RowsOptions
-from ._sample_table import header_of
 from ._takes import takes
 from ._target import Response, columns_of
 from ._threshold import Cost, costs_of, note_on
@@ -173,11 +174,6 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
     from ..persistence import LoadedClassifier
 
     columns = columns_of(options)
-    own = loaded.metadata["target_name"]
-    if options.target is None and "time" not in columns and isinstance(own, str):
-        # Tables of the samples may have it under the name that it had.
-        there = any(own in header_of(path, options.encoding) for path in options.samples or ())
-        options = replace(options, target=own if there else None)
     try:
         table, found, moments = _predicted(options, loaded, columns, notes)
     except TargetError as error:

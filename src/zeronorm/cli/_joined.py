@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._beside import as_trained, column_of, picked, with_columns
 from ._messages import Doubt, counted, some
-from ._sample_table import MISSING, SampleTable, header_of, values_of
+from ._sample_file import SampleFile
+from ._sample_table import MISSING, SampleTable
 from ._upright import read_named, upright
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ def _refuse_typo(
 def read_joined(
     data: str,
     target: str | None,
-    tables: Sequence[str],
+    tables: Sequence[SampleFile],
     columns: Mapping[str, str],
     covariates: Sequence[str],
     force: Sequence[str],
@@ -304,7 +305,6 @@ def read_joined(
     where: Where | None,
     read: Read,
     intercept: bool,
-    encoding: str | None,
 ) -> Table:
     """Return data with what tables say of their samples, joined by the samples' names.
 
@@ -315,7 +315,7 @@ def read_joined(
 
     columns, covariates, force, like : as of `read_genotypes`; covariates may be of the data.
     where : comparisons of columns of the tables.
-    intercept, encoding : as of `read`.
+    intercept : as of `read`.
     read : reads the data, all of their columns, not coded yet, with a target and other columns of
         their own, and with the column that names the rows, where no option says which.
     """
@@ -323,8 +323,8 @@ def read_joined(
 
     from ..files import ROLES, FileError, quote
 
-    _refuse_data(data, tables)
-    headers = {path: header_of(path, encoding) for path in tables}
+    _refuse_data(data, [table.path for table in tables])
+    headers = {table.path: table.header for table in tables}
     names = [name for header in headers.values() for name in header]
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
     roles = {role: name for role, name in columns.items() if name in names}
@@ -332,8 +332,6 @@ def read_joined(
         covariates = [column_of(one, names) for one in like.covariates]
         missing = like.columns.get("missing") if like.names is None else None
         force = like.sources or like.forced
-        if target is None and like.exact and isinstance(like.target_name, str):
-            target = like.target_name
     if target is None and like is None and not columns:
         listed = ", ".join(map(quote, names))
         raise ValueError(
@@ -342,7 +340,7 @@ def read_joined(
     force = [column_of(one, names) for one in force]
     joined = target is not None and target in names
     others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
-    there = {value for path in tables for value in values_of(path, encoding)}
+    there = {value for table in tables for row in table.rows for value in row}
     wanted = () if like is None or like.sources is None else like.sources
     try:
         named = read_named(partial(read, None if joined else target, others), data, there, wanted)
@@ -361,7 +359,7 @@ def read_joined(
     known = Known(
         data,
         people,
-        [SampleTable.of_names(path, own, table.feature_names or (), encoding) for path in tables],
+        [SampleTable.of_names(one, own, table.feature_names or ()) for one in tables],
     )
     if where is not None:
         known.keep(where)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._beside import column_of
 from ._options import SelectOptions
-from ._sample_table import header_of
+from ._sample_file import SampleFile
 
 if TYPE_CHECKING:
     from ..files._codings import Coding
@@ -76,7 +76,8 @@ def with_forced(
     """
     if not options.samples:
         return options
-    there = {name for path in options.samples for name in header_of(path, options.encoding)}
+    files = [SampleFile.read(path, options.encoding) for path in options.samples]
+    there = {name for file in files for name in file.header}
     own = names if model is None else _forced_in(model) or names
     joined = [name for name in own if column_of(name, there) in there]
     return replace(options, force=joined) if joined else options

@@ -8,10 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ._blocks import read_blocks
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
-from ._input import comparable, listed, read_blocks, refuse_overwriting, refuse_swapped
+from ._input import comparable, listed
 from ._messages import Doubt, say_notes, show
 from ._output import show_document
+from ._paths import refuse_overwriting, refuse_swapped
 from ._progress import Work, watched
 from ._rows_options import PredictOptions
 from ._takes import takes
