@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import json
+import pathlib
 import re
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from conftest import slow
 from zeronorm import BudgetClassifier, certify
+from zeronorm.designs import as_design
+from zeronorm.files import read_table
 
 N, P = 40, 12
 KINDS = ("ALL", "AML")
@@ -821,3 +824,85 @@ def test_lists_may_have_columns_of_tables_and_single_levels(run, fails, tables, 
     assert claim("g3,g5") == (["g3", "g5"], 0)
     said = fails("certify", "genes.csv", "g3,batch=B7", *given)
     assert "no feature 'batch=B7'. Did you mean 'batch=B" in said
+
+
+def test_features_in_rows_on_standard_input(run, piped, tables, tmp_path):
+    """What comes out of a pipe would be refused, or be taken with genes for samples."""
+    genes = (tmp_path / "genes.csv").read_bytes()
+    options = ("-k", "2", "--no-cv", "--no-calibrate", "--json", "-o", "m.npz")
+    result = piped(genes, "select", "-", *GIVEN, *options)
+    document = json.loads(result.stdout)
+    _, wanted = chosen(run, "genes.csv", *GIVEN)
+    (model,) = document["models"]
+    assert [(one["name"], one["coefficient"]) for one in model["features"]] == wanted
+    assert any("are in the rows of standard input, since 40" in one for one in document["notes"])
+    for given in ((), GIVEN[:2]):
+        rows = piped(genes, "predict", "m.npz", "-", *given, "-o", "-").stdout
+        assert rows == run("predict", "m.npz", "genes.csv", *given, "-o", "-").stdout
+
+
+def test_labels_of_columns_on_standard_input(piped, labels, tmp_path):
+    """--transpose would read a pipe that is empty by then, and none would be told of it."""
+    genes = (tmp_path / "genes.csv").read_bytes()
+    given = ("select", "-", "--target", "labels.txt", "-k", "2", "--no-cv", "--no-save")
+    said = piped(genes, *given, code=2).stderr
+    assert "standard input has 40 columns of numbers: where features are in the rows, say" in said
+    shown = piped(genes, *given, "--transpose", "--by-position", "--no-calibrate").stdout
+    assert "40 samples" in shown
+    assert "12 features" in shown
+
+
+def test_hdf5_of_a_pipe_is_refused_beside_tables_too(piped, tables):
+    """Blocks would be read of a file that is gone."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("x.h5", "w") as file:
+        file["X"] = tables[0]
+    content = pathlib.Path("x.h5").read_bytes()
+    said = piped(content, "select", "-", *GIVEN, "-k", "2", code=2).stderr
+    assert "standard input: HDF5 is read where it lies; name the file." in said
+
+
+@pytest.mark.parametrize("way", ["samples", "transpose", "pipe"])
+def test_features_in_rows_become_a_store(run, piped, tables, tmp_path, way):
+    """A store would have genes for its samples, or had to be made of a copy in another form."""
+    X, kind, age = tables
+    given = {"transpose": ("--transpose",)}.get(way, (*GIVEN, "--keep", "age"))
+    if way == "pipe":
+        genes = (tmp_path / "genes.csv").read_bytes()
+        shown = piped(genes, "convert", "-", "g.zarr", *given, "--json").stdout
+    else:
+        shown = run("convert", "genes.csv", "g.zarr", *given, "--json").stdout
+    document = json.loads(shown)
+    assert document["shape"] == [N, P]
+    assert document["columns"] == ([] if way == "transpose" else ["kind", "age"])
+    table = read_table("g.zarr", None if way == "transpose" else "kind")
+    np.testing.assert_array_equal(np.asarray(as_design(table.X).gather(slice(None))), X)
+    assert table.sample_names == [f"S{i:02d}" for i in range(N)]
+    if way != "transpose":
+        assert table.y.tolist() == [KINDS[one] for one in kind]
+        found = read_table("g.zarr", "age").y
+        assert found.tolist() == age.tolist()
+
+
+def test_what_a_store_cannot_join_is_told(fails, tables, tmp_path):
+    """The text of a column of names would be taken for a category, or a table for nothing."""
+    given = ("convert", "genes.csv", "g.zarr")
+    (tmp_path / "many.csv").write_text(
+        "gene,a,b\n" + "".join(f"name{row},{row},{row + 1}\n" for row in range(60))
+    )
+    said = fails("convert", "many.csv", "g.zarr")
+    assert said.endswith(" and samples are in the columns, say --transpose.")
+    assert "name its columns with --target or --keep" in fails(*given, *GIVEN[:2])
+    said = fails(*given, "--transpose", "--target", "kind")
+    assert "--transpose cannot be with --target; put what is known of the samples" in said
+    assert "no column 'sort', and none in genes.csv" in fails(*given, *GIVEN, "--keep", "sort")
+    assert not (tmp_path / "g.zarr").exists()
+
+
+def test_a_store_keeps_columns_of_the_data_beside_tables(run, tables, tmp_path):
+    """A column of the data that --keep names would be a feature of the store."""
+    given = ("convert", "rows.csv", "g.zarr", *GIVEN, "--keep", "age,g1", "--json")
+    document = json.loads(run(*given).stdout)
+    assert document["columns"] == ["kind", "g1", "age"]
+    assert document["shape"] == [N, P - 1]
+    np.testing.assert_array_equal(read_table("g.zarr", "g1").y, tables[0][:, 1])

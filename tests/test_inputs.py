@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer.testing
 
-from zeronorm import cli
 from zeronorm.files import (
     Coding,
     FileError,
@@ -74,18 +72,6 @@ def same(one, other):
         and one.feature_names == other.feature_names
         and one.sample_names == other.sample_names
     )
-
-
-@pytest.fixture
-def piped(run):
-    """Run the command with bytes on standard input; return its result."""
-
-    def piped(content, *arguments, code=0):
-        result = typer.testing.CliRunner().invoke(cli.app, [*map(str, arguments)], input=content)
-        assert result.exit_code == code, result.output
-        return result
-
-    return piped
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def read(
     if is_golub(data):
         named = {f"--{role}": name for role, name in roles.items()}
         return _golub({**given, "--target": target, **named})
-    from ..files import ROLES, FileError, Layout, TargetError, Where, read_table
+    from ..files import FileError, Layout, TargetError, Where, read_request
     from ..files._table import Request
 
     if transpose:
@@ -80,7 +80,7 @@ def read(
             across = read_across(path, target, id, like, missing, layer, encoding)
             refuse_unasked(across, data, {"target": target}, by_position)
             return as_named(across, path, data)
-    others = {role: name for role, name in roles.items() if role in ROLES}
+    others = {role: name for role, name in roles.items() if role != "event_value"}
     if samples:
         # What a model takes as text is text, whatever stands there now; the rest is as it is.
         codings = {} if like is None else like.codings
@@ -97,26 +97,29 @@ def read(
                 target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
                 is_part=True, encoding=encoding,
             )  # fmt: skip
-            return _own_part(path, request, joined, like is None)
+            return _own_part(path, name, request, joined, like is None)
 
-        with lasting(data) as (path, _):
+        with lasting(data) as (path, name):
             table = read_joined(
                 path, target, files, roles, covariates, force, like, missing, of_samples, read_own,
                 intercept,
             )  # fmt: skip
             return as_named(table, path, data)
-    try:
-        table = read_table(
-            data, target, id=id, like=like, need_labels=need_labels, columns=others, drop=drop,
-            layer=layer, where=where, missing=missing, encoding=encoding,
-            covariates=covariates if intercept else (),
-        )  # fmt: skip
-    except TargetError as error:
-        hint = file_hint("--target", target) if ":" in (target or "") else ""
-        raise FileError(f"{error}{hint or across_hint(data, target, encoding)}") from None
+    rows = None if where is None else Where(where)
+    request = Request(
+        target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
+        tuple(covariates) if intercept else (), encoding,
+    )  # fmt: skip
+    with lasting(data) as (path, name):
+        try:
+            table = read_request(path, request, name)
+        except TargetError as error:
+            hint = file_hint("--target", target) if ":" in (target or "") else ""
+            raise FileError(f"{error}{hint or across_hint(path, target, encoding)}") from None
     refuse_unasked(table, data, {"target": target, **others}, by_position)
-    lost = Where(where).lost if where is not None and like is None else ()
-    return replace(table, notes=(*table.notes, *lost))
+    if rows is None:
+        return table
+    return replace(table, notes=(*table.notes, rows.note, *(rows.lost if like is None else ())))
 
 
 def _target_of(
@@ -133,18 +136,21 @@ def _target_of(
     return own if like.exact or there else None
 
 
-def _own_part(data: str, request: Request, joined: Sequence[str], is_new: bool) -> Table:
+def _own_part(
+    data: str, name: str | None, request: Request, joined: Sequence[str], is_new: bool
+) -> Table:
     """Return the data beside which tables of the samples stand, with what became of the rows.
 
-    joined : the columns of these tables. is_new : whether no model says what features are.
+    name : of the data in messages, if another. joined : the columns of these tables.
+    is_new : whether no model says what features are.
     """
     from ..files import WhereError, did_you_mean, read_request
 
     where = request.where
     if where is None:
-        return read_request(data, request)
+        return read_request(data, request, name)
     try:
-        table = read_request(data, request)
+        table = read_request(data, request, name)
     except WhereError as error:
         if error.lacks is not None:  # with what the tables have it is told beside them
             raise

@@ -321,12 +321,13 @@ def read_joined(
     """
     import numpy as np
 
-    from ..files import ROLES, FileError, quote
+    from ..files import FileError, quote
 
     _refuse_data(data, [table.path for table in tables])
     headers = {table.path: table.header for table in tables}
     names = [name for header in headers.values() for name in header]
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
+    columns = {role: name for role, name in columns.items() if role != "event_value"}
     roles = {role: name for role, name in columns.items() if name in names}
     if like is not None:
         covariates = [column_of(one, names) for one in like.covariates]
@@ -339,7 +340,7 @@ def read_joined(
         )
     force = [column_of(one, names) for one in force]
     joined = target is not None and target in names
-    others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
+    others = {role: name for role, name in columns.items() if role not in roles}
     there = {value for table in tables for row in table.rows for value in row}
     wanted = () if like is None or like.sources is None else like.sources
     try:

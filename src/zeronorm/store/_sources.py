@@ -209,10 +209,10 @@ def open_source(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
         encoding=encoding, missing=missing, spill=spill,
     )  # fmt: skip
-    return _of_table(read_request(path, request))
+    return of_table(read_request(path, request))
 
 
-def _of_table(table: Table) -> Contents:
+def of_table(table: Table) -> Contents:
     """Return a table that was read as a whole."""
     columns = dict(table.columns)
     if table.y is not None:
