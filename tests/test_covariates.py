@@ -565,7 +565,7 @@ def test_a_single_covariate_that_determines_targets_is_refused(loss):
 
 def test_the_level_that_has_no_column_is_at_fault_where_all_others_are_zero():
     """The command could not say which rows to leave out, or would name those of another level."""
-    X, z, rng = drawn(13, n=60)
+    X, z, _ = drawn(13, n=60)
     code = np.arange(60) % 3
     levels = np.column_stack([code == 1, code == 2]).astype(float)
     X, y = np.column_stack([X[:, :4], levels]), (z > 0).astype(int)
