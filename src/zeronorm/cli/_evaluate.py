@@ -17,7 +17,7 @@ from ._progress import watched
 from ._rows_options import EvaluateOptions, RowsOptions
 from ._takes import takes
 from ._target import Response, columns_of
-from ._threshold import Cost, costs_of, note_on
+from ._threshold import Cost, costs_of, with_threshold
 from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def evaluate(options: EvaluateOptions) -> None:
         from .reports._evaluation import print_evaluation
 
         refuse_swapped("evaluate", options.model, options.data)
-        loaded = persistence.load(options.model)
-        work.notes.extend(note_on(options.model, loaded))
+        of_file = persistence.load(options.model)
+        loaded = with_threshold(options.model, of_file, options.threshold, work.notes)
         work.notes.extend(note_on_rows(options, options.data, options.model, loaded.metadata))
         work.progress.phase(f"Reading {options.data}")
         rows = read_rows(options, loaded, work.notes)
@@ -47,7 +47,7 @@ def evaluate(options: EvaluateOptions) -> None:
         if weighted is not None:
             work.notes.append(Doubt(f"the probabilities of {options.model} are {weighted}"))
         work.progress.phase("Resampling rows")
-        costs = costs_of([loaded])
+        costs = costs_of([of_file])
         scores = judged(rows.scores(costs=costs), rows.scores_without_features(costs), *rows.size)
         classes, confusion = shown_classes(loaded), None
         for score in scores:
@@ -66,6 +66,7 @@ def evaluate(options: EvaluateOptions) -> None:
             ),
             "loss": loss_of(loaded),
             "classes": classes,
+            "threshold": loaded.metadata["threshold"],
             "scores": scores,
             "costs": describe_costs(costs, rows.truth),
             "confusion": confusion,

@@ -18,7 +18,7 @@ from ._progress import Work, watched
 from ._rows_options import PredictOptions
 from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
-from ._threshold import note_on
+from ._threshold import with_threshold
 from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ def predict(options: PredictOptions) -> None:
         data, output = options.data, options.output
         to_stdout = output is not None and str(output) == STDOUT
         refuse_swapped("predict", options.model, options.data)
-        loaded = persistence.load(options.model)
-        work.notes.extend(note_on(options.model, loaded))
+        loaded = with_threshold(
+            options.model, persistence.load(options.model), options.threshold, work.notes
+        )
         work.notes.extend(note_on_rows(options, data, options.model, loaded.metadata))
         times = _times(options, loaded)
         if output is not None:
@@ -64,6 +65,7 @@ def predict(options: PredictOptions) -> None:
     document = {
         "model": options.model,
         "data": describe_data(data, table, response, n_covariates=loaded.covariates_.size),
+        "threshold": loaded.metadata["threshold"],
         **found,
         "file": None if output is None else str(output),
         "notes": work.notes,
