@@ -191,7 +191,7 @@ def _features_of(names: Sequence[str], problem: Any, samples: Samples) -> list[i
         if name not in labels:
             raise ValueError(
                 f"FEATURES are groups beside --group-file, which has no group {quote(name)}."
-                f"{did_you_mean(name, labels)}"
+                f"{did_you_mean(name, labels, given=names)}"
             )
     data = problem._read(samples.table.X, samples.y, None, samples.response.offset)
     task = problem._pose(data).tasks[0]

@@ -69,10 +69,11 @@ def _refuse_new_key(source: Source, number: int, found: dict[str, Any], names: l
     """Refuse a line with a key that the first line, whose keys are the columns, has not."""
     new = next((key for key in found if key not in names), None)
     if new is not None:
+        hint = did_you_mean(new, names, given=found)
         raise FileError(
-            f"{source}: line {number}: the key {quote(new)} is not on the first line, whose"
-            f" keys are the columns.{did_you_mean(new, names)} Write it there, with null "
-            "where it has no value, or 0 where that is meant."
+            f"{source}: line {number}: the key {quote(new)} is not on the first line, whose keys "
+            f"are the columns.{hint} Write it there, with null where it has no value, or 0 where "
+            "that is meant."
         )
 
 

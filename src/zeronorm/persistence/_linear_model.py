@@ -186,7 +186,8 @@ class LinearModel:
                 other = other_number(missing, [str(name) for name in names])
                 if other is not None:
                     raise ValueError(f"X must have the features of the model; {other}")
-                hint = did_you_mean(missing[0], [str(name) for name in names])
+                there = [str(name) for name in names]
+                hint = did_you_mean(missing[0], there, given=self.feature_names)
                 raise ValueError(
                     f"X must have the features of the model; {len(missing)} are missing, the first "
                     f"is {quote(missing[0])}.{hint}"

@@ -347,9 +347,8 @@ def _of_parquet(
     others = [*targets, *keep, *([id] if id else [])]
     for name in (*others, *drop):
         if schema.names.count(name) != 1:
-            raise FileError(
-                f"{paths[0]}: no column {quote(name)}.{did_you_mean(name, schema.names)}"
-            )
+            hint = did_you_mean(name, schema.names, given={*others, *drop})
+            raise FileError(f"{paths[0]}: no column {quote(name)}.{hint}")
     features = [name for name in schema.names if name not in {*others, *drop}]
     kinds = set()
     for name in features:
