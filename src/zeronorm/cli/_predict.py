@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._blocks import read_blocks
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
 from ._input import comparable, listed
+from ._intervals import check_interval, share_inside
 from ._messages import Doubt, say_notes, show
 from ._output import show_document
 from ._paths import refuse_overwriting, refuse_swapped
@@ -43,6 +44,7 @@ def predict(options: PredictOptions) -> None:
         )
         work.notes.extend(note_on_rows(options, data, options.model, loaded.metadata))
         times = _times(options, loaded)
+        interval = check_interval(options, loaded)
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
             if not to_stdout:
@@ -51,13 +53,15 @@ def predict(options: PredictOptions) -> None:
             raise ValueError("--json and --output - both go to stdout; leave out one of them.")
         work.progress.phase(f"Reading {data}")
         columns = columns_of(options)
-        table, found = _predicted(options, loaded, columns, times, work)
+        table, found = _predicted(options, loaded, columns, times, interval, work)
         response = None
         try:
             response = response_in(loaded, table, data, {**loaded.metadata["columns"], **columns})
         except ValueError as error:  # predictions need no target
             work.notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
         found |= _judged(loaded, response, found["predictions"], work.notes)
+        if interval is not None and response is not None:
+            interval["inside"] = share_inside(response.y, found["predictions"], interval)
         names = table.sample_names
     if to_stdout:
         say_notes(work.notes, options.quiet)
@@ -66,6 +70,7 @@ def predict(options: PredictOptions) -> None:
         "model": options.model,
         "data": describe_data(data, table, response, n_covariates=loaded.covariates_.size),
         "threshold": loaded.metadata["threshold"],
+        "interval": interval,
         **found,
         "file": None if output is None else str(output),
         "notes": work.notes,
@@ -78,6 +83,7 @@ def _predicted(
     loaded: LoadedModel,
     columns: Mapping[str, str],
     times: list[float],
+    interval: Mapping[str, Any] | None,
     work: Work,
 ) -> tuple[Table, dict[str, Any]]:
     """Predict block by block, and write what is to be written.
@@ -105,7 +111,7 @@ def _predicted(
             known, values = _predictions(options, loaded, table, times, work.notes)
             if write is None:
                 write = stack.enter_context(columns_file(options.output, table.form))
-            write(_columns_of_file(table, known, values, n_rows))
+            write(_columns_of_file(table, known, values, n_rows, interval))
             n_rows += table.X.shape[0]
             shown = options.output is None or options.as_json
             for name, array in values.items():
@@ -319,7 +325,11 @@ def confusion_of(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
 
 
 def _columns_of_file(
-    table: Table, known: Mapping[str, Any], values: Mapping[str, Any], n_before: int
+    table: Table,
+    known: Mapping[str, Any],
+    values: Mapping[str, Any],
+    n_before: int,
+    interval: Mapping[str, Any] | None,
 ) -> dict[str, list[Any]]:
     """Return the columns of the file of predictions for the rows of a table."""
     predictions = values["predictions"]
@@ -330,6 +340,9 @@ def _columns_of_file(
         several = dict(zip(known["responses"], predictions.T, strict=True))
     else:
         columns["risk" if known["loss"] == "cox" else "prediction"] = predictions.tolist()
+    if interval is not None:
+        half = interval["half_width"]
+        several |= {"lower": predictions - half, "upper": predictions + half}
     if "probabilities" in values:
         names = [f"p({label})" for label in known["classes"]]
         several |= dict(zip(names, values["probabilities"].T, strict=True))

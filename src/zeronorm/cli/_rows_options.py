@@ -57,6 +57,11 @@ class PredictOptions(RowsOptions):
     )
     proba: bool = option("Probabilities as well.", "--proba", default=False)
     threshold: float | None = _THRESHOLD
+    interval: float | None = option(
+        "Of numbers: an interval around each, that has about this share of new rows, as 0.9; by "
+        "the errors of rows out of fold.",
+        metavar="SHARE",
+    )
     times: str | None = option(
         "Of survival: the probability of no event up to these times as well.", metavar="T[,T2,...]"
     )
