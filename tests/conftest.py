@@ -126,6 +126,18 @@ def run(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def piped(run):
+    """Run the command with bytes on standard input; return its result."""
+
+    def piped(content, *arguments, code=0):
+        result = typer.testing.CliRunner().invoke(cli.app, [*map(str, arguments)], input=content)
+        assert result.exit_code == code, result.output
+        return result
+
+    return piped
+
+
+@pytest.fixture
 def fails(run):
     """Run a command that must fail with one line on stderr; return the line."""
 

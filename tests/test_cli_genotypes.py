@@ -153,7 +153,8 @@ def test_refusals(fails, data, arguments, message):
         ("\xff\xfe", "UTF-16 text; say --encoding utf-16, or save it as UTF-8."),
         ("IID y\nS0 1\nM\xfcller 2\n", "line 3, byte 2: not UTF-8 text; say --encoding NAME"),
         ("IID y\nS0 1\nS1 \0\n", "line 3: a NUL byte"),
-        ("PAR1\0\0", "no text; write the table of the samples as CSV"),
+        ("PAR1\0\0", "not a readable Parquet file"),
+        ("\x93NUMPY", "no table with names of columns; write the table of the samples as CSV"),
         ('IID,y\nS0,1\nS1,"' + 140000 * "x", "line 4: cannot be read (field larger than"),
         (
             "IID y\nX0 1\nX1 2\n",

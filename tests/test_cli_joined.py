@@ -1,13 +1,18 @@
 """The command on tables of the samples in files of their own, joined by the samples' names."""
 
+import datetime
+import gzip
 import json
+import pathlib
 import re
 
 import numpy as np
 import pytest
 
 from conftest import slow
-from zeronorm import BudgetClassifier
+from zeronorm import BudgetClassifier, certify
+from zeronorm.designs import as_design
+from zeronorm.files import read_table
 
 N, P = 40, 12
 KINDS = ("ALL", "AML")
@@ -704,6 +709,56 @@ def test_tables_in_workbooks(run, tables, tmp_path):
     assert found == chosen(run, "genes.csv", *GIVEN, "--covariates", "age")[1]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "jsonl.gz"])
+def test_tables_of_any_format_say_the_same(run, tables, tmp_path, kind):
+    """Phenotypes out of a data frame or a database had to be saved as text first."""
+    lines = [line.split("\t") for line in (tmp_path / "pheno.tsv").read_text().splitlines()]
+    rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+    typed = [{**row, "age": int(row["age"]), "drawn": None, "frozen": True} for row in rows]
+    typed[3]["drawn"] = 0.25
+    if kind == "parquet":
+        pl = pytest.importorskip("polars")
+        day = datetime.datetime(2024, 5, 31)
+        pl.DataFrame([{**row, "day": day} for row in typed]).write_parquet(tmp_path / "p.parquet")
+    else:
+        content = "".join(json.dumps(row) + "\n" for row in typed).encode()
+        packed = gzip.compress(content) if kind.endswith("gz") else content
+        (tmp_path / f"p.{kind}").write_bytes(packed)
+    given = ("--samples", f"p.{kind}", *GIVEN[2:], "--covariates", "age", "--where", "age >= 21")
+    _, found = chosen(run, "genes.csv", *given)
+    assert found == chosen(run, "genes.csv", *GIVEN, *given[4:])[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("p.jsonl", '{"id": "S01", "kind": "A"}\n{"id": "S02", "sort": "B"}\n',
+         "line 2: the key 'sort' is not on the first line"),
+        ("p.json", '[{"id": "S01"}]', "JSON must be lines with an object each"),
+        ("p.parquet", "PAR1 and no more", "p.parquet: not a readable Parquet file"),
+    ],
+)  # fmt: skip
+def test_tables_that_are_damaged_are_told(fails, tables, tmp_path, name, content, message):
+    """A traceback of a library, or samples without their values, would be the answer."""
+    (tmp_path / name).write_text(content)
+    said = fails("select", "rows.csv", "--samples", name, "--target", "kind", "-k", "2")
+    assert message in said
+
+
+def test_tables_are_read_once(run, tables, monkeypatch):
+    """Tables of hundred thousands of people would be parsed four times."""
+    from zeronorm.cli import _sample_file
+
+    asked, parsed = _sample_file._rows_of, []
+    monkeypatch.setattr(
+        _sample_file, "_rows_of", lambda source: parsed.append(source) or asked(source)
+    )
+    run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
+    assert len(parsed) == 1
+    run("evaluate", "m.npz", "genes.csv", *GIVEN[:2], "--quiet")
+    assert len(parsed) == 2
+
+
 def test_transpose_beside_a_table_is_sent_away(fails, tables):
     """Who has the table would be told to write one."""
     message = fails("select", "genes.csv", *GIVEN, "--transpose")
@@ -718,3 +773,136 @@ def test_forced_columns_of_a_table_are_there_to_verify(run, tables):
     said = run("verify", given[0], "c.npz", *given[1:]).stdout
     assert "forced: age" in said
     assert "recomputed: objective" in said
+
+
+def with_batches(tmp_path, kind, age):
+    """Write a table of the samples, in another order, with ages and a column of text."""
+    lines = [f"S{i:02d}\t{KINDS[kind[i]]}\tB{i % 3}\t{age[i]}" for i in reversed(range(N))]
+    (tmp_path / "batch.tsv").write_text("\n".join(["id\tkind\tbatch\tage", *lines]) + "\n")
+    return "--samples", "batch.tsv", "--target", "kind"
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "genes.csv"])
+def test_a_model_with_forced_columns_is_certified_proven_and_reported(run, tables, tmp_path, data):
+    """What --force took of the table would not be joined, and no command know the features."""
+    X, kind, age = tables
+    given = with_batches(tmp_path, kind, age)
+    asked = ("--force", "age", "--force", "batch", "-k", 6, "--no-cv", "--no-calibrate", "--json")
+    files = ("-o", "m.npz", "--certificate", "s.npz")
+    (model,) = json.loads(run("select", data, *given, *asked, *files).stdout)["models"]
+    levels = [np.arange(N) % 3 == one for one in range(3)]
+    beside = np.column_stack([X, age, *levels]).astype(float)
+    support = sorted(one["index"] for one in model["features"])
+    forced = [P, P + 1, P + 2, P + 3]
+    problem = BudgetClassifier(6, forced_features=forced, C=0.1, calibrate=False)
+    wanted = certify(support, beside, kind, problem=problem)
+    for command in ("certify", "prove"):
+        call = (command, data, "m.npz", *given[:2], "--certificate", "c.npz", "--json")
+        claim = json.loads(run(*call).stdout)["certificate"]
+        assert claim["n_forced"] == 4
+        np.testing.assert_allclose(claim["objective"], wanted.objective, rtol=1e-6)
+        for file in ("c.npz", "s.npz"):
+            said = run("verify", data, file, *given[:2]).stdout
+            assert "forced: age, batch=B0, batch=B1, batch=B2" in said
+    pytest.importorskip("matplotlib")
+    quick = ("--pairs", 0, "--time-limit", 0, "--cv", 3)
+    run("report", "m.npz", data, *given[:2], *quick, "-o", "page.html")
+    assert "batch=B2" in (tmp_path / "page.html").read_text()
+
+
+def test_lists_may_have_columns_of_tables_and_single_levels(run, fails, tables, tmp_path):
+    """A list from anywhere that has a column of the table could not be certified."""
+    given = with_batches(tmp_path, *tables[1:])
+
+    def claim(features):
+        document = json.loads(run("certify", "genes.csv", features, *given, "--json").stdout)
+        names = [one["name"] for one in document["features"]]
+        return names, document["certificate"]["n_forced"]
+
+    assert claim("g3,age,batch=B1") == (["g3", "age", "batch=B1"], 2)
+    assert claim("g3,batch") == (["g3", "batch=B0", "batch=B1", "batch=B2"], 3)
+    assert claim("g3,g5") == (["g3", "g5"], 0)
+    said = fails("certify", "genes.csv", "g3,batch=B7", *given)
+    assert "no feature 'batch=B7'. Did you mean 'batch=B" in said
+
+
+def test_features_in_rows_on_standard_input(run, piped, tables, tmp_path):
+    """What comes out of a pipe would be refused, or be taken with genes for samples."""
+    genes = (tmp_path / "genes.csv").read_bytes()
+    options = ("-k", "2", "--no-cv", "--no-calibrate", "--json", "-o", "m.npz")
+    result = piped(genes, "select", "-", *GIVEN, *options)
+    document = json.loads(result.stdout)
+    _, wanted = chosen(run, "genes.csv", *GIVEN)
+    (model,) = document["models"]
+    assert [(one["name"], one["coefficient"]) for one in model["features"]] == wanted
+    assert any("are in the rows of standard input, since 40" in one for one in document["notes"])
+    for given in ((), GIVEN[:2]):
+        rows = piped(genes, "predict", "m.npz", "-", *given, "-o", "-").stdout
+        assert rows == run("predict", "m.npz", "genes.csv", *given, "-o", "-").stdout
+
+
+def test_labels_of_columns_on_standard_input(piped, labels, tmp_path):
+    """--transpose would read a pipe that is empty by then, and none would be told of it."""
+    genes = (tmp_path / "genes.csv").read_bytes()
+    given = ("select", "-", "--target", "labels.txt", "-k", "2", "--no-cv", "--no-save")
+    said = piped(genes, *given, code=2).stderr
+    assert "standard input has 40 columns of numbers: where features are in the rows, say" in said
+    shown = piped(genes, *given, "--transpose", "--by-position", "--no-calibrate").stdout
+    assert "40 samples" in shown
+    assert "12 features" in shown
+
+
+def test_hdf5_of_a_pipe_is_refused_beside_tables_too(piped, tables):
+    """Blocks would be read of a file that is gone."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("x.h5", "w") as file:
+        file["X"] = tables[0]
+    content = pathlib.Path("x.h5").read_bytes()
+    said = piped(content, "select", "-", *GIVEN, "-k", "2", code=2).stderr
+    assert "standard input: HDF5 is read where it lies; name the file." in said
+
+
+@pytest.mark.parametrize("way", ["samples", "transpose", "pipe"])
+def test_features_in_rows_become_a_store(run, piped, tables, tmp_path, way):
+    """A store would have genes for its samples, or had to be made of a copy in another form."""
+    X, kind, age = tables
+    given = {"transpose": ("--transpose",)}.get(way, (*GIVEN, "--keep", "age"))
+    if way == "pipe":
+        genes = (tmp_path / "genes.csv").read_bytes()
+        shown = piped(genes, "convert", "-", "g.zarr", *given, "--json").stdout
+    else:
+        shown = run("convert", "genes.csv", "g.zarr", *given, "--json").stdout
+    document = json.loads(shown)
+    assert document["shape"] == [N, P]
+    assert document["columns"] == ([] if way == "transpose" else ["kind", "age"])
+    table = read_table("g.zarr", None if way == "transpose" else "kind")
+    np.testing.assert_array_equal(np.asarray(as_design(table.X).gather(slice(None))), X)
+    assert table.sample_names == [f"S{i:02d}" for i in range(N)]
+    if way != "transpose":
+        assert table.y.tolist() == [KINDS[one] for one in kind]
+        found = read_table("g.zarr", "age").y
+        assert found.tolist() == age.tolist()
+
+
+def test_what_a_store_cannot_join_is_told(fails, tables, tmp_path):
+    """The text of a column of names would be taken for a category, or a table for nothing."""
+    given = ("convert", "genes.csv", "g.zarr")
+    (tmp_path / "many.csv").write_text(
+        "gene,a,b\n" + "".join(f"name{row},{row},{row + 1}\n" for row in range(60))
+    )
+    said = fails("convert", "many.csv", "g.zarr")
+    assert said.endswith(" and samples are in the columns, say --transpose.")
+    assert "name its columns with --target or --keep" in fails(*given, *GIVEN[:2])
+    said = fails(*given, "--transpose", "--target", "kind")
+    assert "--transpose cannot be with --target; put what is known of the samples" in said
+    assert "no column 'sort', and none in genes.csv" in fails(*given, *GIVEN, "--keep", "sort")
+    assert not (tmp_path / "g.zarr").exists()
+
+
+def test_a_store_keeps_columns_of_the_data_beside_tables(run, tables, tmp_path):
+    """A column of the data that --keep names would be a feature of the store."""
+    given = ("convert", "rows.csv", "g.zarr", *GIVEN, "--keep", "age,g1", "--json")
+    document = json.loads(run(*given).stdout)
+    assert document["columns"] == ["kind", "g1", "age"]
+    assert document["shape"] == [N, P - 1]
+    np.testing.assert_array_equal(read_table("g.zarr", "g1").y, tables[0][:, 1])

@@ -58,6 +58,8 @@ CASES = {
     "predict survival": (None, "predict", "s.npz", *SURVIVAL, "--times", "1,2"),
     "survival model": ("info", "s.npz"),
     "evaluate": ("evaluate", "m.npz", "golub"),
+    "predict by a threshold": ("predict", "m.npz", "golub", "--threshold", 0.3),
+    "evaluate by a threshold": ("evaluate", "m.npz", "golub", "--threshold", 0.3),
     "evaluate several": ("three", "evaluate", "three.npz"),
     "evaluate ordered": ("level", "evaluate", "level.npz"),
     "evaluate numbers": ("number", "evaluate", "number.npz"),

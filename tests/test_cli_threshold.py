@@ -243,3 +243,64 @@ def test_costs_of_several_models_stand_side_by_side(run, visits):
     scores = [one["name"] for one in document["scores"][2]["scores"]]
     assert {one["score"] for one in document["costs"]} < {*scores}
     assert json.loads(run("compare", "a.npz", "b.npz", "--json").stdout)["costs"] == []
+
+
+@pytest.mark.parametrize("positive", ["relapse", "none"])
+def test_another_threshold_for_a_model_that_is_there(run, visits, tmp_path, positive):
+    """Who acts more carefully would have to select again, or to sort probabilities by hand."""
+    _, y = visits
+    select(run, "--threshold", "cost=1:4", "--positive", positive)
+    wanted, file = {}, {}
+    for t in (0.15, 0.85):
+        shown = json.loads(
+            run("predict", "m.npz", "visits.csv", "--threshold", t, "--proba", "--json").stdout
+        )
+        p = np.array(shown["probabilities"])[:, shown["classes"].index(positive)]
+        assert (np.array(shown["predictions"]) == positive).tolist() == (p >= t).tolist()
+        wanted[t] = np.mean((p >= t) == (y == positive))
+        assert shown["threshold"]["probability"] == t
+        (note,) = [one for one in shown["notes"] if "--threshold" in one]
+        assert f"m.npz predicts {positive!r} from a probability of {t} on by --threshold" in note
+        assert re.search(r"not from a probability of \S+ on \(cost=1:4\), which m.npz has", note)
+        judged = run("evaluate", "m.npz", "visits.csv", "--threshold", t, "--json").stdout
+        file[t] = json.loads(judged)
+        assert file[t]["threshold"] == shown["threshold"]
+        assert file[t]["scores"][0]["value"] == pytest.approx(wanted[t])
+        (cost,) = file[t]["costs"]
+        assert cost["score"] == "cost=1:4"
+    assert wanted[0.15] != wanted[0.85]
+
+
+def test_another_threshold_of_a_model_without_one(run, visits):
+    """The note would say what the file has, or that it has none would not be known."""
+    select(run)
+    given = ("predict", "m.npz", "visits.csv")
+    assert json.loads(run(*given, "--json").stdout)["threshold"] is None
+    said = run(*given, "--threshold", "0.3").stderr
+    assert "'relapse' from a probability of 0.3 on by --threshold, not from 0.5 on." in said
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "message"),
+    [
+        ((), "1", "must be a probability, above 0 and below 1; got 1. Costs and rates choose one"),
+        ((), "nan", "must be a probability, above 0 and below 1; got nan"),
+        ((), "cost=1:4", "--threshold must be a number; got 'cost=1:4'"),
+        (("--target", "kind"), "0.3", "is of models of two classes; m.npz is one of 3 classes"),
+        (("--target", "x1"), "0.3", "is of models of two classes; m.npz is not of classes"),
+        (("--measure", "auc", "--refit-c", "loo"), "0.3", "is a probability, and m.npz has none"),
+    ],
+)
+def test_models_that_have_no_threshold(run, fails, visits, tmp_path, options, text, message):
+    """A number would be taken, and say nothing."""
+    lines = (tmp_path / "visits.csv").read_text().splitlines()
+    kinds = ["kind", *("abc"[row % 3] for row in range(80))]
+    wide = "\n".join(f"{line},{kind}" for line, kind in zip(lines, kinds, strict=True))
+    (tmp_path / "wide.csv").write_text(wide)
+    target = () if "--target" in options else ("--target", "outcome")
+    drop = ("--drop", "kind") if "kind" not in options else ("--drop", "outcome")
+    drop = (*drop, "--drop", "outcome") if "x1" in options else drop
+    given = ("-k", "2", "--no-cv", "-q", "-o", "m.npz")
+    run("select", "wide.csv", *target, *drop, *options, *given)
+    for command in ("predict", "evaluate"):
+        assert message in fails(command, "m.npz", "wide.csv", "--threshold", text)

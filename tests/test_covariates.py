@@ -28,6 +28,7 @@ from zeronorm import (
 from zeronorm.groups import Groups
 from zeronorm.losses import Cox, Huber, LeastSquares, Logistic, Multinomial, Poisson, adjusted
 from zeronorm.losses._entries import parts_of
+from zeronorm.validate import AtFault, UnfittableError
 from zeronorm.verification import CertificateError, check_form
 from zeronorm.verification._data import read_data
 from zeronorm.verification._losses import loss_of
@@ -556,8 +557,26 @@ def test_a_single_covariate_that_determines_targets_is_refused(loss):
     always = loss.startswith("cox") or loss == "ordinal"
     for options in ({},) if always else ({}, {"fit_intercept": False}):
         where = f"of the {int(inside.sum())} rows with 1 in column 6 none has"
-        with pytest.raises(ValueError, match=f"covariates must not determine the target.*{where}"):
+        match = f"covariates must not determine the target.*{where}"
+        with pytest.raises(UnfittableError, match=match) as told:
             estimator(loss, 2, covariates=[6], **options).fit(X, y)
+        assert told.value.at_fault == AtFault((6,), 1.0)
+
+
+def test_the_level_that_has_no_column_is_at_fault_where_all_others_are_zero():
+    """The command could not say which rows to leave out, or would name those of another level."""
+    X, z, _ = drawn(13, n=60)
+    code = np.arange(60) % 3
+    levels = np.column_stack([code == 1, code == 2]).astype(float)
+    X, y = np.column_stack([X[:, :4], levels]), (z > 0).astype(int)
+    y[code == 0] = 0
+    with pytest.raises(UnfittableError, match="0 in column 4 and column 5 none has '1'") as told:
+        BudgetClassifier(2, covariates=[4, 5]).fit(X, y)
+    assert told.value.at_fault == AtFault((4, 5), 0.0)
+    X[:, 4] = 3.0
+    with pytest.raises(UnfittableError, match="constant columns of X; got column 4") as told:
+        BudgetClassifier(2, covariates=[4, 5]).fit(X, y)
+    assert told.value.at_fault == AtFault((4,), 1.0)
 
 
 def gaps(seed, n=60):

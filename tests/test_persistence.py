@@ -183,7 +183,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
     late = ("history", "solutions", "criteria", "calibration", "groups", "threshold")
-    late = (*late, "means", "n_samples")
+    late = (*late, "means", "n_samples", "errors")
     for key in (*late, "loss", "highest_score", "columns"):
         del arrays["metadata"][key]
     for one in arrays["metadata"]["certificates"]:
@@ -198,6 +198,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
     assert model.metadata["groups"] is None
     assert model.metadata["threshold"] is None
     assert model.metadata["n_samples"] is None
+    assert model.metadata["errors"] is None
     X = binary[0]
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
 
@@ -638,11 +639,12 @@ def step(**changes):
         (meta(n_features_in=-40), "n_features_in must be positive"),
         (meta(n_features_in=10**30), "n_features_in must be positive"),
         (meta(first_index=7), "first_index must be 0 or 1"),
-        (meta(format=6), "its end says format 7, its content another"),
+        (meta(format=7), "its end says format 8, its content another"),
         (meta(feature_names=["a"]), "feature_names must be 5 distinct strings"),
         (meta(feature_names=["a"] * 5), "feature_names must be 5 distinct strings"),
         (meta(feature_names=[1, 2, 3, 4, 5]), "feature_names must be 5 distinct strings"),
         (meta(n_samples=0), "n_samples must be positive"),
+        (meta(errors={"n": 1, "absolute": [1.0]}), "errors must be null without a loss of numbers"),
         (meta(n_samples="40"), "metadata has a wrong type of n_samples"),
         (meta(threshold=3), "metadata has a wrong type of threshold"),
         (meta(threshold={}), "a threshold has no positive"),
@@ -755,13 +757,13 @@ def sealed(path, change=None, names=None, compression=zipfile.ZIP_STORED):
     arrays = {f"{name}.npy": value for name, value in raw(path).items()}
     arrays.update(change or {})
     buffer = io.BytesIO()
-    trailer = b"zeronorm model 7 sha256 " + b"0" * 64
+    trailer = b"zeronorm model 8 sha256 " + b"0" * 64
     with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name in names or arrays:
             archive.writestr(name, arrays[name])
         archive.comment = trailer
     data = buffer.getvalue()[: -len(trailer)]
-    path.write_bytes(data + b"zeronorm model 7 sha256 " + hashlib.sha256(data).hexdigest().encode())
+    path.write_bytes(data + b"zeronorm model 8 sha256 " + hashlib.sha256(data).hexdigest().encode())
 
 
 def raw(path):
@@ -833,9 +835,9 @@ def test_newer_format(path):
     data = path.read_bytes()
     body = data[: data.rindex(b"zeronorm model")]
     digest = hashlib.sha256(body).hexdigest().encode()
-    path.write_bytes(body + b"zeronorm model 8 sha256 " + digest)
+    path.write_bytes(body + b"zeronorm model 9 sha256 " + digest)
     with pytest.raises(
-        ModelFileError, match=r"newer zeronorm \(format 8, this one reads 7\); upgrade"
+        ModelFileError, match=r"newer zeronorm \(format 9, this one reads 8\); upgrade"
     ):
         load(path)
 

@@ -485,6 +485,7 @@ def test_pairs_with_a_half_that_has_no_model_are_left_out(screen):
     ) as told:
         found = selection.fit(X, y).stability_
     assert told[0].filename == __file__
+    assert {one.at_fault.columns for one in selection._left_out} == {(9,)}
     pairs = half_samples(y, np.ones(60), 12, 0)
     alike = [
         all(X[half, 9].any() and {*y[half[X[half, 9] == 1]]} == {0, 1} for half in pair)

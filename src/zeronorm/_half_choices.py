@@ -192,7 +192,7 @@ class Halves:
                     X = gathered[:, places][rows]
                 self._set_features(features, covariates, forced, signs[features], self.budget.size)
                 part = self._part(rows, as_design(X, n_threads=self.model.n_threads))
-                problems.append(self._posed(part, number))
+                problems.append(self._posed(part, number, columns=features))
             yield from self._solved(problems, columns=best[first : first + len(batch)])
 
     def _null(self, number: int) -> Null | validate.UnfittableError:
@@ -207,7 +207,7 @@ class Halves:
         self._set_features(of_covariates, of_covariates, of_covariates[:0], None, 1)
         names = [str(one) if of_data is None else of_data[one] for one in covariates]
         part = replace(self._part(rows, as_design(X)), names=[*names, "the row"])
-        problem = self._posed(part, number)
+        problem = self._posed(part, number, columns=covariates)
         if isinstance(problem, validate.UnfittableError):
             return problem
         risks = [task.risk(1.0) for task in problem.tasks]
@@ -242,15 +242,25 @@ class Halves:
         )  # fmt: skip
 
     def _posed(
-        self, part: Rowwise, number: int, sizes: tuple[Any, ...] | None = None
+        self,
+        part: Rowwise,
+        number: int,
+        sizes: tuple[Any, ...] | None = None,
+        columns: IndexArray | None = None,
     ) -> Problem | validate.UnfittableError:
-        """Return the problem of a half, or why it has none."""
+        """Return the problem of a half, or why it has none.
+
+        columns : of X those that the half has; None: all.
+        """
         try:
             problem: Problem = self.model._pose(part, sizes)
         except ValueError as error:
             text = f"{error} These are the {part.labels.shape[0]} rows of half-sample {number}."
             if isinstance(error, validate.UnfittableError):
-                return validate.UnfittableError(text)
+                fault = error.at_fault
+                if fault is not None and columns is not None:
+                    fault = replace(fault, columns=tuple(columns[[*fault.columns]].tolist()))
+                return validate.UnfittableError(text, fault)
             raise ValueError(text) from None
         return problem
 

@@ -12,6 +12,20 @@ from ._typing import FloatArray, IndexArray
 Pair = tuple[IndexArray, IndexArray]
 
 
+class LoneRowError(ValueError):
+    """A class has one row, so that no pair of half-samples has it on both sides.
+
+    label : the class, as a file would have it.
+    """
+
+    def __init__(self, label: object) -> None:
+        super().__init__(
+            "y must have at least two rows (of positive weight) of every class for pairs of "
+            f"half-samples; got one of class {label!r}. Leave that row out."
+        )
+        self.label = str(label)
+
+
 def half_samples(
     strata: np.ndarray | None, weight: FloatArray, n_pairs: int, random_state: int | None
 ) -> list[Pair]:
@@ -28,11 +42,7 @@ def half_samples(
     classes, code, counts = np.unique(labels, return_inverse=True, return_counts=True)
     smallest = int(counts.argmin())
     if strata is not None and counts[smallest] < 2:
-        raise ValueError(
-            "y must have at least two rows (of positive weight) of every class for pairs of "
-            f"half-samples; got one of class {validate.plain(classes[smallest])!r}. Leave that row "
-            "out."
-        )
+        raise LoneRowError(validate.plain(classes[smallest]))
     members = [used[code == one] for one in range(classes.size)]
     check_rows(counts, n_pairs)
     rng = np.random.default_rng(random_state)

@@ -138,6 +138,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
             budget.check(halves[0].size)
             found = Halves(model, data, whole, budget, halves).choices(self.screen)
         chosen, left_out = _pairs_fitted(found)
+        self._left_out = left_out
         if left_out:
             threshold = self._threshold(budget, len(chosen) // 2)
         features = np.unique(np.concatenate(chosen))
@@ -213,7 +214,7 @@ def _pairs_fitted(
     if not kept:
         raise ValueError(
             f"{left_out[0]} None of {n_pairs} pairs of half-samples has models of both halves."
-        )
+        ) from left_out[0]
     if left_out:
         warnings.warn(
             f"{len(left_out)} of {n_pairs} pairs of half-samples are left out, as a half has no "

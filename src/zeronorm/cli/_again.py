@@ -13,9 +13,9 @@ from .. import methods
 from ..files import quote
 from ..persistence import LoadedClassifier
 from ..persistence._save import _means, as_loaded
-from ._certify import has_whole_groups, options_of_model
-from ._input import is_golub
+from ._of_model import has_whole_groups, options_of_model, with_forced
 from ._options import SelectOptions
+from ._paths import is_golub
 from ._plan import Plan
 from ._rows_options import ReportOptions
 from ._selection import Samples, estimator_of
@@ -129,7 +129,8 @@ def as_selection(options: ReportOptions, loaded: LoadedModel) -> SelectOptions:
     sizes = f"{sizes},{size_of(loaded)}"
     given |= {"features": "all", "groups": sizes} if whole else {"features": sizes}
     given |= {"rule": "all", "save": False}
-    return SelectOptions(**given, report=options.output)
+    asked = SelectOptions(**given, report=options.output)
+    return with_forced(asked, loaded.feature_names or (), loaded)
 
 
 def _sizes(loaded: LoadedModel) -> list[int]:

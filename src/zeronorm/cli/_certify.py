@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._certify_options import CertifyOptions, ProblemOptions, ProveOptions
-from ._input import check_folder, is_golub, refuse_overwriting
 from ._messages import Doubt
 from ._names import columns_named
+from ._of_model import has_whole_groups, options_of_model, with_forced
 from ._options import SelectOptions
 from ._output import show_document
+from ._paths import check_folder, is_golub, refuse_overwriting
 from ._plan import plan_selection
 from ._progress import Work, watched
 from ._takes import takes
@@ -23,7 +24,6 @@ from ._training_rows import other_rows, read_training
 
 if TYPE_CHECKING:
     from ..files import Table
-    from ..files._codings import Coding
     from ..persistence import LoadedModel
     from ._selection import Samples
 
@@ -51,7 +51,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             from .documents._certified import describe_certified
             from .reports._certified import print_certified
         names, of_model = _listed(options.features)
-        asked = _as_selection(options, len(names), of_model)
+        asked = _as_selection(options, names, of_model)
         task = settle_task(asked)
         plan = plan_selection(asked)
         work.progress.phase(f"Reading {options.data}")
@@ -71,10 +71,12 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             work.notes.extend(_other_data(options, of_model, table))
         samples = Samples(table, response, groups)
         with columns_named(table.feature_names):
+            by_group = groups is not None and of_model is None
+            support = [] if by_group else positions_of("FEATURES", names, table)
+            if not plan.whole:  # a column of text may be several of them
+                plan = replace(plan, sizes=[len(support)])
             problem = estimator_of(asked, plan, samples)
-            if groups is None or of_model is not None:
-                support = positions_of("FEATURES", names, table)
-            else:
+            if by_group:
                 support = _features_of(names, problem, samples)
             given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
             given |= {} if groups is None else {"groups": groups}
@@ -189,7 +191,7 @@ def _features_of(names: Sequence[str], problem: Any, samples: Samples) -> list[i
         if name not in labels:
             raise ValueError(
                 f"FEATURES are groups beside --group-file, which has no group {quote(name)}."
-                f"{did_you_mean(name, labels)}"
+                f"{did_you_mean(name, labels, given=names)}"
             )
     data = problem._read(samples.table.X, samples.y, None, samples.response.offset)
     task = problem._pose(data).tasks[0]
@@ -242,13 +244,15 @@ def _names_of_model(model: LoadedModel) -> list[str]:
     return list(named_among(model.support_, model.columns, feature_names(model)))
 
 
-def _as_selection(options: ProblemOptions, k: int, model: LoadedModel | None) -> SelectOptions:
+def _as_selection(
+    options: ProblemOptions, names: Sequence[str], model: LoadedModel | None
+) -> SelectOptions:
     """Return the selection that the list is an answer to."""
     own = {one.name for one in fields(SelectOptions)}
     given = {
         one.name: getattr(options, one.name) for one in fields(ProblemOptions) if one.name in own
     }
-    given |= {"features": str(k), "no_cv": True, "save": False}
+    given |= {"features": str(len(names)), "no_cv": True, "save": False}
     if options.group_file is not None:
         given |= {"features": "all", "groups": "1"}  # as many as the list has
     elif model is not None and has_whole_groups(model):
@@ -261,54 +265,4 @@ def _as_selection(options: ProblemOptions, k: int, model: LoadedModel | None) ->
         for name, value in options_of_model(model).items():
             if given[name] in (None, "auto") and name not in built_in:
                 given[name] = value
-    return SelectOptions(**given)
-
-
-def _named_whole(names: Sequence[str], codings: Mapping[str, Coding]) -> Iterator[str]:
-    """Yield names of covariates, of text that is one as a whole that of its column."""
-    for name in names:
-        coding = codings.get(name)
-        own = [one for one in names if codings.get(one) == coding]
-        whole = coding is not None and own == coding.names_beside([coding.column])
-        yield coding.column if coding is not None and whole else name
-
-
-def has_whole_groups(model: LoadedModel) -> bool:
-    """Return whether a model was selected as whole groups of features."""
-    parameters = model.metadata["parameters"]
-    return parameters.get("groups") is not None and parameters.get("n_features") is None
-
-
-def options_of_model(model: LoadedModel) -> dict[str, Any]:
-    """Return what a model says of its problem, as options."""
-    from ..persistence import LoadedClassifier, LoadedRegressor
-    from ..persistence._linear_model import named_among
-
-    metadata = model.metadata
-    found: dict[str, Any] = {}
-    for certificate in filter(None, metadata["certificates"]):
-        found["C"] = certificate["C"]
-    if metadata["parameters"].get("class_weight") == "balanced":
-        found["class_weight"] = "balanced"
-    names = named_among(model.covariates_, model.columns, model.feature_names)
-    if names:
-        found["covariates"] = ",".join(dict.fromkeys(_named_whole(names, model.layout.codings)))
-    columns = metadata["columns"]
-    for role in ("time", "start", "strata", "offset", "exposure", "id", "missing"):
-        if role in columns:
-            found[role] = columns[role]
-    if "event" in columns:
-        value = columns.get("event_value")
-        found["event"] = columns["event"] if value is None else f"{columns['event']}={value}"
-    if isinstance(model, LoadedClassifier):
-        if model.ordered_classes_.size:
-            found["order"] = ",".join(map(str, model.ordered_classes_.tolist()))
-        elif "time" not in found:
-            found["task"] = "classes"
-    elif isinstance(model, LoadedRegressor):
-        found["task"] = "counts" if model.loss.name == "poisson" else "numbers"
-        found["loss"] = model.loss.name
-        found["level"] = model.loss.parameters.get("level")
-    if "time" not in found and isinstance(metadata["target_name"], str):
-        found["target"] = metadata["target_name"]
-    return found
+    return with_forced(SelectOptions(**given), names, model)

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from ._input import check_folder
 from ._output import csv_cell
+from ._paths import check_folder
 
 # What a row of the file has, by name: a value for each row.
 Columns: TypeAlias = Mapping[str, Sequence[Any]]

@@ -7,10 +7,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ._evaluate import loss_of, measure_of, read_rows, shown_classes
-from ._input import is_data, read_repeatedly
 from ._output import show_document
+from ._paths import is_data
 from ._progress import Work, watched
 from ._rows_options import ColumnsOptions, CompareOptions, RowsOptions
+from ._standard_input import lasting
 from ._takes import takes
 from ._threshold import Cost, costs_of
 from ._training_rows import note_on_rows
@@ -108,7 +109,7 @@ def _rows(
 
     found: list[LabelledRows] = []
     columns = {one.name: getattr(options, one.name) for one in fields(ColumnsOptions)}
-    with read_repeatedly(data) as path:
+    with lasting(data) as (path, _):
         for file, model in zip(files, models, strict=True):
             work.progress.phase(f"Reading {data} for {file}")
             work.notes.extend(note_on_rows(options, data, file, model.metadata))

@@ -203,7 +203,7 @@ def _toml(value: Any) -> str:
 
 def check_saved(path: Path | None) -> None:
     """Refuse what cannot become a file of options, or would be taken for something else."""
-    from ._input import check_folder
+    from ._paths import check_folder
 
     if path is None:
         return

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ._input import check_missing
+from ._input import check_missing, read
 from ._options import ConvertOptions
 from ._output import print_json
 from ._progress import watched
+from ._standard_input import lasting
 from ._takes import takes
+from ._upright import check_across
+
+if TYPE_CHECKING:
+    from ..files import Table
 
 MOST_MEGABYTES = 1e12
 
@@ -26,7 +33,6 @@ def convert(options: ConvertOptions) -> None:
     check_missing(options.missing, "mean", "indicator")
     with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
-        from ..files import standard_input
         from ..store import convert as written
         from .reports._store import print_store
 
@@ -41,17 +47,58 @@ def convert(options: ConvertOptions) -> None:
                 began = True
             work.progress.advance(done)
 
-        piped = standard_input() if options.data == "-" else nullcontext(Path(options.data))
-        with piped as data:
-            made = written(
-                data, options.store, target=options.target, id=options.id,
-                keep=options.keep.split(",") if options.keep else (), drop=options.drop or (),
-                layer=options.layer, encoding=options.encoding, missing=options.missing,
-                dtype=options.dtype, memory=int(options.memory * 2**20),
-                overwrite=options.overwrite, progress=progress,
-            )  # fmt: skip
+        given: dict[str, Any] = {
+            "dtype": options.dtype, "memory": int(options.memory * 2**20),
+            "overwrite": options.overwrite, "progress": progress,
+        }  # fmt: skip
+        if options.samples or options.transpose:
+            made = written(_read(options), options.store, **given)
+        else:
+            with lasting(options.data) as (path, _), _across_hint():
+                made = written(
+                    Path(path), options.store, target=options.target, id=options.id,
+                    keep=_kept(options), drop=options.drop or (), layer=options.layer,
+                    encoding=options.encoding, missing=options.missing, **given,
+                )  # fmt: skip
     document = {**asdict(made), "path": str(options.store), "shape": list(made.shape)}
     if options.as_json:
         print_json(document)
     else:
         print_store(document)
+
+
+def _kept(options: ConvertOptions) -> list[str]:
+    """Return the columns of --keep."""
+    return [name.strip() for name in options.keep.split(",")] if options.keep else []
+
+
+def _read(options: ConvertOptions) -> Table:
+    """Return data with their samples in rows, and what tables say of these; in memory."""
+    kept, target = _kept(options), options.target
+    if options.transpose:
+        check_across(options.samples or (), {"--target": target, "--keep": kept})
+    elif target is None and not kept:
+        raise ValueError(
+            f"--samples {(options.samples or [''])[0]} is joined for what it says of the samples: "
+            "name its columns with --target or --keep."
+        )
+    return read(
+        options.data, target, options.id, columns={name: name for name in kept},
+        drop=options.drop or (), samples=options.samples or (), layer=options.layer,
+        missing=options.missing, encoding=options.encoding, transpose=options.transpose,
+    )  # fmt: skip
+
+
+@contextmanager
+def _across_hint() -> Iterator[None]:
+    """Say of a column of text that is in the way what to do where it names features."""
+    from ..files import FileError
+
+    try:
+        yield
+    except FileError as error:
+        if error.column is None:
+            raise
+        raise FileError(
+            f"{error} Where it names features, and samples are in the columns, say --transpose."
+        ) from None

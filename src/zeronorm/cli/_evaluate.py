@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ._input import comparable, listed, read_blocks, refuse_swapped
+from ._blocks import read_blocks
+from ._input import comparable, listed
 from ._messages import Doubt, some
 from ._output import show_document
+from ._paths import refuse_swapped
 from ._predict import confusion_of, known_offset, response_in, unknown_classes
 from ._progress import watched
 from ._rows_options import EvaluateOptions, RowsOptions
-from ._sample_table import header_of
 from ._takes import takes
 from ._target import Response, columns_of
-from ._threshold import Cost, costs_of, note_on
+from ._threshold import Cost, costs_of, with_threshold
 from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def evaluate(options: EvaluateOptions) -> None:
         from .reports._evaluation import print_evaluation
 
         refuse_swapped("evaluate", options.model, options.data)
-        loaded = persistence.load(options.model)
-        work.notes.extend(note_on(options.model, loaded))
+        of_file = persistence.load(options.model)
+        loaded = with_threshold(options.model, of_file, options.threshold, work.notes)
         work.notes.extend(note_on_rows(options, options.data, options.model, loaded.metadata))
         work.progress.phase(f"Reading {options.data}")
         rows = read_rows(options, loaded, work.notes)
@@ -46,7 +47,7 @@ def evaluate(options: EvaluateOptions) -> None:
         if weighted is not None:
             work.notes.append(Doubt(f"the probabilities of {options.model} are {weighted}"))
         work.progress.phase("Resampling rows")
-        costs = costs_of([loaded])
+        costs = costs_of([of_file])
         scores = judged(rows.scores(costs=costs), rows.scores_without_features(costs), *rows.size)
         classes, confusion = shown_classes(loaded), None
         for score in scores:
@@ -65,6 +66,7 @@ def evaluate(options: EvaluateOptions) -> None:
             ),
             "loss": loss_of(loaded),
             "classes": classes,
+            "threshold": loaded.metadata["threshold"],
             "scores": scores,
             "costs": describe_costs(costs, rows.truth),
             "confusion": confusion,
@@ -173,11 +175,6 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
     from ..persistence import LoadedClassifier
 
     columns = columns_of(options)
-    own = loaded.metadata["target_name"]
-    if options.target is None and "time" not in columns and isinstance(own, str):
-        # Tables of the samples may have it under the name that it had.
-        there = any(own in header_of(path, options.encoding) for path in options.samples or ())
-        options = replace(options, target=own if there else None)
     try:
         table, found, moments = _predicted(options, loaded, columns, notes)
     except TargetError as error:

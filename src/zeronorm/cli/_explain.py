@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ._blocks import read_blocks
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
-from ._input import read_blocks, refuse_overwriting, refuse_swapped
 from ._messages import say_notes
 from ._output import show_document
+from ._paths import refuse_overwriting, refuse_swapped
 from ._predict import known_offset
 from ._progress import watched
 from ._rows_options import ExplainOptions

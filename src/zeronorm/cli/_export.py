@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ._input import check_folder, read, refuse_overwriting
+from ._input import read
 from ._options import InfoOptions
+from ._paths import check_folder, refuse_overwriting
 
 OPTIONS = ("table", "key", "points", "data")  # of one format each
 

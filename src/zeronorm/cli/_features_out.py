@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._columns_file import check_columns_file, columns_file
-from ._input import refuse_overwriting
 from ._options import DiscoverOptions, SelectOptions
+from ._paths import refuse_overwriting
 
 if TYPE_CHECKING:
     import numpy as np

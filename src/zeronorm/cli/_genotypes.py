@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._beside import as_trained, column_of, with_columns
 from ._joined import OWN, Known
+from ._sample_file import SampleFile
 from ._sample_table import SampleTable
 
 if TYPE_CHECKING:
@@ -17,45 +17,37 @@ if TYPE_CHECKING:
 _MISSING_TARGET = -9.0  # PLINK's, of phenotypes
 
 
-def is_genotypes(data: str) -> bool:
-    """Return whether DATA means .bed files: by its suffix, or as the stem of some."""
-    return data.endswith(".bed") or (not Path(data).exists() and Path(f"{data}.bed").exists())
-
-
 def read_genotypes(
     data: str,
     target: str | None,
-    tables: Sequence[str],
+    files: Sequence[SampleFile],
     columns: Mapping[str, str],
     covariates: Sequence[str],
     force: Sequence[str],
     like: Layout | None,
     where: str | None,
     threads: int | None,
-    encoding: str | None = None,
     intercept: bool = True,
 ) -> Table:
     """Return genotypes with what tables say of their samples, joined by the samples' names.
 
     A sample that lacks one of the columns is left out, and a note says how many do.
 
-    tables : files with a line for each sample.
+    files : tables with a line for each sample.
     columns : what they hold beside the target, by role, as {"time": "days"}.
     covariates, force : columns of the tables that are features beside the variants, and names that
         may be of such ones; with a model (`like`) they are its own.
     where : comparisons of columns of the tables.
-    encoding, intercept : as of `read`.
+    intercept : as of `read`.
     """
     import numpy as np
 
     from ..files import Table, quote
     from ..genotypes import phenotypes, read_plink, read_samples
 
-    if like is not None and target is None and like.exact and isinstance(like.target_name, str):
-        target = like.target_name
     roles = {role: name for role, name in columns.items() if role != "event_value"}
     people = read_samples(data)
-    known = Known(data, people, [SampleTable.read(path, encoding) for path in tables])
+    known = Known(data, people, [*map(SampleTable.of_people, files)])
     if where is not None:
         known.keep(of_samples(where, known))
     if target is None and like is None and not roles:

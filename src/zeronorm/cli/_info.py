@@ -12,11 +12,11 @@ import typer
 
 from ._doubts import RepeatedNames
 from ._export import check_export, export
-from ._genotypes import is_genotypes
-from ._input import is_data, is_golub, read
+from ._input import read
 from ._messages import readers_may_leave
 from ._options import InfoOptions
 from ._output import print_json
+from ._paths import is_data, is_genotypes, is_golub
 from ._takes import takes
 
 if TYPE_CHECKING:

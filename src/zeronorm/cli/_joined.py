@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._beside import as_trained, column_of, picked, with_columns
+from ._beside import as_trained, column_of, with_columns
 from ._messages import Doubt, counted, some
-from ._sample_table import MISSING, SampleTable, header_of, values_of
+from ._sample_file import SampleFile
+from ._sample_table import MISSING, SampleTable
+from ._unjoined import (
+    as_needed,
+    check_case,
+    names_apart,
+    nowhere,
+    refuse_data,
+    refuse_roles,
+    refuse_twice,
+    refuse_typo,
+)
 from ._upright import read_named, upright
 
 if TYPE_CHECKING:
-    from ..files import FileError, Layout, Table, Where
+    from ..files import Layout, Table, Where
     from ..files._codings import Content
 
     # Reads data with a target, other columns by role, and the column that names the rows.
@@ -40,10 +49,10 @@ class Known:
         self._places = [places_of(people, table.keys) for table in tables]
         for table, place in zip(tables, self._places, strict=True):
             self.notes += table.notes
-            _check_case(data, table, people[place < 0])
+            check_case(data, table, people[place < 0])
             matched = int((place >= 0).sum())
             left = len(table.keys) - matched
-            names = "" if matched else _names_apart(table, people)
+            names = "" if matched else names_apart(table, people)
             self.notes.append(
                 f"{matched:,} of {counted(len(people), 'sample')} "
                 f"{'is' if matched == 1 else 'are'} in {table.path}{names}; {left:,} of its lines "
@@ -179,112 +188,10 @@ class Known:
             self._kept &= ~lacking
 
 
-def _names_apart(table: SampleTable, people: Any) -> str:
-    """Return the first names of a table and of the data, none of which is the same."""
-    from ..files import quote
-
-    own = [str(people[what][0]) for what in ("family", "name")][-len(table.keys[0]) :]
-    there, here = quote(" ".join(table.keys[0])), quote(" ".join(own))
-    return f" (it begins with {there}, the data with {here})"
-
-
-def _check_case(data: str, table: SampleTable, people: Any) -> None:
-    """Refuse names that case or blanks alone keep from those of samples that are not found."""
-    from ..files import quote
-    from ..files._texts import folded
-
-    lines = {folded(key[-1]): line for line, key in enumerate(table.keys, 2)}
-    found = [(name, lines.get(folded(name))) for name in map(str, people["name"].tolist())]
-    alike = [
-        (name, table.keys[line - 2][-1], line)
-        for name, line in found
-        if line is not None and table.keys[line - 2][-1] != name
-    ]
-    for name, there, line in alike[:1]:
-        verb = "sample differs" if len(alike) == 1 else "samples differ"
-        raise ValueError(
-            f"{data}: {len(alike):,} {verb} by case or blanks alone from a name in {table.path}, "
-            f"as {quote(name)} from {quote(there)} (line {line}). Write the names in one way."
-        )
-
-
-def _refuse_data(data: str, tables: Sequence[str]) -> None:
-    """Refuse the data as a table of their own samples."""
-    for path in tables:
-        if Path(path).exists() and Path(data).exists() and Path(path).samefile(data):
-            raise ValueError(
-                f"--samples {path} is DATA itself; name a table with a line for each sample, or "
-                "leave it out."
-            )
-
-
-def _nowhere(error: FileError, data: str, headers: Mapping[str, list[str]]) -> FileError:
-    """Return the error of a column that is neither in the data nor in the tables; or the given."""
-    from ..files import FileError, WhereError, did_you_mean, quote
-
-    if error.lacks is None:
-        return error
-    names = [name for header in headers.values() for name in header]
-    hint = did_you_mean(error.lacks, [*names, *error.there], listing=False)
-    kind = WhereError if isinstance(error, WhereError) else FileError
-    return kind(
-        f"{some([*headers], 3)}: no column {quote(error.lacks)}, and none in {data}."
-        f"{hint or did_you_mean(error.lacks, names)}"
-    )
-
-
-def _as_needed(
-    table: Table, wanted: Sequence[str], data: str, headers: Mapping[str, list[str]]
-) -> Table:
-    """Return the columns that a model needs alone; refuse data and tables that lack one."""
-    from ..files import MissingFeaturesError, did_you_mean
-
-    where = some([data, *headers], 4)
-    try:
-        return picked(table, wanted, where) if table.feature_names is not None else table
-    except MissingFeaturesError as error:
-        names = [name for header in headers.values() for name in header]
-        missing = next(name for name in wanted if name not in (table.feature_names or ()))
-        hint = did_you_mean(missing, names, listing=False)
-        raise MissingFeaturesError(f"{error}{hint}") from None
-
-
-def _refuse_roles(data: str, beside: Sequence[str], roles: Mapping[str, str | None]) -> None:
-    """Refuse features that are the target, or another column that is none."""
-    from ..files import quote
-
-    for role, name in roles.items():
-        if name in beside:
-            raise ValueError(
-                f"{data}: the column {quote(str(name))} is that of --{role}, and cannot be a "
-                "feature as well; leave it out of --force or --covariates."
-            )
-
-
-def _refuse_typo(
-    name: str, covariates: Sequence[str], table: Table, data: str, headers: Mapping[str, list[str]]
-) -> None:
-    """Refuse a feature that is neither in the data nor in the tables, but almost in a table."""
-    from ..files import did_you_mean, quote
-    from ..files._unique import shared_name
-
-    names = [name for header in headers.values() for name in header]
-    own = [shared_name(one)[0] for one in table.feature_names or ()]
-    if column_of(name, {*names, *own}) in {*names, *own}:
-        return
-    hint = did_you_mean(name, names, listing=False)
-    if hint:
-        option = "--covariates" if name in covariates else "--force"
-        raise ValueError(
-            f"{option}: no column {quote(name)} in {some([*headers], 3)}, and no feature of "
-            f"{data}.{hint}"
-        )
-
-
 def read_joined(
     data: str,
     target: str | None,
-    tables: Sequence[str],
+    tables: Sequence[SampleFile],
     columns: Mapping[str, str],
     covariates: Sequence[str],
     force: Sequence[str],
@@ -293,7 +200,6 @@ def read_joined(
     where: Where | None,
     read: Read,
     intercept: bool,
-    encoding: str | None,
 ) -> Table:
     """Return data with what tables say of their samples, joined by the samples' names.
 
@@ -304,56 +210,52 @@ def read_joined(
 
     columns, covariates, force, like : as of `read_genotypes`; covariates may be of the data.
     where : comparisons of columns of the tables.
-    intercept, encoding : as of `read`.
+    intercept : as of `read`.
     read : reads the data, all of their columns, not coded yet, with a target and other columns of
         their own, and with the column that names the rows, where no option says which.
     """
     import numpy as np
 
-    from ..files import ROLES, FileError, quote
+    from ..files import FileError, quote
 
-    _refuse_data(data, tables)
-    headers = {path: header_of(path, encoding) for path in tables}
+    refuse_data(data, [table.path for table in tables])
+    headers = {table.path: table.header for table in tables}
     names = [name for header in headers.values() for name in header]
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
+    columns = {role: name for role, name in columns.items() if role != "event_value"}
     roles = {role: name for role, name in columns.items() if name in names}
     if like is not None:
         covariates = [column_of(one, names) for one in like.covariates]
         missing = like.columns.get("missing") if like.names is None else None
         force = like.sources or like.forced
-        if target is None and like.exact and isinstance(like.target_name, str):
-            target = like.target_name
     if target is None and like is None and not columns:
         listed = ", ".join(map(quote, names))
         raise ValueError(
             f"{data}: say what to predict with --target, a column of --samples: {listed}."
         )
+    force = [column_of(one, names) for one in force]
     joined = target is not None and target in names
-    others = {name: of for name, of in columns.items() if name in ROLES and name not in roles}
-    there = {value for path in tables for value in values_of(path, encoding)}
+    others = {role: name for role, name in columns.items() if role not in roles}
+    there = {value for table in tables for row in table.rows for value in row}
     wanted = () if like is None or like.sources is None else like.sources
     try:
         named = read_named(partial(read, None if joined else target, others), data, there, wanted)
     except FileError as error:
-        raise _nowhere(error, data, headers) from None
+        raise nowhere(error, data, headers) from None
     table = upright(named, data, there, wanted)
     here = set(table.feature_names or ()) if like is not None else set()
     asked = dict.fromkeys([*covariates, *(name for name in force if name not in here)])
     beside = [name for name in asked if name in names]
-    _refuse_roles(data, beside, {"target": target, **roles})
+    refuse_roles(data, beside, {"target": target, **roles})
     for name in asked if like is None else ():
-        _refuse_typo(name, covariates, table, data, headers)
+        refuse_typo(name, covariates, {*asked, target or ""}, table, data, headers)
     own = table.sample_names or []
-    twice, count = Counter(own).most_common(1)[0]
-    if count > 1:
-        raise ValueError(
-            f"{data}: the samples must have distinct names; got {quote(twice)} {count} times."
-        )
+    refuse_twice(data, own)
     people = np.array([(name, name) for name in own], [("family", object), ("name", object)])
     known = Known(
         data,
         people,
-        [SampleTable.of_names(path, own, table.feature_names or (), encoding) for path in tables],
+        [SampleTable.of_names(one, own, table.feature_names or ()) for one in tables],
     )
     if where is not None:
         known.keep(where)
@@ -373,7 +275,7 @@ def read_joined(
     table = replace(table, sample_names=[own[row] for row in kept])
     table = with_columns(table, known, beside, codings, missing)
     if wanted:
-        table = _as_needed(table, wanted, data, headers)
+        table = as_needed(table, wanted, data, headers)
     without_base = covariates if like is None and intercept else ()
     table = as_trained(table, like, data, missing, without_base)
     y = known.values(target) if joined and target is not None else table.y

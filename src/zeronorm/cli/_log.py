@@ -27,7 +27,7 @@ def logged(path: Path | None, options: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    from ._input import check_folder
+    from ._paths import check_folder
 
     check_folder(path, "--log")
     if path.suffix.lower() != ".log":

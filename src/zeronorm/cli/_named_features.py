@@ -116,7 +116,7 @@ def positions_of(
             if len(parts) > 1 and {*parts} <= {*known}:
                 each = " ".join(f"{option} {show(part)}" for part in parts[:8])
                 raise ValueError(f"{option} names one feature each time; say {each}.")
-            hint = file_hint(option, name) or did_you_mean(name, known)
+            hint = file_hint(option, name) or did_you_mean(name, known, given=names)
             raise ValueError(f"{option}: no feature {quote(name)}.{hint}")
         elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
             positions.append(int(name) - table.first_index)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._certify_options import ProveOptions
 from ._columns_file import check_columns_file, columns_file
-from ._input import refuse_overwriting
 from ._messages import Doubt
+from ._paths import refuse_overwriting
 from ._progress import Work
 
 if TYPE_CHECKING:

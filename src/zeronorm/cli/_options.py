@@ -290,6 +290,12 @@ class ConvertOptions:
     store: Path = argument("The store, a directory; by custom NAME.zarr.", metavar="STORE")
     target: str | None = None
     id: str | None = None
+    samples: list[str] | None = option(
+        "A table of the samples, joined by their names; --target and --keep name its columns; may "
+        "be repeated.",
+        metavar="FILE",
+    )
+    transpose: bool = False
     keep: str | None = option(
         "Columns that are no features and stay with the samples, as times to an event.",
         metavar="NAME[,NAME2,...]",

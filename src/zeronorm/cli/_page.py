@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._input import check_folder, is_golub, refuse_overwriting
 from ._names import notes_named
+from ._paths import check_folder, is_golub, refuse_overwriting
 from ._rows_options import PAIRS, SECONDS
 
 if TYPE_CHECKING:
@@ -128,14 +128,14 @@ def _commands(
 
 def _is_beside(options: SelectOptions | ReportOptions, model: dict[str, Any]) -> bool:
     """Return whether a model has a column of the tables of the samples."""
-    from ._sample_table import header_of
+    from ._sample_file import SampleFile
 
     names = [row["name"] for row in [*model["features"], *model["covariates"]]]
     sources = {*names, *(name.partition("=")[0] for name in names)}  # of text, batch of batch=C
     return any(
         name in sources
         for path in options.samples or ()
-        for name in header_of(path, options.encoding)
+        for name in SampleFile.read(path, options.encoding).header
     )
 
 

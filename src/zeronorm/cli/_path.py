@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ._columns_file import check_columns_file
 from ._folds import usable_folds
-from ._input import check_folds, refuse_overwriting
+from ._input import check_folds
 from ._names import columns_named
 from ._options import LOSSES, PathOptions
 from ._output import show_document
+from ._paths import refuse_overwriting
 from ._progress import Work, watched
 from ._takes import takes
 from ._target import Response, read_response

@@ -10,9 +10,10 @@ from typing import Any
 
 from ._features_out import check_features_out
 from ._groups_options import check_groups, sizes_option
-from ._input import check_folder, check_folds, refuse_overwriting
+from ._input import check_folds
 from ._options import FOLDS, METHOD_NAMES, SelectOptions
 from ._page import check_page
+from ._paths import check_folder, refuse_overwriting
 from ._threshold import parse_threshold
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.

@@ -8,15 +8,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ._blocks import read_blocks
 from ._columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
-from ._input import comparable, listed, read_blocks, refuse_overwriting, refuse_swapped
+from ._input import comparable, listed
+from ._intervals import check_interval, share_inside
 from ._messages import Doubt, say_notes, show
 from ._output import show_document
+from ._paths import refuse_overwriting, refuse_swapped
 from ._progress import Work, watched
 from ._rows_options import PredictOptions
 from ._takes import takes
 from ._target import Response, columns_of, offset_of, response_of
-from ._threshold import note_on
+from ._threshold import with_threshold
 from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
@@ -36,10 +39,12 @@ def predict(options: PredictOptions) -> None:
         data, output = options.data, options.output
         to_stdout = output is not None and str(output) == STDOUT
         refuse_swapped("predict", options.model, options.data)
-        loaded = persistence.load(options.model)
-        work.notes.extend(note_on(options.model, loaded))
+        loaded = with_threshold(
+            options.model, persistence.load(options.model), options.threshold, work.notes
+        )
         work.notes.extend(note_on_rows(options, data, options.model, loaded.metadata))
         times = _times(options, loaded)
+        interval = check_interval(options, loaded)
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
             if not to_stdout:
@@ -48,13 +53,15 @@ def predict(options: PredictOptions) -> None:
             raise ValueError("--json and --output - both go to stdout; leave out one of them.")
         work.progress.phase(f"Reading {data}")
         columns = columns_of(options)
-        table, found = _predicted(options, loaded, columns, times, work)
+        table, found = _predicted(options, loaded, columns, times, interval, work)
         response = None
         try:
             response = response_in(loaded, table, data, {**loaded.metadata["columns"], **columns})
         except ValueError as error:  # predictions need no target
             work.notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
         found |= _judged(loaded, response, found["predictions"], work.notes)
+        if interval is not None and response is not None:
+            interval["inside"] = share_inside(response.y, found["predictions"], interval)
         names = table.sample_names
     if to_stdout:
         say_notes(work.notes, options.quiet)
@@ -62,6 +69,8 @@ def predict(options: PredictOptions) -> None:
     document = {
         "model": options.model,
         "data": describe_data(data, table, response, n_covariates=loaded.covariates_.size),
+        "threshold": loaded.metadata["threshold"],
+        "interval": interval,
         **found,
         "file": None if output is None else str(output),
         "notes": work.notes,
@@ -74,6 +83,7 @@ def _predicted(
     loaded: LoadedModel,
     columns: Mapping[str, str],
     times: list[float],
+    interval: Mapping[str, Any] | None,
     work: Work,
 ) -> tuple[Table, dict[str, Any]]:
     """Predict block by block, and write what is to be written.
@@ -101,7 +111,7 @@ def _predicted(
             known, values = _predictions(options, loaded, table, times, work.notes)
             if write is None:
                 write = stack.enter_context(columns_file(options.output, table.form))
-            write(_columns_of_file(table, known, values, n_rows))
+            write(_columns_of_file(table, known, values, n_rows, interval))
             n_rows += table.X.shape[0]
             shown = options.output is None or options.as_json
             for name, array in values.items():
@@ -315,7 +325,11 @@ def confusion_of(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
 
 
 def _columns_of_file(
-    table: Table, known: Mapping[str, Any], values: Mapping[str, Any], n_before: int
+    table: Table,
+    known: Mapping[str, Any],
+    values: Mapping[str, Any],
+    n_before: int,
+    interval: Mapping[str, Any] | None,
 ) -> dict[str, list[Any]]:
     """Return the columns of the file of predictions for the rows of a table."""
     predictions = values["predictions"]
@@ -326,6 +340,9 @@ def _columns_of_file(
         several = dict(zip(known["responses"], predictions.T, strict=True))
     else:
         columns["risk" if known["loss"] == "cox" else "prediction"] = predictions.tolist()
+    if interval is not None:
+        half = interval["half_width"]
+        several |= {"lower": predictions - half, "upper": predictions + half}
     if "probabilities" in values:
         names = [f"p({label})" for label in known["classes"]]
         several |= dict(zip(names, values["probabilities"].T, strict=True))

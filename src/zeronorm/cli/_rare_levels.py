@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ._messages import show
 
 if TYPE_CHECKING:
     from ..files import Table
+    from ..validate import AtFault
     from ._target import Response
 
-_FOLD = re.compile(r"\(In the training rows of fold \d+\.\)$")
-_HALF = re.compile(r"These are the \d+ rows of half-sample")
-# Rows of one value of covariates lack an outcome; or a covariate has one value alone.
-_LACKS = re.compile(r"rows with ([01]) in (column .+?) none has ")
-_CONSTANT = re.compile(r"covariates must not be constant columns of \w+; got (column \d+)")
-_LONE = re.compile(r"every class for pairs of half-samples; got one of class '(.*)'\.")
-_PLACE = re.compile(r"column (\d+)")
+_Error = TypeVar("_Error", bound=BaseException)
 
 
 @contextmanager
@@ -28,31 +22,32 @@ def fold_remedies(table: Table, response: Response, *, others: str = "") -> Iter
 
     others : a further way.
     """
+    from ..estimators._folded import FoldError
+
     try:
         yield
     except ValueError as error:
-        message = str(error)
-        if _FOLD.search(message) is None:
+        if _cause(error, FoldError) is None:
             raise
-        where, n = _rows_at_fault(message, table, response)
+        where, n = _ways_of(error, table, response)
         ways = [where] if where else []
         if n > 1:  # else the fold that holds it out has none
             ways.append("more folds (--cv), whose training rows are more")
         ways += [others] if others else []
         if not ways:
             raise
-        raise type(error)(f"{message} Ways out: {'; '.join(ways)}.") from error
+        raise type(error)(f"{error} Ways out: {'; '.join(ways)}.") from error
 
 
-def half_remedies(note: str, table: Table) -> str:
-    """Return a note, where it is of half-samples without a model with what can be done."""
-    lone = _LONE.search(note)
-    if lone is not None:
-        return note.replace("Leave that row out", f"Leave that row out{by_where(table, lone[1])}")
-    if _HALF.search(note) is None:
-        return note
-    where, _ = _rows_at_fault(note, table)
-    return f"{note.rstrip('.')}. A way out: {where}" if where else note
+def half_remedy(error: BaseException, table: Table) -> str:
+    """Return what can be done about half-samples without a model, behind why; "" if unknown."""
+    from .._half_samples import LoneRowError
+
+    lone = _cause(error, LoneRowError)
+    if lone is not None:  # which ends with "Leave that row out"
+        return by_where(table, lone.label)
+    where, _ = _ways_of(error, table)
+    return f". A way out: {where}" if where else ""
 
 
 def by_where(table: Table, label: str) -> str:
@@ -69,33 +64,49 @@ def by_where(table: Table, label: str) -> str:
     return f" by {where_not(name, label)}"
 
 
-def _rows_at_fault(message: str, table: Table, response: Response | None = None) -> tuple[str, int]:
+def _cause(error: BaseException | None, kind: type[_Error]) -> _Error | None:
+    """Return an error, or the one that it is raised from, of a kind; None where none is."""
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__
+    return error
+
+
+def _ways_of(
+    error: BaseException, table: Table, response: Response | None = None
+) -> tuple[str, int]:
     """Return how to leave out the rows at fault, "" if unknown, and how many they are.
 
     Of classes that is how many the rarest has among them; 0 where it is not known.
     """
+    from ..validate import UnfittableError
+
+    unfittable = _cause(error, UnfittableError)
+    found = None if unfittable is None else unfittable.at_fault
+    return ("", 0) if found is None else _rows_at_fault(found, table, response)
+
+
+def _rows_at_fault(at_fault: AtFault, table: Table, response: Response | None) -> tuple[str, int]:
+    """Return what `_ways_of` does of rows of one level of a category."""
     import numpy as np
 
     from ..designs import as_design
     from ..designs._columns import gather
     from ..files._where import where_not
 
-    lacks, constant = _LACKS.search(message), _CONSTANT.search(message)
-    found = lacks[2] if lacks else constant[1] if constant else ""
-    places = [int(place) for place in _PLACE.findall(found)]
-    known = [(table.feature_names or [])[place] for place in places if table.feature_names]
-    coding = table.codings.get(known[0]) if known else None
+    if table.feature_names is None or at_fault.value not in (0, 1):
+        return "", 0
+    known = [table.feature_names[place] for place in at_fault.columns]
+    coding = table.codings.get(known[0])
     if coding is None or coding.kind != "category":
         return "", 0
-    at_zero = lacks is not None and lacks[1] == "0"
     levels = {f"{coding.column}={level}": level for level in coding.levels}
     if coding.gaps is not None:
         levels[coding.absent] = ""
-    names = sorted({*levels}.difference(known)) if at_zero else known
+    names = known if at_fault.value else sorted({*levels}.difference(known))
     if len(names) != 1 or names[0] not in levels:
         return "", 0
-    columns = gather(as_design(table.X), np.array(places)).dense()
-    rows = (columns == 0).all(axis=1) if at_zero else (columns == 1).all(axis=1)
+    columns = gather(as_design(table.X), np.array(at_fault.columns)).dense()
+    rows = (columns == at_fault.value).all(axis=1)
     n = int(rows.sum())
     if response is not None and response.labelled:
         n = min(int((response.y[rows] == one).sum()) for one in np.unique(response.y))

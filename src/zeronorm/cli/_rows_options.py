@@ -38,6 +38,12 @@ class RowsOptions(ColumnsOptions):
     data: str
 
 
+_THRESHOLD = option(
+    "Of two classes: predict the positive one from this probability on. Default: as MODEL has it.",
+    metavar="NUMBER",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions(RowsOptions):
     """What `zeronorm predict` is asked for."""
@@ -50,6 +56,12 @@ class PredictOptions(RowsOptions):
         metavar="FILE",
     )
     proba: bool = option("Probabilities as well.", "--proba", default=False)
+    threshold: float | None = _THRESHOLD
+    interval: float | None = option(
+        "Of numbers: an interval around each, that has about this share of new rows, as 0.9; by "
+        "the errors of rows out of fold.",
+        metavar="SHARE",
+    )
     times: str | None = option(
         "Of survival: the probability of no event up to these times as well.", metavar="T[,T2,...]"
     )
@@ -62,6 +74,7 @@ class PredictOptions(RowsOptions):
 class EvaluateOptions(RowsOptions):
     """What `zeronorm evaluate` is asked for."""
 
+    threshold: float | None = _THRESHOLD
     as_json: bool = False
     quiet: bool = False
     debug: bool = False

@@ -121,7 +121,9 @@ def run(
     for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):
-                write_model(options, plan, samples, estimator, size, model, thresholds[size])
+                write_model(
+                    options, plan, samples, estimator, size, model, thresholds[size], held_out
+                )
     if options.view is not None:
         draw_variants(options.view, estimator, samples, offset.get("offset"))
     document = {

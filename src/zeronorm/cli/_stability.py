@@ -8,7 +8,7 @@ from ._messages import Doubt
 from ._names import notes_named
 from ._options import SelectOptions
 from ._progress import Work
-from ._rare_levels import half_remedies
+from ._rare_levels import half_remedy
 
 if TYPE_CHECKING:
     from ..stability import StabilitySelection
@@ -36,7 +36,7 @@ def stability_of(
         return None
     from .documents._stability import half_samples
 
-    found, before = None, len(work.notes)
+    found = None
     work.progress.phase("Selecting on half-samples")
     with (
         notes_named(work.notes, samples.table.feature_names),
@@ -46,8 +46,10 @@ def stability_of(
         try:
             found = half_samples(estimator, samples, options.stability)
         except ValueError as error:
-            work.notes.append(Doubt(f"no stability: {str(error).rstrip('.')}"))
-        work.notes[before:] = [
-            type(note)(half_remedies(note, samples.table)) for note in work.notes[before:]
-        ]
+            way = half_remedy(error, samples.table)
+            work.notes.append(Doubt(f"no stability: {str(error).rstrip('.')}{way}"))
+        else:
+            for left_out in found._left_out[:1]:  # the one that the last note is of
+                way = half_remedy(left_out, samples.table)
+                work.notes[-1] = Doubt(f"{work.notes[-1]}{way}")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -167,6 +167,21 @@ def features_in_rows(data: str, like: Layout, encoding: str | None, id: str | No
         f"column {column!r}: taken the other way round"
     )
     return as_trained(turned(table, data, note), like, data)
+
+
+def check_across(samples: Sequence[str], others: Mapping[str, object]) -> None:
+    """Refuse what cannot be with --transpose. others : the values of options."""
+    shown = "shows by itself that features are in the rows"
+    if samples:
+        raise ValueError(
+            f"--transpose cannot be with --samples, which {shown}; leave out --transpose."
+        )
+    for option, value in others.items():
+        if value:
+            raise ValueError(
+                f"--transpose cannot be with {option}; put what is known of the samples into a "
+                f"table of --samples, which {shown}, and leave out --transpose."
+            )
 
 
 def read_across(

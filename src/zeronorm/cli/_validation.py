@@ -77,6 +77,28 @@ class Validated:
         scale = estimator._paths[0][size].scale
         return np.concatenate(labels), estimator._probabilities(scale * np.concatenate(scores))
 
+    def errors(self, estimator: Any, size: Any) -> Any:
+        """Return how far predictions of held-out rows are from their targets, (n,).
+
+        None where these are not numbers of one target, as intervals need them.
+        """
+        import numpy as np
+
+        from ..estimators import BudgetRegressor
+        from ..persistence._spread import has_intervals
+
+        if not isinstance(estimator, BudgetRegressor):
+            return None
+        found = []
+        for number, own in enumerate(self.paths):
+            fold = self.posed.held_out(number, own)
+            z = self.posed.judge.scores_of(fold, size)
+            if not has_intervals(estimator._loss(), z.shape[1]):
+                return None
+            offset = 0.0 if fold.offset is None else fold.offset
+            found.append(fold.labels.ravel() - z[:, 0] - offset)
+        return np.concatenate(found)
+
 
 def validated(
     options: SelectOptions, estimator: Any, samples: Samples, folds: Any, work: Work

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ._input import comparable, refuse_swapped
+from ._input import comparable
 from ._messages import readers_may_leave
 from ._options import VerifyOptions
 from ._output import show_document
+from ._paths import refuse_swapped
 from ._progress import watched
 from ._takes import takes
 from ._training_rows import other_rows, read_training

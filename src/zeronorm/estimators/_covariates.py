@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -52,42 +52,51 @@ def check_tasks(
     for task in tasks:
         adjusted = as_adjusted(task.loss)
         if adjusted is not None and beside is not None:
-            at_fault = partial(_one_sided, adjusted, *beside, data)
-            validate.check_adjustable(adjusted, task.y, task.risk(1.0).weight, at_fault)
+            find = partial(_one_sided, adjusted, *beside, data)
+            validate.check_adjustable(adjusted, task.y, task.risk(1.0).weight, find)
 
 
-def _one_sided(loss: Adjusted, found: IndexArray, columns: FloatArray, data: Rowwise) -> str:
-    """Return which rows of one value of a covariate lack an outcome, "" where none are known."""
+def _one_sided(
+    loss: Adjusted, found: IndexArray, columns: FloatArray, data: Rowwise
+) -> tuple[str, validate.AtFault | None]:
+    """Return which rows of one value of a covariate lack an outcome: in words, and as such.
+
+    "" and None where none are known.
+    """
     outcome = data.labels
     if loss.target == "survival":
         outcome = np.where(outcome[:, 1] > 0, "an event", "no event")
     elif not loss.of_labels:
         outcome = np.where(outcome > 0, "a count above 0", "a count of 0")
     if outcome.ndim > 1:
-        return ""
+        return "", None
     everything = np.unique(outcome)
-    names = [f"column {j if data.names is None else repr(data.names[j])!s:.80}" for j in found]
-    for rows, where in _set_apart(columns, names):
+    for rows, value, places in _set_apart(columns):
         lacking = np.setdiff1d(everything, outcome[rows])
         if rows.any() and lacking.size:
-            return f": of the {int(rows.sum())} rows with {where} none has {str(lacking[0])!r:.40}"
-    return ""
+            own = tuple(found[places].tolist())
+            names = [j if data.names is None else repr(data.names[j]) for j in own]
+            where = f"{value:g} in {' and '.join(f'column {name!s:.80}' for name in names)}"
+            text = f": of the {int(rows.sum())} rows with {where} none has {str(lacking[0])!r:.40}"
+            return text, validate.AtFault(own, value)
+    return "", None
 
 
-def _set_apart(columns: FloatArray, names: Sequence[str]) -> Iterator[tuple[NDArray[Any], str]]:
+def _set_apart(columns: FloatArray) -> Iterator[tuple[NDArray[Any], float, list[int]]]:
     """Yield the rows of each value of binary covariates, and those of the base of some levels.
 
-    Such are columns of 0 and 1, one after the other, of which no row has two.
+    With them that value, and which covariates have it. Levels are columns of 0 and 1, one after the
+    other, of which no row has two.
     """
-    levels: list[str] = []
+    levels: list[int] = []
     base = np.ones(len(columns), bool)
-    for name, column in zip(names, columns.T, strict=True):
+    for place, column in enumerate(columns.T):
         values = np.unique(column)
         if values.size != 2:
             continue
-        for value in values:
-            yield column == value, f"{value:g} in {name}"
+        for value in values.tolist():
+            yield column == value, value, [place]
         apart = bool((values == (0, 1)).all() and base[column == 1].all())
-        levels = [*levels, name] if apart else [name]
+        levels = [*levels, place] if apart else [place]
         base = (base if apart else np.ones(len(columns), bool)) & (column == 0)
-        yield base, f"0 in {' and '.join(levels)}"
+        yield base, 0.0, levels

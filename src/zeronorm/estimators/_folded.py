@@ -18,13 +18,17 @@ from ._sizes import has_automatic
 from ._sparse_linear import Rowwise
 
 
+class FoldError(ValueError):
+    """The training rows of a fold have no model, for which the cause says why."""
+
+
 @contextmanager
 def named_fold(number: int) -> Iterator[None]:
     """Let errors say in the training rows of which fold they are."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{error} (In the training rows of fold {number}.)") from error
+        raise FoldError(f"{error} (In the training rows of fold {number}.)") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,9 +255,9 @@ def read_blocks(
             yield replace(table, form=form)
 
 
-def read_request(path: PathLike, request: Request) -> Table:
-    """Read samples from a file; see `read_table`."""
-    tables = list(read_blocks(path, request))
+def read_request(path: PathLike, request: Request, name: str | None = None) -> Table:
+    """Read samples from a file; see `read_table` and, of the name, `read_blocks`."""
+    tables = list(read_blocks(path, request, name=name))
     if not tables and request.where is not None:
         raise request.where.nothing_kept(path)
     return joined(tables)

@@ -6,6 +6,7 @@ refused with its row.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 import operator
@@ -56,6 +57,19 @@ def tables_of_cells(
     reader = _Reader(source, columns, request, word, gaps)
     while (table := reader.read(itertools.islice(remaining, n_rows))) is not None:
         yield table
+
+
+def shown(cell: Any) -> str:
+    """Return a cell as text, as CSV would have it: whole numbers without a point, "" for none."""
+    if cell is None or cell != cell:  # NaN and NaT
+        return ""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        cell = cell.date()
+    if isinstance(cell, datetime.date | datetime.time):
+        return cell.isoformat()
+    return str(cell)
 
 
 class _Reader:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,9 +78,16 @@ def quote(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def did_you_mean(word: str, words: Sequence[str], listing: bool = True) -> str:
-    """Return a sentence with the words most like this one, or with all of a few; or nothing."""
-    lower = {name.lower(): name for name in reversed(words) if len(name) <= 200}
+def did_you_mean(
+    word: str, words: Sequence[str], listing: bool = True, given: Collection[str] = ()
+) -> str:
+    """Return a sentence with the words most like this one, or with all of a few; or nothing.
+
+    given : those that are said already, beside this one: they cannot be what is meant.
+    """
+    taken = {*given}
+    others = (name for name in reversed(words) if len(name) <= 200 and name not in taken)
+    lower = {name.lower(): name for name in others}
     found = difflib.get_close_matches(word.lower()[:200], list(itertools.islice(lower, 20000)), 3)
     if found:
         return f" Did you mean {' or '.join(quote(lower[name]) for name in found)}?"

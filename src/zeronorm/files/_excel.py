@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ._cells import Row, tables_of_cells
+from ._cells import Row, shown, tables_of_cells
 from ._errors import FileError, did_you_mean, engine_errors, quote
 from ._source import Source, Stream, refuse_bomb
 from ._table import Request, Table
@@ -33,14 +33,9 @@ def rows_of_text(source: Source) -> list[list[str]]:
     with source.open() as stream, _workbook(source, stream) as book:
         sheet = book.worksheets[0]
         sheet.reset_dimensions()
-        rows = [["" if cell is None else _shown(cell) for cell in row] for _, row in _filled(sheet)]
+        rows = [[*map(shown, row)] for _, row in _filled(sheet)]
     width = len(rows[0]) if rows else 0
     return [[*row, *[""] * (width - len(row))] for row in rows]
-
-
-def _shown(cell: Any) -> str:
-    whole = isinstance(cell, float) and cell.is_integer()
-    return str(int(cell) if whole else cell)
 
 
 @contextmanager

@@ -126,7 +126,7 @@ def _of_features(
         if name not in place:
             hint = f" They have the numbers {names[0]} to {names[-1]}."
             if table.feature_names is not None:
-                hint = did_you_mean(name, names)
+                hint = did_you_mean(name, names, given={own for _, own, _ in rows})
             raise FileError(f"{source}: line {line}: the data have no feature {quote(name)}.{hint}")
         for feature in place[name]:
             if code[feature] >= 0:

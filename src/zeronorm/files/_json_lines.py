@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from ._cells import Row, tables_of_cells
+from ._cells import Row, shown, tables_of_cells
 from ._errors import FileError, did_you_mean, quote
 from ._source import Source, Stream, not_utf8
 from ._table import Request, Table
@@ -44,15 +45,36 @@ def read_json_lines(
         known = set(names)
         for number, found in itertools.chain(begin, lines):
             if not by_name and len(found.keys() & known) < len(found):
-                new = next(key for key in found if key not in known)
-                raise FileError(
-                    f"{source}: line {number}: the key {quote(new)} is not on the first line, whose"
-                    f" keys are the columns.{did_you_mean(new, names)} Write it there, with null "
-                    "where it has no value, or 0 where that is meant."
-                )
+                _refuse_new_key(source, number, found, names)
             yield number, list(map(found.get, names))
 
     yield from tables_of_cells(source, names, rows(), request, size, gaps=_GAPS)
+
+
+def rows_of_text(source: Source, text: str) -> list[list[str]]:
+    """Return the keys of the first line, and what the lines of a text have of them, as text."""
+    lines = _objects(source, io.BufferedReader(io.BytesIO(text.encode())))
+    first = next(lines, None)
+    if first is None:
+        return []
+    names = list(first[1])
+    rows = [names]
+    for number, found in itertools.chain([first], lines):
+        _refuse_new_key(source, number, found, names)
+        rows.append([*map(shown, map(found.get, names))])
+    return rows
+
+
+def _refuse_new_key(source: Source, number: int, found: dict[str, Any], names: list[str]) -> None:
+    """Refuse a line with a key that the first line, whose keys are the columns, has not."""
+    new = next((key for key in found if key not in names), None)
+    if new is not None:
+        hint = did_you_mean(new, names, given=found)
+        raise FileError(
+            f"{source}: line {number}: the key {quote(new)} is not on the first line, whose keys "
+            f"are the columns.{hint} Write it there, with null where it has no value, or 0 where "
+            "that is meant."
+        )
 
 
 def _wanted(request: Request) -> set[str]:

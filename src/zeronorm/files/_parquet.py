@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._cells import shown
 from ._coded import Cells, as_table, needs_coding, text_features
 from ._codings import DROP, Problem
 from ._errors import FileError, engine_errors
@@ -29,6 +30,20 @@ def read_parquet(
     request: Request,
 ) -> Table:
     """Read a Parquet file."""
+    frame = _frame_of(source, stream)
+    with engine_errors(f"{source}: not a readable Parquet file"):
+        return table_from(source, frame, request)
+
+
+def rows_of_text(source: Source, stream: Stream) -> list[list[str]]:
+    """Return the names of the columns, and what the rows have of them, as text."""
+    frame = _frame_of(source, stream)
+    columns = [map(shown, frame[name].to_list()) for name in frame.columns]
+    return [[*frame.columns], *map(list, zip(*columns, strict=True))]
+
+
+def _frame_of(source: Source, stream: Stream) -> Any:
+    """Return a Parquet file as a data frame of narwhals."""
     import narwhals as nw
 
     data: Any = source.path if source.compression is None else io.BytesIO(stream.read())
@@ -48,7 +63,7 @@ def read_parquet(
                 "pip install 'zeronorm[files]'."
             ) from None
     with engine_errors(f"{source}: not a readable Parquet file"):
-        return table_from(source, nw.from_native(read(data), eager_only=True), request)
+        return nw.from_native(read(data), eager_only=True)
 
 
 def table_from(source: Source | str, frame: Any, request: Request) -> Table:

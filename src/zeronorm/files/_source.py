@@ -225,14 +225,21 @@ def format_of(source: Source, stream: Stream) -> str:
         return "svmlight"
     if source.suffix in DELIMITERS:
         return "delimited"
-    if source.suffix in _JSON_LINES or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+    if has_objects(source, head):
         return "json_lines"
+    return "svmlight" if _looks_like_svmlight(head) else "delimited"
+
+
+def has_objects(source: Source, head: bytes) -> bool:
+    """Return whether text is JSON lines, by its name or its first bytes."""
+    if source.suffix in _JSON_LINES or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+        return True
     if source.suffix == ".json":
         raise FileError(
             f"{source}: JSON must be lines with an object each, without brackets or commas around "
             "them; for example jq -c '.[]' writes such lines of a list."
         )
-    return "svmlight" if _looks_like_svmlight(head) else "delimited"
+    return False
 
 
 def _looks_like_svmlight(head: bytes) -> bool:

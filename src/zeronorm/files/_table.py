@@ -106,6 +106,13 @@ class Request:
     is_part: bool = False  # whether columns are coded beside those of other files
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
 
+    @property
+    def given(self) -> set[str]:
+        """The names of columns that are something: what the caller names, and a model needs."""
+        target = self.target or ""
+        named = {target, *(part.strip() for part in target.split(",")), *self.columns.values()}
+        return {*named, *self.drop, self.id or "", *((self.like and self.like.sources) or ())}
+
     def lacks_labels(self, columns: Columns) -> bool:
         """Whether labels are needed and nothing says where they are."""
         return self.need_labels and self.target is None and not columns.targets
@@ -179,21 +186,23 @@ def assign(
     targets = _find_targets(source, names, n_columns, request)
     roles: dict[str, int | None] = {}
     for what, name in request.columns.items():
-        roles[what] = _find_column(source, name, names, n_columns, what)
+        roles[what] = _find_column(source, name, names, n_columns, request, what)
     if like is not None and names is not None:
         for what in ROLES:
             known = like.columns.get(what)
             if known is not None and what not in roles and names.count(known) == 1:
                 roles[what] = names.index(known)
     if request.id is not None:
-        roles["id"] = samples = _find_column(source, request.id, names, n_columns, "id")
+        roles["id"] = samples = _find_column(source, request.id, names, n_columns, request, "id")
     elif like is not None and names is not None:
         own = like.columns.get("id")
         if own is not None and names.count(own) == 1:
             roles["id"] = samples = names.index(own)
     there = {what: place for what, place in roles.items() if place is not None}
     _check_distinct(source, targets, there)
-    dropped = [_find_column(source, name, names, n_columns, "dropped") for name in request.drop]
+    dropped = [
+        _find_column(source, name, names, n_columns, request, "dropped") for name in request.drop
+    ]
     for name, place in zip(request.drop, dropped, strict=True):
         if place in (*targets, *there.values()):
             raise FileError(
@@ -202,9 +211,11 @@ def assign(
     compared: tuple[int, ...] = ()
     if request.where is not None:
         wanted = [one.name for one in request.where.comparisons]
-        found = [_find_column(source, name, names, n_columns, "compared") for name in wanted]
+        found = [
+            _find_column(source, name, names, n_columns, request, "compared") for name in wanted
+        ]
         compared = tuple(place for place in found if place is not None)
-        dropped += [_find_column(source, name, names, n_columns, "compared")
+        dropped += [_find_column(source, name, names, n_columns, request, "compared")
                     for name in request.where.of_text]  # fmt: skip
     taken = {*targets, *there.values(), *dropped, samples}
     sources = None if like is None else like.sources
@@ -251,14 +262,14 @@ def _find_targets(
         if names is not None and all(names.count(name) == 1 for name in wanted):
             return tuple(names.index(name) for name in wanted)
         if names is not None and request.need_labels:
-            for name in wanted:
-                _find_column(source, name, names, n_columns)  # which refuses the first without
+            for name in wanted:  # the first without is refused
+                _find_column(source, name, names, n_columns, request)
         return ()
     parts = [part.strip() for part in target.split(",")]
     if len(parts) == 1 or target in (names or ()) or is_label_file(target):
-        position = _find_column(source, target, names, n_columns)
+        position = _find_column(source, target, names, n_columns, request)
         return () if position is None else (position,)
-    places = [_find_column(source, part, names, n_columns) for part in parts]
+    places = [_find_column(source, part, names, n_columns, request) for part in parts]
     found = tuple(place for place in places if place is not None)
     if len(set(found)) < len(parts):
         raise FileError(
@@ -280,7 +291,12 @@ def _check_distinct(source: Source | str, targets: Iterable[int], roles: Mapping
 
 
 def _find_column(
-    source: Source | str, target: str, names: list[str] | None, n_columns: int, what: str = "target"
+    source: Source | str,
+    target: str,
+    names: list[str] | None,
+    n_columns: int,
+    request: Request,
+    what: str = "target",
 ) -> int | None:
     """Return the position of a column; None if it is a file of its own."""
     if names is not None:
@@ -309,9 +325,12 @@ def _find_column(
             f"{n_columns - 1} (-1 is the last); got {quote(target)}."
         )
     kind = {"target": TargetError, "compared": WhereError}.get(what, FileError)
-    error = kind(f"{source}: no column {quote(target)}.{did_you_mean(target, names)}")
+    # Of any column rows can be chosen by, whatever else it is.
+    given = () if what == "compared" else request.given
+    hint = did_you_mean(target, names, given=given)
+    error = kind(f"{source}: no column {quote(target)}.{hint}")
     if what not in ("id", "dropped"):  # which are of this file alone
-        error.lacks, error.there = target, names
+        error.lacks, error.there = target, [name for name in names if name not in given]
     raise error
 
 

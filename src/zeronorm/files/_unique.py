@@ -86,6 +86,6 @@ def places_of_features(source: object, wanted: Sequence[str], names: Sequence[st
         kind, verb = ("features", "are") if missing[1:] else ("feature", "is")
         raise MissingFeaturesError(
             f"{source}: the model needs the {kind} {shown}{more}, which {verb} not there."
-            f"{did_you_mean(missing[0], names)}"
+            f"{did_you_mean(missing[0], names, given=wanted)}"
         )
     return [position[name] for name in wanted]

@@ -33,11 +33,13 @@ fitted (`criteria`: a row per size; that of a bi-level model is [features, group
 are in groups, `groups` has the label of the group of every feature of the support; else it is null.
 `threshold` says from which `probability` on a row is of the `positive` one (0 or 1) of two classes,
 by which `rule` it was chosen, and what it does to the rows that chose it; null: from 1/2 on.
+`errors` has of one target of numbers how many rows out of fold there were, `n`, and their
+`absolute` errors in order, at most 1000 of them; null: not known.
 
 `target_name` is the name of the target, of several responses the list of theirs. Where several
 classes, or responses, share their features, there is one entry of what there is for each model.
 
-Its archive comment, the last bytes of the file, is `zeronorm model 7 sha256 <digest of all bytes
+Its archive comment, the last bytes of the file, is `zeronorm model 8 sha256 <digest of all bytes
 before>`. The digest finds damage; it proves nothing about who wrote the file, so every size, type,
 range and order is verified as well, before anything is allocated for it.
 

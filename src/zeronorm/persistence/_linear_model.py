@@ -186,7 +186,8 @@ class LinearModel:
                 other = other_number(missing, [str(name) for name in names])
                 if other is not None:
                     raise ValueError(f"X must have the features of the model; {other}")
-                hint = did_you_mean(missing[0], [str(name) for name in names])
+                there = [str(name) for name in names]
+                hint = did_you_mean(missing[0], there, given=self.feature_names)
                 raise ValueError(
                     f"X must have the features of the model; {len(missing)} are missing, the first "
                     f"is {quote(missing[0])}.{hint}"
@@ -332,6 +333,34 @@ class LoadedRegressor(LinearModel):
             scores = scores + known[:, None]
         means = np.asarray(self.loss.mean(scores))
         return means[:, 0] if means.shape[1] == 1 else means
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, offset: Any = None) -> FloatArray:
+        """Return an interval around each prediction, (n_samples, 2).
+
+        It is the prediction plus and minus the absolute error of rank ceil((n + 1) coverage) of n
+        rows out of fold. About that share of rows exchangeable with the training rows is inside,
+        where leaving a fold out changes the fit little; it is a share of all rows, and not one of
+        rows with given features. See `zeronorm.persistence._spread` for what is proven.
+
+        X, offset : as for `predict`.
+
+        Raises
+        ------
+        ValueError
+            As for `predict`, and where the file has no errors of rows out of fold (`save(...,
+            errors=)`, as `zeronorm select` writes them where it has folds), or too few of them for
+            the coverage.
+        """
+        from ._spread import half_width
+
+        if self.metadata["errors"] is None:
+            raise ValueError(
+                "the file of the model has no errors of rows out of fold; zeronorm select with "
+                "folds writes them, and save(..., errors=)."
+            )
+        half = half_width(self.metadata["errors"], coverage)
+        predicted = self.predict(X, offset)
+        return np.column_stack([predicted - half, predicted + half])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

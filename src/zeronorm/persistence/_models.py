@@ -41,6 +41,7 @@ from ._records import (
     check_threshold,
 )
 from ._saved_certificate import OF_ALL
+from ._spread import check_errors
 
 if TYPE_CHECKING:
     from ..estimators._baseline import Baseline
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
 # covariates, those before 4 of columns that are features as they stand, those before 5 without the
-# means of the features, those before 6 without a threshold, and those before 7 without the number
-# of the training rows and what they were chosen by.
-MODEL = FileKind("model", version=7, max_size=1 << 30, error=ModelFileError)
+# means of the features, those before 6 without a threshold, those before 7 without the number of
+# the training rows and what they were chosen by, and those before 8 without errors out of fold.
+MODEL = FileKind("model", version=8, max_size=1 << 30, error=ModelFileError)
 
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
 _SURVIVAL = ("stratum", "time", "hazard")  # of the baseline of a survival model
@@ -73,6 +74,7 @@ _ENTRIES = {
     "highest_score": (float, type(None)),
     "means": (list, type(None)),
     "n_samples": (int, type(None)),
+    "errors": (dict, type(None)),
 }
 
 
@@ -274,6 +276,9 @@ def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
         check_calibration(metadata["calibration"], require)
     if metadata["threshold"] is not None:
         check_threshold(metadata["threshold"], require)
+    if metadata["errors"] is not None:
+        require(metadata["loss"] is not None, "errors must be null without a loss of numbers")
+        check_errors(metadata["errors"], require)
     for history in metadata["history"]:
         require(isinstance(history, list), "a history must be a list of steps")
         for step in history:
@@ -295,6 +300,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("codings", [])
     metadata.setdefault("means", None)
     metadata.setdefault("n_samples", None)
+    metadata.setdefault("errors", None)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return

@@ -30,6 +30,7 @@ from ._records import (
     summarize_threshold,
     tabulate,
 )
+from ._spread import has_intervals, summarize_errors
 
 if TYPE_CHECKING:
     from ..thresholds import Threshold
@@ -47,6 +48,7 @@ def save(
     codings: Mapping[str, Coding] | None = None,
     X: Any = None,
     threshold: Threshold | None = None,
+    errors: Any = None,
 ) -> Path:
     """Write a fitted model to a file; return its path.
 
@@ -83,6 +85,9 @@ def save(
     threshold : Threshold or None
         Of two classes, what `choose_threshold` of `zeronorm.thresholds` returns of probabilities:
         the model of the file predicts its positive class from that probability on, not from 1/2.
+    errors : (n,) or None
+        Of one target with a loss of residuals, how far predictions of models that did not see the
+        rows were from their targets: the file keeps their order, for `predict_interval`.
 
     Raises
     ------
@@ -96,7 +101,7 @@ def save(
         If the file cannot be written; then nothing is left behind.
     """
     names = feature_names, first_index, target_name, columns, codings
-    data, _ = _packed(estimator, n_features, *names, X, threshold)
+    data, _ = _packed(estimator, n_features, *names, X, threshold, errors)
     return write_file(path, data)
 
 
@@ -126,6 +131,7 @@ def _packed(
     codings: Mapping[str, Coding] | None = None,
     X: Any = None,
     threshold: Threshold | None = None,
+    errors: Any = None,
 ) -> tuple[bytes, LoadedModel]:
     """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.
@@ -187,6 +193,7 @@ def _packed(
         "highest_score": None if fitted.baseline is None else fitted.baseline.highest,
         "means": None if X is None else _means(X, support),
         "n_samples": None if X is None else _n_rows(X),
+        "errors": _errors(errors, fitted.loss, len(coef)),
     }
     arrays = {
         "metadata": encode(metadata),
@@ -204,6 +211,18 @@ def _packed(
     data = pack(MODEL, arrays)
     # What cannot be read back is not written.
     return data, read_model("the model", data, [fitted.loss])
+
+
+def _errors(errors: Any, loss: Any, n_scores: int) -> dict[str, Any] | None:
+    """Return what a file keeps of errors out of fold; refuse those of other models."""
+    if errors is None:
+        return None
+    if not has_intervals(loss, n_scores):
+        raise ValueError(
+            "errors are of models of one target with a loss of residuals (least squares, Huber, "
+            "quantiles); leave them out of another one."
+        )
+    return summarize_errors(errors)
 
 
 def _means(X: Any, columns: IndexArray) -> list[float]:

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from ..designs._store import INDEX
 from ..designs._zarr import METADATA
-from ..files import FREQUENT, WAYS, FileError, quote
+from ..files import FREQUENT, WAYS, FileError, Table, quote
 from ..files._parts import parts_of
 from ._describing import describe
 from ._entries import KINDS
 from ._genotypes import beside
 from ._several import several
-from ._sources import Contents, Matrix, OfDesign, of_genotypes, open_source
+from ._sources import Contents, Matrix, OfDesign, of_genotypes, of_table, open_source
 from ._writing import DenseWriter, Journal, SparseWriter, alone, tidy
 
 LEAST_MEMORY = 1 << 20
@@ -86,7 +86,8 @@ def convert(
         directory or pattern of files with the same columns), .mtx or a directory of 10x Genomics,
         .h5ad, 10x .h5, a directory of Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or
         .vcf.bgz, also several such files with the same samples, by a list of paths or a pattern,
-        as chr*.pgen (chr2 before chr10); or what estimators take as X.
+        as chr*.pgen (chr2 before chr10); or what estimators take as X; or a Table, as read_table
+        returns it, with all of its columns.
         svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time. The
         arrays of .npz and the entries of .mtx (16 bytes each; symmetric ones and patterns are
         loaded) lie in a file without a name beside the store until the conversion ends. CSV is gone
@@ -226,10 +227,12 @@ def _opened(
         if parts is not None:
             return contents, {"source": [*map(str, parts)], "written": each, "asked": asked}
         return contents, {"source": str(source), "written": each[0], "asked": asked}
+    if isinstance(data, Table) and not any(asked):
+        return of_table(data), None
     if any(asked):
         raise ValueError(
             "target, id, keep, drop, layer, encoding and missing are of files; convert an array "
-            "of the features alone, or the file."
+            "of the features alone, a Table that was read with them, or the file."
         )
     named = getattr(data, "columns", None)
     design = OfDesign(data)

@@ -209,10 +209,10 @@ def open_source(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
         encoding=encoding, missing=missing, spill=spill,
     )  # fmt: skip
-    return _of_table(read_request(path, request))
+    return of_table(read_request(path, request))
 
 
-def _of_table(table: Table) -> Contents:
+def of_table(table: Table) -> Contents:
     """Return a table that was read as a whole."""
     columns = dict(table.columns)
     if table.y is not None:
@@ -347,9 +347,8 @@ def _of_parquet(
     others = [*targets, *keep, *([id] if id else [])]
     for name in (*others, *drop):
         if schema.names.count(name) != 1:
-            raise FileError(
-                f"{paths[0]}: no column {quote(name)}.{did_you_mean(name, schema.names)}"
-            )
+            hint = did_you_mean(name, schema.names, given={*others, *drop})
+            raise FileError(f"{paths[0]}: no column {quote(name)}.{hint}")
     features = [name for name in schema.names if name not in {*others, *drop}]
     kinds = set()
     for name in features:

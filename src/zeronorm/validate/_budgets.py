@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,27 @@ from ._data import check_signs
 from ._numbers import dimensions, is_integer, number, shown
 
 
+@dataclass(frozen=True, slots=True)
+class AtFault:
+    """The rows without which there would be a model: those with one value in all of some columns.
+
+    columns : their indices. value : 1 of the rows of a level of a category; 0 of its base level,
+    of which all columns of the category are 0.
+    """
+
+    columns: tuple[int, ...]
+    value: float
+
+
 class UnfittableError(ValueError):
-    """Covariates or forced features have no coefficients on these rows; on others they may."""
+    """Covariates or forced features have no coefficients on these rows; on others they may.
+
+    at_fault : the rows that keep them from these, where they are known.
+    """
+
+    def __init__(self, message: str, at_fault: AtFault | None = None) -> None:
+        super().__init__(message)
+        self.at_fault = at_fault
 
 
 if TYPE_CHECKING:
@@ -127,7 +147,8 @@ def check_features(
     if constant.size:
         name = constant[0] if names is None else repr(names[constant[0]])
         raise UnfittableError(
-            f"{parameter} must not be constant columns of X; got column {name!s:.80}."
+            f"{parameter} must not be constant columns of X; got column {name!s:.80}.",
+            AtFault((int(constant[0]),), 1.0) if parameter == "covariates" else None,
         )
     return result
 
@@ -143,11 +164,14 @@ def check_apart(covariates: IndexArray, forced: IndexArray) -> None:
 
 
 def check_adjustable(
-    loss: Adjusted, y: FloatArray, weight: FloatArray, where: Callable[[], str]
+    loss: Adjusted,
+    y: FloatArray,
+    weight: FloatArray,
+    find: Callable[[], tuple[str, AtFault | None]],
 ) -> None:
     """Raise where covariates leave nothing to explain, or have no finite coefficients.
 
-    where : says which rows are at fault, for the end of a sentence.
+    find : says which rows are at fault, for the end of a sentence, and finds them.
     """
     n, r = loss.basis.shape
     if r == 0:
@@ -162,10 +186,12 @@ def check_adjustable(
             "components of them."
         )
     if not loss.of_residuals and loss.final.separates(y, weight):
+        where, at_fault = find()
         raise UnfittableError(
             "covariates must not determine the target of some rows alone, as they have no finite "
-            f"coefficients without a penalty then{where()}. Leave out that covariate, or pass it "
-            "as one of forced_features, which have a penalty."
+            f"coefficients without a penalty then{where}. Leave out that covariate, or pass it "
+            "as one of forced_features, which have a penalty.",
+            at_fault,
         )
 
 

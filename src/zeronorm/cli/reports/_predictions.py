@@ -34,6 +34,8 @@ def print_predictions(
         )
     )
     console.print(styled(("predicted: ", "dim"), _summary(document, labels)))
+    if document["interval"] is not None:
+        console.print(styled(("interval: ", "dim"), _interval(document["interval"])))
     console.print()
     if document["score"] is not None:
         words = words_of(document["data"], document["loss"], document["score_name"])
@@ -85,6 +87,17 @@ def _summary(document: Mapping[str, Any], labels: Sequence[str]) -> str:
     what = "risk scores from " if document["loss"] == "cox" else ""
     mean = sum(predictions) / len(predictions)
     return f"{what}{_range(predictions)}, mean {mean:.4g}"
+
+
+def _interval(interval: Mapping[str, Any]) -> str:
+    """Return how far new rows may be from their predictions."""
+    text = (
+        f"± {interval['half_width']:.4g} around each prediction has about "
+        f"{interval['share']:.4g} of rows like those of the training, by the errors of "
+        f"{interval['n_errors']:,} rows out of fold"
+    )
+    inside = interval["inside"]
+    return text if inside is None else f"{text}; of these rows {inside:.3f}"
 
 
 def _range(values: Sequence[float]) -> str:
