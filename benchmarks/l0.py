@@ -31,6 +31,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -161,12 +162,13 @@ def refit(Z: np.ndarray, y: np.ndarray, C: float) -> tuple[float, bool]:
 class Contestant:
     """A method with a number of threads, in a process that is started again when it died."""
 
-    def __init__(self, method: str, threads: int, options: Any) -> None:
+    def __init__(self, method: str, threads: int, options: Any, module: ModuleType = peers) -> None:
         self.method, self.threads = method, threads
         self.name = method if threads == 1 else f"{method}, {threads} threads"
         self.version = ""
         folder = common.peer_folder(options.peers)
-        self._python = common.interpreter(peers.METHODS[method][0], folder)
+        self._script = Path(str(module.__file__)).name
+        self._python = common.interpreter(module.METHODS[method][0], folder)
         self._process: common.Peer | None = None
         self._data: dict[str, Any] = {}
         self._gb = 0.0
@@ -177,7 +179,7 @@ class Contestant:
         if self._process is None or not self._process.alive:
             if self._python is None:
                 raise common.PeerError("not installed")
-            process = common.Peer(self.method, self._python, self.threads, "_l0_peers.py")
+            process = common.Peer(self.method, self._python, self.threads, self._script)
             self._process = process
             self.version = process.ask(120.0, op="version")["version"]
             process.ask(120.0, op="warm")
