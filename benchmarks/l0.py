@@ -48,6 +48,7 @@ REGIMES: dict[str, Callable[[int], float]] = {"0.1": lambda _: 0.1, "1e6/n": lam
 FLOOR = 1e-6  # of a mean loss: below it all separating supports are as good
 EQUAL = 1e-7  # relative difference of objectives that are the same
 WORSE = 1e-3  # the most that zeronorm may be worse than the best of the others
+METHODS = ("zeronorm", "abess", "abess_full", "skscope", "fastsparsegams")
 THREADED = ("zeronorm", "abess")
 ATTEMPTS = 3  # a process that dies is started again
 BIG = {"n": 5000, "p": 100_000, "informative": 300, "variance": 2.0}
@@ -588,7 +589,7 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SETS), help="500x500 takes all its seeds")
     parser.add_argument("--k", default=",".join(map(str, SIZES)))
     parser.add_argument("--C", default=",".join(REGIMES), help=f"of {', '.join(REGIMES)}")
-    parser.add_argument("--methods", default=",".join(peers.METHODS), help="packages to run")
+    parser.add_argument("--methods", default=",".join(METHODS), help="packages to run")
     parser.add_argument("--threads", default="1,2", help="of those that have threads")
     parser.add_argument("--repeats", type=int, default=3, help="turns")
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds for one fit")

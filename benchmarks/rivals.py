@@ -123,7 +123,9 @@ def refitted(instance: Instance, X: np.ndarray, y: np.ndarray, support: Any) -> 
 def told(instance: Instance, X: np.ndarray, y: np.ndarray) -> Row:
     """Return what no package finds out by itself: the penalty of k features, and M."""
     if not instance.numbers:
-        return {"penalty": None, "most": instance.most, "window": None, "smaller": []}
+        return dict.fromkeys(("penalty", "window")) | {
+            "most": instance.most, "smaller": [], "found": np.inf,
+        }  # fmt: skip
     k = instance.k
     best, smaller = {}, []
     for size in (k - 1, k, k + 1):
@@ -136,7 +138,10 @@ def told(instance: Instance, X: np.ndarray, y: np.ndarray) -> Row:
     low, high = ((best[a][0] - best[b][0]) / instance.C for a, b in ((k, k + 1), (k - 1, k)))
     most = MULTIPLE * best[k][1] if instance.most is None else instance.most
     penalty = float(np.sqrt(low * high)) if 0.0 < low < high else None
-    return {"penalty": penalty, "most": most, "window": [low, high], "smaller": smaller}
+    return {
+        "penalty": penalty, "most": most, "window": [low, high], "smaller": smaller,
+        "found": best[k][0],
+    }  # fmt: skip
 
 
 def measure(instance: Instance, contestants: list[l0.Contestant], options: Any) -> Row:
@@ -160,7 +165,7 @@ def measure(instance: Instance, contestants: list[l0.Contestant], options: Any) 
         row["objective"], row["largest"] = np.inf, 0.0
         if len(row["support"]) == instance.k:
             row["objective"], row["largest"] = refitted(instance, X, y, row["support"])
-    least = min(row["objective"] for row in rows)
+    least = min(known["found"], *(row["objective"] for row in rows))
     for row in rows:
         if row["bound"] is not None:
             own = row["objective"] if np.isfinite(row["objective"]) else least
