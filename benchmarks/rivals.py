@@ -2,7 +2,7 @@
 
     python benchmarks/rivals.py
     python benchmarks/rivals.py --sets "ar 1000;trim32, k = 5" --time-limit 5 --keep
-    python benchmarks/rivals.py --tiny
+    python benchmarks/rivals.py --tiny     objectives and bounds beside all supports of 18 columns
 
     min_{u, b}  1/2 ||u||^2 + C sum_i f(y_i, x_i'u + b)   subject to  ||u||_0 <= k
 
@@ -41,6 +41,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,15 @@ class Instance:
 def drawn(n: int, numbers: bool, _: Path) -> Data:
     """Return an instance of `bounded.py`."""
     return bounded.chain(n, numbers)
+
+
+def small(seed: int, numbers: bool, _: Path) -> Data:
+    """Return an instance with few enough supports of three features to fit them all."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 18))
+    X[:, 1:] += 0.8 * X[:, :-1]
+    y = X[:, [2, 7, 12]] @ [1.0, -1.0, 1.0] + 2.0 * rng.standard_normal(40)
+    return X, y if numbers else (y > 0).astype(int)
 
 
 def real(name: str, folder: Path) -> Data:
@@ -172,6 +182,20 @@ def measure(instance: Instance, contestants: list[l0.Contestant], options: Any) 
             row["gap"] = max(1.0 - row["bound"] / own, 0.0)
     result = {"name": instance.name, "n": len(y), "p": X.shape[1], "numbers": instance.numbers}
     return result | {"k": instance.k, "C": instance.C, **known, "rows": rows}
+
+
+def check(instance: Instance, record: Row, folder: Path) -> None:
+    """End the script where something contradicts the fits of all supports."""
+    X, y = prepared(instance, folder)
+    supports = combinations(range(X.shape[1]), instance.k)
+    optimum = min(refitted(instance, X, y, some)[0] for some in supports)
+    for row in record["rows"]:
+        proven = row["bound"] is not None and row["gap"] <= GAP
+        wrong = row["objective"] < optimum * (1.0 - SAME) or (
+            row["bound"] is not None and row["bound"] > optimum * (1.0 + SAME)
+        )
+        if wrong or (proven and row["objective"] > optimum * (1.0 + 2.0 * GAP)):
+            sys.exit(f"{instance.name}: {row['method']} contradicts the optimum {optimum}: {row}.")
 
 
 def asked(one: l0.Contestant, folder: str, request: Row, options: Any) -> Row:
@@ -320,7 +344,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--gb", type=float, default=16.0, help="address space of a package")
     parser.add_argument("--keep", action="store_true", help="keep what else the result file has")
-    parser.add_argument("--tiny", action="store_true", help="does it run: 3 s, 200 rows")
+    parser.add_argument("--tiny", action="store_true", help="is it right: small instances")
     options = parser.parse_args()
     names, chosen = options.sets.split(";"), options.methods.split(",")
     for given, there, option in (
@@ -330,10 +354,9 @@ def main() -> None:
         if unknown := [one for one in given if one not in there]:
             sys.exit(f"--{option}: unknown {unknown[0]!r}; there are: {', '.join(there)}.")
     if options.tiny:
-        options.time_limit = 3.0
         every = [
-            Instance("ar 200", partial(drawn, 200, True), True, 10, 1.0, 2.0),
-            Instance("ar 200, classes", partial(drawn, 200, False), False, 10, 1.0, 2.0),
+            Instance(f"small {seed}, C = {C:g}", partial(small, seed, numbers), numbers, 3, C)
+            for seed, (numbers, C) in enumerate(((True, 1.0), (True, 0.02), (False, 1.0)))
         ]
         names = [one.name for one in every]
     about = common.machine()
@@ -343,6 +366,8 @@ def main() -> None:
     for instance in every:
         if instance.name in names:
             found[instance.name] = measure(instance, contestants, options)
+            if options.tiny:
+                check(instance, found[instance.name], common.data_folder(options.data))
     for one in contestants:
         one.close()
     report([found[one.name] for one in every if one.name in found], about, options)
