@@ -31,7 +31,7 @@ fastsparsegams  L0L2 penalty with "CDPSI", gamma = 1/(2 C n) since it brings col
 
 Those that `incumbents.py` adds:
 
-zeronorm_starts  BudgetClassifier(k, C=C, method=methods.L0(n_starts=4)): four searches
+zeronorm_starts  BudgetClassifier(k, C=C, method=methods.L0(n_starts=4), tol=1e-5): four searches
 zeronorm_budget  BudgetClassifier(k, C=C), its defaults, without calibrated probabilities
 elimination_c  ridge logistic regression of scikit-learn with C = c, again and again without a tenth
             of the features of the smallest coefficients, one by one below 50
@@ -64,10 +64,10 @@ def zeronorm(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Fo
 
 
 def zeronorm_starts(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
-    """Four searches."""
+    """Four searches, tol=1e-5."""
     from zeronorm import methods
 
-    return _budget(X, y, k, C, threads, methods.L0(n_starts=4))
+    return _budget(X, y, k, C, threads, methods.L0(n_starts=4), tol=1e-5)
 
 
 def zeronorm_budget(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
@@ -75,23 +75,28 @@ def zeronorm_budget(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int
     return _budget(X, y, k, C, threads, "auto")
 
 
-def _budget(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int, method: Any) -> Found:
+def _budget(
+    X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int, method: Any, **options: Any
+) -> Found:
     from zeronorm import BudgetClassifier
 
-    model = BudgetClassifier(k, C=C, method=method, calibrate=False, n_threads=threads).fit(X, y)
+    options |= {"C": C, "method": method, "calibrate": False, "n_threads": threads}
+    model = BudgetClassifier(k, **options).fit(X, y)
     return model.support_, f"{model.n_scans_} scans"
 
 
 ONE_BY_ONE = 50  # features below which elimination drops one at a time
+KEPT = "of the elimination before"
 _ELIMINATED: dict[str, Any] = {}  # the data of the last elimination, and what was left
 
 
 def elimination(c: float, X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
     """Drop features of the smallest coefficients; one elimination has the supports of all k."""
-    if _ELIMINATED.get("X") is not X:
+    kept = _ELIMINATED.get("X") is X
+    if not kept:
         _ELIMINATED.update(X=X, left=_eliminate(X, y, c))
     left = _ELIMINATED["left"]
-    return left[k], f"{len(left)} fits"
+    return left[k], KEPT if kept else f"{len(left)} fits"
 
 
 def _eliminate(X: np.ndarray, y: np.ndarray, c: float) -> dict[int, np.ndarray]:

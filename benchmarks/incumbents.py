@@ -264,7 +264,7 @@ def seconds(records: list[Row]) -> str:
     spent: dict[str, list[float]] = {}
     for record in records:
         for row in record["rows"]:
-            if row["objective"]:
+            if row["objective"] and row["how"] != peers.KEPT:
                 spent.setdefault(f"{row['method']} {row['version']}", []).append(row["seconds"])
     body = [[name, f"{common.median(s):.3f}", f"{max(s):.2f}"] for name, s in spent.items()]
     return common.table(["method, version of its package", "median, s", "largest, s"], body)
