@@ -169,6 +169,8 @@ def measure(instance: Instance, contestants: list[l0.Contestant], options: Any) 
         for one in contestants:
             if not instance.numbers and one.method in peers.NUMBERS_ONLY:
                 continue
+            if one.method == "zeronorm_free" and known["most"] is None:
+                continue  # the same as zeronorm
             with common.log(f"{instance.name}, {one.method}"):
                 rows.append(asked(one, temporary, request, options) | {"method": one.method})
     for row in rows:
