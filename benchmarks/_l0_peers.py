@@ -28,12 +28,22 @@ fastsparsegams  L0L2 penalty with "CDPSI", gamma = 1/(2 C n) since it brings col
                 It has a penalty in place of a size: of the models of its path (and of a finer one
                 around k where none has k features) the best with k features; where there is none,
                 the k largest coefficients of the next larger model
+
+Those that `incumbents.py` adds:
+
+zeronorm_starts  BudgetClassifier(k, C=C, method=methods.L0(n_starts=4), tol=1e-5): four searches
+zeronorm_budget  BudgetClassifier(k, C=C), its defaults, without calibrated probabilities
+elimination_c  ridge logistic regression of scikit-learn with C = c, again and again without a tenth
+            of the features of the smallest coefficients, one by one below 50
+l1, elastic_net  the path of adelie, with half of the penalty a ridge for the latter, to the first
+            solution with k features or more, and the k largest coefficients of it
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +61,77 @@ def zeronorm(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Fo
 
     model = L0LogisticRegression(k, C=C, calibrate=False, tol=1e-5, n_threads=threads).fit(X, y)
     return model.support_, f"{model.n_scans_} scans"
+
+
+def zeronorm_starts(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """Four searches, tol=1e-5."""
+    from zeronorm import methods
+
+    return _budget(X, y, k, C, threads, methods.L0(n_starts=4), tol=1e-5)
+
+
+def zeronorm_budget(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """Defaults of the estimator."""
+    return _budget(X, y, k, C, threads, "auto")
+
+
+def _budget(
+    X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int, method: Any, **options: Any
+) -> Found:
+    from zeronorm import BudgetClassifier
+
+    options |= {"C": C, "method": method, "calibrate": False, "n_threads": threads}
+    model = BudgetClassifier(k, **options).fit(X, y)
+    return model.support_, f"{model.n_scans_} scans"
+
+
+ONE_BY_ONE = 50  # features below which elimination drops one at a time
+KEPT = "of the elimination before"
+_ELIMINATED: dict[str, Any] = {}  # the data of the last elimination, and what was left
+
+
+def elimination(c: float, X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """Drop features of the smallest coefficients; one elimination has the supports of all k."""
+    kept = _ELIMINATED.get("X") is X
+    if not kept:
+        _ELIMINATED.update(X=X, left=_eliminate(X, y, c))
+    left = _ELIMINATED["left"]
+    return left[k], KEPT if kept else f"{len(left)} fits"
+
+
+def _eliminate(X: np.ndarray, y: np.ndarray, c: float) -> dict[int, np.ndarray]:
+    from sklearn.linear_model import LogisticRegression
+
+    left = {X.shape[1]: np.arange(X.shape[1])}
+    while (size := min(left)) > 1:
+        w = np.abs(LogisticRegression(C=c, max_iter=1000).fit(X[:, left[size]], y).coef_[0])
+        fewer = size - 1 if size <= ONE_BY_ONE else max(size - size // 10, ONE_BY_ONE)
+        left[fewer] = left[size][np.sort(np.argsort(-w, kind="stable")[:fewer])]
+    return left
+
+
+def l1(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """Follow the l1 path."""
+    return _path(X, y, k, threads, 1.0)
+
+
+def elastic_net(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """Follow the path of l1 and a ridge."""
+    return _path(X, y, k, threads, 0.5)
+
+
+def _path(X: np.ndarray, y: np.ndarray, k: int, threads: int, share: float) -> Found:
+    import adelie as ad
+
+    state = ad.grpnet(
+        X, ad.glm.binomial((y > 0).astype(np.float64)), alpha=share, n_threads=threads,
+        progress_bar=False, early_exit=False, min_ratio=1e-3,
+        exit_cond=lambda state: state.active_set_size >= k,
+    )  # fmt: skip
+    path = np.abs(state.betas.toarray())
+    reached = np.flatnonzero(np.count_nonzero(path, axis=1) >= k)
+    w = path[reached[0] if reached.size else -1]
+    return np.sort(np.argsort(-w, kind="stable")[:k]), f"{len(path)} path points"
 
 
 def abess(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
@@ -170,6 +251,11 @@ METHODS: dict[str, tuple[str, Callable[..., Found]]] = {
     "abess_full": ("abess", abess_full),
     "skscope": ("skscope", skscope),
     "fastsparsegams": ("fastsparsegams", fastsparsegams),
+    "zeronorm_starts": ("zeronorm", zeronorm_starts),
+    "zeronorm_budget": ("zeronorm", zeronorm_budget),
+    **{f"elimination_{c:g}": ("sklearn", partial(elimination, c)) for c in (0.01, 0.1, 1.0, 10.0)},
+    "l1": ("adelie", l1),
+    "elastic_net": ("adelie", elastic_net),
 }
 
 

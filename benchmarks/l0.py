@@ -31,6 +31,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ REGIMES: dict[str, Callable[[int], float]] = {"0.1": lambda _: 0.1, "1e6/n": lam
 FLOOR = 1e-6  # of a mean loss: below it all separating supports are as good
 EQUAL = 1e-7  # relative difference of objectives that are the same
 WORSE = 1e-3  # the most that zeronorm may be worse than the best of the others
+METHODS = ("zeronorm", "abess", "abess_full", "skscope", "fastsparsegams")
 THREADED = ("zeronorm", "abess")
 ATTEMPTS = 3  # a process that dies is started again
 BIG = {"n": 5000, "p": 100_000, "informative": 300, "variance": 2.0}
@@ -161,12 +163,13 @@ def refit(Z: np.ndarray, y: np.ndarray, C: float) -> tuple[float, bool]:
 class Contestant:
     """A method with a number of threads, in a process that is started again when it died."""
 
-    def __init__(self, method: str, threads: int, options: Any) -> None:
+    def __init__(self, method: str, threads: int, options: Any, module: ModuleType = peers) -> None:
         self.method, self.threads = method, threads
         self.name = method if threads == 1 else f"{method}, {threads} threads"
         self.version = ""
         folder = common.peer_folder(options.peers)
-        self._python = common.interpreter(peers.METHODS[method][0], folder)
+        self._script = Path(str(module.__file__)).name
+        self._python = common.interpreter(module.METHODS[method][0], folder)
         self._process: common.Peer | None = None
         self._data: dict[str, Any] = {}
         self._gb = 0.0
@@ -177,7 +180,7 @@ class Contestant:
         if self._process is None or not self._process.alive:
             if self._python is None:
                 raise common.PeerError("not installed")
-            process = common.Peer(self.method, self._python, self.threads, "_l0_peers.py")
+            process = common.Peer(self.method, self._python, self.threads, self._script)
             self._process = process
             self.version = process.ask(120.0, op="version")["version"]
             process.ask(120.0, op="warm")
@@ -586,7 +589,7 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SETS), help="500x500 takes all its seeds")
     parser.add_argument("--k", default=",".join(map(str, SIZES)))
     parser.add_argument("--C", default=",".join(REGIMES), help=f"of {', '.join(REGIMES)}")
-    parser.add_argument("--methods", default=",".join(peers.METHODS), help="packages to run")
+    parser.add_argument("--methods", default=",".join(METHODS), help="packages to run")
     parser.add_argument("--threads", default="1,2", help="of those that have threads")
     parser.add_argument("--repeats", type=int, default=3, help="turns")
     parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds for one fit")
