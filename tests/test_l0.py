@@ -373,6 +373,24 @@ def test_several_classes_and_persistence(tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+def test_columns_that_share_their_noise_are_found():
+    """What tells something only beside others would be missed: it has no score by itself."""
+    rng = np.random.default_rng(4)
+    own = rng.standard_normal((200, 192))
+    X = own + 3.0 * np.repeat(rng.standard_normal((200, 24)), 8, axis=1)
+    y = own[:, :32:8].sum(axis=1) + 0.5 * rng.logistic(size=200) > 0
+    model = L0LogisticRegression(8, C=10.0, calibrate=False).fit(X, y)
+    # Four columns of the four informative blocks each beside another one of its block.
+    assert set(model.support_ // 8) == {0, 1, 2, 3}
+    assert {0, 8, 16, 24} <= set(model.support_)
+    whole = Search(
+        Task.of(as_design(X), np.where(y, 1.0, -1.0), None, loss=LOGISTIC), 10.0, [8], 1e-5
+    )
+    whole.add(np.arange(192))
+    left = whole.exchanges.eliminate(np.arange(192), [8])[8]
+    assert model.certificate_.objective <= whole.exchanges.fit(left).objective * (1 + 1e-6)
+
+
 def test_bad_parameters():
     """A wrong option would be ignored, or fail deep inside."""
     X, y = make_classification(30, 8, seed=0)

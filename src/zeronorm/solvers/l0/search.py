@@ -37,9 +37,12 @@ MAX_ROUNDS = 20
 # in between as many as cost so many products. And how many candidates for each.
 MOST_LEFT_OUT, LEAST_LEFT_OUT, LEFT_OUT_PRODUCTS = 10, 4, 2e9
 REPLACEMENTS = 20
+# Elimination from all features, with the ridge of C and with more, where a Gram matrix of them or
+# of the rows takes so many multiply-adds: what only tells something beside others is found there.
+ELIMINATED, ELIMINATED_C = 1e9, (0.1, 1.0)  # as shares of C
 # The relaxation over the pool gives dual points for the certificate, in so many steps, where it has
 # at most so many elements and some ridge: without, it bounds next to nothing.
-RELAXED_ELEMENTS, RELAXED_C, RELAXED_STEPS = 2e6, 10.0, 4
+RELAXED_ELEMENTS, RELAXED_C, RELAXED_STEPS = 4e6, 10.0, 4
 
 
 class Search:
@@ -153,6 +156,22 @@ class Search:
         """
         columns = self._filled(self.best[k], min(2 * k, self.inside.size))
         self.offer(self.exchanges.eliminate(columns, [k])[k], improve=True)
+
+    def eliminated(self, share: float) -> bool:
+        """Offer what elimination leaves of all features at a share of C; return whether it helps.
+
+        It looks at all features together, where the pool has those that scans have shown.
+        """
+        task, before = self.task, dict(self.best)
+        whole = Search(task, share * self.C, self.sizes, self.tol)
+        whole.add(np.flatnonzero(task.units.usable))
+        left = whole.exchanges.eliminate(np.arange(whole.pool.size), self.sizes)
+        for k in self.sizes:
+            units = task.units.of(np.sort(whole.pool.features[left[k]]))
+            self.add(units)
+            self.offer(self.place(units), improve=True)
+            self.record(k, units)
+        return any(self.best[k] is not before[k] for k in self.sizes)
 
     def restarted(self, random: np.random.Generator) -> Search:
         """Return a search of the same pool, from what elimination leaves of a drawn part of it."""
@@ -314,6 +333,12 @@ def explore(
                 search.offer(before.best[k].columns, improve=True)
                 search.record(k, search.pool.features)
         yield from _exchange(search, clock, swaps=True, replace=True)
+    n, p = task.design.shape
+    if swaps and n * p * min(n, p) <= ELIMINATED:
+        with clock.phase("select"):
+            helps = [search.eliminated(share) for share in ELIMINATED_C]
+        if any(helps):
+            yield from _exchange(search, clock, swaps=True, replace=True)
     random = np.random.default_rng(0)
     for _ in range(1, n_starts):
         with clock.phase("select"):

@@ -45,8 +45,8 @@ def select_l0(
 
     Parameters
     ----------
-    solver : "exchange" (and "auto"): from the strongest features, and from elimination inside a
-        pool of them, by splicing and swaps, with scans for further candidates until none helps;
+    solver : "exchange" (and "auto"): from the strongest features, from elimination inside a pool
+        of them and, where that is cheap, of all features, by splicing and swaps, with scans for further candidates until none helps;
         for C above those of `FIRST_STAGES` from the models for these. "splicing": from the
         strongest features only, without swaps. "iht": iterative hard thresholding alone, a scan for
         each step.
