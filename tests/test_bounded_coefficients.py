@@ -15,6 +15,7 @@ from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
 from zeronorm.result import Status
 from zeronorm.solvers.pool import relaxation_steps
+from zeronorm.solvers.pool.candidates import Candidates
 from zeronorm.solvers.pool.proximal import ProximalQuadratic, proximal_point, within
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.pool.shared_curvature import SharedCurvature
@@ -119,6 +120,26 @@ def test_the_relaxation_is_solved(loss, most, n_fixed, n_free, signed):
     assert found.bound >= without.bound * (1 - 1e-6)
     if most == 100.0:  # no coefficient is as large
         assert found.bound == pytest.approx(without.bound, rel=1e-6)
+
+
+@pytest.mark.parametrize(("most", "is_loose"), [(3.0, True), (0.2, False)])
+def test_relaxations_keep_to_bounds_that_change_something(most, is_loose):
+    """Nodes would take ten times as long for bounds that hold by themselves."""
+    X, y = drawn(LeastSquares(), n=80, p=30)
+    risk = Risk(y, np.ones(80), LeastSquares(), False)
+    problem = Candidates(
+        DenseColumns(np.asfortranarray(X)), Singles(np.ones(30, bool), most=most), np.arange(30),
+        risk, 4, 0,
+    )  # fmt: skip
+    nothing = np.empty(0, np.int64), np.empty(0), 0.0
+    tight = problem.relax(np.arange(30), 0, 4, start=nothing, tol=1e-6)
+    best = min(problem.objective(np.array(one)) for one in combinations(range(6), 4))
+    found = problem.relaxed_loosely(tight.bound, best)
+    assert found.loose == is_loose
+    again = found.relax(np.arange(30), 0, 4, start=nothing, tol=1e-6)
+    value = found.bound(again.dual, np.arange(30), 0, 4, best).value
+    assert value <= tight.objective * (1 + 1e-6)
+    assert is_loose or np.abs(again.coef).max() <= most * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("labels", [False, True])

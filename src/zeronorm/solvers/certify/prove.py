@@ -241,7 +241,7 @@ class Left:
         problem = Candidates(
             Z, units.take(candidates), task.named(candidates), risk, own.size, forced.size,
             shared=SharedCurvature(Z, risk) if plain else None,
-        )  # fmt: skip
+        ).relaxed_loosely(shown.value, known.fit.objective)  # fmt: skip
         place = np.empty(units.usable.size, np.int64)
         place[candidates] = np.arange(candidates.size)
         single = task.groups_of_features() is None

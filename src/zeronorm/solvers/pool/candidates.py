@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,9 +11,11 @@ from ...designs._columns import some_of
 from ..risk import Risk
 from ..units import Singles, Units
 from .bounds import Bound, bound_at
+from .compiled_relaxation import is_compiled
 from .exchange import Exchanges
 from .group_exchange import GroupExchanges
 from .relaxation import relax
+from .relaxation_steps import MAX_NEWTON
 from .relaxed import Relaxed
 from .shared_curvature import SharedCurvature
 from .signed_ridge import signed_ridge
@@ -21,6 +23,9 @@ from .signed_ridge import signed_ridge
 # Columns that are not 0 in a relaxation, their coefficients, the intercept.
 Start = tuple[IndexArray, FloatArray, float]
 LEAF_TOL = 1e-11  # of the fit of a model
+# Relaxations keep to bounds on coefficients where that closes so much of the gap that is left
+# without; ROUGH is the tolerance of that comparison.
+BINDING, ROUGH = 0.125, 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class Candidates:
     budget: int  # units of a model
     n_forced: int  # of them
     shared: SharedCurvature | None = field(default=None, kw_only=True)  # of all its relaxations
+    # Whether relaxations may go beyond bounds on coefficients, which their dual points still count.
+    loose: bool = field(default=False, kw_only=True)
 
     @property
     def diagonal(self) -> FloatArray:
@@ -76,7 +83,7 @@ class Candidates:
         return relax(
             self.Z, self.units.take(chosen), self.risk, n_fixed, n_free, columns=columns,
             start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=ahead,
-            shared=self.shared,
+            shared=self.shared, loose=self.loose,
         )  # fmt: skip
 
     def bound(
@@ -99,6 +106,24 @@ class Candidates:
         return bound_at(
             self.risk, dual, strength, size, np.arange(n_fixed), upper, most=self.units.most
         )
+
+    def relaxed_loosely(self, tight: float, objective: float) -> Candidates:
+        """Return the problem with loose relaxations, where bounds on coefficients change little.
+
+        tight, objective : the bound of the relaxation over all units, and the best known model.
+        """
+        every, n_free = np.arange(self.n_units), min(self.budget, self.n_units) - self.n_forced
+        columns = self.units.features(every)
+        quick = n_free > 0 and is_compiled(self.Z, columns, self.units, self.risk)
+        if self.units.most == np.inf or not quick:
+            return self
+        answer = relax(
+            self.Z, self.units, self.risk, self.n_forced, n_free, tol=ROUGH, max_iter=MAX_NEWTON,
+            loose=True,
+        )  # fmt: skip
+        bound = self.bound(answer.dual, every, self.n_forced, self.budget, np.inf).value
+        binds = tight - bound >= BINDING * (objective - bound)
+        return self if binds else replace(self, loose=True)
 
     def improved(self, support: IndexArray) -> IndexArray:
         """Return where exchanges of single units lead from some."""

@@ -29,7 +29,8 @@ Where a budget counts groups, |u_j| and |c_j| are the lengths of their parts, s 
 of those of u + c, and a Newton step has the curvature across these too, (I - s_g s_g') / d_g.
 
 Where coefficients have signs, u and c count as far as they have them, and the interior-point method
-has a barrier for these, too. Where they are bounded, all models are minimised by proximal steps.
+has a barrier for these, too. Where they are bounded, all models are minimised by proximal steps;
+where bounds change little, the relaxation without them is solved, and its dual point counts them.
 
 Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
 and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);
@@ -69,6 +70,7 @@ def relax(
     deadline: float = np.inf,
     ahead: bool = False,
     shared: SharedCurvature | None = None,
+    loose: bool = False,
 ) -> Relaxed:
     """Solve (R) to a certified gap of `tol` relative to the objective.
 
@@ -86,13 +88,14 @@ def relax(
     deadline : no further step begins when `time.perf_counter` is there.
     ahead : whether to say what dividing by a unit would bring, where the bound is not above.
     shared : the curvature of the columns of Z that other relaxations have, too.
+    loose : whether the solution may be that without bounds on coefficients, where it is sooner had.
     """
     columns = np.arange(Z.shape[1]) if columns is None else columns
     u, b = (np.zeros(columns.size), 0.0) if start is None else start
     best, best_dual, begin = -np.inf, np.zeros(risk.size), 0
     best_scores = None
     nothing_to_choose = n_free == units.usable.size - n_fixed
-    inside = is_inside(u, n_fixed, n_free, units)
+    inside = loose or is_inside(u, n_fixed, n_free, units)
     if not nothing_to_choose and inside and is_compiled(Z, columns, units, risk):
         begin = min(MAX_NEWTON, max_iter - 1)
         most, tolerances = (begin, MOST_HALVINGS, AHEAD), (MODEL_TOL, FINEST)
@@ -100,7 +103,8 @@ def relax(
             Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), most, tolerances
         )
         # A bound of all models is one of bounded ones, and their solution where it is inside.
-        if done and (found.bound > cutoff or is_inside(found.coef, n_fixed, n_free, units)):
+        sure = loose or found.bound > cutoff or is_inside(found.coef, n_fixed, n_free, units)
+        if done and sure:
             return found
         u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
         best_scores = found.scores

@@ -2,7 +2,7 @@
 
     min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)   subject to  ||u||_0 <= k          (L0)
 
-Both (`l0.search`, `l0.hard_thresholding`) touch all features by scans only.
+Both (`l0.explore`, `l0.hard_thresholding`) touch all features by scans only.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from ..certify.prove import Goal, prove_support
 from ..clock import PhaseClock
 from ..drive import Solver
 from ..found import BestDual, Found
+from ..l0.explore import explore
 from ..l0.hard_thresholding import VARIANTS, Objective, Thresholding, hard_threshold
-from ..l0.search import Search, explore
+from ..l0.search import Search
 from ..pool.refit import Refit
 from ..request import Request
 from ..task import Task
@@ -46,10 +47,10 @@ def select_l0(
     Parameters
     ----------
     solver : "exchange" (and "auto"): from the strongest features, from elimination inside a pool
-        of them and, where that is cheap, of all features, by splicing and swaps, with scans for further candidates until none helps;
-        for C above those of `FIRST_STAGES` from the models for these. "splicing": from the
-        strongest features only, without swaps. "iht": iterative hard thresholding alone, a scan for
-        each step.
+        of them and, where that is cheap, of all features, by splicing and swaps, with scans for
+        further candidates until none helps; for C above those of `FIRST_STAGES` from the models for
+        these. "splicing": from the strongest features only, without swaps. "iht": iterative hard
+        thresholding alone, a scan for each step.
     n_starts : searches by exchanges, the further ones from drawn candidates; the best is kept.
     request : tol is the decrease of the objective that counts, as a share of it. The pool has the
         features of the start. Without certificates nothing is proven either.
