@@ -182,7 +182,7 @@ def test_bounds_prove_where_the_ridge_is_weak(labels):
 
 def test_a_bound_of_bounded_models_is_none_of_all():
     """A certificate could be passed off as one of models with any coefficients."""
-    X, y = drawn(LeastSquares(), n=80, p=40, signal=2.0)
+    X, y = drawn(LeastSquares(), n=80, p=80, signal=2.0)  # where the bound changes much
     model = estimator(False, 3, 10.0).fit(X, y)
     certificate = prove(model, X, y, gap=0.0, max_abs_coef=2.5).certificate
     verify(X, y, certificate)

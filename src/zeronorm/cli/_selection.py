@@ -113,9 +113,8 @@ def run(
         shown = [size_number(one) for one in (sizes if plan.rule == "all" else [estimator.size_])]
         work.notes.extend(note_on_forced(options, shown, samples.table))
     thresholds = thresholds_of(options, estimator, samples, held_out, again, work)
-    compared = 1
-    if validation is not None and (rule in OF_FOLDS or (again and again.was_chosen)):
-        compared = len(validation.sizes)
+    chosen = rule in OF_FOLDS or (again is not None and again.was_chosen)
+    compared = len(validation.sizes) if validation is not None and chosen else 1
     models = [describe_model(estimator, size, *found, thresholds[size], compared) for size in sizes]
     work.notes.extend(targets_in_disguise(models, samples))
     for size, model in zip(sizes, models, strict=True):
