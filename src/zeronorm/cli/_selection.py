@@ -132,9 +132,7 @@ def run(
         "categories": categories(options, samples.table),
         "criteria": _criteria_of(estimator, sizes),
         "rule": plan.rule,
-        "chosen_by": None
-        if validation is None or plan.rule not in OF_FOLDS
-        else validation.chosen_by,
+        "chosen_by": validation.chosen_by if validation and plan.rule in OF_FOLDS else None,
         "weaker_penalty": weaker,
         "stability": None
         if halves is None
