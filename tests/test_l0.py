@@ -379,7 +379,8 @@ def test_columns_that_share_their_noise_are_found():
     own = rng.standard_normal((200, 192))
     X = own + 3.0 * np.repeat(rng.standard_normal((200, 24)), 8, axis=1)
     y = own[:, :32:8].sum(axis=1) + 0.5 * rng.logistic(size=200) > 0
-    model = L0LogisticRegression(8, C=10.0, calibrate=False).fit(X, y)
+    several = methods.L0(n_starts=2)
+    model = BudgetClassifier(8, C=10.0, method=several, calibrate=False).fit(X, y)
     # Four columns of the four informative blocks each beside another one of its block.
     assert set(model.support_ // 8) == {0, 1, 2, 3}
     assert {0, 8, 16, 24} <= set(model.support_)

@@ -143,7 +143,8 @@ class L0(Method):
         iterative hard thresholding.
     n_starts : int
         Searches by exchanges, each at the cost of the first; the least objective is kept. Further
-        ones begin with a draw, of a fixed seed, from the candidates met so far.
+        ones begin with a draw, of a fixed seed, from the candidates met so far. With two or more,
+        elimination from all features is another start where that is cheap.
     """
 
     name = "l0"

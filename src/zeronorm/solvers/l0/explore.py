@@ -39,7 +39,8 @@ def explore(
     given : features that the pool has from the start, of groups with all of theirs.
     swaps : whether to swap, begin with more ridge where there is next to none, and look for
         replacements; else there is only splicing.
-    n_starts : how many searches there are, the further ones from drawn candidates.
+    n_starts : how many searches there are, the further ones from drawn candidates; of several the
+        first goes on from what elimination leaves of all features, where that is cheap.
     """
     stages = [stage for stage in FIRST_STAGES if swaps and stage < C] + [C]
     search = Search(task, stages[0], sizes, tol)
@@ -57,7 +58,7 @@ def explore(
                 search.record(k, search.pool.features)
         yield from _exchange(search, clock, swaps=True, replace=True)
     n, p = task.design.shape
-    if swaps and n * p * min(n, p) <= ELIMINATED:
+    if n_starts > 1 and n * p * min(n, p) <= ELIMINATED:
         with clock.phase("select"):
             helps = [search.eliminated(share) for share in ELIMINATED_C]
         if any(helps):

@@ -46,12 +46,13 @@ def select_l0(
 
     Parameters
     ----------
-    solver : "exchange" (and "auto"): from the strongest features, from elimination inside a pool
-        of them and, where that is cheap, of all features, by splicing and swaps, with scans for
-        further candidates until none helps; for C above those of `FIRST_STAGES` from the models for
-        these. "splicing": from the strongest features only, without swaps. "iht": iterative hard
-        thresholding alone, a scan for each step.
-    n_starts : searches by exchanges, the further ones from drawn candidates; the best is kept.
+    solver : "exchange" (and "auto"): from the strongest features, and from elimination inside a
+        pool of them, by splicing and swaps, with scans for further candidates until none helps;
+        for C above those of `FIRST_STAGES` from the models for these. "splicing": from the
+        strongest features only, without swaps. "iht": iterative hard thresholding alone, a scan for
+        each step.
+    n_starts : searches by exchanges, the further ones from drawn candidates; the best is kept. With
+        two or more, elimination from all features is another start where that is cheap.
     request : tol is the decrease of the objective that counts, as a share of it. The pool has the
         features of the start. Without certificates nothing is proven either.
     goal : as for `conclude`.
