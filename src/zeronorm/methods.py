@@ -142,9 +142,8 @@ class L0(Method):
         "auto", "exchange": exchanges. "splicing": these from the strongest features only. "iht":
         iterative hard thresholding.
     n_starts : int
-        Searches by exchanges, each at the cost of the first; the least objective is kept. Further
-        ones begin with a draw, of a fixed seed, from the candidates met so far. With two or more,
-        elimination from all features is another start where that is cheap.
+        Searches by exchanges, each at the cost of the first, from draws, of a fixed seed, of the
+        candidates met so far, and of several one from elimination, where that is cheap.
     """
 
     name = "l0"
