@@ -392,6 +392,24 @@ def test_columns_that_share_their_noise_are_found():
     assert model.certificate_.objective <= whole.exchanges.fit(left).objective * (1 + 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("kind", "called"),
+    [("dense", True), ("sparse", False), ("classes", False), ("groups", False), ("long", False)],
+)
+def test_all_features_are_eliminated_where_that_is_cheap(kind, called, monkeypatch):
+    """A fit of a second would take minutes: these have no compiled fits of many columns."""
+    shares = []
+    monkeypatch.setattr(Search, "eliminated", lambda _, share: bool(shares.append(share)))
+    if kind == "long":
+        monkeypatch.setattr("zeronorm.solvers.l0.explore.MOST_ENTRIES", 30 * 20 - 1)
+    X = np.random.default_rng(0).standard_normal((30, 20))
+    y = np.digitize(X[:, 0], [-0.5, 0.5] if kind == "classes" else [0.0])
+    given = {"n_groups": 2, "groups": np.arange(20) // 4} if kind == "groups" else {"n_features": 2}
+    model = BudgetClassifier(**given, method=methods.L0(n_starts=2), calibrate=False)
+    model.fit(sp.csc_array(X) if kind == "sparse" else X, y)
+    assert shares == ([0.1, 1.0] if called else [])
+
+
 def test_bad_parameters():
     """A wrong option would be ignored, or fail deep inside."""
     X, y = make_classification(30, 8, seed=0)

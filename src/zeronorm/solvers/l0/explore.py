@@ -19,8 +19,10 @@ from .search import NEW_MIN, Search
 FIRST_STAGES = (0.1, 1.0)
 MAX_ROUNDS = 20
 # Elimination from all features, with the ridge of C and with more, where a Gram matrix of them or
-# of the rows takes so many multiply-adds: what only tells something beside others is found there.
-ELIMINATED, ELIMINATED_C = 1e9, (0.1, 1.0)  # as shares of C
+# of the rows takes so many multiply-adds, and they have so many entries: what only tells something
+# beside others is found there.
+ELIMINATED, MOST_ENTRIES = 1e9, 1 << 22
+ELIMINATED_C = (0.1, 1.0)  # as shares of C
 
 
 def explore(
@@ -57,8 +59,7 @@ def explore(
                 search.offer(before.best[k].columns, improve=True)
                 search.record(k, search.pool.features)
         yield from _exchange(search, clock, swaps=True, replace=True)
-    n, p = task.design.shape
-    if n_starts > 1 and n * p * min(n, p) <= ELIMINATED:
+    if n_starts > 1 and _is_cheap(task):
         with clock.phase("select"):
             helps = [search.eliminated(share) for share in ELIMINATED_C]
         if any(helps):
@@ -70,6 +71,17 @@ def explore(
         yield from _exchange(other, clock, swaps=True, replace=True)
         search.take_over(other)
     return search
+
+
+def _is_cheap(task: Task) -> bool:
+    """Return whether elimination from all features takes a second or two, and little memory.
+
+    Groups, outputs that share features, rows that are not by themselves and sparse columns have no
+    compiled fits, or fits of many columns that take minutes.
+    """
+    n, p = task.design.shape
+    plain = task.groups is None and task.loss.separable and not task.design.is_sparse
+    return plain and n * p <= MOST_ENTRIES and n * p * min(n, p) <= ELIMINATED
 
 
 def _begin(search: Search, scores: FloatArray, clock: PhaseClock, *, swaps: bool) -> None:
