@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+import _by_sets as by_sets
 import _common as common
 import refit
 import targets
@@ -104,20 +105,7 @@ def report(rows: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Run, print, and write the results."""
-    parser = common.parser(__doc__)
-    parser.add_argument("--sets", default="", help="names, separated by commas; default: all")
-    parser.add_argument("--splits", type=int, default=SPLITS)
-    parser.add_argument("--name", default="selection_C", help="name of the result files")
-    options = parser.parse_args()
-    folder = common.data_folder(options.data)
-    rows: list[dict[str, Any]] = []
-    for name in options.sets.split(",") if options.sets else list(SETS):
-        with common.log(name):
-            rows += measure(folder, name, options.splits)
-    text = report(rows)
-    print(text)
-    common.write(options.results, options.name, {"machine": common.machine(), "rows": rows}, text)
-    return 0
+    return by_sets.run(common.parser(__doc__), "selection_C", SETS, SPLITS, measure, report)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.base import clone
 
+import _by_sets as by_sets
 import _common as common
 import refit
 import targets
@@ -227,24 +228,15 @@ def report(rows: list[dict[str, Any]]) -> str:
 def main() -> int:
     """Run, print, and write the results."""
     parser = common.parser(__doc__)
-    parser.add_argument("--sets", default="", help="names, separated by commas; default: all")
-    parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument(
         "--eliminate", action="store_true", help="repeat elimination alone, whatever the size of X"
     )
-    parser.add_argument("--name", default="weaker_penalty", help="name of the result files")
-    options = parser.parse_args()
-    folder = common.data_folder(options.data)
-    if options.eliminate:
-        hint.FEW = 0
-    rows: list[dict[str, Any]] = []
-    for name in options.sets.split(",") if options.sets else list(SETS):
-        with common.log(name):
-            rows += measure(folder, name, options.splits)
-    text = report(rows)
-    print(text)
-    common.write(options.results, options.name, {"machine": common.machine(), "rows": rows}, text)
-    return 0
+
+    def prepare(options: Any) -> None:
+        if options.eliminate:
+            hint.FEW = 0
+
+    return by_sets.run(parser, "weaker_penalty", SETS, SPLITS, measure, report, prepare)
 
 
 if __name__ == "__main__":
