@@ -56,9 +56,8 @@ def _said(answers: Answers, chosen: Mapping[str, Any]) -> list[str]:
 def _said_of_groups(answers: Answers, chosen: Mapping[str, Any]) -> list[str]:
     said = [
         "Moves the scores by: the standard deviation over the samples of what the features of the "
-        "group add to the score" + (", of the output where it is largest." * bool(answers.outputs)
-                                    or ".")
-    ]  # fmt: skip
+        f"group add to the score{', of the output where it is largest' if answers.outputs else ''}."
+    ]
     said += _said_of_substitutes(answers)
     if len(answers.names(chosen)) > MOST_ROWS:
         said.append(f"The first {MOST_ROWS} groups; the model file has all.")
@@ -89,8 +88,7 @@ class Found:
         self.answers, self.words, self.trust = answers, answers.words, answers.trust
         self.outputs = answers.outputs
         self.described = any(row["description"] for row in answers.all_rows())
-        grouped = any(row["group"] is not None for row in answers.all_rows())
-        self.grouped = grouped
+        self.grouped = any(row["group"] is not None for row in answers.all_rows())
 
     def tables(self, model: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
         """Return the rows of all tables of a model, which the slider moves."""
