@@ -352,14 +352,17 @@ def bars_table(bars: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write(
-    folder: Path, name: str, data: Mapping[str, Any], markdown: str, package: bool = True
+    folder: Path, name: str, data: Mapping[str, Any], markdown: str | None, package: bool = True
 ) -> None:
     """Write name.json and name.md into the folder, with the record of what made them.
 
     data : with what `machine` returned as "machine", unless nothing was measured.
+    markdown : None for no report, as of a run that goes on.
     package : whether the figures depend on the code of zeronorm, not only on the scripts'.
     """
     if folder in _SCRATCH:
+        if markdown is None:
+            return
         print(markdown.rstrip())
         print("less than the whole: nothing is written without --results FOLDER", file=sys.stderr)
         return
@@ -367,6 +370,8 @@ def write(
     made = sources.merged([sources.record(_PEER_SCRIPTS, package), *_EARLIER])
     whole = {**data, "made": made}
     replace_text(folder / f"{name}.json", json.dumps(whole, indent=1, default=_plain) + "\n")
+    if markdown is None:
+        return
     foot = made[0]["date"]
     if about := data.get("machine"):
         versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())

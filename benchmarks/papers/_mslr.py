@@ -578,35 +578,46 @@ def measure(
     data: Data,
     methods: Iterable[str] | Mapping[str, Method],
     sizes: Sequence[int],
-    limit: float,
+    chosen: argparse.Namespace,
     **tags: Any,
 ) -> list[Row]:
     """Run the methods over the numbers of features; l1-LR over C until it has the largest.
 
     methods : keys of METHODS, or other methods by key.
+    chosen : the options of the script; a method whose rows are kept from before is not run.
     tags : more keys of every row, for example the seed.
     """
     rows: list[Row] = []
-    chosen = methods if isinstance(methods, Mapping) else {key: METHODS[key] for key in methods}
-    for key, method in chosen.items():
+    asked = methods if isinstance(methods, Mapping) else {key: METHODS[key] for key in methods}
+    for key, method in asked.items():
         if method.paper == "GroundTruth" and data.w is None:
             continue
-        knobs = _penalties(data) if method.by_penalty else iter(sizes)
-        stop = ""
-        with common.log(f"{data.name} {tags}, {method.label}"):
-            for point, knob in enumerate(knobs):
-                if stop:
-                    name = "C" if method.by_penalty else "asked"
-                    row: Row = {"set": data.name, "method": key, **tags, name: knob, "error": stop}
-                else:
-                    row = one(key, method, data, float(knob), limit, **tags)
-                rows.append(row | {"point": point})
-                if "error" in row and not stop:
-                    stop = f"not tried: {row['error']} before"
-                    if method.by_penalty:
-                        break  # how many more would have been needed is not known
-                if method.by_penalty and row.get("n_features", 0) >= max(sizes):
-                    break
+        known = chosen.kept.of({"set": data.name, "method": key, **tags})
+        rows += known or chosen.kept.add(_over_sizes(key, method, data, sizes, chosen.limit, tags))
+    return rows
+
+
+def _over_sizes(
+    key: str, method: Method, data: Data, sizes: Sequence[int], limit: float, tags: Row
+) -> list[Row]:
+    """Run one method over the numbers of features."""
+    rows: list[Row] = []
+    knobs = _penalties(data) if method.by_penalty else iter(sizes)
+    stop = ""
+    with common.log(f"{data.name} {tags}, {method.label}"):
+        for point, knob in enumerate(knobs):
+            if stop:
+                name = "C" if method.by_penalty else "asked"
+                row: Row = {"set": data.name, "method": key, **tags, name: knob, "error": stop}
+            else:
+                row = one(key, method, data, float(knob), limit, **tags)
+            rows.append(row | {"point": point})
+            if "error" in row and not stop:
+                stop = f"not tried: {row['error']} before"
+                if method.by_penalty:
+                    break  # how many more would have been needed is not known
+            if method.by_penalty and row.get("n_features", 0) >= max(sizes):
+                break
     return rows
 
 
@@ -771,12 +782,47 @@ def draw(path: Path, title: str, panels: Sequence[Panel], columns: int = 3) -> b
 # -------------------------------------------------------------------------------------- scripts
 
 
+class Kept:
+    """The rows of the methods that are done, in a file until the report of them all is written.
+
+    With --keep the rows of an earlier run of the same size and limit are there from the start.
+    """
+
+    def __init__(self, chosen: argparse.Namespace, *, go_on: bool) -> None:
+        self.folder, self.name = chosen.results, Path(sys.argv[0]).stem
+        self.file = self.folder / f"{self.name}.rows.json"
+        self.about = record(chosen)
+        self.rows: list[Row] = []
+        for name in (self.name, f"{self.name}.rows") if go_on else ():
+            data = common.earlier(self.folder, name)
+            for option in ("size", "limit") if data else ():
+                of, now = data["options"][option], getattr(chosen, option)
+                if of != now:
+                    sys.exit(f"--keep: {self.folder / name}.json is of the {option} {of}, not {now}.")
+            self.rows += data.get("runs", [])
+
+    def of(self, tags: Row) -> list[Row]:
+        """Return the rows with these tags."""
+        return [row for row in self.rows if row.items() >= tags.items()]
+
+    def add(self, rows: list[Row]) -> list[Row]:
+        """Keep the rows of a method, and return them."""
+        self.rows += rows
+        common.write(self.folder, f"{self.name}.rows", {**self.about, "runs": self.rows}, None)
+        return rows
+
+    def close(self) -> None:
+        """Remove the file of rows, as the report has them all."""
+        self.file.unlink(missing_ok=True)
+
+
 def options(
     doc: str | None, methods: str, *, seeds: int, full_seeds: int | None = None, limit: float = 60.0
 ) -> argparse.Namespace:
     """Return the options that all scripts have, in a process with one thread.
 
-    Sets `size` ("tiny", "small" or "full") and `keys`, the methods asked for.
+    Sets `size` ("tiny", "small" or "full"), `keys`, the methods asked for, and `kept`, the rows of
+    an earlier run with --keep.
     """
     parser = common.parser(doc)
     parser.set_defaults(results=common.RESULTS / "papers")
@@ -787,12 +833,14 @@ def options(
     parser.add_argument("--limit", type=float, default=limit, help="seconds for one selection")
     parser.add_argument("--methods", default=methods, help=f"with commas, of {', '.join(METHODS)}")
     parser.add_argument("--sets", default=None, help="with commas; only where there are several")
+    parser.add_argument("--keep", action="store_true", help="run only what the results lack")
     chosen = parser.parse_args()
     chosen.size = "full" if chosen.full else "tiny" if chosen.tiny else "small"
     if chosen.seeds is None:
         usual = (full_seeds or seeds) if chosen.full else seeds
         chosen.seeds = min(usual, 2) if chosen.tiny else usual
     chosen.keys = pick("--methods", chosen.methods, METHODS)
+    chosen.kept = Kept(chosen, go_on=chosen.keep)
     common.one_thread()
     return chosen
 

@@ -55,7 +55,7 @@ def main() -> None:
                 "n_test": len(data.y_test),
                 "majority": majority,
             }
-            rows += mslr.measure(data, chosen.keys, sizes, chosen.limit, seed=seed)
+            rows += mslr.measure(data, chosen.keys, sizes, chosen, seed=seed)
             del data
         here = [row for row in rows if row["set"] == name]
         text += [f"## {name}, for the paper's {one.stands_for}"]
@@ -76,6 +76,7 @@ def main() -> None:
         if mslr.draw(chosen.results / file, f"Fig. {number}: {label}, real data", panels):
             whole.insert(number - 4, f"![Fig. {number}]({file})")
     mslr.common.write(chosen.results, "mslr_real", figures, "\n\n".join(whole))
+    chosen.kept.close()
 
 
 def _sets_table(about: Row) -> str:

@@ -60,7 +60,7 @@ def main() -> None:
             data = draw(size, tau, seed)
             k = size[2]
             for key in sorted(chosen.keys, key=lambda key: key != "l1-search"):  # it comes first
-                found = mslr.measure(data, [key], (k,), chosen.limit, seed=seed, tau=tau)
+                found = mslr.measure(data, [key], (k,), chosen, seed=seed, tau=tau)
                 rows += found
                 if key == "l1-search":
                     k = found[0].get("n_features") or k
@@ -83,6 +83,7 @@ def main() -> None:
     if mslr.draw(chosen.results / "mslr_scale.png", title, panels):
         text.insert(2, "![Fig. 1](mslr_scale.png)")
     mslr.common.write(chosen.results, "mslr_scale", figures, "\n\n".join(text))
+    chosen.kept.close()
 
 
 def _line(key: str, rows: list[Row], taus: tuple[float, ...], value: str, factor: float) -> Curve:

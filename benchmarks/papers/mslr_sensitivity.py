@@ -53,7 +53,7 @@ def main() -> None:
                 for C in values if key != "l1" else (None,):
                     method = METHODS[key] if C is None else with_C(key, C)
                     rows += mslr.measure(
-                        data, {key: method}, sizes, chosen.limit, seed=seed, weight=C
+                        data, {key: method}, sizes, chosen, seed=seed, weight=C
                     )
         here = [row for row in rows if row["set"] == name]
         for key in keys:
@@ -75,6 +75,7 @@ def main() -> None:
         text.insert(1, "![Fig. 8](mslr_sensitivity.png)")
     figures = mslr.record(chosen, runs=rows)
     mslr.common.write(chosen.results, "mslr_sensitivity", figures, "\n\n".join(text))
+    chosen.kept.close()
 
 
 def _lines(

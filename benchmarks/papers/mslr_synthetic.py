@@ -80,7 +80,7 @@ def main() -> None:
         for seed in range(mslr.FIRST_SEED, mslr.FIRST_SEED + chosen.seeds):
             with mslr.common.log(f"drawing {name}"):
                 data = size.load(name, seed)
-            rows += mslr.measure(data, chosen.keys, size.sizes(), chosen.limit, seed=seed)
+            rows += mslr.measure(data, chosen.keys, size.sizes(), chosen, seed=seed)
             del data
         here = [row for row in rows if row["set"] == name]
         label = f"{size.n} x {size.p}, {size.informative} true"
@@ -101,6 +101,7 @@ def main() -> None:
     if mslr.draw(chosen.results / "mslr_synthetic.png", title, panels):
         text.insert(1, "![Figs. 3 and 4](mslr_synthetic.png)")
     mslr.common.write(chosen.results, "mslr_synthetic", figures, "\n\n".join(text))
+    chosen.kept.close()
 
 
 if __name__ == "__main__":

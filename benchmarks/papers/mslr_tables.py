@@ -94,6 +94,7 @@ def main() -> None:
         text.insert(1, "![Tables II and III](mslr_tables.png)")
     figures = mslr.record(chosen, runs=rows, tests=tests, least_p=floors)
     mslr.common.write(chosen.results, "mslr_tables", figures, "\n\n".join(text))
+    chosen.kept.close()
 
 
 def _measure(
@@ -114,7 +115,7 @@ def _measure(
             if not baseline.get("n_features"):
                 continue
             for key in others:
-                rows += mslr.measure(data, [key], (baseline["n_features"],), chosen.limit, **tags)
+                rows += mslr.measure(data, [key], (baseline["n_features"],), chosen, **tags)
     return rows
 
 
