@@ -798,7 +798,9 @@ class Kept:
             for option in ("size", "limit") if data else ():
                 of, now = data["options"][option], getattr(chosen, option)
                 if of != now:
-                    sys.exit(f"--keep: {self.folder / name}.json is of the {option} {of}, not {now}.")
+                    sys.exit(
+                        f"--keep: {self.folder / name}.json is of the {option} {of}, not {now}."
+                    )
             self.rows += data.get("runs", [])
 
     def of(self, tags: Row) -> list[Row]:

@@ -52,9 +52,7 @@ def main() -> None:
             for key in keys:
                 for C in values if key != "l1" else (None,):
                     method = METHODS[key] if C is None else with_C(key, C)
-                    rows += mslr.measure(
-                        data, {key: method}, sizes, chosen, seed=seed, weight=C
-                    )
+                    rows += mslr.measure(data, {key: method}, sizes, chosen, seed=seed, weight=C)
         here = [row for row in rows if row["set"] == name]
         for key in keys:
             for C in values if key != "l1" else (None,):
