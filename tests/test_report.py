@@ -105,7 +105,7 @@ def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):
         assert f"that of the model is {one.score:.3f}" in page.text
     assert "of 6 substitutes" in page.text
     without = Page(report(model, X, z, tmp_path / "q.html", **QUICK | {"cv": None}))
-    assert "on held-out rows" not in without.text
+    assert "on held-out samples" not in without.text
 
 
 @pytest.mark.parametrize("kind", ["numbers", "lists", *slow("few")])
@@ -223,7 +223,7 @@ def test_every_model_has_a_page(data, tmp_path):
     times["event"], times["time"] = np.arange(60) % 3 > 0, np.exp(-z)
     for model, y, shown in (
         (BudgetRegressor(2), np.column_stack([z, 1 - z]), "2 responses"),
-        (BudgetSurvivalAnalysis(2), times, "Survival of rows by the risk"),
+        (BudgetSurvivalAnalysis(2), times, "Survival of samples by the risk"),
         (BudgetClassifier(2, loss="ordinal"), np.digitize(z, [-0.5, 0.5]), "odds ratio"),
     ):
         page = Page(report(model.fit(X, y), X, y, tmp_path / "p.html", **QUICK))

@@ -115,7 +115,7 @@ class Answers:
         return said
 
     def _penalty(self, model: Mapping[str, Any]) -> list[str]:
-        """Return that a larger C does better on held-out rows, where that is known of a size."""
+        """Return that a larger C does better on held-out samples, where that is known of a size."""
         weaker = self.document.get("weaker_penalty")
         if weaker is None or model["size"] != self.document["chosen"]:
             return []
@@ -279,11 +279,11 @@ def _better(proof: Mapping[str, Any], what: str) -> str:
     if gain <= _CLOSE:
         return (
             f"Nearly: {found}; use the list shown, which all scores here are of, as so little does "
-            "not tell which of the two does better on new rows."
+            "not tell which of the two does better on new samples."
         )
     return (
-        f"No: {found}; select again with --prove for that list and scores of its own, as those "
-        "here are of the list shown."
+        f"No: {found}; prove that list while it is selected (--prove, in Python zeronorm.prove) "
+        "for scores of its own, as those here are of the list shown."
     )
 
 

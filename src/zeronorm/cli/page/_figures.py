@@ -148,7 +148,7 @@ def _drawings(
         )
         if validation is not None:
             text = (
-                f"The score on held-out rows by the number of {units.kind}, with a band of one "
+                f"The score on held-out samples by the number of {units.kind}, with a band of one "
                 "standard error; below what is certified of the lists"
             )
             yield (
@@ -263,7 +263,7 @@ def _near_optimal(near: NearOptimal, units: Units) -> _Drawing:
 def _held_out(
     estimator: Any, samples: Samples, folds: int, threshold: Mapping[str, Any] | None
 ) -> Iterator[_Drawing]:
-    """Yield what there is to draw of rows that are held out; the models are fitted anew."""
+    """Yield what there is to draw of samples that are held out; the models are fitted anew."""
     from sklearn.base import clone
 
     size, X, y = estimator.size_, samples.table.X, samples.y
@@ -272,7 +272,7 @@ def _held_out(
         one.set_params(n_features=int(size))
         yield (
             "new",
-            "Survival of rows by the risk that models of the other folds give them",
+            "Survival of samples by the risk that models of the other folds give them",
             lambda: KaplanMeierDisplay.from_estimator(one, X, y, cv=cv),
         )
     if (
@@ -282,7 +282,7 @@ def _held_out(
     ):
         one.set_params(n_features=int(size), criterion=None)
         text = (
-            "Probabilities of rows by models of the other folds: how they rank the rows, whether "
+            "Probabilities of samples by models of the other folds: how they rank them, whether "
             "they mean what they say, and what acting on them brings. All folds together, where "
             "the scores are means over them"
         )

@@ -193,16 +193,16 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         keys.append(model["size"])
     text = (
         "Held out: the selection is repeated on the other folds, features and all, so that these "
-        "rows had no say; ± one standard error over the folds. Training: on the rows that chose "
-        "the features, which flatters. The best: whether no other list of the length has a lower "
-        "objective of the selection, or by how much one has or could have."
+        "samples had no say; ± one standard error over the folds. Training: on the samples that "
+        "chose the features, which flatters. The best: whether no other list of the length has a "
+        "lower objective of the selection, or by how much one has or could have."
     )
     if answers.words.baseline and not document["classes"]:
         text = f"{word}: {answers.words.baseline}. {text}"
     if rates:
         text += (
             " Found and left alone: the shares of these classes at the threshold of the model, "
-            "which the same rows chose; all other scores are from 0.5 on."
+            "which the same samples chose; all other scores are from 0.5 on."
         )
     shown = table(
         "All sizes that were compared",

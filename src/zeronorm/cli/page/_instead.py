@@ -55,7 +55,7 @@ def _list_cell(names: Sequence[str]) -> Cell:
 
 
 def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
-    """Return the model, without each part and with each substitute, on held-out rows."""
+    """Return the model, without each part and with each substitute, on held-out samples."""
     names, unit = answers.names(chosen), answers.unit
     own = [row for part in trust["models"][chosen["size"]]["substitutes"] for row in part]
     own.sort(key=lambda row: list(names).index(row["index"]))
@@ -77,13 +77,13 @@ def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str
         ("more than the model", "n"),
     ]  # fmt: skip
     shown = table(
-        f"The model with one {unit} replaced or left out, on held-out rows",
+        f"The model with one {unit} replaced or left out, on held-out samples",
         heads, rows, folded=len(rows) > _OPEN,
     )  # fmt: skip
     held_out = (
-        f"Held out: the coefficients are fitted again without the rows that are scored; that of "
-        f"the model is {own[0]['score']:.3f}. The features were chosen with all rows, so that this "
-        "says how the lists compare and flatters all of them; ± one standard error over the folds."
+        f"Held out: the coefficients are fitted again without the samples that are scored; that of "
+        f"the model is {own[0]['score']:.3f}. The features were chosen with all samples, so that "
+        "this says how the lists compare and flatters them; ± one standard error over the folds."
     )
     if trust["compared_by"] is not None:
         held_out += f" By {word}, as no size is more accurate than a model without features."
@@ -114,7 +114,7 @@ def _members(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _summary(rows: Sequence[Mapping[str, Any]], unit: str) -> str:
-    """Return how many substitutes do better and worse than the model on held-out rows."""
+    """Return how many substitutes do better and worse than the model on held-out samples."""
     errors = [
         (score - row["score"], 2 * error)
         for row in rows
@@ -126,7 +126,7 @@ def _summary(rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     return (
         f"One {unit} replaced, all others staying: of {counted(len(errors), 'substitute')} "
         f"{better or 'none'} {'do' if better > 1 else 'does'} better than the model on held-out "
-        f"rows by more than two standard errors, and {worse or 'none'} so much worse."
+        f"samples by more than two standard errors, and {worse or 'none'} so much worse."
     )
 
 
