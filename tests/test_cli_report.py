@@ -105,7 +105,7 @@ def test_a_page_answers_in_short(page):
          "no, by 0.5%"),
         (0.005, 0.02, ["Nearly: ", "at most 2% more is to be won", "use the list shown"],
          "no, by 0.5%, at most 2.5%"),
-        (0.03, 0.0, ["No: with B in place of A", "3% lower", "(proven)", "again with --prove"],
+        (0.03, 0.0, ["No: with B in place of A", "3% lower", "(proven)", "(--prove, in Python"],
          "no, by 3%"),
     ],
 )  # fmt: skip

@@ -398,8 +398,11 @@ def test_columns_that_share_their_noise_are_found():
 )
 def test_all_features_are_eliminated_where_that_is_cheap(kind, called, monkeypatch):
     """A fit of a second would take minutes: these have no compiled fits of many columns."""
-    shares = []
+    shares, drawn, from_all = [], [], Search.restarted_from_all
     monkeypatch.setattr(Search, "eliminated", lambda _, share: bool(shares.append(share)))
+    monkeypatch.setattr(
+        Search, "restarted_from_all", lambda *given: drawn.append(1) or from_all(*given)
+    )
     if kind == "long":
         monkeypatch.setattr("zeronorm.solvers.l0.explore.MOST_ENTRIES", 30 * 20 - 1)
     X = np.random.default_rng(0).standard_normal((30, 20))
@@ -408,6 +411,25 @@ def test_all_features_are_eliminated_where_that_is_cheap(kind, called, monkeypat
     model = BudgetClassifier(**given, method=methods.L0(n_starts=2), calibrate=False)
     model.fit(sp.csc_array(X) if kind == "sparse" else X, y)
     assert shares == ([0.1, 1.0] if called else [])
+    assert len(drawn) == called
+
+
+def test_a_restart_begins_with_half_of_all_features():
+    """It would begin with the pool once more, where searches end that have found nothing else."""
+    X, y = make_classification(80, 40, seed=2)
+    task = Task.of(as_design(X), np.where(y > 0, 1.0, -1.0), None, loss=LOGISTIC, forced=[7])
+    search = Search(task, 1.0, [4], 1e-5)
+    search.add(np.array([1, 2, 3, 4]))
+    search.offer(search.place(np.array([1, 2, 3, 7])))
+    found = set()
+    for seed in range(5):
+        other = search.restarted_from_all(np.random.default_rng(seed))
+        support = other.support(4)
+        assert support.size == 4 and 7 in support
+        assert other.best[4].objective <= search.best[4].objective
+        found |= set(support)
+    assert found - {1, 2, 3, 4, 7}
+    assert search.support(4).tolist() == [1, 2, 3, 7]
 
 
 def test_bad_parameters():

@@ -41,8 +41,9 @@ def explore(
     given : features that the pool has from the start, of groups with all of theirs.
     swaps : whether to swap, begin with more ridge where there is next to none, and look for
         replacements; else there is only splicing.
-    n_starts : how many searches there are, the further ones from drawn candidates; of several the
-        first goes on from what elimination leaves of all features, where that is cheap.
+    n_starts : how many searches there are, the further ones from drawn candidates; where that is
+        cheap, the first of several goes on from what elimination leaves of all features, and the
+        others begin with what it leaves of drawn halves of them.
     """
     stages = [stage for stage in FIRST_STAGES if swaps and stage < C] + [C]
     search = Search(task, stages[0], sizes, tol)
@@ -59,7 +60,8 @@ def explore(
                 search.offer(before.best[k].columns, improve=True)
                 search.record(k, search.pool.features)
         yield from _exchange(search, clock, swaps=True, replace=True)
-    if n_starts > 1 and _is_cheap(task):
+    cheap = n_starts > 1 and _is_cheap(task)
+    if cheap:
         with clock.phase("select"):
             helps = [search.eliminated(share) for share in ELIMINATED_C]
         if any(helps):
@@ -67,7 +69,7 @@ def explore(
     random = np.random.default_rng(0)
     for _ in range(1, n_starts):
         with clock.phase("select"):
-            other = search.restarted(random)
+            other = search.restarted_from_all(random) if cheap else search.restarted(random)
         yield from _exchange(other, clock, swaps=True, replace=True)
         search.take_over(other)
     return search

@@ -31,6 +31,7 @@ NEW_MIN = 10  # candidates that a scan adds: so many, or k
 # in between as many as cost so many products. And how many candidates for each.
 MOST_LEFT_OUT, LEAST_LEFT_OUT, LEFT_OUT_PRODUCTS = 10, 4, 2e9
 REPLACEMENTS = 20
+DRAWN_SHARE = (-1.5, 0.0)  # Of C, as a power of ten: where elimination from a half begins.
 # The relaxation over the pool gives dual points for the certificate, in so many steps, where it has
 # at most so many elements and some ridge: without, it bounds next to nothing.
 RELAXED_ELEMENTS, RELAXED_C, RELAXED_STEPS = 4e6, 10.0, 4
@@ -153,21 +154,43 @@ class Search:
 
         It looks at all features together, where the pool has those that scans have shown.
         """
-        task, before = self.task, dict(self.best)
-        whole = Search(task, share * self.C, self.sizes, self.tol)
-        whole.add(np.flatnonzero(task.units.usable))
+        before = dict(self.best)
+        self._offer_left(share, np.flatnonzero(self.task.units.usable))
+        return any(self.best[k] is not before[k] for k in self.sizes)
+
+    def restarted_from_all(self, random: np.random.Generator) -> Search:
+        """Return a search from what elimination leaves of a drawn half of all features.
+
+        The share of C is drawn, too: with more ridge other features are left. A pool has what goes
+        with the supports that the search has met; a half of all features leads elsewhere.
+        """
+        other = self._beside()
+        usable = np.flatnonzero(self.task.units.usable)
+        size = max(self.sizes[-1], usable.size // 2)
+        drawn = np.sort(random.permutation(usable)[:size])
+        other._offer_left(10.0 ** random.uniform(*DRAWN_SHARE), drawn)
+        return other
+
+    def _offer_left(self, share: float, units: IndexArray) -> None:
+        """Offer what elimination leaves of single features at a share of C."""
+        whole = Search(self.task, share * self.C, self.sizes, self.tol)
+        whole.add(units)
         left = whole.exchanges.eliminate(np.arange(whole.pool.size), self.sizes)
         for k in self.sizes:
-            units = task.units.of(np.sort(whole.pool.features[left[k]]))
-            self.add(units)
-            self.offer(self.place(units), improve=True)
-            self.record(k, units)
-        return any(self.best[k] is not before[k] for k in self.sizes)
+            kept = self.task.units.of(np.sort(whole.pool.features[left[k]]))
+            self.add(kept)
+            self.offer(self.place(kept), improve=True)
+            self.record(k, kept)
+
+    def _beside(self) -> Search:
+        """Return a search of the same pool that has no support yet."""
+        other = Search(self.task, self.C, self.sizes, self.tol, self)
+        other._exchanges = self._exchanges  # it remembers what was tried in vain
+        return other
 
     def restarted(self, random: np.random.Generator) -> Search:
         """Return a search of the same pool, from what elimination leaves of a drawn part of it."""
-        other = Search(self.task, self.C, self.sizes, self.tol, self)
-        other._exchanges = self._exchanges  # it remembers what was tried in vain
+        other = self._beside()
         free = np.arange(self.forced.size, self.inside.size)
         for k in self.sizes:
             drawn = max(k - self.forced.size, min(POOL_FACTOR * k + NEW_MIN, free.size // 2))
