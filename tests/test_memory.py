@@ -23,6 +23,7 @@ from zeronorm import (
     methods,
 )
 from zeronorm.memory import MemoryWarning
+from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
 X, Y = make_classification(60, 30, seed=2)
 
@@ -87,7 +88,7 @@ def test_parts_follow_the_storage(tmp_path):
         BudgetClassifier([3, 9]), BudgetClassifier(n_groups=2, groups=np.arange(30) // 3),
         BudgetClassifier(5, n_groups=2, groups=np.arange(30) // 3),
         BudgetClassifier(), BudgetRegressor(5), BudgetSurvivalAnalysis(5), L1Classifier(),
-        MeasureClassifier("f1", 5),
+        MeasureClassifier("f1", 5), SVMRFE(5), L1SVM(), L1Bmrm("f1"),
     ],
     ids=repr,
 )  # fmt: skip

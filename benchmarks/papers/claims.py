@@ -5,7 +5,9 @@
 
 Every verdict is read from the report of the script that measured it, in the same folder; none is
 written by hand. Claims of ours, which those reports have too, are left out. What no script measures
-is listed with the reason.
+is listed with the reason. A page of another folder ends with how it differs from the committed
+one: a claim has the same verdict where the shares of its checks that hold differ by no more than
+chance would make them (Fisher's exact test at 0.01). Smaller sizes may change a verdict for good.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from scipy.stats import fisher_exact
+
 from _mslr import SETS, common
 
+CHANCE = 0.01
 Claim = tuple[str, str, str, str]  # the claim, measured, the verdict, the report
 
 
@@ -152,8 +157,8 @@ def mslr_claims(folder: Path) -> list[Claim]:
     ]
 
 
-def section(paper: Paper, folder: Path) -> tuple[list[str], Counter[str]]:
-    """Return the part of the page about a paper, and how often each verdict occurs."""
+def section(paper: Paper, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the part of the page about a paper, and the verdict of every claim."""
     claims: list[Claim] = []
     lacking = []
     for name in paper.reports:
@@ -175,7 +180,34 @@ def section(paper: Paper, folder: Path) -> tuple[list[str], Counter[str]]:
     notes = [*paper.missing, *(f"Not run: `{name}.py`." for name in lacking)]
     if notes:
         text.append("\n".join(f"- {one}" for one in notes))
-    return text, Counter(word.partition(" (")[0] for _, _, word, _ in claims)
+    return text, {f"{name}: {claim}": word for claim, _, word, name in claims}
+
+
+def shares(verdict: str) -> tuple[int, int] | None:
+    """Return how many checks of a claim hold and how many do not, None of an open one."""
+    if found := re.search(r"\((\d+) of (\d+)\)", verdict):
+        holds, all_ = map(int, found.groups())
+        return holds, all_ - holds
+    return {"holds": (1, 0), "does not hold": (0, 1)}.get(verdict)
+
+
+def beside(verdicts: dict[str, str]) -> list[str]:
+    """Return how the verdicts differ from those of the committed page."""
+    committed = common.read_json(common.RESULTS / "papers" / "claims.json")["verdicts"]
+    pairs = {one: (shares(committed[one]), shares(verdicts[one])) for one in verdicts
+             if one in committed}  # fmt: skip
+    compared = {one: pair for one, pair in pairs.items() if all(pair)}
+    other = [one for one, pair in compared.items() if fisher_exact(pair).pvalue < CHANCE
+             or (max(map(sum, pair)) == 1 and committed[one] != verdicts[one])]  # fmt: skip
+    lines = [[one, committed[one], verdicts[one]] for one in other]
+    text = (
+        f"Of {len(verdicts)} claims {len(compared)} can be compared with the committed page, and "
+        f"{len(compared) - len(other)} of these have the same verdict. The others are open in one "
+        "of the two, or of sizes that it does not have."
+    )
+    print(text, file=sys.stderr)
+    table = [common.table(["claim", "committed", "here"], lines)] if lines else []
+    return ["## Beside the committed page", text, *table]
 
 
 def main() -> None:
@@ -189,7 +221,11 @@ def main() -> None:
         sys.exit(f"{folder} has no results of papers: run `make papers` first.")
     parts = [(paper, *section(paper, folder)) for paper in PAPERS]
     words = list(dict.fromkeys([*WORDS.values(), "not tested"]))
-    counts = {paper.title: dict(count) for paper, _, count in parts}
+    counts = {
+        paper.title: dict(Counter(word.partition(" (")[0] for word in found.values()))
+        for paper, _, found in parts
+    }
+    verdicts = {one: word for _, _, found in parts for one, word in found.items()}
     lines = [[title, *(count.get(word, 0) for word in words)] for title, count in counts.items()]
     text = ["# The five papers, claim by claim", (__doc__ or "").rpartition("\n\n")[2].strip(),
             common.table(["paper", *words], lines)]  # fmt: skip
@@ -198,7 +234,10 @@ def main() -> None:
     stands = [[f"`{name}`", one.about, one.stands_for] for name, one in SETS.items()]
     text += ["## Data that stand for those of the first paper",
              common.table(["here", "what", "stands for"], stands)]  # fmt: skip
-    common.write(folder, "claims", {"claims": counts}, "\n\n".join(text), package=False)
+    if folder.resolve() != (common.RESULTS / "papers").resolve():
+        text += beside(verdicts)
+    found = {"claims": counts, "verdicts": verdicts}
+    common.write(folder, "claims", found, "\n\n".join(text), package=False)
 
 
 if __name__ == "__main__":

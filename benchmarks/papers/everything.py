@@ -56,7 +56,7 @@ STEPS = (
     Step("mslr_tables", "--seeds 2", 2, "--full", 60),
     Step("asalm", "--seeds 1", 2, "--seeds 10", 20, data=False),
     Step("newglmnet", "", 3, "--full", 60, keeps=True),
-    Step("measures_text", "--classes 2", 1, "", 60, keeps=True),
+    Step("measures_text", "--classes 3", 1, "", 60, keeps=True),
     Step("measures_text_sizes", "--tiny", 0.2, "", 60, keeps=True),
     Step("measures_binary", "--tiny", 0.2, "", 30),
     Step("measures_sensitivity", "--tiny", 0.2, "--full", 60, keeps=True),

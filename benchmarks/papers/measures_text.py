@@ -277,6 +277,8 @@ def main() -> None:
     parser.add_argument("--cs", default=",".join(f"{C:g}" for C in CS), help="C of SVM^measure")
     parser.add_argument("--keep", action="store_true", help="do not measure again what is there")
     options = parser.parse_args()
+    if options.classes < 3:  # two have one score a row, and no means over classes
+        parser.error(f"--classes must be at least 3; got {options.classes}")
     common.one_thread()
     warnings.simplefilter("ignore")
     about = common.machine()

@@ -25,6 +25,7 @@ _VECTORS: Mapping[str, tuple[float, float]] = {
     "bilevel": (30.0, 20.0),
     "l1_model": (20.0, 12.0),
     "measure": (20.0, 14.0),
+    "svm-rfe": (20.0, 20.0),
 }
 _COPIES: Mapping[str, float] = {
     "pool": 4.1,
@@ -36,6 +37,7 @@ _COPIES: Mapping[str, float] = {
     "bilevel": 4.0,
     "l1_model": 2.0,
     "measure": 4.0,
+    "svm-rfe": 2.0,
 }
 POOL_FACTOR, POOL_MIN = 3, 30  # of the columns that a selection gathers
 FOLDS = 4.0  # the models of a calibration at a time, as measured
@@ -159,6 +161,8 @@ def _columns_of(estimator: Any, method: str, design: Design) -> int:
     from .estimators._sizes import is_automatic, ladder
 
     n_samples, n_features = design.shape
+    if method == "svm-rfe":
+        return n_features  # it begins with all of them
     sizes = getattr(estimator, "n_features", None)
     if sizes is None:
         sizes = getattr(estimator, "n_groups", None)

@@ -142,8 +142,9 @@ class L0(Method):
         "auto", "exchange": exchanges. "splicing": these from the strongest features only. "iht":
         iterative hard thresholding.
     n_starts : int
-        Searches by exchanges, each at the cost of the first, from draws, of a fixed seed, of the
-        candidates met so far, and of several one from elimination, where that is cheap.
+        Searches by exchanges, each at about the cost of the first, from draws, of a fixed seed, of
+        the candidates met so far; where elimination from all features is cheap, from that and from
+        what it leaves of drawn halves of them.
     """
 
     name = "l0"
