@@ -32,6 +32,7 @@ fastsparsegams  L0L2 penalty with "CDPSI", gamma = 1/(2 C n) since it brings col
 Those that `incumbents.py` adds:
 
 zeronorm_starts  BudgetClassifier(k, C=C, method=methods.L0(n_starts=4), tol=1e-5): four searches
+zeronorm_many    the same with n_starts=32
 zeronorm_budget  BudgetClassifier(k, C=C), its defaults, without calibrated probabilities
 elimination_c  ridge logistic regression of scikit-learn with C = c, again and again without a tenth
             of the features of the smallest coefficients, one by one below 50
@@ -68,6 +69,13 @@ def zeronorm_starts(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int
     from zeronorm import methods
 
     return _budget(X, y, k, C, threads, methods.L0(n_starts=4), tol=1e-5)
+
+
+def zeronorm_many(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
+    """32 searches, tol=1e-5."""
+    from zeronorm import methods
+
+    return _budget(X, y, k, C, threads, methods.L0(n_starts=32), tol=1e-5)
 
 
 def zeronorm_budget(X: np.ndarray, y: np.ndarray, k: int, C: float, threads: int) -> Found:
@@ -252,6 +260,7 @@ METHODS: dict[str, tuple[str, Callable[..., Found]]] = {
     "skscope": ("skscope", skscope),
     "fastsparsegams": ("fastsparsegams", fastsparsegams),
     "zeronorm_starts": ("zeronorm", zeronorm_starts),
+    "zeronorm_many": ("zeronorm", zeronorm_many),
     "zeronorm_budget": ("zeronorm", zeronorm_budget),
     **{f"elimination_{c:g}": ("sklearn", partial(elimination, c)) for c in (0.01, 0.1, 1.0, 10.0)},
     "l1": ("adelie", l1),
