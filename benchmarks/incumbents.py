@@ -24,9 +24,10 @@ sets, each with (k, C) = (5, 0.1), (20, 0.1), (10, 1), (5, 10) and (20, 10).
 
 Only supports count: all are refitted here (`l0.refit`), from the same standardised columns. The
 verdict is of four of ours: the search of `L0LogisticRegression`, four such searches, 32 of them,
-and the default of `BudgetClassifier`; none may be worse than the best of the others by more than 0.1 %.
-Packages run in processes of their own; `_l0_peers.py` says what each of them is asked. Seconds have
-conversions in them but not imports; those of elimination are of one elimination for all k.
+and the default of `BudgetClassifier`; none may be worse than the best of the others by more than
+0.1 %. Packages run in processes of their own; `_l0_peers.py` says what each of them is asked.
+Seconds have conversions in them but not imports; those of elimination are of one elimination for
+all k.
 
 Below them, 300 features of text: 9,000 documents of news20ng, words and pairs of words in at least
 6 of them, two classes, C = 0.1, as it is for a user, standardised, one thread.
