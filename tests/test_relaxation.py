@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import oracles
 from conftest import slow
@@ -15,6 +16,7 @@ from zeronorm import _kernels
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.solvers.pool import relaxation_steps
+from zeronorm.solvers.pool.compiled_relaxation import is_compiled
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.pool.support_norm import proximal_shares, support_norm
 from zeronorm.solvers.risk import Risk
@@ -131,11 +133,15 @@ def test_interior_points_of_many_columns_have_those_that_count(way):
     "loss", [Logistic(), SquaredHinge(), LeastSquares(), Poisson(), Gamma(), Huber(0.5)]
 )
 @pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 30))])
-def test_compiled_and_python_relax_alike(monkeypatch, loss, seed):
+@pytest.mark.parametrize("sparse", [False, True])
+def test_compiled_and_python_relax_alike(monkeypatch, loss, seed, sparse):
     """A proof would have other bounds, or divide by other features, where nodes are small."""
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(9, 40)), int(rng.integers(4, 30))
     X = np.asfortranarray(rng.standard_normal((n, p)) + 0.8 * rng.standard_normal((n, 1)))
+    if sparse:
+        X[np.random.default_rng(seed).random((n, p)) < 0.6] = 0.0
+    Z = as_columns(sp.csc_array(X)) if sparse else by_column(X)
     y = X[:, :3].sum(axis=1) + rng.standard_normal(n)
     if loss.of_labels:
         y = np.where(y > 0, 1.0, -1.0)
@@ -151,10 +157,10 @@ def test_compiled_and_python_relax_alike(monkeypatch, loss, seed):
     found = []
     for compiled in (True, False):
         monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
+        assert is_compiled(Z, chosen, units, risk) == compiled
         found.append(
             relax(
-                by_column(X), units, risk, n_fixed, q, columns=chosen, start=start, tol=1e-11,
-                ahead=True,
+                Z, units, risk, n_fixed, q, columns=chosen, start=start, tol=1e-11, ahead=True
             )
         )  # fmt: skip
     one, other = found
@@ -176,7 +182,8 @@ def test_relaxations_take_no_more_steps_than_asked_for(monkeypatch, most):
     risk, found = Risk(y, np.full(60, 2.0), Logistic()), []
     for compiled in WAYS:
         monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
-        found.append(relax(Z, units, risk, 1, 3, tol=1e-12, max_iter=most, ahead=True))
+        for same in (Z, as_columns(sp.csc_array(X))):
+            found.append(relax(same, units, risk, 1, 3, tol=1e-12, max_iter=most, ahead=True))
     whole = relax(Z, units, risk, 1, 3, tol=1e-12)
     for one in found:
         assert one.objective == pytest.approx(found[0].objective, rel=1e-7)

@@ -232,7 +232,7 @@ def minimise_quadratic(
     """
 
 def relax(
-    x: _Float, columns: _Places, y: _Float, weight: _Float, loss: int,
+    storage: tuple[np.ndarray, ...], columns: _Places, y: _Float, weight: _Float, loss: int,
     parameters: tuple[float, float], intercept: bool, start: float, n_fixed: int, q: int,
     aim: tuple[float, float], most: tuple[int, int, int, int], tolerances: tuple[float, float],
     quadratic: _QuadraticRule, u: _Float, dual: _Float, scores: _Float, into: _Float, out: _Float,
@@ -241,7 +241,8 @@ def relax(
 
     At last whether that is all; else the caller goes on from there.
 
-    x, columns : (n, p) by column, (m,) which of its columns count, the first n_fixed of them fixed.
+    storage : (x,) by column, or (indptr, indices, data), int32 and float64, of sparse columns.
+    columns : (m,), which of its columns count, the first n_fixed of them fixed.
     aim : the relative gap, and the bound above which to stop.
     most : MAX_NEWTON, MOST_HALVINGS, AHEAD there, MOST_COMPILED of pool/quadratic.py.
     tolerances : MODEL_TOL, FINEST there. u : (m,), the start, overwritten.

@@ -35,16 +35,14 @@ void minimise(const Matrix& matrix, const Array<double>& right, std::int64_t n_f
     solver.minimise(u.data(), tol);
 }
 
-// b, objective, bound, whether that is all
+// b, objective, bound, whether that is all. storage: (x,), or (indptr, indices, data) by column.
 std::tuple<double, double, double, bool> relaxed(
-    const StridedMatrix<double>& x, const Array<std::int64_t>& columns, const Array<double>& y,
+    const nb::tuple& storage, const Array<std::int64_t>& columns, const Array<double>& y,
     const Array<double>& weight, int loss, const Pair& parameters, bool intercept, double start,
     std::int64_t n_fixed, std::int64_t q, const Pair& aim,
     const std::tuple<int, int, std::int64_t, std::int64_t>& most, const Pair& tolerances,
     const QuadraticNumbers& quadratic, const OutArray& u, const OutArray& dual,
     const OutArray& scores, const OutArray& into, const OutArray& out) {
-    if (length(x, 0) > 1 && x.stride(0) != 1) throw std::invalid_argument("x must lie by column.");
-    const nb::gil_scoped_release release;
     const auto [newton, halvings, ahead, most_columns] = most;
     const RelaxationRule rule{newton,
                               halvings,
@@ -53,20 +51,34 @@ std::tuple<double, double, double, bool> relaxed(
                               tolerances.first,
                               tolerances.second,
                               quadratic_rule(quadratic)};
-    const ChosenColumns chosen{x.data(), length(x, 0), x.stride(1), columns.data(),
-                               length(columns, 0)};
-    const auto solve = [&]<class Loss>(const Loss& one) -> RelaxationAnswer {
-        if constexpr (std::is_same_v<Loss, Cox>) {
-            throw std::invalid_argument("rows of this loss are not by themselves.");
-        } else {
-            const Risk<Loss> risk(one, y.data(), weight.data(), length(weight, 0));
-            RelaxationSolver<Loss> solver(risk, intercept, chosen, n_fixed, q, rule);
-            return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
-                                scores.data(), into.data(), out.data());
-        }
+    const auto over = [&]<class Chosen>(const Chosen& chosen) {
+        const nb::gil_scoped_release release;
+        const auto solve = [&]<class Loss>(const Loss& one) -> RelaxationAnswer {
+            if constexpr (std::is_same_v<Loss, Cox>) {
+                throw std::invalid_argument("rows of this loss are not by themselves.");
+            } else {
+                const Risk<Loss> risk(one, y.data(), weight.data(), length(weight, 0));
+                RelaxationSolver<Loss, Chosen> solver(risk, intercept, chosen, n_fixed, q, rule);
+                return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
+                                    scores.data(), into.data(), out.data());
+            }
+        };
+        const auto found = with_loss({loss, parameters.first, parameters.second}, solve);
+        return std::tuple{found.intercept, found.objective, found.bound, found.is_done};
     };
-    const auto found = with_loss({loss, parameters.first, parameters.second}, solve);
-    return {found.intercept, found.objective, found.bound, found.is_done};
+    const std::int64_t p = length(columns, 0);
+    if (storage.size() == 1) {
+        const auto x = nb::cast<StridedMatrix<double>>(storage[0], false);
+        if (length(x, 0) > 1 && x.stride(0) != 1)
+            throw std::invalid_argument("x must lie by column.");
+        return over(ChosenColumns{x.data(), length(x, 0), x.stride(1), columns.data(), p});
+    }
+    const auto indptr = nb::cast<Array<std::int32_t>>(storage[0], false);
+    const auto indices = nb::cast<Array<std::int32_t>>(storage[1], false);
+    const auto data = nb::cast<Array<double>>(storage[2], false);
+    const Csc<std::int32_t, double> x{indptr.data(), indices.data(), data.data(),
+                                      length(indptr, 0) - 1};
+    return over(ChosenSparse{x, length(weight, 0), columns.data(), p});
 }
 
 }  // namespace
@@ -74,7 +86,7 @@ std::tuple<double, double, double, bool> relaxed(
 void bind_relaxation(nb::module_& m) {
     m.def("minimise_quadratic", &minimise, "matrix"_array, "right"_array, "n_fixed"_a, "q"_a,
           "tol"_a, "rule"_a, "u"_array);
-    m.def("relax", &relaxed, "x"_array, "columns"_array, "y"_array, "weight"_array, "loss"_a,
+    m.def("relax", &relaxed, "storage"_a, "columns"_array, "y"_array, "weight"_array, "loss"_a,
           "parameters"_a, "intercept"_a, "start"_a, "n_fixed"_a, "q"_a, "aim"_a, "most"_a,
           "tolerances"_a, "quadratic"_a, "u"_array, "dual"_array, "scores"_array, "into"_array,
           "out"_array);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "budget_norm.hpp"
+#include "csc.hpp"
 #include "dual.hpp"
 #include "quadratic.hpp"
 #include "ridge_rows.hpp"
@@ -29,6 +30,13 @@ struct RelaxationAim {
     double tol, cutoff;
 };
 
+// The curvature of some columns: z_a' diag(w) z_c for c >= a in row a of `gram`, m wide, w'z_a and
+// z_a'pull.
+struct Curvature {
+    std::int64_t m;
+    double *gram, *cross, *right;
+};
+
 // Some columns of a matrix of n rows, each without gaps between its rows.
 struct ChosenColumns {
     const double* x;
@@ -37,6 +45,63 @@ struct ChosenColumns {
     std::int64_t p;  // columns chosen
 
     const double* operator[](std::int64_t j) const { return x + chosen[j] * stride; }
+    double dot(std::int64_t j, const double* v) const {
+        double total = 0.0;
+        const double* column = (*this)[j];
+        const std::int64_t most = n / kLine * kLine;
+        const auto kernel = [&](std::int64_t)
+                                ZERONORM_INLINE_LAMBDA { total = dot_rows(column, v, most); };
+        run_block(kernel, 0);
+        for (std::int64_t i = most; i < n; ++i)
+            total += column[i] * v[i];
+        return total;
+    }
+    void add(std::int64_t j, double multiple, double* to) const {
+        const double* column = (*this)[j];
+        for (std::int64_t i = 0; i < n; ++i)
+            to[i] += multiple * column[i];
+    }
+    // some: m of them. weight, pull: (n_rows,), 0 after n.
+    void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows, const double* weight,
+               const double* pull, const Curvature& to) const {
+        const std::int64_t m = to.m, width = whole(m, kGramRight);
+        Buffer z(width * n_rows), gram(width * width), cross(width);
+        Buffer scaled(kGramLeft * kGramRows);
+        for (std::int64_t a = 0; a < m; ++a)
+            std::copy_n((*this)[some[static_cast<std::size_t>(a)]], n, z + a * n_rows);
+        weighted_gram(z, n_rows, width, weight, gram, cross, scaled);
+        for (std::int64_t a = 0; a < m; ++a) {
+            to.right[a] = dot_rows(z + a * n_rows, pull, n_rows);
+            to.cross[a] = cross[a];
+            std::copy_n(gram + a * width, m, to.gram + a * m);
+        }
+    }
+};
+
+// The same of compressed sparse columns.
+struct ChosenSparse {
+    Csc<std::int32_t, double> x;
+    std::int64_t n;
+    const std::int64_t* chosen;
+    std::int64_t p;
+
+    double dot(std::int64_t j, const double* v) const { return x.dot(chosen[j], v); }
+    void add(std::int64_t j, double multiple, double* to) const { x.add(chosen[j], multiple, to); }
+    void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows, const double* weight,
+               const double* pull, const Curvature& to) const {
+        std::vector<double> weighted(static_cast<std::size_t>(n_rows));
+        for (std::int64_t a = 0; a < to.m; ++a) {
+            const std::int64_t j = chosen[some[static_cast<std::size_t>(a)]];
+            x.add_weighted(j, 1.0, weight, weighted.data());
+            for (std::int64_t c = a; c < to.m; ++c) {
+                const std::int64_t other = chosen[some[static_cast<std::size_t>(c)]];
+                to.gram[a * to.m + c] = x.dot(other, weighted.data());
+            }
+            to.cross[a] = x.dot(j, weight);
+            to.right[a] = x.dot(j, pull);
+            x.each(j, [&](std::int64_t i, double) { weighted[static_cast<std::size_t>(i)] = 0.0; });
+        }
+    }
 };
 
 // What a solution has besides its arrays.
@@ -47,10 +112,10 @@ struct RelaxationAnswer {
 
 // min_{u, b} 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b), A the first columns,
 // as `relax` of solvers/pool/relaxation.py does until its interior-point method.
-template <class Loss>
+template <class Loss, class Chosen>
 class RelaxationSolver {
   public:
-    RelaxationSolver(const Risk<Loss>& risk, bool intercept, const ChosenColumns& columns,
+    RelaxationSolver(const Risk<Loss>& risk, bool intercept, const Chosen& columns,
                      std::int64_t n_fixed, std::int64_t q, const RelaxationRule& rule)
         : risk_(risk),
           intercept_(intercept),
@@ -107,13 +172,8 @@ class RelaxationSolver {
         std::fill_n(static_cast<double*>(point.z), risk_.n_rows(), 0.0);
         for (std::int64_t j = 0; j < columns_.p; ++j) {
             const double one = point.u[static_cast<std::size_t>(j)];
-            if (one != 0.0) add(columns_[j], one, point.z);
+            if (one != 0.0) columns_.add(j, one, point.z);
         }
-    }
-
-    void add(const double* column, double multiple, double* to) const {
-        for (std::int64_t i = 0; i < columns_.n; ++i)
-            to[i] += multiple * column[i];
     }
 
     // Moves b to its best value, and sets what follows from u, z and b.
@@ -137,7 +197,7 @@ class RelaxationSolver {
         for (std::int64_t i = 0; i < columns_.n; ++i)
             dual_[i] = now_.v[i] * (now_.v[i] > 0.0 ? keep_up : keep_down);
         for (std::int64_t j = 0; j < columns_.p; ++j)
-            scores_[static_cast<std::size_t>(j)] = dot(columns_[j], dual_);
+            scores_[static_cast<std::size_t>(j)] = columns_.dot(j, dual_);
         const double quadratic = norm_.conjugate(scores_.data());
         const Dual<Loss> point(risk_, dual_);
         double scale = point.best_scale(quadratic);
@@ -152,17 +212,6 @@ class RelaxationSolver {
             dual[i] = scale * dual_[i];
         for (std::size_t j = 0; j < scores_.size(); ++j)
             scores[j] = scale * scores_[j];
-    }
-
-    double dot(const double* column, const double* v) const {
-        double total = 0.0;
-        const std::int64_t n = columns_.n / kLine * kLine;
-        const auto kernel = [&](std::int64_t)
-                                ZERONORM_INLINE_LAMBDA { total = dot_rows(column, v, n); };
-        run_block(kernel, 0);
-        for (std::int64_t i = n; i < columns_.n; ++i)
-            total += column[i] * v[i];
-        return total;
     }
 
     // The columns that a step moves: those not at 0, and the next by score.
@@ -187,30 +236,27 @@ class RelaxationSolver {
 
     // The quadratic model of the loss over near_, with the best intercept of all coefficients.
     void expand() {
-        const auto m = static_cast<std::int64_t>(near_.size());
-        const std::int64_t n_rows = risk_.n_rows(), width = whole(m, kGramRight);
-        Buffer x(width * n_rows), gram(width * width), cross(width);
-        Buffer scaled(kGramLeft * kGramRows), pull(n_rows);
-        for (std::int64_t a = 0; a < m; ++a)
-            std::copy_n(columns_[near_[static_cast<std::size_t>(a)]], columns_.n, x + a * n_rows);
-        weighted_gram(x, n_rows, width, now_.curvature, gram, cross, scaled);
+        const std::size_t m = near_.size();
+        Buffer pull(risk_.n_rows());
         double shift = 0.0;  // w'z
         for (std::int64_t i = 0; i < columns_.n; ++i) {
             pull[i] = now_.v[i] + now_.curvature[i] * now_.z[i];
             shift += now_.curvature[i] * now_.z[i];
         }
+        matrix_.resize(m * m);
+        right_.resize(m);
+        cross_.resize(m);
+        columns_.curve(
+            near_, risk_.n_rows(), now_.curvature, pull,
+            {static_cast<std::int64_t>(m), matrix_.data(), cross_.data(), right_.data()});
         const double total = now_.totals.bend;
         const bool centre = intercept_ && total > 0.0;
-        matrix_.resize(near_.size() * near_.size());
-        right_.resize(near_.size());
-        for (std::int64_t a = 0; a < m; ++a) {
-            right_[static_cast<std::size_t>(a)] = dot_rows(x + a * n_rows, pull, n_rows);
-            if (centre) right_[static_cast<std::size_t>(a)] -= cross[a] / total * shift;
-            for (std::int64_t c = a; c < m; ++c) {
-                double entry = gram[a * width + c];
-                if (centre) entry -= cross[a] * (cross[c] / total);
-                matrix_[static_cast<std::size_t>(a * m + c)] = entry;
-                matrix_[static_cast<std::size_t>(c * m + a)] = entry;
+        for (std::size_t a = 0; a < m; ++a) {
+            if (centre) right_[a] -= cross_[a] / total * shift;
+            for (std::size_t c = a; c < m; ++c) {
+                double& entry = matrix_[a * m + c];
+                if (centre) entry -= cross_[a] * (cross_[c] / total);
+                matrix_[c * m + a] = entry;
             }
         }
     }
@@ -273,7 +319,7 @@ class RelaxationSolver {
 
     const Risk<Loss>& risk_;
     bool intercept_;
-    ChosenColumns columns_;
+    Chosen columns_;
     std::int64_t n_fixed_, q_;
     RelaxationRule rule_;
     BudgetNorm norm_;
@@ -282,7 +328,7 @@ class RelaxationSolver {
     Buffer dual_{risk_.n_rows()};
     // The last step: its columns, what it minimised, and where that led.
     std::vector<std::int64_t> near_;
-    std::vector<double> matrix_, right_, part_;
+    std::vector<double> matrix_, right_, cross_, part_;
     bool is_known_ = false;
 };
 

@@ -42,7 +42,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import some_of
+from ...designs._columns import SparseColumns, some_of
 from ..risk import Risk
 from ..units import Units
 from .compiled_relaxation import is_compiled, newton_steps
@@ -107,6 +107,8 @@ def relax(
         if done and sure:
             return found
         u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
+        if isinstance(Z, SparseColumns):  # where models of many columns are cheap
+            begin, max_iter = 0, max_iter - begin
         best_scores = found.scores
     known = None if shared is None else (shared, columns)
     problem = Problem(some_of(Z, columns), units, risk, n_fixed, n_free, deadline, known)
