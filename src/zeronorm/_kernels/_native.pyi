@@ -241,9 +241,8 @@ def relax(
 
     At last whether that is all; else the caller goes on from there.
 
-    storage : (x,) by column, or (indptr, indices, data), int32 and float64, of sparse columns.
-    columns : (m,), which of its columns count, the first n_fixed of them fixed.
-    aim : the relative gap, and the bound above which to stop.
+    storage : (x,) by column, or (indptr, indices, data) of sparse columns, int32 and float64.
+    columns : (m,), which count, n_fixed of them fixed. aim : the relative gap, the bound to stop at.
     most : MAX_NEWTON, MOST_HALVINGS, AHEAD there, MOST_COMPILED of pool/quadratic.py.
     tolerances : MODEL_TOL, FINEST there. u : (m,), the start, overwritten.
     dual : (n,), of the best bound. scores : (m,), of the solution.
