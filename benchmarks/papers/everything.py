@@ -46,16 +46,17 @@ class Step:
 
 
 STEPS = (
-    Step("mslr_scale", "--seeds 1 --limit 30", 4, "--full", 240, data=False),
-    Step("mslr_synthetic", "--seeds 1 --limit 30", 4, "--full", 600, data=False),
+    Step("mslr_scale", "--seeds 1 --limit 30", 2, "--full", 40, data=False, keeps=True),
+    Step("mslr_synthetic", "--seeds 1 --limit 30", 3, "--full --limit 300", 150, data=False,
+         keeps=True),
     Step("mslr_convergence", "", 1, "--full", 60),
     Step("mslr_bisection", "", 0.1, "", 0.1, data=False),
     Step("mslr_rates", "--seeds 1", 2, "--full", 40),
-    Step("mslr_real", "--seeds 1 --limit 20", 8, "--full", 240),
-    Step("mslr_sensitivity", "--seeds 1", 1, "--full", 30),
-    Step("mslr_tables", "--seeds 2", 2, "--full", 60),
-    Step("asalm", "--seeds 1", 2, "--seeds 10", 20, data=False),
-    Step("newglmnet", "", 3, "--full", 60, keeps=True),
+    Step("mslr_real", "--seeds 1 --limit 10", 8, "--full", 240, keeps=True),
+    Step("mslr_sensitivity", "--seeds 1", 2, "--full", 30, keeps=True),
+    Step("mslr_tables", "--seeds 2", 3, "--full", 60, keeps=True),
+    Step("asalm", "--seeds 1", 3, "--seeds 10", 20, data=False),
+    Step("newglmnet", "", 8, "--full", 60, keeps=True),
     Step("measures_text", "--classes 3", 1, "", 60, keeps=True),
     Step("measures_text_sizes", "--tiny", 0.2, "", 60, keeps=True),
     Step("measures_binary", "--tiny", 0.2, "", 30),
@@ -65,9 +66,9 @@ STEPS = (
     Step("bilevel_isometry", "--seeds 2", 1, "--seeds 50", 15, data=False),
     Step("bilevel_projection", "--tiny", 0.2, "", 30, data=False),
     Step("bilevel_convergence", "--tiny", 0.2, "", 40, data=False),
-    Step("bilevel_simulation", "--seeds 1", 2, "", 40, data=False),
+    Step("bilevel_simulation", "--seeds 1", 4, "", 40, data=False),
     Step("bilevel_housing", "--seeds 1", 2, "", 30),
-)
+)  # fmt: skip
 
 
 def asked(step: Step, size: str) -> list[str]:

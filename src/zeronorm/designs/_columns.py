@@ -189,7 +189,7 @@ class SparseColumns:
         """(n, p)."""
         return self._x.shape[0], self._x.shape[1]
 
-    @property
+    @cached_property
     def storage(self) -> tuple[NDArray[Any], ...]:
         """(indptr, indices, data) by column; indices are int32."""
         # SciPy may have widened them.

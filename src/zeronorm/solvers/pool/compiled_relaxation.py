@@ -34,7 +34,8 @@ def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bo
 def _entries(Z: Columns, columns: IndexArray) -> float:
     """Return how many entries some columns have, infinity where the kernel does not take them."""
     if isinstance(Z, SparseColumns):
-        return float(Z.counts[columns].sum()) if len(Z.storage[1]) <= MOST_STORED else np.inf
+        few = Z.storage[1].size <= MOST_STORED
+        return float(Z.counts[columns].sum()) if few else np.inf
     by_column = isinstance(Z, DenseColumns) and Z.array.flags.f_contiguous
     return Z.shape[0] * columns.size if by_column else np.inf
 
