@@ -203,8 +203,8 @@ def beside(verdicts: dict[str, str]) -> list[str]:
     lines = [[one, committed[one], verdicts[one]] for one in other]
     text = (
         f"Of {len(verdicts)} claims {len(compared)} can be compared with the committed page, and "
-        f"{len(compared) - len(other)} of these have the same verdict. The others are open in one "
-        "of the two, or of sizes that it does not have."
+        f"{len(compared) - len(other)} of these have the same verdict. The rest are open or not tested in "
+        "one of the two, or of sizes that it does not have."
     )
     print(text, file=sys.stderr)
     table = [common.table(["claim", "committed", "here"], lines)] if lines else []
