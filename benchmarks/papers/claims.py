@@ -201,10 +201,11 @@ def beside(verdicts: dict[str, str]) -> list[str]:
     other = [one for one, pair in compared.items() if fisher_exact(pair).pvalue < CHANCE
              or (max(map(sum, pair)) == 1 and committed[one] != verdicts[one])]  # fmt: skip
     lines = [[one, committed[one], verdicts[one]] for one in other]
+    same = len(compared) - len(other)
     text = (
         f"Of {len(verdicts)} claims {len(compared)} can be compared with the committed page, and "
-        f"{len(compared) - len(other)} of these have the same verdict. The rest are open or not tested in "
-        "one of the two, or of sizes that it does not have."
+        f"{same} of these have the same verdict. The rest are open or not tested in one of the "
+        "two, or of sizes that it does not have."
     )
     print(text, file=sys.stderr)
     table = [common.table(["claim", "committed", "here"], lines)] if lines else []
