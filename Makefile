@@ -72,7 +72,7 @@ docs-check: $(EDITABLE)
 figures-check: | $(VENV)/bin/python
 	$(BIN)/python benchmarks/check.py
 
-## make papers      rerun the papers' experiments at small sizes: 30 to 45 minutes, into benchmarks/.cache
+## make papers      rerun the papers' experiments at small sizes: about 45 minutes, into benchmarks/.cache
 papers: $(EDITABLE)
 	$(BIN)/python benchmarks/papers/everything.py
 

@@ -308,7 +308,7 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--sets", default=",".join([*SETS, "text"]), help='"text" is the last one')
     parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--limit", type=float, default=30.0, help="CPU seconds for one fit")
+    parser.add_argument("--limit", type=float, default=200.0, help="CPU seconds for one fit")
     parser.add_argument(
         "--keep", action="store_true", help="keep other sets and methods of the file"
     )

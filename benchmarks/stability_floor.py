@@ -12,11 +12,9 @@ zero, at random places, and no product of BLAS leaves those out. Own: the same p
 package, whose sums have the same bits however many vectors share a pass. Of the 50 pairs the time
 is split into the passes, the means and deviations of all columns on all halves (as much arithmetic
 as two more passes), and the rest, what each half does with few columns: the best ones of a scan,
-the fits on them, elimination. Own work of a fit: that rest of one fit, as a share of it. Each of
-100 halves has half the rows, so that 50 times that share is what their own work costs where it
-takes time in proportion to the rows, however fast it is made: what makes it faster makes the one
-fit faster as well. One by one: 100 times the fit of one half that shares nothing, without the folds
-that calibrate probabilities.
+the fits on them, elimination. Own work of a fit: that rest of one fit, as a share of it. One by
+one: 100 times the fit of one half that shares nothing, without the folds that calibrate
+probabilities.
 """
 
 from __future__ import annotations
@@ -194,7 +192,7 @@ def table(found: list[dict[str, Any]]) -> str:
     heads = [
         "set", "storage", "size", "one fit, s", "passes", "X'V in float32, s", "in float64, s",
         "own, s", "floor in float32", "in float64", "50 pairs", "their passes", "moments",
-        "the rest", "own work of a fit, %", "50 times that", "one by one",
+        "the rest", "own work of a fit, %", "one by one",
     ]  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for one in found:
@@ -208,8 +206,7 @@ def table(found: list[dict[str, Any]]) -> str:
             one["moments"],
             one["pairs"] - one["moments"] - passes,
         ]
-        last = [f"{100 * one['own_work']:.0f}", f"{HALVES / 2 * one['own_work']:.1f}",
-                f"{HALVES * one['half'] / fit:.1f}"]  # fmt: skip
+        last = [f"{100 * one['own_work']:.0f}", f"{HALVES * one['half'] / fit:.1f}"]
         cells = [one["set"], one["storage"], one["shape"], f"{fit:.4f}", f"{one['passes']:g}"]
         cells += [f"{value:.4f}" for value in (*product.values(), one["own"])]
         lines.append(

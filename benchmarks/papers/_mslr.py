@@ -793,7 +793,8 @@ class Kept:
         self.file = self.folder / f"{self.name}.rows.json"
         self.about = record(chosen)
         self.rows: list[Row] = []
-        for name in (self.name, f"{self.name}.rows") if go_on else ():
+        if go_on:  # rows that no report has yet include those of the report before
+            name = f"{self.name}.rows" if self.file.exists() else self.name
             data = common.earlier(self.folder, name)
             for option in ("size", "limit") if data else ():
                 of, now = data["options"][option], getattr(chosen, option)
@@ -837,6 +838,8 @@ def options(
     parser.add_argument("--sets", default=None, help="with commas; only where there are several")
     parser.add_argument("--keep", action="store_true", help="run only what the results lack")
     chosen = parser.parse_args()
+    if chosen.keep and (chosen.sets, chosen.methods) != (None, methods):
+        parser.error("--keep goes on with all sets and methods; a report of some would lose others")
     chosen.size = "full" if chosen.full else "tiny" if chosen.tiny else "small"
     if chosen.seeds is None:
         usual = (full_seeds or seeds) if chosen.full else seeds

@@ -142,8 +142,8 @@ class L0(Method):
         "auto", "exchange": exchanges. "splicing": these from the strongest features only. "iht":
         iterative hard thresholding.
     n_starts : int
-        Searches by exchanges, each at about the cost of the first: from draws of the candidates met
-        so far or, where elimination is cheap, from what it leaves of all features and of halves.
+        Searches by exchanges, from draws of the candidates met so far or, where elimination takes a
+        second or two at most, from what it leaves of all features and of halves.
     """
 
     name = "l0"
