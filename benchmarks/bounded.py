@@ -110,13 +110,16 @@ def instances() -> list[Instance]:
 
             model = kind(K, C=1.0, **plain)
             found.append(Instance(name, draw, model, 2.0, asked, without=n <= 1000))
-    for p, asked in ((100_000, ""), (1_000_000, "within 5 min")):
+    five = "within 5 min"
+    for p, C, most, asked in (
+        (100_000, 0.1, 2.0, ""), (1_000_000, 0.01, None, five), (1_000_000, 0.1, 2.0, five),
+    ):  # fmt: skip
 
         def draw_wide(p: int = p) -> tuple[np.ndarray, np.ndarray]:
             return wide(p, True)
 
-        model = BudgetRegressor(K, C=0.1, **plain)
-        found.append(Instance(f"wide {p}", draw_wide, model, 2.0, asked))
+        name = f"wide {p}{'' if C == 0.1 else f' at C = {C}'}"
+        found.append(Instance(name, draw_wide, BudgetRegressor(K, C=C, **plain), most, asked))
     for C, options, most, asked in (
         (0.1, {"standardize": False}, None, "within 5 s"),
         (0.1, {}, 1.0, "within 60 s"),

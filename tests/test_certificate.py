@@ -323,9 +323,7 @@ def test_the_kth_score_is_found_among_many():
 
 def test_no_more_scores_are_recomputed_than_pays(monkeypatch):
     """Nearly all columns would be read again where scores are close, or the wrong ones."""
-    monkeypatch.setattr(
-        "zeronorm.solvers.certify.supports.MAX_RECOMPUTED", 0
-    )  # and 4 for each feature
+    monkeypatch.setattr("zeronorm.solvers.pool.bounds.MAX_RECOMPUTED", 0)  # and 4 for each feature
 
     def recomputed(scores, error, support, groups=None):
         true = np.asarray(scores) + 0.01

@@ -367,7 +367,7 @@ def test_a_proven_support_is_the_best_choice():
 @pytest.mark.parametrize("limit", [0, 200])
 def test_bounds_are_safe_in_float32(monkeypatch, limit):
     """Errors of a float32 scan would lift the bound, with all columns in doubt or with few."""
-    monkeypatch.setattr("zeronorm.solvers.certify.supports.MAX_RECOMPUTED", limit)
+    monkeypatch.setattr("zeronorm.solvers.pool.bounds.MAX_RECOMPUTED", limit)
     rng = np.random.default_rng(7)
     groups = rng.integers(0, 12, 150)
     X = (rng.standard_normal((400, 150)) * 20).astype(np.float32)

@@ -19,13 +19,16 @@ import oracles
 import zeronorm
 from conftest import slow
 from generators import instance
-from zeronorm import BudgetClassifier, MeasureClassifier
+from zeronorm import BudgetClassifier, BudgetRegressor, MeasureClassifier
 from zeronorm.datasets import load_golub
+from zeronorm.designs import _views
 from zeronorm.designs._columns import as_columns
+from zeronorm.designs._dense import Dense
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.result import Status
+from zeronorm.solvers.certify import prove
 from zeronorm.solvers.pool import branch, candidates
 from zeronorm.solvers.pool.bounds import bound_at
 from zeronorm.solvers.pool.branch import BranchAndBound
@@ -577,11 +580,63 @@ def test_cross_validation_does_not_prove():
     assert rows  # the control
 
 
-def test_too_many_candidates_are_said(monkeypatch):
-    """Memory would run out, or a search that was left out pass for a proof."""
-    X, y = load_golub(return_X_y=True)
-    monkeypatch.setattr("zeronorm.solvers.certify.prove.CANDIDATE_BYTES", 1000)
+WIDE = {
+    "float32": lambda X: np.asfortranarray(X, np.float32),
+    "float64": lambda X: X,
+    "sparse": lambda X: sp.csc_array(np.where(np.abs(X) > 0.7, X, 0.0)),
+}
+
+
+@pytest.fixture
+def in_place(monkeypatch):
+    """Candidates that are never copied, however few they are."""
+    monkeypatch.setattr("zeronorm.solvers.certify.prove.CANDIDATE_BYTES", 0)
     monkeypatch.setattr("zeronorm.solvers.certify.prove.MEMORY_SHARE", 0.0)
+    monkeypatch.setattr("zeronorm.designs._views.COPIED", 1000)
+
+
+@pytest.mark.parametrize("storage", list(WIDE))
+@pytest.mark.parametrize("maker", [BudgetClassifier, BudgetRegressor])
+def test_candidates_beyond_memory_are_searched_where_they_are(request, storage, maker):
+    """A million columns would have no proof, or decisions be taken by rounded scores."""
+    X, y = instance(5, n=60, p=90)
+    X = WIDE[storage](X)
+    model = maker(4, C=0.3).fit(X, y)
+    copied = zeronorm.prove(model, X, y, gap=0)
+    assert copied.history[-1].n_nodes > 3
+    request.getfixturevalue("in_place")
+    found = zeronorm.prove(model, X, y, gap=0)
+    assert found.status is copied.status is Status.OPTIMAL
+    np.testing.assert_array_equal(found.certificate.support, copied.certificate.support)
+    assert found.certificate.bound == pytest.approx(copied.certificate.bound, rel=1e-8)
+    zeronorm.verify(X, y, found.certificate)
+
+
+def test_decisions_allow_for_the_errors_of_scans(monkeypatch, in_place):
+    """Columns of float32 would be ruled out by errors of their scores."""
+    X, y = instance(5, n=60, p=90)
+    model = BudgetClassifier(4, C=0.3).fit(X, y)
+    exact, wrong = _views.ColumnsInPlace.dot, 0.02
+    rng = np.random.default_rng(0)
+
+    def rounded(Z, v):
+        size = np.linalg.norm(v) * wrong
+        return exact(Z, v) + size * rng.uniform(-1, 1, Z.shape[1])
+
+    monkeypatch.setattr(_views.ColumnsInPlace, "dot", rounded)
+    monkeypatch.setattr(prove, "score_errors", lambda design, weight: np.full(X.shape[1], wrong))
+    found = zeronorm.prove(model, X, y, gap=0.01)
+    zeronorm.verify(X, y, found.certificate)
+    monkeypatch.undo()
+    best = zeronorm.prove(model, X, y, gap=0)
+    assert found.certificate.bound <= best.certificate.objective
+    assert found.certificate.objective == pytest.approx(best.certificate.objective, rel=0.01)
+
+
+def test_too_many_candidates_are_said(monkeypatch, in_place):
+    """A search would send the columns of other machines over and over, or pass for a proof."""
+    X, y = load_golub(return_X_y=True)
+    monkeypatch.setattr(Dense, "is_remote", True)
     proof = zeronorm.prove(np.arange(8), X, y, gap=0)
     assert proof.status is Status.CANDIDATES
     assert proof.certificate.tree is None

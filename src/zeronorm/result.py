@@ -48,7 +48,7 @@ class Status(Enum):
     NODE_LIMIT = "the largest number of nodes is reached; the gap is above the wanted one"
     COMPLETE = "every support that is near enough to the best one is found"
     LIMIT = "more supports are near enough to the best one than are kept; those kept are the best"
-    CANDIDATES = "too many features are left to branch on; the gap is above the wanted one"
+    CANDIDATES = "too many features on other machines are left; the gap is above the wanted one"
     INTERRUPTED = "interrupted; the gap is above the wanted one"
     DIVERGED = "the iterates grow without bound"
 

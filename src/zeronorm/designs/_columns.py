@@ -296,32 +296,6 @@ def gather(design: Design, features: IndexArray | slice) -> Columns:
     return as_columns(design.gather(features)) if own is None else own
 
 
-def some_of(Z: Columns, columns: IndexArray) -> Columns | View:
-    """Return some columns; where they are the most of one output, without a copy."""
-    most = 2 * columns.size >= Z.shape[1] and Z.repeated is None
-    return View(Z, columns) if most else Z.take(columns)
-
-
-class View:
-    """Some columns of others, most of them, which are copied only where they are taken."""
-
-    def __init__(self, Z: Columns, columns: IndexArray) -> None:
-        self._Z, self._columns = Z, columns
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, p)."""
-        return self._Z.shape[0], self._columns.size
-
-    def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
-        return self._Z.dot(v)[self._columns]
-
-    def take(self, columns: IndexArray) -> Columns:
-        """Return some of the columns, in the given order."""
-        return self._Z.take(self._columns[columns])
-
-
 class GrowingColumns:
     """Columns that others are appended to; room for `capacity` is made at once."""
 

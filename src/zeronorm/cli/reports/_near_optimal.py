@@ -14,7 +14,7 @@ _MAX_NAMES = 20  # A report names so many features.
 _ENDS = {
     "LIMIT": "more of them are near than --limit keeps",
     "TIME_LIMIT": "--time-limit is reached",
-    "CANDIDATES": "too many features are left to search among",
+    "CANDIDATES": "too many features on other machines are left to search among",
     "INTERRUPTED": "interrupted",
 }
 

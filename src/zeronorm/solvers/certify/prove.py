@@ -20,6 +20,8 @@ from ..._memory import available_memory
 from ..._typing import FloatArray, IndexArray
 from ...designs._columns import GatheredColumns, gather
 from ...designs._operations import score_errors
+from ...designs._views import in_place
+from ...designs._wrappers import storage_of
 from ...ordering import largest
 from ...result import Certificate, Progressed, Proof, Status, Tree
 from ..drive import Scan, Solver
@@ -234,9 +236,13 @@ class Left:
         columns = units.features(candidates)
         room = MEMORY_SHARE * available_memory()  # inf where nobody knows
         most = CANDIDATE_BYTES if room == np.inf else max(CANDIDATE_BYTES, room)
-        if columns.size * risk.size * 8 > most:
+        few = columns.size * risk.size * 8 <= most
+        if not few and storage_of(task.design).is_remote:
             return None
-        Z = gather(task.design, columns)
+        if few:
+            Z = gather(task.design, columns)
+        else:
+            Z = in_place(task.design, columns, score_errors(task.design, task.sample_weight))
         plain = risk.loss.quadratic and risk.loss.separable and risk.loss.outputs == 1
         problem = Candidates(
             Z, units.take(candidates), task.named(candidates), risk, own.size, forced.size,

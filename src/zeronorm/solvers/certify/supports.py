@@ -8,12 +8,12 @@ import numpy as np
 
 from ..._typing import FloatArray, IndexArray
 from ...designs._columns import gather
-from ...designs._operations import column_scaling, score_errors, top_features
+from ...designs._operations import column_scaling, score_errors
 from ...result import Certificate
 from ..clock import Stopwatch
 from ..drive import Scan, Solver
 from ..found import BestDual
-from ..pool.bounds import Bound, bound_at
+from ..pool.bounds import Bound, bound_at, safe_scores
 from ..pool.ridge import Ridge
 from ..pool.signed_ridge import signed_ridge
 from ..signs import admitted, oriented
@@ -21,7 +21,6 @@ from ..task import Task
 
 REFIT_TOL = 1e-12
 MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
-MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
 
 
 def certify_supports(
@@ -153,20 +152,12 @@ def safe_magnitudes(
     norms : (m,) error of a score over ||v||, None where scans are exact to float64.
     support : as many units as it has are in question.
     """
-    units, signs = task.units, task.signs
-    upper = np.abs(admitted(scores, signs))
-    if norms is not None:
-        error = float(np.linalg.norm(v)) * norms
-        n = units.of(support).size
-        lower = units.strength(oriented(np.maximum(upper - error, 0.0), signs))
-        kth = np.partition(lower, -n)[-n]
-        upper += error
-        doubtful = np.flatnonzero(units.strength(oriented(upper, signs)) >= kth)
-        most = MAX_RECOMPUTED + 4 * support.size
-        if units.sizes(doubtful).sum() > most:
-            doubtful = top_features(units.strength(scores), most)
-        doubtful = np.union1d(units.features(doubtful)[:most], support)
-        exact = gather(task.design, doubtful).dot(v)
-        upper[doubtful] = np.abs(admitted(exact, signs[doubtful]))
+    if norms is None:
+        upper = oriented(np.abs(admitted(scores, task.signs)), task.signs)
+    else:
+        upper = safe_scores(
+            scores, float(np.linalg.norm(v)) * norms, task.units, support,
+            lambda columns: gather(task.design, columns).dot(v),
+        )  # fmt: skip
     upper[~task.usable] = 0.0
-    return oriented(upper, signs)
+    return upper

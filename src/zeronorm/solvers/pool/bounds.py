@@ -22,10 +22,14 @@ from ..._typing import FloatArray, IndexArray
 from ...designs._operations import top_features
 from ...groups import Groups
 from ..risk import Risk
+from ..signs import admitted, oriented
+from ..units import Units
 from .support_norm import worths
 
 DECIDED = 2e-9  # a feature is decided where a bound is above a value by this share: twice as much
 # as the verifier asks for, so that what rounding differs by takes none of these decisions back
+
+MAX_RECOMPUTED = 200  # and 4 k: columns recomputed in float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,3 +151,32 @@ def decide(best: Best, value: float, scale: float, dual: FloatArray, upper: floa
         dropped = value + half * best.entering > limit
         fixed[best.chosen] = value + half * best.leaving > limit
     return Bound(value, scale * dual, dropped, fixed)
+
+
+def safe_scores(
+    scores: FloatArray,
+    error: FloatArray,
+    units: Units,
+    support: IndexArray,
+    exact: Callable[[IndexArray], FloatArray],
+) -> FloatArray:
+    """Return scores that are no smaller than they are, exact where they decide the largest units.
+
+    A score counts where its column's coefficient may have its sign, and keeps it there.
+
+    error : by how much each may err. units : of the columns. support : columns; as many units as
+    they are of are in question. exact : returns the scores of some columns without that error.
+    """
+    signs = units.signs
+    upper = np.abs(admitted(scores, signs))
+    lower = units.strength(oriented(np.maximum(upper - error, 0.0), signs))
+    n = units.of(support).size
+    kth = np.partition(lower, -n)[-n]
+    upper += error
+    doubtful = np.flatnonzero(units.strength(oriented(upper, signs)) >= kth)
+    most = MAX_RECOMPUTED + 4 * support.size
+    if units.sizes(doubtful).sum() > most:
+        doubtful = top_features(units.strength(scores), most)
+    doubtful = np.union1d(units.features(doubtful)[:most], support)
+    upper[doubtful] = np.abs(admitted(exact(doubtful), signs[doubtful]))
+    return oriented(upper, signs)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import some_of
+from ...designs._views import ColumnsInPlace, some_of
+from ...ordering import largest
 from ..risk import Risk
 from ..units import Singles, Units
-from .bounds import Bound, bound_at
+from .bounds import Bound, bound_at, safe_scores
 from .compiled_relaxation import is_compiled
 from .exchange import Exchanges
 from .group_exchange import GroupExchanges
@@ -100,9 +101,16 @@ class Candidates:
         n_fixed : how many of them, the first, are in all models. scores : those of their columns,
         where they are known.
         """
+        Z, columns, units = self.Z, self.units.features(chosen), self.units.take(chosen)
         if scores is None:
-            scores = some_of(self.Z, self.units.features(chosen)).dot(dual)
-        strength = self.units.take(chosen).strength(scores)
+            scores = some_of(Z, columns).dot(dual)
+        if isinstance(Z, ColumnsInPlace) and Z.errors is not None:
+            scores = safe_scores(
+                scores, float(np.linalg.norm(dual)) * Z.errors[columns], units,
+                units.features(largest(units.strength(scores), size)),
+                lambda some: Z.take(columns[some]).dot(dual),
+            )  # fmt: skip
+        strength = units.strength(scores)
         return bound_at(
             self.risk, dual, strength, size, np.arange(n_fixed), upper, most=self.units.most
         )

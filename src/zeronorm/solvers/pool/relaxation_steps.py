@@ -10,7 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import DenseColumns, View
+from ...designs._columns import DenseColumns
+from ...designs._views import View
 from ...ordering import largest
 from ..risk import Risk
 from ..signs import admitted

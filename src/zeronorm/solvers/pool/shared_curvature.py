@@ -8,7 +8,7 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GrowingColumns
 from ..risk import Risk
 
-MOST_BYTES = 2**28  # of a matrix; columns that were of use earlier are forgotten above
+MOST_BYTES = 2**28  # that are used of a matrix; columns of earlier use are forgotten above
 
 
 class SharedCurvature:
@@ -47,5 +47,11 @@ class SharedCurvature:
             sums = self._known.columns().dot(weight)
             cross = cross - np.outer(sums[:n], sums[n:] / total)
             own = own - np.outer(sums[n:], sums[n:] / total)
-        self._matrix = np.block([[self._matrix, cross], [cross.T, own]])
-        self._place[fresh] = n + np.arange(fresh.size)
+        size = n + fresh.size
+        if size > len(self._matrix):  # more each time: few copies
+            grown = np.empty((max(size, 3 * n // 2),) * 2)
+            grown[:n, :n] = self._matrix[:n, :n]
+            self._matrix = grown
+        self._matrix[:n, n:size], self._matrix[n:size, :n] = cross, cross.T
+        self._matrix[n:size, n:size] = own
+        self._place[fresh] = np.arange(n, size)

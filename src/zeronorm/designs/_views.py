@@ -1,0 +1,90 @@
+"""Columns that stay where they are, in others or in a design, until some of them are taken."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any, cast
+
+from .._typing import Columns, Design, FloatArray, IndexArray
+from ._columns import gather
+from ._operations import scan
+
+COPIED = 2**28  # bytes of columns in float64 that a copy is made of, at most
+
+
+class View:
+    """Some columns of others, many of them, which are copied only where they are taken."""
+
+    def __init__(self, Z: Columns, columns: IndexArray) -> None:
+        self._Z, self._columns = Z, columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self._Z.shape[0], self._columns.size
+
+    def dot(self, v: FloatArray) -> FloatArray:
+        """Return Z'v."""
+        return self._Z.dot(v)[self._columns]
+
+    def take(self, columns: IndexArray) -> Columns:
+        """Return some of the columns, in the given order."""
+        return self._Z.take(self._columns[columns])
+
+
+class ColumnsInPlace:
+    """Columns of a design that are too many to be copied: every product scans the design.
+
+    It has what relaxations and fits of some columns ask of `Columns`; what else is asked for is
+    asked of a copy of all.
+    """
+
+    array = repeated = None
+
+    def __init__(
+        self, design: Design, features: IndexArray, errors: FloatArray | None = None
+    ) -> None:
+        """Leave them there.
+
+        errors : (p,) by how much a product may err for ||v|| = 1; None: by rounding alone.
+        """
+        self._design, self._features, self.errors = design, features, errors
+        self._turn = Lock()  # files are read by one thread at a time
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return self._design.shape[0], self._features.size
+
+    def dot(self, v: FloatArray) -> FloatArray:
+        """Return Z'v."""
+        with self._turn:
+            return scan(self._design, v)[self._features]
+
+    def take(self, columns: IndexArray | slice) -> Columns:
+        """Return some of the columns, in the given order."""
+        with self._turn:
+            return gather(self._design, self._features[columns])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.take(slice(None)), name)
+
+
+def in_place(design: Design, features: IndexArray, errors: FloatArray | None) -> Columns:
+    """Return columns in place, for callers that ask of them what these have.
+
+    errors : (n_features,) of the scores of all features, see `score_errors`.
+    """
+    own = None if errors is None else errors[features]
+    return cast("Columns", ColumnsInPlace(design, features, own))
+
+
+def some_of(Z: Columns, columns: IndexArray) -> Columns | View:
+    """Return some columns; where they are the most of one output, or many, without a copy."""
+    if isinstance(Z, ColumnsInPlace):
+        most = 8 * Z.shape[0] * columns.size > COPIED
+    else:
+        most = 2 * columns.size >= Z.shape[1] and Z.repeated is None
+    return View(Z, columns) if most else Z.take(columns)
