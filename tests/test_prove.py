@@ -601,7 +601,7 @@ def test_candidates_beyond_memory_are_searched_where_they_are(request, storage, 
     """A million columns would have no proof, or decisions be taken by rounded scores."""
     X, y = instance(5, n=60, p=90)
     X = WIDE[storage](X)
-    model = maker(4, C=0.3).fit(X, y)
+    model = maker(4, C=0.1).fit(X, y)
     copied = zeronorm.prove(model, X, y, gap=0)
     assert copied.history[-1].n_nodes > 3
     request.getfixturevalue("in_place")

@@ -3,7 +3,8 @@
 The relaxation over a pool of gathered columns gives a dual point; a scan with it bounds the problem
 over all features and shows which of them are missing in the pool: cutting planes for the minimax
 model with r = k, each solved to the end. At the last dual point most features are ruled out; what
-is left is gathered and branched on, without further scans.
+is left is gathered and branched on, without further scans. Where that is more than memory should
+hold, nodes scan X.
 """
 
 from __future__ import annotations

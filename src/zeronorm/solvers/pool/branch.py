@@ -257,14 +257,11 @@ class BranchAndBound:
 
         answer : its relaxation.
         """
-        chosen = node.units
-        n_fixed, single = node.fixed.size, self._is_single(node)
-        self._round(chosen, n_fixed, answer)
-        known = self._best_known(node, answer.dual, answer.scores)
+        single = self._is_single(node)
+        known = self._rounded(node, answer)
         if not single and known.value < self.target and self._may_end(answer):
             answer = self._relax(node, LEAF_TOL)
-            self._round(chosen, n_fixed, answer)
-            known = self._best_known(node, answer.dual, answer.scores)
+            known = self._rounded(node, answer)
         if self._row[node.number] < 0:
             self._row[node.number] = len(self._dual)
             self._dual.append(known.dual)
@@ -273,7 +270,16 @@ class BranchAndBound:
         if known.value >= self.target or self._ends(node, known, single):
             self._least = min(self._least, known.value)
             return
-        self._divide(node, chosen, answer, known)
+        self._divide(node, answer, known)
+
+    def _rounded(self, node: Node, answer: Relaxed) -> Bound:
+        """Return what is known of a node by its relaxation; where it may have a model, try one."""
+        known = self._best_known(node, answer.dual, answer.scores)
+        target = self.target
+        if known.value < max(target, self.objective):
+            self._round(node.units, node.fixed.size, answer)
+        # A better model decides more.
+        return known if self.target == target else self._best_known(node, known.dual)
 
     def _may_end(self, answer: Relaxed) -> bool:
         """Return whether a relaxation ends its node if its bound is sharp enough: it is a model."""
@@ -351,8 +357,9 @@ class BranchAndBound:
     def _note(self, support: IndexArray, objective: float) -> None:
         """Hear of a support that is tried, each once: a search for the best one needs no others."""
 
-    def _divide(self, node: Node, chosen: IndexArray, answer: Relaxed, known: Bound) -> None:
+    def _divide(self, node: Node, answer: Relaxed, known: Bound) -> None:
         """Add the nodes of what is left of a node."""
+        chosen = node.units
         fixed, free = self._decide(node, known)
         if fixed.size > self._problem.budget:
             return  # no model has them all: none is better
