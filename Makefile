@@ -72,9 +72,9 @@ docs-check: $(EDITABLE)
 figures-check: | $(VENV)/bin/python
 	$(BIN)/python benchmarks/check.py
 
-## make papers      rerun the papers' experiments at small sizes: about 45 minutes, into benchmarks/.cache
+## make papers      rerun the papers' experiments at small sizes: about half an hour, into benchmarks/.cache
 papers: $(EDITABLE)
-	$(BIN)/python benchmarks/papers/everything.py
+	$(BIN)/python benchmarks/papers/everything.py --at-once 2
 
 ## make papers-full the same at the papers' sizes: a night or two; ended runs go on
 papers-full: $(EDITABLE)

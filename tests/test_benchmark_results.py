@@ -6,6 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -178,7 +179,23 @@ def test_an_ended_run_of_all_papers_is_told_from_a_finished_one(papers, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(module, "call", ended)
         assert papers(*folder)[0] == 130
+        assert papers("--results", str(tmp_path / "two"), "--at-once", "2")[0] == 130
     assert papers(*folder) == (0, [("mslr_scale", True), ("asalm", False)])
+
+
+def test_scripts_run_side_by_side(papers, monkeypatch, tmp_path):
+    """Half of a machine would idle, or a script be lost or run twice."""
+    module, both = sys.modules["everything"], threading.Barrier(2, timeout=60)
+
+    def call(step, size, folder, data, *, goes_on):
+        both.wait()
+        return int(step.name == "asalm")
+
+    folder = ("--results", str(tmp_path / "out"), "--at-once", "2")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "call", call)
+        assert papers(*folder)[0] == 1
+    assert papers(*folder) == (0, [("asalm", True)])
 
 
 def test_every_script_of_the_papers_is_run_with_options_that_it_has(common, monkeypatch):

@@ -1,7 +1,7 @@
-"""Run every script of this folder, one after the other, and write the page of claims.
+"""Run every script of this folder, and write the page of claims.
 
-    make papers                                              # the small sizes
-    make papers-full                                         # the papers' sizes, for a night or two
+    make papers                          # the small sizes, two scripts at a time
+    make papers-full                     # the papers' sizes, one by one, for a night or two
     python benchmarks/papers/everything.py --only newglmnet,asalm
     python benchmarks/papers/everything.py --committed --again   # over the committed results
 
@@ -22,7 +22,9 @@ import argparse
 import json
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,9 @@ def main() -> int:
     parser.add_argument(
         "--again", action="store_true", help="measure anew what other code or options made"
     )
+    parser.add_argument(
+        "--at-once", type=int, default=1, help="scripts side by side, each with one thread"
+    )
     options = parser.parse_args()
     size = "full" if options.full else "tiny" if options.tiny else "small"
     names = [step.name for step in STEPS]
@@ -136,32 +141,53 @@ def main() -> int:
         sys.exit(f"{folder} has results of other code or options: {', '.join(others)}. Give "
                  "--again to measure them anew, or another --results.")  # fmt: skip
     left = [step for step in steps if states[step.name] != "done"]
-    total = sum(minutes(step, size) for step in left)
+    total = sum(minutes(step, size) for step in left) / options.at_once
     print(f"{len(left)} of {len(steps)} scripts to run, about {total:.0f} minutes, into {folder}",
           file=sys.stderr)  # fmt: skip
 
+    turn, ended = threading.Lock(), threading.Event()
+
     def keep(step: Step, seconds: float | None) -> None:
         entry = {"options": asked(step, size), "code": code, "seconds": seconds}
-        known[step.name] = entry
-        common.replace_text(journal, json.dumps(journals, indent=1))
+        with turn:
+            known[step.name] = entry
+            common.replace_text(journal, json.dumps(journals, indent=1))
 
-    failed = []
-    for step in left:
+    def run(step: Step) -> bool:
+        """Run a script; return whether it failed."""
+        if ended.is_set():
+            return False
         print(f"{step.name}: about {minutes(step, size):g} minutes", file=sys.stderr)
         keep(step, None)
         begin = time.time()
         try:
-            ended = call(step, size, folder, data, goes_on=states[step.name] == "goes on")
+            exit_code = call(step, size, folder, data, goes_on=states[step.name] == "goes on")
         except KeyboardInterrupt:
-            print(f"ended; what is done is in {folder}, and the same command goes on.",
-                  file=sys.stderr)  # fmt: skip
-            return 130
-        if ended:
-            failed.append(step.name)
-            print(f"{step.name} failed with exit code {ended}", file=sys.stderr)
-            continue
-        keep(step, round(time.time() - begin, 1))
-        print(f"{step.name}: {(time.time() - begin) / 60:.1f} minutes", file=sys.stderr)
+            ended.set()
+            raise
+        if exit_code == 0:
+            keep(step, round(time.time() - begin, 1))
+            print(f"{step.name}: {(time.time() - begin) / 60:.1f} minutes", file=sys.stderr)
+        elif not ended.is_set():
+            print(f"{step.name} failed with exit code {exit_code}", file=sys.stderr)
+        return exit_code != 0
+
+    if options.at_once > 1:  # the longest first, so that none of them is alone at the end
+        left.sort(key=lambda step: -minutes(step, size))
+    try:
+        with ThreadPoolExecutor(options.at_once) as pool:
+            running = [pool.submit(run, step) for step in left]
+            try:
+                failed = [
+                    step.name for step, one in zip(left, running, strict=True) if one.result()
+                ]
+            except KeyboardInterrupt:
+                ended.set()
+                raise
+    except KeyboardInterrupt:
+        print(f"ended; what is done is in {folder}, and the same command goes on.",
+              file=sys.stderr)  # fmt: skip
+        return 130
     for report in ("mslr_report", "claims"):
         subprocess.run([sys.executable, str(HERE / f"{report}.py"), "--results", str(folder)],
                        check=False)  # fmt: skip

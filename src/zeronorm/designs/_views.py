@@ -7,7 +7,8 @@ from typing import Any, cast
 
 from .._typing import Columns, Design, FloatArray, IndexArray
 from ._columns import gather
-from ._operations import scan
+from ._operations import scan, score_errors
+from ._wrappers import storage_of
 
 COPIED = 2**28  # bytes of columns in float64 that a copy is made of, at most
 
@@ -72,11 +73,14 @@ class ColumnsInPlace:
         return getattr(self.take(slice(None)), name)
 
 
-def in_place(design: Design, features: IndexArray, errors: FloatArray | None) -> Columns:
-    """Return columns in place, for callers that ask of them what these have.
+def in_place(design: Design, features: IndexArray, weight: FloatArray) -> Columns | None:
+    """Return columns in place; None for those of other machines, which would be sent every time.
 
-    errors : (n_features,) of the scores of all features, see `score_errors`.
+    weight : (n_samples,) of the means and scales of `design`.
     """
+    if storage_of(design).is_remote:
+        return None
+    errors = score_errors(design, weight)
     own = None if errors is None else errors[features]
     return cast("Columns", ColumnsInPlace(design, features, own))
 

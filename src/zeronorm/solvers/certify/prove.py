@@ -18,11 +18,10 @@ from typing import TypeVar
 import numpy as np
 
 from ..._memory import available_memory
-from ..._typing import FloatArray, IndexArray
+from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GatheredColumns, gather
 from ...designs._operations import score_errors
 from ...designs._views import in_place
-from ...designs._wrappers import storage_of
 from ...ordering import largest
 from ...result import Certificate, Progressed, Proof, Status, Tree
 from ..drive import Scan, Solver
@@ -238,12 +237,12 @@ class Left:
         room = MEMORY_SHARE * available_memory()  # inf where nobody knows
         most = CANDIDATE_BYTES if room == np.inf else max(CANDIDATE_BYTES, room)
         few = columns.size * risk.size * 8 <= most
-        if not few and storage_of(task.design).is_remote:
-            return None
         if few:
-            Z = gather(task.design, columns)
+            Z: Columns | None = gather(task.design, columns)
         else:
-            Z = in_place(task.design, columns, score_errors(task.design, task.sample_weight))
+            Z = in_place(task.design, columns, task.sample_weight)
+        if Z is None:
+            return None
         plain = risk.loss.quadratic and risk.loss.separable and risk.loss.outputs == 1
         problem = Candidates(
             Z, units.take(candidates), task.named(candidates), risk, own.size, forced.size,
