@@ -196,6 +196,8 @@ def test_scripts_run_side_by_side(papers, monkeypatch, tmp_path):
         patch.setattr(module, "call", call)
         assert papers(*folder)[0] == 1
     assert papers(*folder) == (0, [("asalm", True)])
+    with pytest.raises(SystemExit):
+        papers("--at-once", "0")
 
 
 def test_every_script_of_the_papers_is_run_with_options_that_it_has(common, monkeypatch):

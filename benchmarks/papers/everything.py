@@ -122,6 +122,8 @@ def main() -> int:
         "--at-once", type=int, default=1, help="scripts side by side, each with one thread"
     )
     options = parser.parse_args()
+    if options.at_once < 1:
+        parser.error(f"--at-once must be at least 1; got {options.at_once}")
     size = "full" if options.full else "tiny" if options.tiny else "small"
     names = [step.name for step in STEPS]
     wanted = names if options.only is None else pick("--only", options.only, names)

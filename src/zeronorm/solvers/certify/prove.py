@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..._memory import available_memory
-from ..._typing import Columns, FloatArray, IndexArray
+from ..._typing import FloatArray, IndexArray
 from ...designs._columns import GatheredColumns, gather
 from ...designs._operations import score_errors
 from ...designs._views import in_place
@@ -237,10 +237,8 @@ class Left:
         room = MEMORY_SHARE * available_memory()  # inf where nobody knows
         most = CANDIDATE_BYTES if room == np.inf else max(CANDIDATE_BYTES, room)
         few = columns.size * risk.size * 8 <= most
-        if few:
-            Z: Columns | None = gather(task.design, columns)
-        else:
-            Z = in_place(task.design, columns, task.sample_weight)
+        design, weight = task.design, task.sample_weight
+        Z = gather(design, columns) if few else in_place(design, columns, weight)
         if Z is None:
             return None
         plain = risk.loss.quadratic and risk.loss.separable and risk.loss.outputs == 1
