@@ -17,7 +17,7 @@ from zeronorm.designs import Dense, _foreign, _lazy, as_design
 from zeronorm.designs._blocks import Blocks
 from zeronorm.designs._operations import moments, scan
 from zeronorm.validate import is_lazy
-from zeronorm.verification import _data
+from zeronorm.verification import _columns
 
 N, P = 37, 23
 G = gaussian(N, P)
@@ -333,16 +333,18 @@ def test_a_large_compressed_file_is_told_once(file, monkeypatch):
     assert len(told) == 1
 
 
-def test_what_has_no_room_is_not_verified(file, monkeypatch):
-    """The verifier would load all of a file that no memory holds."""
+def test_what_has_no_room_is_verified_by_blocks(file, monkeypatch):
+    """The verifier would load all of a file that no memory holds, or refuse it."""
     x = file.create_dataset("x", data=G, chunks=(5, P))
     y = np.arange(N) % 2
     certificate = BudgetClassifier(2, calibrate=False).fit(x, y).certificate_
-    assert verify(x, y, certificate)["objective"] > 0
-    assert verify(as_design(x), y, certificate)["objective"] > 0
-    monkeypatch.setattr(_data, "available_memory", lambda: 8.0 * G.size)
+    expected = verify(x, y, certificate)
+    monkeypatch.setattr(_columns, "available_memory", lambda: 8.0 * G.size)
+    for data in (x, as_design(x), G):
+        assert verify(data, y, certificate) == pytest.approx(expected, abs=1e-12)
+    monkeypatch.setattr(_columns, "available_memory", lambda: 8.0 * G.size / 17)
     for data in (x, as_design(x)):
-        with pytest.raises(MemoryError, match="4 times in float64"):
+        with pytest.raises(MemoryError, match="64th of it in float64"):
             verify(data, y, certificate)
     verify(G, y, certificate)
 

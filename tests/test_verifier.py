@@ -484,7 +484,7 @@ def test_dual_points_are_made_feasible(loss, positive):
     weight = rng.uniform(0.5, 2.0, 40)
     data = Data(
         X=np.zeros((40, 1)), y=y, centre=0.0, blur=0.0, weight=weight, usable=np.array([True]),
-        mean=np.zeros(1), error=np.zeros(1), told=np.zeros((40, 1)), loss=loss_of(loss, {}),
+        error=np.zeros(1), loss=loss_of(loss, {}),
         intercept=True,
     )  # fmt: skip
     v = balance(y * weight * rng.uniform(0.1, 0.9, 40))
@@ -1160,6 +1160,7 @@ def test_verification_imports_numpy_and_the_record_alone():
         "_form",
         "_data",
         "_bound",
+        "_columns",
         "_covariates",
         "_extraction",
         "_loss",

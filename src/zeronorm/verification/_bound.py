@@ -57,6 +57,10 @@ class Units:
         self.fixed: IndexArray = np.unique(self.code[certificate.forced])
         self.free: IndexArray = np.setdiff1d(self.code[data.usable], self.fixed)
 
+    def features(self, units: IndexArray) -> IndexArray:
+        """Return the features of some units, in their order where each is one feature."""
+        return np.flatnonzero(np.isin(self.code, units)) if self._grouped else units
+
     def node(
         self,
         dual: FloatArray,
@@ -93,7 +97,7 @@ class Units:
         shifted : with D, the scores are c_j + D_j u0_j, and the squares are divided by 1 + D_j.
         """
         data = self._data
-        own: Any = slice(None) if self._grouped else units
+        own = self.features(units)
         error, score = data.errors(dual, own), data.scores(dual, own)
         ridge: Any = 1.0
         if shifted is not None:
@@ -110,7 +114,8 @@ class Units:
         square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
         if not self._grouped:
             return square, wrong
-        sums = [np.bincount(self.code, values)[units] for values in (square, wrong)]
+        code, n_units = self.code[own], self.code.max() + 1
+        sums = [np.bincount(code, values, n_units)[units] for values in (square, wrong)]
         return sums[0].astype(np.float64), sums[1].astype(np.float64)
 
 
@@ -158,6 +163,8 @@ def replay(
         if not whole and not halves:
             raise CertificateError(f"node {number} of the tree is divided with a rest.")
         n_before = len(waiting)
+        if not number:
+            data.X.hold(units.features(np.append(fixed, free)))
         for child in below:
             feature, inside = tree.feature[child], tree.inside[child]
             if whole or (inside and feature in fixed):

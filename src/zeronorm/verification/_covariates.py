@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,16 +102,21 @@ class Covariates:
             )
         return dual
 
-    def moved(self, dual: FloatArray, X: FloatArray, error: FloatArray) -> FloatArray:
+    def moved(
+        self, dual: FloatArray, dot: Callable[[FloatArray], FloatArray], error: FloatArray
+    ) -> FloatArray:
         """Return by how much the scores X'v of the feasible point may differ, (k, outputs).
 
-        By e times the sum of |X'd_k|, with its rounding; error: (k,) relative to the sum of |d_k|.
+        By e times the sum of |X'd_k|, with its rounding.
+
+        dot : returns X'v for v (n, p).
+        error : (k,) relative to the sum of |d_k|.
         """
         directions, left = self._left(dual)
         if not left > 0.0:
-            return np.zeros((X.shape[1], self.outputs))
-        each = directions.reshape(self.outputs, len(X), -1)
-        found = [np.abs(X.T @ own).sum(axis=1) + error * float(np.abs(own).sum()) for own in each]
+            return np.zeros((error.size, self.outputs))
+        each = directions.reshape(self.outputs, len(self.columns), -1)
+        found = [np.abs(dot(own)).sum(axis=1) + error * float(np.abs(own).sum()) for own in each]
         return left * np.array(found).T
 
     def rounding(self, dual: FloatArray) -> float:

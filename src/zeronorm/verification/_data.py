@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._memory import available_memory, readable
 from .._typing import Design, FloatArray, IndexArray
 from ..result import Certificate
+from ._columns import ScaledColumns, Source
 from ._covariates import Covariates
 from ._form import CertificateError, check_range
 from ._loss import ROUNDOFF, Loss
@@ -18,12 +18,8 @@ from ._multinomial import Multinomial
 from ._ordinal import Ordinal, in_order
 from ._survival import survival_target
 
-COPIES = 4  # of X that are there at a time
-# The standard deviation of a constant column is at most this share of its largest entry.
-CONSTANT = 1e-12
 # The sums of a dual point over both classes differ by this share of its total at most.
 BALANCED = 1e-9
-LEAST_SIZE = 1e-140  # A column with a smaller root mean square is 0, as its squares underflow.
 LEAST_SHARE = 1e-290  # A dual value below this share of C s_i is 0: its quotient has no digits.
 LEAST_NORMAL = 2.0**-1022  # Smaller numbers have fewer digits.
 
@@ -32,17 +28,15 @@ LEAST_NORMAL = 2.0**-1022  # Smaller numbers have fewer digits.
 class Data:
     """The data of a certificate, rows of positive weight, on its selection scaling."""
 
-    X: FloatArray  # (n, m); columns that are constant are 0; centred where the intercept is free
+    X: ScaledColumns  # (n, m); centred where the intercept is free
     # (n,) +-1, or numbers; of losses of residuals centred where b is free. Of several outputs, as
     # weights and dual points, (outputs n,): all rows of the first one, then those of the next.
     y: FloatArray
     centre: FloatArray  # (outputs,) of y: a part of the intercept
     blur: float  # by how much centring may have changed an entry of y
     weight: FloatArray  # (n,) C s_i, times e^o_i where an offset o makes it so
-    usable: np.ndarray  # (m,) columns that are not constant
-    mean: FloatArray  # (m,) what X is centred by, more than its scaling is: a part of the intercept
+    usable: np.ndarray  # (m,) columns that are not constant, and no covariates
     error: FloatArray  # (m,) rounding of a score, relative to the sum of the dual point
-    told: FloatArray  # (n, m) the columns as the scaling has them
     loss: Loss
     intercept: bool
     outputs: int = 1
@@ -55,7 +49,7 @@ class Data:
         With u >= 0 the largest value of u c - u^2 / 2 is that of max(0, c)^2 / 2, and a score
         that is known to some error is so after this, too.
         """
-        found = np.asarray(self.X[:, features].T @ dual.reshape(self.outputs, -1).T)
+        found = self.X.dot(dual.reshape(self.outputs, -1).T, features)
         if not self.signs.size:
             return found
         return np.where(self.signs[features][:, None] * found < 0.0, 0.0, found)
@@ -108,7 +102,7 @@ class Data:
         found = error[:, None] * self.reach(dual)
         if self.covariates is None:
             return found
-        return found + self.covariates.moved(dual, self.X[:, features], error)
+        return found + self.covariates.moved(dual, lambda v: self.X.dot(v, features), error)
 
     @property
     def coarse(self) -> FloatArray:
@@ -176,25 +170,22 @@ def read_data(
 ) -> Data:
     """Return the data on the scaling of a certificate."""
     _check_real(X=X, y=y, sample_weight=sample_weight, offset=offset)
-    X = _in_memory(X)
+    given = Source(X)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
     loss = loss_of(certificate.loss, certificate.parameters, q, certificate.intercept)
     labels = in_order(y) if loss.ordered else np.asarray(y)
-    shape = (*X.shape[:1], q) if q > 1 and not loss.classes else X.shape[:1]
-    if X.ndim != 2 or labels.shape != shape:  # () of an object that is no array
+    shape = (*given.shape[:1], q) if q > 1 and not loss.classes else given.shape[:1]
+    if len(given.shape) != 2 or labels.shape != shape:  # () of an object that is no array
         wanted = f"(n, {q})" if len(shape) == 2 else "(n,)"
         raise ValueError(
-            f"X must be (n, m) and y {wanted}; got the shapes {X.shape} and {labels.shape}."
+            f"X must be (n, m) and y {wanted}; got the shapes {given.shape} and {labels.shape}."
         )
-    X = X.astype(np.float64, copy=False)
-    n = len(labels)
+    n, m = len(labels), given.shape[1]
     s = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if s.shape != (n,) or not (np.isfinite(s) & (s >= 0)).all():
         raise ValueError("sample_weight must be a finite number for each row of X, not negative.")
     used = s > 0
-    X, labels, s = X[used], labels[used], s[used]
-    if not np.isfinite(X).all():
-        raise ValueError("X must be finite; got NaN or infinity.")
+    labels = labels[used]
     target = read_target(labels.T.ravel() if labels.ndim == 2 else labels, loss)
     exposure = np.ones(q * len(labels))
     if offset is not None:
@@ -205,10 +196,10 @@ def read_data(
     centre, blur = np.zeros(q), 0.0
     if loss.centred and certificate.fit_intercept:
         outputs = target.reshape(q, -1)
-        centre = outputs @ s / float(s.sum())
+        centre = outputs @ s[used] / float(s.sum())
         target = (outputs - centre[:, None]).ravel()
         blur = ROUNDOFF * float(np.abs(target).max())
-    (n, m) = X.shape
+    n = len(labels)
     if certificate.dual.shape[-1] != n:
         raise CertificateError(
             f"the dual point of the certificate is of {certificate.dual.shape[-1]} samples; X has "
@@ -220,37 +211,18 @@ def read_data(
             f"{m}."
         )
     check_range(certificate, m)
-    # Powers of two, by which columns are divided and multiplied without rounding, keep squares in
-    # range; and the second mean removes the error of the first.
-    size = np.abs(X).max(axis=0)
-    unit = np.ldexp(1.0, np.clip(np.frexp(size)[1], -1021, 1023))
-    Z, share = X / unit, s / s.max()
-    share /= share.sum()
-    mean = share @ Z
-    away = Z - mean
-    rest = share @ away
-    away -= rest
-    std = np.sqrt(np.einsum("i,ij,ij->j", share, away, away))
-    constant = std <= CONSTANT * np.abs(Z).max(axis=0)
-    constant |= np.sqrt(np.einsum("i,ij,ij->j", share, Z, Z)) < LEAST_SIZE / unit
-    scale = np.where(constant, np.inf, 1.0 / unit if certificate.scaling == "none" else std)
-    centred = certificate.scaling == "standardized"
-    moved = bool(certificate.fit_intercept) and not centred
-    away /= scale  # in place, as X may fill the memory
-    Z /= scale
-    values, told = (away if centred or moved else Z), (away if centred else Z)
-    # A score is a sum of n products, and so are the mean and the deviation in its entries.
-    error = ROUNDOFF * (4 * n + 8) * np.abs(values).max(axis=0)
-    own, weight = certificate.covariates, certificate.C * np.tile(s, q) * exposure
     free = bool(certificate.fit_intercept)
-    _check_features(certificate, constant)
-    constant[own] = True  # they are no features either
-    beside = Covariates.of(values[:, own], error[own], loss, target, weight, free, q)
+    X = ScaledColumns(given, s, certificate.scaling, free)
+    # A score is a sum of n products, and so are the mean and the deviation in its entries.
+    error = ROUNDOFF * (4 * n + 8) * X.largest
+    own, weight = certificate.covariates, certificate.C * np.tile(s[used], q) * exposure
+    _check_features(certificate, X.constant)
+    usable = ~X.constant
+    usable[own] = False  # they are no features either
+    beside = Covariates.of(X.take(own), error[own], loss, target, weight, free, q)
     return Data(
-        values, target, centre, blur, weight, ~constant,
-        (mean + rest) / scale if moved else np.zeros(m), error, told,
-        loss, free, q, certificate.signs, beside,
-    )  # fmt: skip
+        X, target, centre, blur, weight, usable, error, loss, free, q, certificate.signs, beside
+    )
 
 
 def _check_real(**given: Any) -> None:
@@ -260,26 +232,6 @@ def _check_real(**given: Any) -> None:
         is_design = isinstance(values, Design)  # of real numbers
         if isinstance(values, np.ma.MaskedArray) or not (is_design or np.isrealobj(values)):
             raise ValueError(f"{name} must not be masked or complex: a part of it would be lost.")
-
-
-def _in_memory(X: Any) -> np.ndarray:
-    """Return X as an array; raise MemoryError where it is none, and has no room in memory."""
-    if hasattr(X, "to_dask_array"):  # a data frame of Dask, whose rows have to be counted
-        X = X.to_dask_array(lengths=True)
-    shape: Any = getattr(X, "shape", None)
-    cells = 0.0
-    if isinstance(shape, tuple) and len(shape) == 2 and not isinstance(X, np.ndarray):
-        cells = float(shape[0]) * float(shape[1])
-    size, free = COPIES * 8.0 * cells, available_memory()
-    if size > free:
-        raise MemoryError(
-            f"X must have room in memory to be verified, {COPIES} times in float64: "
-            f"{readable(size)}, and {readable(free)} are available. Verify where there is more "
-            "memory."
-        )
-    X = X.gather(slice(None)) if isinstance(X, Design) else X
-    X = X.compute() if hasattr(X, "__dask_graph__") else X
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
 def _check_features(certificate: Certificate, constant: np.ndarray) -> None:

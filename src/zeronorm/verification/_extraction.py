@@ -33,6 +33,7 @@ class Extraction:
 
     data: Data
     features: IndexArray  # where D_j > 0
+    X: FloatArray  # (n, p) these columns
     diagonal: FloatArray  # D there
     inverse: FloatArray  # that of H, nearly
     size: FloatArray  # the largest entry of each of these columns
@@ -51,9 +52,11 @@ class Extraction:
         if not data.usable[features].all():
             raise CertificateError("tree.diagonal must be 0 for what is no feature.")
         too_much = "tree.diagonal of the certificate is more than the curvature of the loss."
-        if features.size > len(data.X):  # H has no such rank; and nothing large is formed for it
+        if (
+            features.size > data.X.shape[0]
+        ):  # H has no such rank; and nothing large is formed for it
             raise CertificateError(too_much)
-        X, D = data.X[:, features], diagonal[features]
+        X, D = data.X.take(features), diagonal[features]
         (n, p), weight = X.shape, data.weight[: len(X)]
         # The columns are known to (4 n + 8) roundings of their largest entry, the sums to n + 2
         # more; a factor of Cholesky is that of a matrix which is (p + 2) times the trace away
@@ -72,7 +75,7 @@ class Extraction:
             raise CertificateError(too_much)
         # Any u0 bounds, but the search has that of H: one of H less its rounding shows less.
         inverse = np.asarray(np.linalg.inv(matrix), np.float64)
-        return cls(data, features, D, inverse, size)
+        return cls(data, features, X, D, inverse, size)
 
     def covers(self, units: IndexArray) -> bool:
         """Return whether the models of some features are bounded with D."""
@@ -80,7 +83,7 @@ class Extraction:
 
     def at(self, dual: FloatArray) -> Shifted:
         """Return what a dual point shows with D."""
-        data, X = self.data, self.data.X[:, self.features]
+        data, X = self.data, self.X
         (n, p), q, D = X.shape, data.outputs, self.diagonal[:, None]
         target = data.weight * data.y - dual  # W (y - v / w)
         right = X.T @ target.reshape(q, n).T

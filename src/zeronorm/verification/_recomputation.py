@@ -44,7 +44,8 @@ def verify(
 
     Parameters
     ----------
-    X : (n, m) array, the user's matrix; a sparse one or a design is made dense.
+    X : (n, m) the user's matrix, an array, sparse, a design or not in memory; it is read by blocks
+        of columns, all of which are held where there is room.
     y : (n,) labels of two classes, of which the larger one (the second of `classes_`) counts as +1;
         numbers for the losses of numbers; numbers or an ordered categorical for ordered classes.
     certificate : what to check; loss, scaling, intercept, C, forced features and groups are those
@@ -142,7 +143,8 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
     intercept = data.loss.intercepts(certificate.intercept) - data.centre
     features = np.append(support, certificate.covariates)
     every = np.hstack([coef, certificate.effects.reshape(data.outputs, -1)])
-    z = (data.X[:, features] @ every.T + (intercept + every @ data.mean[features])).T.ravel()
+    mean = data.X.mean[features]
+    z = (data.X.take(features) @ every.T + (intercept + every @ mean)).T.ravel()
     losses, terms_of_losses = data.losses(z)
     square = float(coef.ravel() @ coef.ravel())
     objective = float(0.5 * square + losses.sum())
@@ -163,7 +165,7 @@ def _objective(data: Data, certificate: Certificate) -> tuple[float, float]:
             f"the coefficients of the certificate are not optimal on its support: their objective "
             f"is {objective!r}, the optimum is only known to be above {least!r}."
         )
-    parts = np.abs(intercept) + np.abs(every) @ np.abs(data.mean[features])
+    parts = np.abs(intercept) + np.abs(every) @ np.abs(mean)
     wrongs = np.abs(every) @ data.error[features] + ROUNDOFF * (every.shape[1] + 4) * parts
     wrong = float(wrongs.max()) + data.blur
     # Slopes change with the margin, by the weight times the second derivative at most.
@@ -198,7 +200,7 @@ def _check_equivalents(data: Data, certificate: Certificate) -> None:
         taken = np.append(support, certificate.covariates)
         sound = sound and not np.isin(others, taken).any()
         if sound:
-            own, columns = data.told[:, [feature]], data.told[:, others]
+            own, columns = data.X.told(np.array([feature])), data.X.told(others)
             limit = EQUAL * np.abs(own) + EQUAL_TO_LARGEST * np.abs(own).max()
             same = (np.abs(columns - own) <= limit).all(axis=0)
             opposite = (np.abs(columns + own) <= limit).all(axis=0)

@@ -1,0 +1,224 @@
+"""The columns of X on the scaling of a certificate, held in memory where there is room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._memory import available_memory, readable
+from .._typing import Design, FloatArray, IndexArray
+
+# The standard deviation of a constant column is at most this share of its largest entry.
+CONSTANT = 1e-12
+LEAST_SIZE = 1e-140  # A column with a smaller root mean square is 0, as its squares underflow.
+CELLS = 1 << 19  # Blocks of so many entries stay in the cache while they are scaled.
+LEAST_COLUMNS = 16  # of a block: of fewer, storage by row is read too often.
+HELD, READ = 0.5, 0.25  # of the free memory: columns that are held, and read at a time
+MOST_PASSES = 64  # over X where it is not in memory
+
+
+class ScaledColumns:
+    """The columns of X, rows of positive weight, on a scaling; constant ones are 0.
+
+    What is not held is read and scaled again, block by block, whenever it is asked for, with the
+    same operations in the same order: a column has the same bits each time.
+
+    Parameters
+    ----------
+    X : (n, m)
+    s : (n,) the weights of the rows, not negative; rows of weight 0 are left out.
+    scaling : "standardized", "scaled" or "none", as of a certificate.
+    free : whether there is an intercept; columns are centred where it or the scaling allows it.
+
+    Raises
+    ------
+    ValueError
+        Where X is not finite.
+    MemoryError
+        Where X is not in memory and would have to be read more than MOST_PASSES times.
+    """
+
+    def __init__(self, X: Source, s: FloatArray, scaling: str, free: bool) -> None:
+        used = s > 0
+        self._given, self._rows = X, None if used.all() else used
+        share = s[used] / s.max()
+        self._share = share / share.sum()
+        self._scaling = scaling
+        self._centred = scaling == "standardized" or free
+        n, m = self.shape = share.size, X.shape[1]
+        self._held = np.empty((0, n))
+        self._place = np.full(m, -1, np.int64)
+        self._unit, self._scale, self._mean, self._rest = np.ones((4, m))
+        self.constant = np.zeros(m, bool)
+        self.largest = np.zeros(m)  # entry in magnitude
+        self._read(X.room())
+
+    @property
+    def mean(self) -> FloatArray:
+        """What columns are centred by, more than their scaling is: a part of the intercept."""
+        if self._scaling == "standardized" or not self._centred:
+            return np.zeros(self.constant.size)
+        return np.asarray((self._mean + self._rest) / self._scale)
+
+    def dot(self, v: FloatArray, features: IndexArray | slice) -> FloatArray:
+        """Return X'v of some columns, (k, outputs), for v (n, outputs)."""
+        if isinstance(features, slice):
+            features = np.arange(self.shape[1])[features]
+        found = np.empty((features.size, v.shape[1]))
+        for places, block in self._blocks(features):
+            found[places] = block @ v
+        return found
+
+    def take(self, features: IndexArray) -> FloatArray:
+        """Return some columns, (n, k)."""
+        found = np.empty((features.size, self.shape[0]))
+        for places, block in self._blocks(features):
+            found[places] = block
+        return found.T
+
+    def told(self, features: IndexArray) -> FloatArray:
+        """Return some columns as the scaling of the certificate alone has them, (n, k)."""
+        centred = self._scaling == "standardized"
+        found = np.empty((features.size, self.shape[0]))
+        for places, block in self._given.blocks(features, self._rows):
+            found[places] = self._scaled(block, features[places], centred)
+        return found.T
+
+    def hold(self, features: IndexArray) -> None:
+        """Hold some columns, where there is room for them, as no others will be asked for."""
+        room = HELD * available_memory() >= 8.0 * features.size * self.shape[0]
+        if room and (self._place[features] < 0).any():
+            self._held = np.ascontiguousarray(self.take(features).T)
+            self._place[:] = -1
+            self._place[features] = np.arange(features.size)
+
+    def _blocks(self, features: IndexArray) -> Iterator[tuple[IndexArray | slice, FloatArray]]:
+        """Yield places of some features, and their columns, (k, n)."""
+        place = self._place[features]
+        if (place < 0).any():
+            for places, block in self._given.blocks(features, self._rows):
+                yield places, self._scaled(block, features[places], self._centred)
+            return
+        width = width_of(self.shape[0])
+        for start in range(0, features.size, width):
+            own = slice(start, start + width)
+            yield own, self._held[place[own]]
+
+    def _read(self, room: float) -> None:
+        """Find how each column is scaled, and hold all of them where there is room."""
+        n, m = self.shape
+        if HELD * room >= 8.0 * n * m:
+            self._held, self._place = np.empty((m, n)), np.arange(m)
+        for features, block in self._given.blocks(np.arange(m), self._rows):
+            values = self._measured(block, features)
+            self.largest[features] = np.abs(values).max(axis=1)
+            if self._held.size:
+                self._held[features] = values
+
+    def _measured(self, block: FloatArray, features: IndexArray) -> FloatArray:
+        """Find how some columns, (k, n), are scaled, and return them so."""
+        # Powers of two, by which columns are divided and multiplied without rounding, keep squares
+        # in range; and the second mean removes the error of the first.
+        size = np.abs(block).max(axis=1)
+        if not np.isfinite(size).all():
+            raise ValueError("X must be finite; got NaN or infinity.")
+        unit = np.ldexp(1.0, np.clip(np.frexp(size)[1], -1021, 1023))
+        Z = block / unit[:, None]
+        mean = Z @ self._share
+        away = Z - mean[:, None]
+        rest = away @ self._share
+        away -= rest[:, None]
+        std = np.sqrt((away * away) @ self._share)
+        constant = std <= CONSTANT * size / unit
+        constant |= np.sqrt((Z * Z) @ self._share) < LEAST_SIZE / unit
+        scale = np.where(constant, np.inf, 1.0 / unit if self._scaling == "none" else std)
+        self._unit[features], self._scale[features] = unit, scale
+        self._mean[features], self._rest[features] = mean, rest
+        self.constant[features] = constant
+        values: FloatArray = away if self._centred else Z
+        values /= scale[:, None]
+        return values
+
+    def _scaled(self, block: FloatArray, features: IndexArray, centred: bool) -> FloatArray:
+        """Return columns, (k, n), as `_measured` does."""
+        Z: FloatArray = block / self._unit[features, None]
+        if centred:
+            Z -= self._mean[features, None]
+            Z -= self._rest[features, None]
+        Z /= self._scale[features, None]
+        return Z
+
+
+class Source:
+    """X as it is given, read by blocks of columns."""
+
+    def __init__(self, X: Any) -> None:
+        if hasattr(X, "to_dask_array"):  # a data frame of Dask, whose rows have to be counted
+            X = X.to_dask_array(lengths=True)
+        # Arrays of files, zarr and Dask have chunks, or None.
+        self._elsewhere = isinstance(X, Design) or hasattr(X, "chunks")
+        if hasattr(X, "tocsc"):
+            X = X.tocsc()
+        elif not self._elsewhere:
+            X = np.asarray(X)
+            X = X if X.dtype.kind in "fiub" else X.astype(np.float64)
+        self._X, self.shape = X, tuple(X.shape)
+
+    def room(self) -> float:
+        """Return the free memory; raise MemoryError where it is too little for X."""
+        free = available_memory()
+        cells = float(self.shape[0]) * float(self.shape[1])
+        size = 8.0 * cells / MOST_PASSES
+        if self._elsewhere and size > READ * free:
+            raise MemoryError(
+                f"X must have room in memory for a {MOST_PASSES}th of it in float64, "
+                f"{readable(size)}, in a quarter of what is free; {readable(free)} are. Verify "
+                "where there is more memory."
+            )
+        return free
+
+    def blocks(
+        self, features: IndexArray, rows: np.ndarray | None
+    ) -> Iterator[tuple[IndexArray, FloatArray]]:
+        """Yield places of some features, and their columns, (k, n)."""
+        order = np.argsort(features, kind="stable")
+        features, n = features[order], max(1, self.shape[0])
+        width = width_of(n)
+        most = max(width, int(READ * self.room() / (8.0 * n))) if self._elsewhere else width
+        by_range = self._elsewhere and not isinstance(self._X, Design)
+        start = 0
+        while start < features.size:
+            first, stop = int(features[start]), start + most
+            if by_range:
+                stop = int(np.searchsorted(features, first + most))
+            own = features[start:stop]
+            stored = self._stored(own, by_range)
+            for a in range(0, own.size, width):
+                part = stored[:, a : a + width]
+                part = part.toarray() if hasattr(part, "toarray") else part
+                block = np.ascontiguousarray(part.T, np.float64)
+                places = order[start:stop][a : a + width]
+                yield places, block if rows is None else block[:, rows]
+            start = stop
+
+    def _stored(self, features: IndexArray, by_range: bool) -> Any:
+        """Return columns as they are stored, in rising order.
+
+        by_range : whether all between the first and the last are read.
+        """
+        first, last = int(features[0]), int(features[-1])
+        if not by_range:
+            whole = last - first + 1 == features.size
+            own = slice(first, last + 1) if whole else features
+            return self._X.gather(own) if isinstance(self._X, Design) else self._X[:, own]
+        part = self._X[:, first : last + 1]
+        part = part.compute() if hasattr(part, "__dask_graph__") else part
+        part = part.tocsc() if hasattr(part, "tocsc") else np.asarray(part)
+        return part[:, features - first]
+
+
+def width_of(n: int) -> int:
+    """Return how many columns a block has."""
+    return max(LEAST_COLUMNS, CELLS // max(1, n))

@@ -1,0 +1,226 @@
+"""The verifier where X has no room in memory: it reads blocks of columns, and finds the same."""
+
+import dataclasses
+import functools
+
+import h5py
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import oracles
+import zeronorm
+from zeronorm import BudgetClassifier, BudgetRegressor, verify
+from zeronorm.designs import as_design
+from zeronorm.verification import CertificateError, _columns
+
+FIGURES = ("objective", "bound", "gap", "rounding")
+ROWS, COLUMNS = 60, 40
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Make blocks of three columns."""
+    monkeypatch.setattr(_columns, "CELLS", 3 * ROWS)
+    monkeypatch.setattr(_columns, "LEAST_COLUMNS", 3)
+
+
+def free(monkeypatch, share):
+    """Let the free memory be a share of X in float64."""
+    monkeypatch.setattr(_columns, "available_memory", lambda: share * 8.0 * ROWS * COLUMNS)
+
+
+def draw(seed=5):
+    """Return columns of all sizes, one constant and two equal, numbers and their signs."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((ROWS, COLUMNS)) * 10.0 ** rng.uniform(-2, 2, COLUMNS)
+    X += 3 * X.std(axis=0)
+    X[:, 7], X[:, 30] = 4.0, -X[:, 2]
+    z = X[:, [2, 11, 25]] / X[:, [2, 11, 25]].std(axis=0) @ [1.0, -1.0, 0.8]
+    z += rng.standard_normal(ROWS)
+    return X, z - z.mean()
+
+
+NAMES = [
+    "weights", "not centred", "no intercept", "neither", "bounded", "searched",
+    "extracted", "sparse", "groups", "signs", "covariates", "outputs",
+]  # fmt: skip
+
+
+def certificates():
+    """Yield the name of a problem, data, a certificate and weights of the rows."""
+    X, z = draw()
+    y, weight = (z > 0).astype(int), np.random.default_rng(1).integers(0, 3, ROWS) * 1.0
+    groups = np.arange(COLUMNS) % 13
+    weak = np.random.default_rng(0).standard_normal((200, 30))  # where trees have a diagonal
+    noisy = 0.4 * weak[:, :15].sum(axis=1) + 3.0 * np.random.default_rng(1).standard_normal(200)
+    searched = {"gap": 0.0, "time_limit": 60}
+    yield "weights", X, y, zeronorm.certify([2, 11], X, y, sample_weight=weight), weight
+    for name, options in (
+        ("not centred", {"standardize": False}),
+        ("no intercept", {"fit_intercept": False}),
+        ("neither", {"standardize": False, "fit_intercept": False}),
+        ("bounded", {"max_abs_coef": 0.5}),
+    ):
+        yield name, X, y, zeronorm.certify([2, 11, 25], X, y, C=0.01, **options), None
+    S = sp.csc_array(np.where(3 * X.std(axis=0) < X, X, 0.0))
+    for name, model, data, target in (
+        ("searched", BudgetClassifier(3, C=0.3, calibrate=False), X, y),
+        ("extracted", BudgetRegressor(4, C=1.0), weak, noisy),
+        ("sparse", BudgetClassifier(3, calibrate=False), S, y),
+        ("groups", BudgetClassifier(n_groups=2, groups=groups, calibrate=False), X, y),
+        ("signs", BudgetRegressor(3, signs=1), X, z),
+        ("covariates", BudgetRegressor(2, covariates=[0, 33]), X, z),
+        ("outputs", BudgetRegressor(2), X, np.column_stack([z, X[:, 11]])),
+    ):
+        proof = zeronorm.prove(model.fit(data, target), data, target, **searched)
+        yield name, data, target, proof.certificate, None
+
+
+@functools.cache
+def cases():
+    """Return them by name."""
+    return {case[0]: case[1:] for case in certificates()}
+
+
+def alike(found, expected):
+    """Fail where figures are not those of a verification in memory."""
+    assert found["nodes"] == expected["nodes"]
+    for name in FIGURES:
+        assert found[name] == pytest.approx(expected[name], rel=1e-9, abs=1e-12), name
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("case", NAMES)
+def test_blocks_have_the_figures_of_the_whole(case, held, blocks, monkeypatch):
+    """A scaling, a sign or an order of columns would be another in a block, or read a second time.
+
+    held : whether the columns that the root of a tree leaves are held.
+    """
+    X, y, certificate, weight = cases()[case]
+    expected = verify(X, y, certificate, sample_weight=weight)
+    memory = iter([0.0])
+    monkeypatch.setattr(_columns, "available_memory", lambda: next(memory, np.inf if held else 0.0))
+    alike(verify(X, y, certificate, sample_weight=weight), expected)
+
+
+def test_cases_have_trees():
+    """Nothing would be seen of the nodes below a root."""
+    assert list(cases()) == NAMES
+    deep = [case for case, own in cases().items() if own[2].tree is not None]
+    assert {"searched", "extracted", "groups"} <= set(deep)
+    assert cases()["extracted"][2].tree.diagonal.any()
+    assert cases()["searched"][2].equivalents
+
+
+@pytest.mark.parametrize("case", ["searched", "extracted", "groups"])
+def test_what_is_false_is_refused_by_blocks(case, blocks, monkeypatch):
+    """A column that no block has would be in no bound."""
+    X, y, certificate, _ = cases()[case]
+    free(monkeypatch, 0.0)
+    higher = certificate.bound + 1e-3 * certificate.objective
+    objective = max(higher, certificate.objective)
+    for changes in (
+        {"objective": objective, "bound": higher},
+        {"candidates": certificate.candidates - 1, "tree": certificate.tree},
+        {"equivalents": {int(certificate.support[0]): np.array([20])}},
+    ):
+        if certificate.groups is not None and "equivalents" in changes:
+            continue
+        with pytest.raises(CertificateError):
+            verify(X, y, dataclasses.replace(certificate, **changes))
+
+
+class Watched:
+    """An array out of memory that knows the largest of its reads, and how many there were."""
+
+    chunks = None
+
+    def __init__(self, x):
+        self._x, self.shape, self.dtype = x, x.shape, x.dtype
+        self.reads, self.most = 0, 0
+
+    def __getitem__(self, key):
+        part = self._x[key]
+        self.reads, self.most = self.reads + 1, max(self.most, part.size)
+        return part
+
+
+@pytest.mark.parametrize("kind", ["watched", "hdf5", "dask", "design", "sparse design"])
+def test_data_out_of_memory_are_read_by_shares(kind, tmp_path, monkeypatch):
+    """A proof over more data than the memory holds could not be verified, or would fill it."""
+    X, y, certificate, _ = cases()["searched"]
+    expected = verify(X, y, certificate)
+    monkeypatch.setattr(_columns, "CELLS", 3 * ROWS)
+    monkeypatch.setattr(_columns, "LEAST_COLUMNS", 3)
+    free(monkeypatch, 0.5)
+    if kind == "hdf5":
+        file = h5py.File(tmp_path / "x.h5", "w")
+        data = file.create_dataset("x", data=X, chunks=(7, 11))
+    elif kind == "dask":
+        data = pytest.importorskip("dask.array").from_array(X, chunks=(13, 9))
+    elif kind == "watched":
+        data = Watched(X)
+    else:
+        data = as_design(X if kind == "design" else sp.csc_array(X))
+    alike(verify(data, y, certificate), expected)
+    if kind == "watched":
+        assert data.most <= X.size / 8
+        assert data.reads > 16  # two times all of it at least
+
+
+def test_data_that_would_be_read_too_often_are_refused(monkeypatch):
+    """A file beside a little memory would be read thousands of times."""
+    X, y, certificate, _ = cases()["searched"]
+    free(monkeypatch, 1 / 17)
+    for data in (Watched(X), as_design(X)):
+        with pytest.raises(MemoryError, match="room in memory for a 64th of it in float64, 300 by"):
+            verify(data, y, certificate)
+    verify(X, y, certificate)  # which is in memory
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int8, np.bool_, ">f4", np.float16])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_any_kind_of_number_is_read(kind, order, blocks, monkeypatch):
+    """Columns would be scaled in their own precision, where sums have other digits."""
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.integers(0, 2, (ROWS, COLUMNS)).astype(kind), order=order)
+    y = (X[:, 3].astype(float) + rng.standard_normal(ROWS) > 0.5).astype(int)
+    certificate = zeronorm.certify([3, 4], X.astype(float), y)
+    expected = verify(X.astype(float), y, certificate)
+    free(monkeypatch, 0.0)
+    alike(verify(X, y, certificate), expected)
+
+
+def test_nothing_that_is_no_number_is_read(blocks, monkeypatch):
+    """NaN in the last block, or of a type of its own, would be in sums."""
+    X, y, certificate, _ = cases()["searched"]
+    free(monkeypatch, 0.0)
+    for wrong in (np.nan, np.inf, -np.inf):
+        odd = X.copy()
+        odd[-1, -1] = wrong
+        with pytest.raises(ValueError, match="X must be finite"):
+            verify(odd, y, certificate)
+    with pytest.raises(ValueError, match="could not convert"):
+        verify(np.full(X.shape, "x"), y, certificate)
+
+
+def test_a_held_column_is_the_one_that_is_read(blocks, monkeypatch):
+    """Nodes below the root would have bounds of other bits than the root."""
+    X = cases()["weights"][0]
+    s = np.random.default_rng(1).integers(0, 3, ROWS) * 1.0
+    features = np.array([5, 0, 39, 7, 2])
+    for scaling, intercept in (("standardized", True), ("scaled", False), ("none", True)):
+        free(monkeypatch, np.inf)
+        whole = _columns.ScaledColumns(_columns.Source(X), s, scaling, intercept)
+        free(monkeypatch, 0.0)
+        read = _columns.ScaledColumns(_columns.Source(X), s, scaling, intercept)
+        np.testing.assert_array_equal(whole.take(features), read.take(features))
+        assert not whole.take(features)[:, 3].any()
+        free(monkeypatch, np.inf)
+        read.hold(features)
+        np.testing.assert_array_equal(whole.take(features[:2]), read.take(features[:2]))
+        np.testing.assert_array_equal(whole.take(features[::-1]), read.take(features[::-1]))
+        own = oracles.standardise(X[s > 0], s[s > 0], center=scaling == "standardized")[0]
+        if scaling == "standardized":
+            np.testing.assert_allclose(read.told(features)[:, [0, 1, 2, 4]], own[:, [5, 0, 39, 2]])
