@@ -234,15 +234,107 @@ def test_bounds_must_be_positive(wrong):
         certify(model, X, y, max_abs_coef=wrong)
 
 
-def test_bounds_are_of_single_features():
-    """A group would be bounded as if it were a feature."""
-    X, y = drawn(LeastSquares())
-    model = BudgetRegressor(None, n_groups=2, groups=np.arange(12) // 3).fit(X, y)
-    with pytest.raises(ValueError, match="max_abs_coef must be None for groups"):
-        certify(model, X, y, max_abs_coef=1.0)
-    model = BudgetRegressor(2).fit(X, np.column_stack([y, y[::-1]]))
-    with pytest.raises(ValueError, match="max_abs_coef must be None for several outputs"):
-        prove(model, X, np.column_stack([y, y[::-1]]), max_abs_coef=1.0)
+GROUPS = np.array([0, 1, 2, 0, 1, 2, 3, 3, 4, 4])
+
+
+def several_outputs(seed, classes):
+    """Return columns, classes or two responses, and a model of two features of them."""
+    rng = np.random.default_rng([seed, 7])
+    X = rng.standard_normal((60, 6)) + 0.5 * rng.standard_normal((60, 1))
+    score = X[:, [0, 1, 1]] * [1.5, -1.5, 1.0] + X[:, [2, 2, 3]] * [0.5, 0.0, 1.0]
+    options = {"C": 3.0, "standardize": False, "fit_intercept": False}
+    if classes:
+        y = np.argmax(score + rng.gumbel(size=(60, 3)), axis=1)
+        return X, y, BudgetClassifier(2, multi_class="shared", **options).fit(X, y)
+    y = score[:, :2] + rng.standard_normal((60, 2))
+    return X, y, BudgetRegressor(2, **options).fit(X, y)
+
+
+def bounded_outputs(X, y, support, most):
+    """Return the least objective of a support with C = 3 among coefficients of at most `most`."""
+    if y.ndim == 2:
+        return sum(bounded_optimum(X, own, support, 3.0, most, False) for own in y.T)
+    Z, own = X[:, support], np.eye(3)[y]
+
+    def objective(u):
+        u = u.reshape(-1, 3)
+        z = Z @ u
+        total = np.logaddexp.reduce(z, axis=1, keepdims=True)
+        slope = Z.T @ (np.exp(z - total) - own)
+        loss = float(total.sum() - (z * own).sum())
+        return 0.5 * float((u**2).sum()) + 3.0 * loss, (u + 3.0 * slope).ravel()
+
+    size = 3 * len(support)
+    options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-12}
+    bounds = [(-most, most)] * size
+    found = minimize(
+        objective, np.zeros(size), jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    )
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("most", [0.2, 0.6, 5.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_bounded_model_of_groups_is_below_the_bound(labels, most, seed):
+    """Groups would be bounded by what their lengths are worth, or not at all."""
+    X, y = drawn(Logistic() if labels else LeastSquares(), n=40, p=10, seed=seed)
+    kind = BudgetClassifier if labels else BudgetRegressor
+    model = kind(n_groups=2, groups=GROUPS, C=3.0, standardize=False, fit_intercept=False)
+    model.fit(X, y)
+    every = {
+        pair: bounded_optimum(X, y, np.flatnonzero(np.isin(GROUPS, pair)), 3.0, most, labels)
+        for pair in combinations(range(5), 2)
+    }
+    free = certify(model, X, y)
+    for certificate in (
+        certify(model, X, y, max_abs_coef=most),
+        prove(model, X, y, gap=0.0, max_abs_coef=most).certificate,
+    ):
+        assert certificate.max_abs_coef == most
+        assert certificate.bound <= min(every.values()) * (1 + 1e-9)
+        verify(X, y, certificate)
+        assert certificate.bound >= free.bound * (1 - 1e-9)
+    assert certificate.proven
+    assert not any(value < certificate.objective * (1 - 1e-9) for value in every.values())
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("most", [0.2, 0.8, 5.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_bounded_model_of_several_outputs_is_below_the_bound(classes, most, seed):
+    """The bound of one coefficient would be that of all outputs of a feature."""
+    X, y, model = several_outputs(seed, classes)
+    every = {s: bounded_outputs(X, y, list(s), most) for s in combinations(range(6), 2)}
+    for certificate in (
+        certify(model, X, y, max_abs_coef=most),
+        prove(model, X, y, gap=0.0, max_abs_coef=most).certificate,
+    ):
+        assert certificate.max_abs_coef == most
+        assert certificate.bound <= min(every.values()) * (1 + 1e-9)
+        verify(X, y, certificate)
+    assert certificate.proven
+    assert not any(value < certificate.objective * (1 - 1e-9) for value in every.values())
+
+
+@pytest.mark.parametrize("kind", ["groups", "responses", "classes"])
+def test_bounds_of_groups_and_outputs_are_of_bounded_models_alone(kind):
+    """A certificate of bounded models could be passed off as one of all."""
+    if kind == "groups":
+        X, y = drawn(LeastSquares(), n=80, p=80, signal=2.0)
+        model = BudgetRegressor(
+            n_groups=2, groups=np.arange(80) // 2, C=10.0, standardize=False, fit_intercept=False
+        ).fit(X, y)  # fmt: skip
+    else:
+        X, y, model = several_outputs(0, kind == "classes")
+    most = 0.4 * float(np.abs(certify(model, X, y).coef).max())
+    without, certificate = certify(model, X, y), certify(model, X, y, max_abs_coef=most)
+    assert certificate.bound > without.bound + 1e-3 * without.objective
+    verify(X, y, certificate)
+    verify(X, y, dataclasses.replace(certificate, max_abs_coef=0.9 * most))  # of fewer models
+    for wrong in (None, 2.0 * most):
+        with pytest.raises(CertificateError, match="shows only"):
+            verify(X, y, dataclasses.replace(certificate, max_abs_coef=wrong))
 
 
 @pytest.mark.parametrize("labels", [False, True])

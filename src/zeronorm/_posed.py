@@ -129,12 +129,6 @@ def pose(
 def _bounded(task: Task, max_abs_coef: float) -> Task:
     """Return the problem among models whose coefficients are at most so large."""
     validate.check_positive("max_abs_coef", max_abs_coef)
-    if task.groups is not None:
-        kind = "groups" if task.loss.outputs == 1 else "several outputs"
-        raise ValueError(
-            f"max_abs_coef must be None for {kind}: a coefficient is bounded where each feature "
-            f"has one of its own and counts by itself; got {max_abs_coef:g}."
-        )
     return replace(task, max_abs_coef=float(max_abs_coef))
 
 

@@ -64,7 +64,8 @@ def certify(
         has an objective below the bound, and a tighter one where C is large: a bound of models
         with any coefficients grows weak with the ridge. It is for who knows what an effect can be;
         a bound that follows from the data alone tightens nothing. The model's own coefficients may
-        be larger. Of single features with one output.
+        be larger. Of groups and of several outputs every coefficient is bounded by itself, and less
+        is gained, as relaxations are solved without the bounds.
     n_threads : threads of the scans, None for all.
 
     Returns
@@ -75,7 +76,7 @@ def certify(
     ------
     ValueError
         Where there is no support, it does not fit the data, C is infinite, or max_abs_coef is not
-        positive, or given with groups or several outputs; as `fit` otherwise.
+        positive; as `fit` otherwise.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Task:
     exposure: FloatArray  # (n,) what an offset of the margins makes of the weight of a row
     covariates: IndexArray  # (q,) features of X in every model, free of any penalty, see `Adjusted`
     signs: np.ndarray  # (m,) what coefficients may have: -1, 0 for any, 1; of single features
-    max_abs_coef: float = np.inf  # of the models that a bound is about; of single features
+    max_abs_coef: float = np.inf  # of the models that a bound is about
 
     @classmethod
     def of(

@@ -17,7 +17,8 @@ class Units(Protocol):
     usable: np.ndarray  # (n_units,) mask
     # (n_features,) the sign that the coefficient of each feature may have, 0: any.
     signs: np.ndarray
-    most: float  # what coefficients are at most in size, of single features; inf: they may be any
+    most: float  # what relaxations keep coefficients to, of single features; inf: to nothing
+    bounded: bool  # whether the coefficients of models are bounded
 
     def features(self, units: IndexArray) -> IndexArray:
         """Return the usable features of some units, unit by unit, ascending in each."""
@@ -30,6 +31,9 @@ class Units(Protocol):
 
     def strength(self, scores: FloatArray) -> FloatArray:
         """Return what the units are worth, not negative, as a new array (n_units,)."""
+
+    def worth(self, scores: FloatArray) -> FloatArray:
+        """Return twice what the best coefficients of each unit bring: see `worths`."""
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the sums of numbers of the features over the usable ones of each unit."""
@@ -58,7 +62,7 @@ class Singles:
     def __init__(
         self, usable: np.ndarray, signs: np.ndarray | None = None, most: float = np.inf
     ) -> None:
-        self.usable, self.most = usable, most
+        self.usable, self.most, self.bounded = usable, most, most < np.inf
         self.signs = free_signs(usable.size) if signs is None else signs
 
     def features(self, units: IndexArray) -> IndexArray:
@@ -77,6 +81,10 @@ class Singles:
         """Return |c_j| of the scores that signs admit, 0 of others."""
         return np.abs(admitted(scores, self.signs))
 
+    def worth(self, scores: FloatArray) -> FloatArray:
+        """Return those of the features, 0 of scores that signs do not admit."""
+        return worths(self.strength(scores), self.most)
+
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the numbers."""
         return values
@@ -94,12 +102,21 @@ class Singles:
 
 
 class Grouped:
-    """Groups: ||c_g|| over the usable features of each."""
+    """Groups: ||c_g|| over the usable features of each.
+
+    Relaxations do not keep to bounds on coefficients, which dual points count all the same.
+    """
 
     most = np.inf
 
-    def __init__(self, code: IndexArray, n_units: int, usable: np.ndarray) -> None:
-        """Begin with the group of every feature, 0, 1, ..., and the mask of the usable ones."""
+    def __init__(
+        self, code: IndexArray, n_units: int, usable: np.ndarray, limit: float = np.inf
+    ) -> None:
+        """Begin with the group of every feature, 0, 1, ..., and the mask of the usable ones.
+
+        limit : what their coefficients are at most in size.
+        """
+        self._limit, self.bounded = limit, limit < np.inf
         self._code, self.signs = code, free_signs(code.size)
         features = np.flatnonzero(usable)
         owner = code[features]
@@ -128,6 +145,10 @@ class Grouped:
         """Return ||c_g|| over the usable features."""
         return np.sqrt(self.sums(scores**2))
 
+    def worth(self, scores: FloatArray) -> FloatArray:
+        """Return the sums over the usable features."""
+        return self.sums(worths(scores, self._limit))
+
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the sums over the usable features."""
         sums = np.bincount(self._owner, values[self._features], self.usable.size)
@@ -147,14 +168,25 @@ class Grouped:
     def take(self, units: IndexArray) -> Grouped:
         """Return some groups."""
         code = np.repeat(np.arange(units.size), self.sizes(units))
-        return Grouped(code, units.size, np.ones(code.size, bool))
+        return Grouped(code, units.size, np.ones(code.size, bool), self._limit)
 
 
 def units_of(usable: np.ndarray, groups: Groups | None, signs: np.ndarray, most: float) -> Units:
     """Return what a budget counts where there are these groups, or none."""
     if groups is None:
         return Singles(usable, signs, most)
-    return Grouped(groups.code, len(groups), usable)
+    return Grouped(groups.code, len(groups), usable, most)
+
+
+def worths(values: FloatArray, most: float) -> FloatArray:
+    """Return twice the largest u c - u^2 / 2 over |u| <= most, of each c: c^2 where that is inside.
+
+    It is the quadratic of c up to `most`, and linear from there on: a Huber function.
+    """
+    square = values * values
+    if most == np.inf:
+        return square
+    return np.where(square <= most * most, square, most * (2.0 * np.abs(values) - most))
 
 
 def _unique(values: IndexArray) -> IndexArray:

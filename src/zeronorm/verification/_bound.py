@@ -103,13 +103,14 @@ class Units:
         if shifted is not None:
             score, error = score + shifted.shift[own], error + shifted.spread[own]
             ridge = 1.0 + shifted.part[own]
-        square = (score**2).sum(axis=1) / ridge
-        wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1) / ridge
+        each = score**2
         if self.most is not None:
             # Among |u| <= M, u c - u^2 / 2 is M |c| - M^2 / 2 at most where |c| > M. That grows
             # less than the square does, so that what rounding may have changed is no more.
-            larger = square > self.most * self.most  # which may be infinite
-            square[larger] = self.most * (2.0 * np.sqrt(square[larger]) - self.most)
+            larger = each > self.most * self.most  # which may be infinite
+            each[larger] = self.most * (2.0 * np.abs(score[larger]) - self.most)
+        square = each.sum(axis=1) / ridge
+        wrong = (error * (2.0 * np.abs(score) + error)).sum(axis=1) / ridge
         # A score that is no number may be any: its feature is in the best set then.
         square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
         if not self._grouped:

@@ -210,8 +210,6 @@ def _check_fields(certificate: Certificate) -> None:
         raise CertificateError("a certificate of several outputs has no equivalents.")
     if certificate.signs.size:
         _check_signs(certificate)
-    if certificate.max_abs_coef is not None and (several or certificate.groups is not None):
-        raise CertificateError("max_abs_coef is of single features with one output.")
     if (certificate.groups is None) != (certificate.n_groups is None):
         raise CertificateError("the certificate has groups without their number, or the reverse.")
     if certificate.groups is not None:

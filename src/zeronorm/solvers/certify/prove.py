@@ -227,8 +227,7 @@ class Left:
     def of(cls, task: Task, known: Known, tight: Tightened, target: float) -> Left | None:
         """Gather the units that are in models below a target; None where there are too many."""
         units, own, forced, risk = task.units, known.inside, known.forced, known.risk
-        strength = units.strength(tight.magnitude)
-        shown = bound_at(risk, tight.dual, strength, own.size, forced, target, most=units.most)
+        shown = bound_at(risk, tight.dual, tight.magnitude, own.size, forced, target, units=units)
         left = ~shown.dropped & units.usable
         left[own] = True
         left[forced] = False
@@ -330,7 +329,7 @@ def tighten(
         scores = yield from aim.clock.scan(Scan(design, v))
         magnitude = safe_magnitudes(task, scores, v, support, errors)
         strength = units.strength(magnitude)
-        bound = bound_at(risk, v, strength, k, forced, aim.objective, most=units.most)
+        bound = bound_at(risk, v, magnitude, k, forced, aim.objective, units=units)
         if best is None or bound.value > best.bound.value:
             best = Tightened(bound, magnitude, v)
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)

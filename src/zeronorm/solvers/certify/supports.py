@@ -79,7 +79,9 @@ def certify_supports(
             magnitude = safe_magnitudes(
                 task, scores[:, column], vectors[:, column], supports[index], norms
             )
-            proof = bound_at(risk, dual, magnitude, size, task.forced, upper, task.groups)
+            proof = bound_at(
+                risk, dual, magnitude, size, task.forced, upper, task.groups, task.max_abs_coef
+            )
             if known_best is None or proof.value > known_best.value:
                 best[index] = proof
         clock.stop()

@@ -8,7 +8,7 @@ free), c = X'v and S_k the sum of the k largest entries of a vector,
 is a lower bound of the l0 problem that `zeronorm.result.Certificate` states. One scan after a refit
 gives it. For another budget than k features the largest sum of c_j^2 over an admissible set stands
 in place of S_k: see `Best`. Among models with |u_j| <= M the square of a larger score than M is
-replaced by 2 M |c_j| - M^2, twice the largest u_j c_j - u_j^2 / 2: see `support_norm.worths`.
+replaced by 2 M |c_j| - M^2, twice the largest u_j c_j - u_j^2 / 2: see `units.worths`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from ...designs._operations import top_features
 from ...groups import Groups
 from ..risk import Risk
 from ..signs import admitted, oriented
-from ..units import Units
-from .support_norm import worths
+from ..units import Units, worths
 
 DECIDED = 2e-9  # a feature is decided where a bound is above a value by this share: twice as much
 # as the verifier asks for, so that what rounding differs by takes none of these decisions back
@@ -98,6 +97,7 @@ def bound_at(
     upper: float,
     groups: Groups | None = None,
     most: float = np.inf,
+    units: Units | None = None,
 ) -> Bound:
     """Return the bound of a dual point and the features it decides.
 
@@ -108,21 +108,24 @@ def bound_at(
     magnitude : (m,) |c_j| or upper bounds of it; zero for features that may not enter.
     k : the budget, of groups where there are any.
     upper : objective of the best known model.
-    most : what the coefficients of the models are at most in size, where there are no groups.
+    most : what the coefficients of the models are at most in size.
+    units : in place of both: what is decided and forced are these units, magnitudes of features.
     """
-    square = magnitude**2
-    if groups is not None:
-        best = best_groups(square, k, forced, groups)
-    else:
-        best = best_features(square, k, forced)
+
+    def best_of(square: FloatArray) -> Best:
+        if groups is not None:
+            return best_groups(square, k, forced, groups)
+        return best_features(square, k, forced)
+
+    def worth(t: float) -> FloatArray:
+        return worths(t * magnitude, most) if units is None else units.worth(t * magnitude)
+
+    best = best_of((magnitude if units is None else units.strength(magnitude)) ** 2)
     value, scale = risk.bound(dual, 0.5 * best.value)
-    if most == np.inf:
+    if most == np.inf if units is None else not units.bounded:
         return decide(best, value, scale, dual, upper)
-    value, scale = bounded(
-        risk, dual, scale, lambda t: best_features(worths(t * magnitude, most), k, forced).value
-    )
-    best = best_features(worths(scale * magnitude, most), k, forced)
-    return decide(best, value, 1.0, scale * dual, upper)
+    value, scale = bounded(risk, dual, scale, lambda t: best_of(worth(t)).value)
+    return decide(best_of(worth(scale)), value, 1.0, scale * dual, upper)
 
 
 def bounded(

@@ -110,10 +110,7 @@ class Candidates:
                 units.features(largest(units.strength(scores), size)),
                 lambda some: Z.take(columns[some]).dot(dual),
             )  # fmt: skip
-        strength = units.strength(scores)
-        return bound_at(
-            self.risk, dual, strength, size, np.arange(n_fixed), upper, most=self.units.most
-        )
+        return bound_at(self.risk, dual, scores, size, np.arange(n_fixed), upper, units=units)
 
     def relaxed_loosely(self, tight: float, objective: float) -> Candidates:
         """Return the problem with loose relaxations, where bounds on coefficients change little.

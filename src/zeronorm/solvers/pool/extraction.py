@@ -75,7 +75,7 @@ class Squares(Candidates):
         loss = getattr(risk.loss, "each", risk.loss)
         plain = bool(loss.quadratic) and as_adjusted(risk.loss) is None
         single = problem.Z.shape[1] == p * risk.loss.outputs and not problem.units.signs.any()
-        single &= problem.units.most == np.inf
+        single &= not problem.units.bounded
         small = p < min(risk.size, MOST + 1) and p * risk.size <= MOST_ENTRIES
         return plain and single and small
 

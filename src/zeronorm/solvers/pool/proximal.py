@@ -11,7 +11,7 @@ the ridge term is
 
 which is half the squared k-support norm where |u_j| <= M and sum_j |u_j| <= q M, and infinite
 elsewhere: the shares d_j = min(1, |u_j| / t) of that norm are |u_j| / M or more as soon as t <= M.
-In the dual the square of a score is replaced by a Huber function, `support_norm.worths`. The
+In the dual the square of a score is replaced by a Huber function, `units.worths`. The
 proximal point is that of the k-support norm, cut off at M, where it is within the sum; otherwise it
 is the nearest point of that sum and size.
 
@@ -25,8 +25,8 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ..signs import admitted
-from ..units import Units
-from .support_norm import proximal_shares, support_norm, top_squares, worths
+from ..units import Units, worths
+from .support_norm import proximal_shares, support_norm, top_squares
 
 MAX_STEPS = 300  # before the loss is looked at again
 POWER_STEPS = 10  # for the largest curvature, which steps raise where it is too small

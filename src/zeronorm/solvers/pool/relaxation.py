@@ -30,7 +30,8 @@ of those of u + c, and a Newton step has the curvature across these too, (I - s_
 
 Where coefficients have signs, u and c count as far as they have them, and the interior-point method
 has a barrier for these, too. Where they are bounded, all models are minimised by proximal steps;
-where bounds change little, the relaxation without them is solved, and its dual point counts them.
+where bounds change little, and of groups, the relaxation without them is solved, and its dual point
+counts them.
 
 Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
 and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);

@@ -15,14 +15,14 @@ from ...designs._views import View
 from ...ordering import largest
 from ..risk import Risk
 from ..signs import admitted
-from ..units import Units
+from ..units import Units, worths
 from .bounds import bounded
 from .proximal import ProximalQuadratic, within
 from .quadratic import Quadratic, solve_scaled
 from .relaxed import shares_of
 from .shared_curvature import SharedCurvature
 from .sign_barrier import SignBarrier
-from .support_norm import support_norm, top_squares, worths
+from .support_norm import support_norm, top_squares
 
 MAX_NEWTON = 8  # steps before others
 MODEL_TOL = 0.1  # to which a Newton step is solved, as a share of the wanted gap

@@ -11,19 +11,9 @@ import numpy as np
 
 from ..._typing import FloatArray, IndexArray
 from ...ordering import largest
+from ..units import worths
 
 MOST_BASE = 1e10  # the shares of less curvature are these to ten digits
-
-
-def worths(values: FloatArray, most: float) -> FloatArray:
-    """Return twice the largest u c - u^2 / 2 over |u| <= most, of each c: c^2 where that is inside.
-
-    It is the quadratic of c up to `most`, and linear from there on: a Huber function.
-    """
-    square = values * values
-    if most == np.inf:
-        return square
-    return np.where(square <= most * most, square, most * (2.0 * np.abs(values) - most))
 
 
 def top_squares(values: FloatArray, q: int, most: float = np.inf) -> float:
