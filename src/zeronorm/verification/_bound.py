@@ -50,6 +50,7 @@ class Units:
         m, groups = data.usable.size, certificate.groups
         self._data, self._grouped = data, groups is not None
         self.code = np.arange(m) if groups is None else groups.code
+        self._n_units = int(self.code.max(initial=-1)) + 1
         self.most = certificate.max_abs_coef
         self.budget = certificate.support.size
         if certificate.n_groups is not None:
@@ -59,7 +60,11 @@ class Units:
 
     def features(self, units: IndexArray) -> IndexArray:
         """Return the features of some units, in their order where each is one feature."""
-        return np.flatnonzero(np.isin(self.code, units)) if self._grouped else units
+        if not self._grouped:
+            return units
+        chosen = np.zeros(self._n_units, bool)
+        chosen[units] = True
+        return np.flatnonzero(chosen[self.code])
 
     def node(
         self,
@@ -115,8 +120,8 @@ class Units:
         square, wrong = (np.where(np.isnan(one), np.inf, one) for one in (square, wrong))
         if not self._grouped:
             return square, wrong
-        code, n_units = self.code[own], self.code.max() + 1
-        sums = [np.bincount(code, values, n_units)[units] for values in (square, wrong)]
+        code = self.code[own]
+        sums = [np.bincount(code, values, self._n_units)[units] for values in (square, wrong)]
         return sums[0].astype(np.float64), sums[1].astype(np.float64)
 
 

@@ -15,7 +15,7 @@ CONSTANT = 1e-12
 LEAST_SIZE = 1e-140  # A column with a smaller root mean square is 0, as its squares underflow.
 CELLS = 1 << 19  # Blocks of so many entries stay in the cache while they are scaled.
 LEAST_COLUMNS = 16  # of a block: of fewer, storage by row is read too often.
-HELD, READ = 0.5, 0.25  # of the free memory: columns that are held, and read at a time
+HELD, READ = 0.5, 0.15  # of the free memory: columns that are held, and read at a time
 MOST_PASSES = 64  # over X where it is not in memory
 
 
@@ -27,10 +27,10 @@ class ScaledColumns:
 
     Parameters
     ----------
-    X : (n, m)
+    source : X, (n, m).
     s : (n,) the weights of the rows, not negative; rows of weight 0 are left out.
     scaling : "standardized", "scaled" or "none", as of a certificate.
-    free : whether there is an intercept; columns are centred where it or the scaling allows it.
+    intercept : whether there is one; columns are centred where it or the scaling allows it.
 
     Raises
     ------
@@ -40,20 +40,21 @@ class ScaledColumns:
         Where X is not in memory and would have to be read more than MOST_PASSES times.
     """
 
-    def __init__(self, X: Source, s: FloatArray, scaling: str, free: bool) -> None:
-        used = s > 0
-        self._given, self._rows = X, None if used.all() else used
+    def __init__(self, source: Source, s: FloatArray, scaling: str, intercept: bool) -> None:
+        used, free = s > 0, available_memory()
+        source.plan(free)
+        self._source, self._rows = source, None if used.all() else used
         share = s[used] / s.max()
         self._share = share / share.sum()
         self._scaling = scaling
-        self._centred = scaling == "standardized" or free
-        n, m = self.shape = share.size, X.shape[1]
+        self._centred = scaling == "standardized" or intercept
+        n, m = self.shape = share.size, source.shape[1]
         self._held = np.empty((0, n))
         self._place = np.full(m, -1, np.int64)
         self._unit, self._scale, self._mean, self._rest = np.ones((4, m))
         self.constant = np.zeros(m, bool)
         self.largest = np.zeros(m)  # entry in magnitude
-        self._read(X.room())
+        self._read(free)
 
     @property
     def mean(self) -> FloatArray:
@@ -80,10 +81,11 @@ class ScaledColumns:
 
     def told(self, features: IndexArray) -> FloatArray:
         """Return some columns as the scaling of the certificate alone has them, (n, k)."""
-        centred = self._scaling == "standardized"
+        if self._scaling == "standardized" or not self._centred:
+            return self.take(features)
         found = np.empty((features.size, self.shape[0]))
-        for places, block in self._given.blocks(features, self._rows):
-            found[places] = self._scaled(block, features[places], centred)
+        for places, block in self._source.blocks(features, self._rows):
+            found[places] = self._scaled(block, features[places], centred=False)
         return found.T
 
     def hold(self, features: IndexArray) -> None:
@@ -98,20 +100,19 @@ class ScaledColumns:
         """Yield places of some features, and their columns, (k, n)."""
         place = self._place[features]
         if (place < 0).any():
-            for places, block in self._given.blocks(features, self._rows):
+            for places, block in self._source.blocks(features, self._rows):
                 yield places, self._scaled(block, features[places], self._centred)
             return
-        width = width_of(self.shape[0])
-        for start in range(0, features.size, width):
-            own = slice(start, start + width)
+        for start in range(0, features.size, self._source.width):
+            own = slice(start, start + self._source.width)
             yield own, self._held[place[own]]
 
-    def _read(self, room: float) -> None:
+    def _read(self, free: float) -> None:
         """Find how each column is scaled, and hold all of them where there is room."""
         n, m = self.shape
-        if HELD * room >= 8.0 * n * m:
+        if HELD * free >= 8.0 * n * m:
             self._held, self._place = np.empty((m, n)), np.arange(m)
-        for features, block in self._given.blocks(np.arange(m), self._rows):
+        for features, block in self._source.blocks(np.arange(m), self._rows):
             values = self._measured(block, features)
             self.largest[features] = np.abs(values).max(axis=1)
             if self._held.size:
@@ -154,53 +155,64 @@ class ScaledColumns:
 class Source:
     """X as it is given, read by blocks of columns."""
 
+    width = LEAST_COLUMNS  # columns of a block
+
     def __init__(self, X: Any) -> None:
         if hasattr(X, "to_dask_array"):  # a data frame of Dask, whose rows have to be counted
             X = X.to_dask_array(lengths=True)
-        # Arrays of files, zarr and Dask have chunks, or None.
-        self._elsewhere = isinstance(X, Design) or hasattr(X, "chunks")
-        if hasattr(X, "tocsc"):
-            X = X.tocsc()
-        elif not self._elsewhere:
-            X = np.asarray(X)
-            X = X if X.dtype.kind in "fiub" else X.astype(np.float64)
-        self._X, self.shape = X, tuple(X.shape)
+        shape = getattr(X, "shape", None) or ()
+        if hasattr(X, "compute_chunk_sizes") and any(size != size for size in shape):
+            X = X.compute_chunk_sizes()
+        # Of the type, as columns of data frames are attributes, too.
+        kind = type(X)
+        self._elsewhere = isinstance(X, Design | np.memmap) or hasattr(kind, "chunks")
+        if not self._elsewhere:
+            X = X.compute() if hasattr(kind, "__dask_graph__") else X
+            if hasattr(kind, "tocsc") and len(shape) == 2:
+                X = X.tocsc()
+            elif kind is not np.ndarray:
+                _check_room(shape)
+                X = np.asarray(X.toarray() if hasattr(kind, "toarray") else X)
+        self._X, self.shape = X, tuple(X.shape or ())
 
-    def room(self) -> float:
-        """Return the free memory; raise MemoryError where it is too little for X."""
-        free = available_memory()
-        cells = float(self.shape[0]) * float(self.shape[1])
-        size = 8.0 * cells / MOST_PASSES
-        if self._elsewhere and size > READ * free:
+    def plan(self, free: float) -> None:
+        """Decide how many columns are read at a time, and how many of them are a block.
+
+        free : the memory; raise MemoryError where X, not in memory, would be read too often.
+        """
+        n, m = max(1, self.shape[0]), self.shape[1]
+        if isinstance(self._X, np.ndarray) and self._X.dtype.kind not in "fiub":
+            self._X = self._X.astype(np.float64)
+        room = min(READ * free / (8.0 * n), float(max(m, CELLS)))  # columns
+        self.width = max(1, min(max(LEAST_COLUMNS, CELLS // n), int(room)))
+        self._most = max(self.width, int(room)) if self._elsewhere else self.width
+        least = max(1, -(-m // MOST_PASSES))
+        if self._elsewhere and room < least:
             raise MemoryError(
-                f"X must have room in memory for a {MOST_PASSES}th of it in float64, "
-                f"{readable(size)}, in a quarter of what is free; {readable(free)} are. Verify "
-                "where there is more memory."
+                f"X must have room in memory for {least} of its {m} columns at a time to be "
+                f"verified, which takes {readable(8.0 * n * least / READ)}; {readable(free)} are "
+                "free. Verify where there is more memory."
             )
-        return free
 
     def blocks(
         self, features: IndexArray, rows: np.ndarray | None
     ) -> Iterator[tuple[IndexArray, FloatArray]]:
-        """Yield places of some features, and their columns, (k, n)."""
+        """Yield places of some features, all different, and their columns, (k, n)."""
         order = np.argsort(features, kind="stable")
-        features, n = features[order], max(1, self.shape[0])
-        width = width_of(n)
-        most = max(width, int(READ * self.room() / (8.0 * n))) if self._elsewhere else width
+        features, start = features[order], 0
         by_range = self._elsewhere and not isinstance(self._X, Design)
-        start = 0
         while start < features.size:
-            first, stop = int(features[start]), start + most
+            stop = start + self._most
             if by_range:
-                stop = int(np.searchsorted(features, first + most))
-            own = features[start:stop]
-            stored = self._stored(own, by_range)
-            for a in range(0, own.size, width):
-                part = stored[:, a : a + width]
+                stop = int(np.searchsorted(features, features[start] + self._most))
+            stored = self._stored(features[start:stop], by_range)
+            for a in range(0, stored.shape[1], self.width):
+                part = stored[:, a : a + self.width]
                 part = part.toarray() if hasattr(part, "toarray") else part
                 block = np.ascontiguousarray(part.T, np.float64)
-                places = order[start:stop][a : a + width]
+                places = order[start:stop][a : a + self.width]
                 yield places, block if rows is None else block[:, rows]
+            del stored, part, block  # before the next ones are read
             start = stop
 
     def _stored(self, features: IndexArray, by_range: bool) -> Any:
@@ -209,16 +221,23 @@ class Source:
         by_range : whether all between the first and the last are read.
         """
         first, last = int(features[0]), int(features[-1])
+        whole = last - first + 1 == features.size
         if not by_range:
-            whole = last - first + 1 == features.size
             own = slice(first, last + 1) if whole else features
             return self._X.gather(own) if isinstance(self._X, Design) else self._X[:, own]
         part = self._X[:, first : last + 1]
         part = part.compute() if hasattr(part, "__dask_graph__") else part
+        if isinstance(part, np.memmap):
+            part = np.array(part)  # in one pass over the file
         part = part.tocsc() if hasattr(part, "tocsc") else np.asarray(part)
-        return part[:, features - first]
+        return part if whole else part[:, features - first]
 
 
-def width_of(n: int) -> int:
-    """Return how many columns a block has."""
-    return max(LEAST_COLUMNS, CELLS // max(1, n))
+def _check_room(shape: Any) -> None:
+    """Raise MemoryError where what is no array has no room as one."""
+    size, free = 8.0 * float(np.prod(shape)), available_memory()
+    if size > free:
+        raise MemoryError(
+            f"X must have room in memory as an array to be verified: {readable(size)}, and "
+            f"{readable(free)} are free. Pass an array, a sparse matrix, or a file of one."
+        )

@@ -116,8 +116,9 @@ class Covariates:
         if not left > 0.0:
             return np.zeros((error.size, self.outputs))
         each = directions.reshape(self.outputs, len(self.columns), -1)
-        found = [np.abs(dot(own)).sum(axis=1) + error * float(np.abs(own).sum()) for own in each]
-        return left * np.array(found).T
+        beside = each.transpose(1, 0, 2).reshape(len(self.columns), -1)  # for one pass over X
+        found = np.abs(dot(beside)).reshape(error.size, *each.shape[::2]).sum(axis=2)
+        return np.asarray(left * (found + np.outer(error, np.abs(each).sum(axis=(1, 2)))))
 
     def rounding(self, dual: FloatArray) -> float:
         """Return by how much the conjugate of the feasible point may be above that of this one."""

@@ -52,9 +52,7 @@ class Extraction:
         if not data.usable[features].all():
             raise CertificateError("tree.diagonal must be 0 for what is no feature.")
         too_much = "tree.diagonal of the certificate is more than the curvature of the loss."
-        if (
-            features.size > data.X.shape[0]
-        ):  # H has no such rank; and nothing large is formed for it
+        if features.size > data.X.shape[0]:  # H has no such rank
             raise CertificateError(too_much)
         X, D = data.X.take(features), diagonal[features]
         (n, p), weight = X.shape, data.weight[: len(X)]
