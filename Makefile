@@ -72,7 +72,7 @@ docs-check: $(EDITABLE)
 figures-check: | $(VENV)/bin/python
 	$(BIN)/python benchmarks/check.py
 
-## make papers      rerun the papers' experiments at small sizes, two at a time: 45 minutes of a core, into benchmarks/.cache
+## make papers      rerun the papers' experiments at small sizes, two at a time, into benchmarks/.cache
 papers: $(EDITABLE)
 	$(BIN)/python benchmarks/papers/everything.py --at-once 2
 

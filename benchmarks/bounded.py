@@ -181,12 +181,11 @@ def report(rows: list[Row], missing: list[Instance]) -> tuple[str, list[dict[str
             if without["status"] == "OPTIMAL":
                 beside = f"proven in {without['seconds']:.1f} s"
         most = "-" if row["most"] is None else f"{row['most']:g}"
-        replay = f"{found['verify']:.1f} ({found['rounding']:.0e})"
         lines.append(
             [row["name"], f"{row['n']} x {row['p']}", f"{row['C']:g}", most, f"{row['fit']:.2f}",
              f"{100 * found['root']:.2f} %", f"{found['certify']:.2f}", f"{found['seconds']:.1f}",
              found["nodes"], end, f"{found['largest']:.2f}",
-             replay, beside]
+             f"{found['verify']:.1f} ({found['rounding']:.0e})", beside]
         )  # fmt: skip
         if row["asked"]:
             measured = f"in {found['seconds']:.1f} s" if proven else f"a gap of {end}"

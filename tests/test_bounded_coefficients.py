@@ -55,6 +55,24 @@ def bounded_optimum(X, y, support, C, most, labels):
     return float(found.fun)
 
 
+def no_model_is_below(model, X, y, most, every):
+    """Fail where a bounded model, of all their objectives, is below a bound or a proven one.
+
+    Return the certificates without and with a search.
+    """
+    certificates = (
+        certify(model, X, y, max_abs_coef=most),
+        prove(model, X, y, gap=0.0, max_abs_coef=most).certificate,
+    )
+    for certificate in certificates:
+        assert certificate.max_abs_coef == most
+        assert certificate.bound <= min(every) * (1 + 1e-9)
+        verify(X, y, certificate)
+    assert certificate.proven  # no bounded model is better, or the bound is that of the best model
+    assert min(every) >= certificate.objective * (1 - 1e-9)
+    return certificates
+
+
 def estimator(labels, k, C):
     """Return one of the problem on the columns as they are, without an intercept."""
     kind = BudgetClassifier if labels else BudgetRegressor
@@ -150,18 +168,8 @@ def test_no_bounded_model_is_below_the_bound(labels, most, seed):
     C, k = 3.0, 3
     X, y = drawn(Logistic() if labels else LeastSquares(), n=40, p=9, seed=seed)
     model = estimator(labels, k, C).fit(X, y)
-    every = {s: bounded_optimum(X, y, list(s), C, most, labels) for s in combinations(range(9), k)}
-    optimum = min(every.values())
-    for certificate in (
-        certify(model, X, y, max_abs_coef=most),
-        prove(model, X, y, gap=0.0, max_abs_coef=most).certificate,
-    ):
-        assert certificate.max_abs_coef == most
-        assert certificate.bound <= optimum * (1 + 1e-9)
-        verify(X, y, certificate)
-    assert certificate.proven  # no bounded model is better, or the bound is that of the best model
-    better = [set(s) for s, value in every.items() if value < certificate.objective * (1 - 1e-9)]
-    assert not better
+    every = [bounded_optimum(X, y, list(s), C, most, labels) for s in combinations(range(9), k)]
+    no_model_is_below(model, X, y, most, every)
 
 
 @pytest.mark.parametrize("labels", [False, True])
@@ -282,21 +290,13 @@ def test_no_bounded_model_of_groups_is_below_the_bound(labels, most, seed):
     kind = BudgetClassifier if labels else BudgetRegressor
     model = kind(n_groups=2, groups=GROUPS, C=3.0, standardize=False, fit_intercept=False)
     model.fit(X, y)
-    every = {
-        pair: bounded_optimum(X, y, np.flatnonzero(np.isin(GROUPS, pair)), 3.0, most, labels)
+    every = [
+        bounded_optimum(X, y, np.flatnonzero(np.isin(GROUPS, pair)), 3.0, most, labels)
         for pair in combinations(range(5), 2)
-    }
+    ]
     free = certify(model, X, y)
-    for certificate in (
-        certify(model, X, y, max_abs_coef=most),
-        prove(model, X, y, gap=0.0, max_abs_coef=most).certificate,
-    ):
-        assert certificate.max_abs_coef == most
-        assert certificate.bound <= min(every.values()) * (1 + 1e-9)
-        verify(X, y, certificate)
+    for certificate in no_model_is_below(model, X, y, most, every):
         assert certificate.bound >= free.bound * (1 - 1e-9)
-    assert certificate.proven
-    assert not any(value < certificate.objective * (1 - 1e-9) for value in every.values())
 
 
 @pytest.mark.parametrize("classes", [False, True])
@@ -305,16 +305,10 @@ def test_no_bounded_model_of_groups_is_below_the_bound(labels, most, seed):
 def test_no_bounded_model_of_several_outputs_is_below_the_bound(classes, most, seed):
     """The bound of one coefficient would be that of all outputs of a feature."""
     X, y, model = several_outputs(seed, classes)
-    every = {s: bounded_outputs(X, y, list(s), most) for s in combinations(range(6), 2)}
-    for certificate in (
-        certify(model, X, y, max_abs_coef=most),
-        prove(model, X, y, gap=0.0, max_abs_coef=most).certificate,
-    ):
-        assert certificate.max_abs_coef == most
-        assert certificate.bound <= min(every.values()) * (1 + 1e-9)
-        verify(X, y, certificate)
-    assert certificate.proven
-    assert not any(value < certificate.objective * (1 - 1e-9) for value in every.values())
+    every = [bounded_outputs(X, y, list(s), most) for s in combinations(range(6), 2)]
+    free = certify(model, X, y)
+    for certificate in no_model_is_below(model, X, y, most, every):
+        assert certificate.bound >= free.bound * (1 - 1e-4)  # to which relaxations are solved
 
 
 @pytest.mark.parametrize("kind", ["groups", "responses", "classes"])

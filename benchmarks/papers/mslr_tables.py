@@ -62,6 +62,8 @@ def main() -> None:
     others = [key for key in chosen.keys if key not in bases]
     if not bases or not others:
         sys.exit("--methods: give l1 or l1-tight, and at least one method to compare with it.")
+    if chosen.seeds < 2:
+        sys.exit("--seeds: give at least 2, as the tests compare the splits.")
     rows: list[Row] = []
     for name in names:
         rows += _measure(name, TABLES[name], folder, bases, others, chosen)

@@ -74,6 +74,8 @@ def verify(
         to rtol; the message has the rtol that is needed. It is a CertificateError.
     ValueError
         Where X, y, the weights or rtol are not what they must be.
+    MemoryError
+        Where X is not in memory, which has no room for a 64th of its columns at a time.
     """
     certificate = check_form(certificate)
     if not 0 < rtol <= COARSEST:

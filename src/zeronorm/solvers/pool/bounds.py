@@ -122,7 +122,8 @@ def bound_at(
 
     best = best_of((magnitude if units is None else units.strength(magnitude)) ** 2)
     value, scale = risk.bound(dual, 0.5 * best.value)
-    if most == np.inf if units is None else not units.bounded:
+    limited = most < np.inf if units is None else units.bounded
+    if not limited:
         return decide(best, value, scale, dual, upper)
     value, scale = bounded(risk, dual, scale, lambda t: best_of(worth(t)).value)
     return decide(best_of(worth(scale)), value, 1.0, scale * dual, upper)
