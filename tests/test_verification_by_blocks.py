@@ -152,9 +152,9 @@ def test_data_out_of_memory_are_read_by_shares(kind, tmp_path, monkeypatch, requ
     """A proof over more data than the memory holds could not be verified, or would fill it."""
     X, y, certificate, _ = cases()["searched"]
     expected = verify(X, y, certificate)
-    monkeypatch.setattr(_columns, "CELLS", 3 * ROWS)
-    monkeypatch.setattr(_columns, "LEAST_COLUMNS", 3)
-    free(monkeypatch, 0.8)  # not enough to hold all of them
+    monkeypatch.setattr(_columns, "CELLS", ROWS)
+    monkeypatch.setattr(_columns, "LEAST_COLUMNS", 1)
+    free(monkeypatch, 0.8)  # not enough to hold all of them; four at a time
     if kind == "hdf5":
         file = h5py.File(tmp_path / "x.h5", "w")
         request.addfinalizer(file.close)
@@ -167,8 +167,8 @@ def test_data_out_of_memory_are_read_by_shares(kind, tmp_path, monkeypatch, requ
         data = as_design(X if kind == "design" else sp.csc_array(X))
     alike(verify(data, y, certificate), expected)
     if kind == "watched":
-        assert data.most <= X.size / 8
-        assert data.reads > 16  # two times all of it at least
+        assert data.most == 4 * ROWS
+        assert data.reads >= 20  # two times all of it at least
 
 
 def test_data_that_would_be_read_too_often_are_refused(monkeypatch):
@@ -220,12 +220,18 @@ def test_a_held_column_is_the_one_that_is_read(blocks, monkeypatch):
         np.testing.assert_array_equal(whole.take(features), read.take(features))
         assert not whole.take(features)[:, 3].any()
         free(monkeypatch, np.inf)
+        read.hold(features[1:])
         read.hold(features)
         np.testing.assert_array_equal(whole.take(features[:2]), read.take(features[:2]))
         np.testing.assert_array_equal(whole.take(features[::-1]), read.take(features[::-1]))
-        own = oracles.standardise(X[s > 0], s[s > 0], center=scaling == "standardized")[0]
-        if scaling == "standardized":
-            np.testing.assert_allclose(read.told(features)[:, [0, 1, 2, 4]], own[:, [5, 0, 39, 2]])
+        others = np.array([39, 1, 5])  # of which one is not held
+        np.testing.assert_array_equal(whole.take(others), read.take(others))
+        read.hold(np.array([1, 2, 7]))
+        np.testing.assert_array_equal(whole.take(features), read.take(features))
+        own = X[s > 0] if scaling == "none" else oracles.standardise(
+            X[s > 0], s[s > 0], center=scaling == "standardized"
+        )[0]  # fmt: skip
+        np.testing.assert_allclose(read.told(features)[:, [0, 1, 2, 4]], own[:, [5, 0, 39, 2]])
 
 
 def test_memory_that_nobody_tells_is_enough(tmp_path, monkeypatch):
@@ -303,3 +309,53 @@ def test_a_mapped_file_is_read_by_shares(tmp_path, monkeypatch):
     free(monkeypatch, 0.1)
     with pytest.raises(MemoryError, match="room in memory for 1 of its 40 columns"):
         verify(mapped, y, certificate)
+
+
+def test_what_is_held_is_not_read_again(monkeypatch):
+    """Every node of a tree would read all of a file."""
+    X = draw()[0]
+    free(monkeypatch, 0.9)
+    data = Watched(X)
+    columns = _columns.ScaledColumns(_columns.Source(data), np.ones(ROWS), "standardized", True)
+    chosen = np.arange(0, COLUMNS, 3)
+    columns.hold(chosen)  # 14 of 40, in less than half of the memory
+    before = data.reads
+    v = np.random.default_rng(0).standard_normal((ROWS, 2))
+    np.testing.assert_allclose(columns.dot(v, chosen[::2]), columns.take(chosen[::2]).T @ v)
+    assert data.reads == before
+    free(monkeypatch, 0.5)
+    columns.hold(np.arange(COLUMNS))  # too many
+    assert data.reads == before
+
+
+def test_columns_that_differ_by_a_number_are_no_equivalents():
+    """With columns as they are a feature would be said to take the place of another."""
+    X, z = draw()
+    X, y = np.column_stack([X, X[:, 11] + 5.0]), (z > 0).astype(int)
+    certificate = zeronorm.certify([2, 11, 25], X, y, standardize=False)
+    assert 40 not in certificate.equivalents.get(11, [])
+    wrong = dataclasses.replace(certificate, equivalents={11: np.array([40])})
+    with pytest.raises(CertificateError, match="equivalents of feature 11"):
+        verify(X, y, wrong)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array])
+def test_chunks_may_be_sparse(kind):
+    """Those of a Dask array would be objects that no array can hold."""
+    da = pytest.importorskip("dask.array")
+    X, y, certificate, _ = cases()["sparse"]
+    dense = X.toarray()
+    data = da.from_array(dense, chunks=(20, COLUMNS)).map_blocks(kind)
+    alike(verify(data, y, certificate), verify(X, y, certificate))
+
+
+def test_what_becomes_an_array_has_room(monkeypatch):
+    """A frame of sparse columns would fill the memory as an array."""
+    pd = pytest.importorskip("pandas")
+    X, y, certificate, _ = cases()["searched"]
+    frame = pd.DataFrame(X)
+    free(monkeypatch, 0.99)
+    with pytest.raises(MemoryError, match=r"room in memory as an array.* 19.2 kB"):
+        verify(frame, y, certificate)
+    free(monkeypatch, 1.0)
+    alike(verify(frame, y, certificate), verify(X, y, certificate))

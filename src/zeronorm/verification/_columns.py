@@ -51,9 +51,9 @@ class ScaledColumns:
         n, m = self.shape = share.size, source.shape[1]
         self._held = np.empty((0, n))
         self._place = np.full(m, -1, np.int64)
-        self._unit, self._scale, self._mean, self._rest = np.ones((4, m))
-        self.constant = np.zeros(m, bool)
-        self.largest = np.zeros(m)  # entry in magnitude
+        self._unit, self._scale, self._mean, self._rest = np.empty((4, m))
+        self.constant = np.empty(m, bool)
+        self.largest = np.empty(m)  # entry in magnitude
         self._read(free)
 
     @property
