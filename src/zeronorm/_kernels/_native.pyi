@@ -15,23 +15,10 @@ _Places: TypeAlias = NDArray[np.int64]
 _QuadraticRule: TypeAlias = tuple[tuple[int, int, int], tuple[float, float, float]]
 
 def dense_ridge(
-    x: _Float,
-    columns: _Places,
-    y: _Float,
-    weight: _Float,
-    penalty: _Float,
-    loss: int,
-    parameters: tuple[float, float],
-    intercept: bool,
-    start: float,
-    tol: float,
-    of_value: bool,
-    cutoff: float,
-    u: _Float,
-    margins: _Float,
-    dual: _Float,
-    scores: _Float,
-) -> tuple[float, float, float, float]:
+    x: _Float, columns: _Places, y: _Float, weight: _Float, penalty: _Float, loss: int,
+    parameters: tuple[float, float], intercept: bool, start: float, tol: float, of_value: bool,
+    cutoff: float, u: _Float, margins: _Float, dual: _Float, scores: _Float,
+) -> tuple[float, float, float, float]:  # fmt: skip
     """Minimise 1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b) with Z = x[:, columns].
 
     From (u, start) by Newton's method, as `solvers._ridge.newton` has it, which also says what the
@@ -235,7 +222,8 @@ def relax(
     storage: tuple[np.ndarray, ...], columns: _Places, y: _Float, weight: _Float, loss: int,
     parameters: tuple[float, float], intercept: bool, start: float, n_fixed: int, q: int,
     aim: tuple[float, float], most: tuple[int, int, int, int], tolerances: tuple[float, float],
-    quadratic: _QuadraticRule, u: _Float, dual: _Float, scores: _Float, into: _Float, out: _Float,
+    quadratic: _QuadraticRule, u: _Float, dual: _Float, scores: _Float, share: _Float,
+    into: _Float, out: _Float,
 ) -> tuple[float, float, float, bool]:  # fmt: skip
     """Take the Newton steps of `relax` of pool/relaxation.py; return b, objective and bound.
 
@@ -247,6 +235,18 @@ def relax(
     tolerances : MODEL_TOL, FINEST there. u : (m,), the start, overwritten.
     dual : (n,), of the best bound. scores : (m,), of the solution.
     into, out : (m,), what dividing by a column would bring; 0 where that is not known.
+    """
+
+def decide(
+    v: _Float, scores: _Float, y: _Float, weight: _Float, loss: int,
+    parameters: tuple[float, float], k: int, n_fixed: int, limit: float,
+    dropped: NDArray[np.uint8], fixed: NDArray[np.uint8],
+) -> tuple[float, float]:  # fmt: skip
+    """Return the bound of a dual point, and the multiple of it that gives it.
+
+    As `bound_at` of pool/bounds.py has it for features by themselves, the first n_fixed forced.
+
+    limit : of the objectives that matter. scores, dropped, fixed : (p,); 1: decided, 0: not.
     """
 
 def block_newton(

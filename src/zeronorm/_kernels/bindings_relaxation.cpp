@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
@@ -11,8 +12,11 @@
 #include "bindings.hpp"
 #include "cox.hpp"
 #include "cox_dual.hpp"
+#include "decisions.hpp"
+#include "dual.hpp"
 #include "quadratic.hpp"
 #include "relaxation.hpp"
+#include "risk.hpp"
 
 namespace zeronorm {
 namespace {
@@ -42,7 +46,7 @@ std::tuple<double, double, double, bool> relaxed(
     std::int64_t n_fixed, std::int64_t q, const Pair& aim,
     const std::tuple<int, int, std::int64_t, std::int64_t>& most, const Pair& tolerances,
     const QuadraticNumbers& quadratic, const OutArray& u, const OutArray& dual,
-    const OutArray& scores, const OutArray& into, const OutArray& out) {
+    const OutArray& scores, const OutArray& share, const OutArray& into, const OutArray& out) {
     const auto [newton, halvings, ahead, most_columns] = most;
     const RelaxationRule rule{newton,
                               halvings,
@@ -60,7 +64,7 @@ std::tuple<double, double, double, bool> relaxed(
                 const Risk<Loss> risk(one, y.data(), weight.data(), length(weight, 0));
                 RelaxationSolver<Loss, Chosen> solver(risk, intercept, chosen, n_fixed, q, rule);
                 return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
-                                    scores.data(), into.data(), out.data());
+                                    scores.data(), share.data(), into.data(), out.data());
             }
         };
         const auto found = with_loss({loss, parameters.first, parameters.second}, solve);
@@ -81,6 +85,27 @@ std::tuple<double, double, double, bool> relaxed(
     return over(ChosenSparse{x, length(weight, 0), columns.data(), p});
 }
 
+using OutFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The bound of a dual point, and the multiple of the point that gives it.
+Pair decided(const Array<double>& v, const Array<double>& scores, const Array<double>& y,
+             const Array<double>& weight, int loss, const Pair& parameters, std::int64_t k,
+             std::int64_t n_fixed, double limit, const OutFlags& dropped, const OutFlags& fixed) {
+    const nb::gil_scoped_release release;
+    const auto at = [&]<class Loss>(const Loss& one) -> Pair {
+        if constexpr (std::is_same_v<Loss, Cox>) {
+            throw std::invalid_argument("rows of this loss are not by themselves.");
+        } else {
+            const Risk<Loss> risk(one, y.data(), weight.data(), length(weight, 0));
+            const Dual<Loss> point(risk, v.data());
+            const auto [value, scale] = decide(point, scores.data(), length(scores, 0), k, n_fixed,
+                                               limit, dropped.data(), fixed.data());
+            return {value, scale};
+        }
+    };
+    return with_loss({loss, parameters.first, parameters.second}, at);
+}
+
 }  // namespace
 
 void bind_relaxation(nb::module_& m) {
@@ -88,8 +113,10 @@ void bind_relaxation(nb::module_& m) {
           "tol"_a, "rule"_a, "u"_array);
     m.def("relax", &relaxed, "storage"_a, "columns"_array, "y"_array, "weight"_array, "loss"_a,
           "parameters"_a, "intercept"_a, "start"_a, "n_fixed"_a, "q"_a, "aim"_a, "most"_a,
-          "tolerances"_a, "quadratic"_a, "u"_array, "dual"_array, "scores"_array, "into"_array,
-          "out"_array);
+          "tolerances"_a, "quadratic"_a, "u"_array, "dual"_array, "scores"_array, "share"_array,
+          "into"_array, "out"_array);
+    m.def("decide", &decided, "v"_array, "scores"_array, "y"_array, "weight"_array, "loss"_a,
+          "parameters"_a, "k"_a, "n_fixed"_a, "limit"_a, "dropped"_array, "fixed"_array);
 }
 
 }  // namespace zeronorm

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "losses.hpp"
@@ -24,31 +25,18 @@ class BudgetNorm {
     BudgetNorm(std::int64_t p, std::int64_t n_fixed, std::int64_t q)
         : p_(p), n_fixed_(n_fixed), q_(q) {}
 
-    // With the sizes sorted, the first ones are above t = (sum of the others) / (q - how many).
     double half_square(const double* u) {
         const double fixed = std::inner_product(u, u + n_fixed_, u, 0.0);
-        sizes_.clear();
-        for (std::int64_t j = n_fixed_; j < p_; ++j)
-            if (u[j] != 0.0) sizes_.push_back(std::abs(u[j]));
-        double squares = 0.0;
-        const auto q = static_cast<std::size_t>(q_);
-        if (sizes_.size() <= q) {
-            for (const double one : sizes_)
-                squares += one * one;
-            return 0.5 * fixed + 0.5 * squares;
-        }
-        if (q == 0) return kInfinity;
-        if (!finite(sizes_)) return kInfinity;  // a NaN has no place in an order
-        std::sort(sizes_.begin(), sizes_.end());
-        rests_.resize(sizes_.size());
-        std::partial_sum(sizes_.begin(), sizes_.end(), rests_.begin());
-        std::size_t above = 0;
-        for (;; ++above) {
-            const std::size_t at = sizes_.size() - 1 - above;
-            const double mean = rests_[at] / static_cast<double>(q - above);
-            if (above + 1 == q || sizes_[at] <= mean)
-                return 0.5 * fixed + 0.5 * (squares + rests_[at] * mean);
-            squares += sizes_[at] * sizes_[at];
+        return 0.5 * fixed + 0.5 * square_and_threshold(u).first;
+    }
+
+    // d_j = min(1, |u_j| / t) of the free columns, 1 of A.
+    void shares(const double* u, double* share) {
+        const double threshold = square_and_threshold(u).second;
+        std::fill_n(share, n_fixed_, 1.0);
+        for (std::int64_t j = n_fixed_; j < p_; ++j) {
+            const double size = std::abs(u[j]);
+            share[j] = threshold > 0.0 ? std::min(1.0, size / threshold) : size > 0.0;
         }
     }
 
@@ -65,6 +53,32 @@ class BudgetNorm {
     }
 
   private:
+    // ||u_F||_(q)^2, and t. With the sizes sorted, the first ones are above
+    // t = (sum of the others) / (q - how many); 0 where all are.
+    std::pair<double, double> square_and_threshold(const double* u) {
+        sizes_.clear();
+        for (std::int64_t j = n_fixed_; j < p_; ++j)
+            if (u[j] != 0.0) sizes_.push_back(std::abs(u[j]));
+        double squares = 0.0;
+        const auto q = static_cast<std::size_t>(q_);
+        if (sizes_.size() <= q) {
+            for (const double one : sizes_)
+                squares += one * one;
+            return {squares, 0.0};
+        }
+        if (q == 0 || !finite(sizes_)) return {kInfinity, kInfinity};  // NaN has no place in order
+        std::sort(sizes_.begin(), sizes_.end());
+        rests_.resize(sizes_.size());
+        std::partial_sum(sizes_.begin(), sizes_.end(), rests_.begin());
+        std::size_t above = 0;
+        for (;; ++above) {
+            const std::size_t at = sizes_.size() - 1 - above;
+            const double mean = rests_[at] / static_cast<double>(q - above);
+            if (above + 1 == q || sizes_[at] <= mean) return {squares + rests_[at] * mean, mean};
+            squares += sizes_[at] * sizes_[at];
+        }
+    }
+
     std::int64_t p_, n_fixed_, q_;
     std::vector<double> sizes_, rests_;
 };

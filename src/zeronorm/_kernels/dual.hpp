@@ -144,4 +144,19 @@ class Dual {
     Buffer share_{risk_.n_rows()}, v_{risk_.n_rows()};  // v / s, v
 };
 
+// The largest bound at a multiple of a dual point, and the multiple: 0 where rounding leaves the
+// point outside of the domain.
+struct ScaledBound {
+    double value, scale;
+};
+
+// quadratic: the quadratic part of the dual at the point.
+template <class Loss>
+ScaledBound scaled_bound(const Dual<Loss>& point, double quadratic) {
+    const double scale = point.best_scale(quadratic);
+    const double value = -point.conjugate(scale) - scale * (scale * quadratic);
+    if (value > -kInfinity) return {value, scale};
+    return {-point.conjugate(0.0), 0.0};
+}
+
 }  // namespace zeronorm

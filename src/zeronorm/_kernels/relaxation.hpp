@@ -127,10 +127,10 @@ class RelaxationSolver {
           scores_(static_cast<std::size_t>(columns.p)) {}
 
     // u: the start, then the solution. dual (n,), scores (p,): the dual point of the best bound,
-    // and what it is for the columns. into, out (p,): see `QuadraticSolver::rises`; 0 where the
-    // bound is above.
+    // and what it is for the columns. share, into, out (p,): see `BudgetNorm::shares`,
+    // `QuadraticSolver::rises`; of the latter 0 where the bound is above.
     RelaxationAnswer solve(double* u, double b, const RelaxationAim& aim, double* dual,
-                           double* scores, double* into, double* out) {
+                           double* scores, double* share, double* into, double* out) {
         const auto p = static_cast<std::size_t>(columns_.p);
         now_.u.assign(u, u + p);
         combine(now_);
@@ -151,6 +151,7 @@ class RelaxationSolver {
         std::fill_n(into, p, 0.0);
         std::fill_n(out, p, 0.0);
         if (answer.is_done && !(answer.bound > aim.cutoff)) rise(into, out);
+        norm_.shares(now_.u.data(), share);
         std::copy(now_.u.begin(), now_.u.end(), u);
         answer.intercept = now_.b;
         answer.objective = now_.objective;
@@ -198,14 +199,8 @@ class RelaxationSolver {
             dual_[i] = now_.v[i] * (now_.v[i] > 0.0 ? keep_up : keep_down);
         for (std::int64_t j = 0; j < columns_.p; ++j)
             scores_[static_cast<std::size_t>(j)] = columns_.dot(j, dual_);
-        const double quadratic = norm_.conjugate(scores_.data());
         const Dual<Loss> point(risk_, dual_);
-        double scale = point.best_scale(quadratic);
-        double value = -point.conjugate(scale) - scale * (scale * quadratic);
-        if (!(value > -kInfinity)) {  // rounding: v is outside of the domain
-            scale = 0.0;
-            value = -point.conjugate(0.0);
-        }
+        const auto [value, scale] = scaled_bound(point, norm_.conjugate(scores_.data()));
         if (!(value > best)) return;
         best = value;
         for (std::int64_t i = 0; i < columns_.n; ++i)

@@ -57,6 +57,7 @@ class Singles:
     usable : (m,) mask of the features that may be selected.
     signs : (m,) of their coefficients, by default any.
     most : what their coefficients are at most in size.
+    signed : whether any of them has a sign.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Singles:
     ) -> None:
         self.usable, self.most, self.bounded = usable, most, most < np.inf
         self.signs = free_signs(usable.size) if signs is None else signs
+        self.signed = signs is not None and bool(signs.any())
 
     def features(self, units: IndexArray) -> IndexArray:
         """Return the features, which are the units."""
@@ -79,7 +81,7 @@ class Singles:
 
     def strength(self, scores: FloatArray) -> FloatArray:
         """Return |c_j| of the scores that signs admit, 0 of others."""
-        return np.abs(admitted(scores, self.signs))
+        return np.abs(admitted(scores, self.signs) if self.signed else scores)
 
     def worth(self, scores: FloatArray) -> FloatArray:
         """Return those of the features, 0 of scores that signs do not admit."""
@@ -98,7 +100,8 @@ class Singles:
 
     def take(self, units: IndexArray) -> Singles:
         """Return some features."""
-        return Singles(self.usable[units], self.signs[units], self.most)
+        signs = self.signs[units] if self.signed else None
+        return Singles(self.usable[units], signs, self.most)
 
 
 class Grouped:

@@ -40,6 +40,11 @@ class Bound:
     dropped: np.ndarray  # (m,) features in no model better than the best known one
     fixed: np.ndarray  # (m,) features in every better model
 
+    @property
+    def undecided(self) -> np.ndarray:
+        """(m,) mask of the others."""
+        return np.asarray(~(self.dropped | self.fixed))
+
 
 @dataclass(frozen=True, slots=True)
 class Best:

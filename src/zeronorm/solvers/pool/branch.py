@@ -26,7 +26,7 @@ from ...ordering import largest
 from ...result import Progressed, Status, Tree
 from .bounds import Bound
 from .candidates import LEAF_TOL, Candidates
-from .nodes import Node, half
+from .nodes import Node, half, parted
 from .relaxed import Relaxed
 
 PROVEN = 1e-9  # relative gap that counts as none
@@ -78,15 +78,14 @@ class BranchAndBound:
         self._dual: list[FloatArray] = []
         root = np.arange(problem.n_units)
         nothing = np.empty(0, np.int64), np.empty(0), 0.0
-        fixed, free = root[: problem.n_forced], root[problem.n_forced :]
         self._open: list[Node] = []
         if tree is None:
             self._row[self._number(-1, -1, False)] = 0  # all units
             self._dual.append(dual)
             number = self._number(0, -1, False)  # the candidates
-            self._open = [Node(bound, number, fixed, free, dual, nothing)]
+            self._open = [Node(bound, number, root, problem.n_forced, dual, nothing)]
         else:
-            self._replay(tree, Node(bound, 1, fixed, free, dual, nothing))
+            self._replay(tree, Node(bound, 1, root, problem.n_forced, dual, nothing))
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
         self._deadline = np.inf  # of this one
@@ -216,7 +215,8 @@ class BranchAndBound:
                     part = half(fixed, free, unit, inside, most)
                     left = part if name >= 0 else (fixed, free)
                     if left is not None and left[0].size <= most:
-                        waiting.append(Node(known.value, number, *left, known.dual, node.start))
+                        units = parted(*left)
+                        waiting.append(Node(known.value, number, *units, known.dual, node.start))
         heapq.heapify(self._open)
 
     def _number(self, parent: int, unit: int, inside: bool) -> int:
@@ -246,7 +246,7 @@ class BranchAndBound:
 
     def _is_single(self, node: Node) -> bool:
         """Return whether one model is the best of a node: that with all of its units."""
-        return node.n_free(self._problem.budget) == node.free.size
+        return node.units.size <= self._problem.budget
 
     def _relaxed(self, node: Node) -> Relaxed:
         """Return the solution of the relaxation of a node."""
@@ -277,7 +277,7 @@ class BranchAndBound:
         known = self._best_known(node, answer.dual, answer.scores)
         target = self.target
         if known.value < max(target, self.objective):
-            self._round(node.units, node.fixed.size, answer)
+            self._round(node.units, node.n_fixed, answer)
         # A better model decides more.
         return known if self.target == target else self._best_known(node, known.dual)
 
@@ -309,7 +309,7 @@ class BranchAndBound:
 
     def _relax(self, node: Node, tol: float) -> Relaxed:
         return self._problem.relax(
-            node.units, node.fixed.size, node.n_free(self._problem.budget),
+            node.units, node.n_fixed, node.n_free(self._problem.budget),
             start=node.start, tol=tol, cutoff=self.target, deadline=self._deadline, ahead=True,
         )  # fmt: skip
 
@@ -323,8 +323,8 @@ class BranchAndBound:
 
     def _bound(self, node: Node, dual: FloatArray, scores: FloatArray | None = None) -> Bound:
         chosen = node.units
-        size = node.fixed.size + node.n_free(self._problem.budget)
-        return self._problem.bound(dual, chosen, node.fixed.size, size, self.target, scores)
+        size = node.n_fixed + node.n_free(self._problem.budget)
+        return self._problem.bound(dual, chosen, node.n_fixed, size, self.target, scores)
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
         """Try the model of the largest coefficients.
@@ -359,34 +359,35 @@ class BranchAndBound:
 
     def _divide(self, node: Node, answer: Relaxed, known: Bound) -> None:
         """Add the nodes of what is left of a node."""
-        chosen = node.units
         fixed, free = self._decide(node, known)
         if fixed.size > self._problem.budget:
             return  # no model has them all: none is better
         used = np.flatnonzero(answer.coef)
-        columns = self._problem.units.features(chosen)
+        columns = self._problem.units.features(node.units)
         start = columns[used], answer.coef[used], answer.intercept
         if fixed.size + free.size <= self._problem.budget:
             number = self._number(node.number, -1, False)
-            heapq.heappush(self._open, Node(known.value, number, fixed, free, known.dual, start))
+            units = parted(fixed, free)
+            heapq.heappush(self._open, Node(known.value, number, *units, known.dual, start))
             return
-        everywhere = np.zeros(self._problem.n_units)
-        everywhere[chosen] = answer.into * answer.out
-        if not everywhere[free].any():  # all shares are 0 or 1
-            everywhere[chosen] = answer.share
-        unit = int(free[np.argmax(everywhere[free])])
+        left = known.undecided[node.n_fixed :]
+        rise = (answer.into * answer.out)[node.n_fixed :][left]
+        if not rise.any():  # all shares are 0 or 1
+            rise = answer.share[node.n_fixed :][left]
+        unit = int(free[np.argmax(rise)])
         for inside in (True, False):
             part = half(fixed, free, unit, inside, self._problem.budget)
             assert part is not None
             number = self._number(node.number, unit, inside)
-            heapq.heappush(self._open, Node(known.value, number, *part, known.dual, start))
+            units = parted(*part)
+            heapq.heappush(self._open, Node(known.value, number, *units, known.dual, start))
 
     def _decide(self, node: Node, known: Bound) -> tuple[IndexArray, IndexArray]:
         """Return the fixed and the free units that are left after what a bound decides."""
-        n_fixed = node.fixed.size
-        out, into = known.dropped[n_fixed:], known.fixed[n_fixed:]
-        if out.any() or into.any():
+        n_fixed = node.n_fixed
+        left = known.undecided[n_fixed:]
+        if not left.all():
             self._least = min(self._least, self.target)
-        fixed = np.concatenate([node.fixed, node.free[into]])
-        free = node.free[~(out | into)]
+        fixed = np.concatenate([node.fixed, node.free[known.fixed[n_fixed:]]])
+        free = node.free[left]
         return fixed, free if fixed.size < self._problem.budget else free[:0]

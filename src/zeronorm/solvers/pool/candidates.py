@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...ordering import largest
 from ..risk import Risk
 from ..units import Singles, Units
 from .bounds import Bound, bound_at, safe_scores
-from .compiled_relaxation import is_compiled
+from .compiled_relaxation import decided, is_compiled
 from .exchange import Exchanges
 from .group_exchange import GroupExchanges
 from .relaxation import relax
@@ -42,6 +43,8 @@ class Candidates:
     shared: SharedCurvature | None = field(default=None, kw_only=True)  # of all its relaxations
     # Whether relaxations may go beyond bounds on coefficients, which their dual points still count.
     loose: bool = field(default=False, kw_only=True)
+    # `of_all`: a zero for every column, of each thread: to make them takes longer than small nodes.
+    _zeros: threading.local = field(default_factory=threading.local, init=False, repr=False)
 
     @property
     def diagonal(self) -> FloatArray:
@@ -77,15 +80,23 @@ class Candidates:
 
         start : columns of Z with coefficients to start from, these, the intercept.
         """
-        used, coef, b = start
-        u = np.zeros(self.Z.shape[1])
-        u[used] = coef
-        columns = self.units.features(chosen)
+        columns, b = self.units.features(chosen), start[2]
         return relax(
             self.Z, self.units.take(chosen), self.risk, n_fixed, n_free, columns=columns,
-            start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=ahead,
-            shared=self.shared, loose=self.loose,
+            start=(self._among(columns, start), b), tol=tol, cutoff=cutoff, deadline=deadline,
+            ahead=ahead, shared=self.shared, loose=self.loose,
         )  # fmt: skip
+
+    def _among(self, columns: IndexArray, start: Start) -> FloatArray:
+        """Return the coefficients of a start, of some columns."""
+        mine = self._zeros
+        if not hasattr(mine, "of_all"):
+            mine.of_all = np.zeros(self.Z.shape[1])
+        used, coef, _ = start
+        mine.of_all[used] = coef
+        u: FloatArray = mine.of_all[columns]
+        mine.of_all[used] = 0.0
+        return u
 
     def bound(
         self,
@@ -110,7 +121,11 @@ class Candidates:
                 units.features(largest(units.strength(scores), size)),
                 lambda some: Z.take(columns[some]).dot(dual),
             )  # fmt: skip
-        return bound_at(self.risk, dual, scores, size, np.arange(n_fixed), upper, units=units)
+        known = decided(self.risk, dual, scores, size, n_fixed, upper, units)
+        if known is None:
+            forced = np.arange(n_fixed)
+            known = bound_at(self.risk, dual, scores, size, forced, upper, units=units)
+        return known
 
     def relaxed_loosely(self, tight: float, objective: float) -> Candidates:
         """Return the problem with loose relaxations, where bounds on coefficients change little.

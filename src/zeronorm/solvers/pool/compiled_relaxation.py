@@ -1,4 +1,4 @@
-"""The Newton steps of the relaxation by a kernel: columns in memory, features by themselves."""
+"""The relaxation, and what a dual point decides, by kernels: features by themselves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import DenseColumns, SparseColumns
 from ..risk import Risk
 from ..units import Singles, Units
+from .bounds import DECIDED, Bound
 from .quadratic import MOST_COMPILED, RULE
-from .relaxed import Relaxed, shares_of
+from .relaxed import Relaxed
 
 # Entries of the columns; with more of them passes take the time, which BLAS makes on all threads,
 # and the clock has to be asked between steps.
@@ -20,11 +21,15 @@ MOST_STORED = 2**31 - 1  # of the matrix that sparse ones are in: its places are
 
 def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bool:
     """Return whether the kernel takes a problem."""
+    return _is_plain(units, risk) and _entries(Z, columns) <= MOST_ENTRIES
+
+
+def _is_plain(units: Units, risk: Risk) -> bool:
+    """Return whether kernels know the units and the loss."""
     return (
         _kernels.HAS_COMPILED_SOLVERS
-        and _entries(Z, columns) <= MOST_ENTRIES
         and isinstance(units, Singles)
-        and not units.signs.any()
+        and not units.signed
         and risk.loss.outputs == 1
         and risk.loss.separable
         and risk.loss.kernel >= 0
@@ -32,10 +37,12 @@ def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bo
 
 
 def _entries(Z: Columns, columns: IndexArray) -> float:
-    """Return how many entries some columns have, infinity where the kernel does not take them."""
+    """Return how many entries some columns have at most, infinity where the kernel takes none."""
     if isinstance(Z, SparseColumns):
-        few = Z.storage[1].size <= MOST_STORED
-        return float(Z.counts[columns].sum()) if few else np.inf
+        stored = Z.storage[1].size
+        if stored <= MOST_ENTRIES:
+            return stored
+        return float(Z.counts[columns].sum()) if stored <= MOST_STORED else np.inf
     by_column = isinstance(Z, DenseColumns) and Z.array.flags.f_contiguous
     return Z.shape[0] * columns.size if by_column else np.inf
 
@@ -60,14 +67,36 @@ def newton_steps(
     tolerances : MODEL_TOL, FINEST.
     """
     u, dual = start[0].astype(np.float64), np.empty(risk.size)
-    scores, into, out = np.empty(u.size), np.empty(u.size), np.empty(u.size)
+    scores, share, into, out = np.empty((4, u.size))
     b, objective, bound, done = _kernels.relax(
         _stored(Z), columns, np.ascontiguousarray(risk.y), np.ascontiguousarray(risk.weight),
         risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, start[1], n_fixed, n_free,
-        aim, (*most, MOST_COMPILED), tolerances, RULE, u, dual, scores, into, out,
+        aim, (*most, MOST_COMPILED), tolerances, RULE, u, dual, scores, share, into,
+        out,
     )  # fmt: skip
-    share = shares_of(u, units, n_fixed, n_free)
     return Relaxed(u, b, share, dual, objective, bound, into, out, scores), done
+
+
+def decided(
+    risk: Risk,
+    dual: FloatArray,
+    scores: FloatArray,
+    k: int,
+    n_fixed: int,
+    upper: float,
+    units: Units,
+) -> Bound | None:
+    """Return what `bound_at` does, the first n_fixed features forced; None: no kernel knows it."""
+    if not _is_plain(units, risk) or units.bounded:
+        return None
+    limit = upper + DECIDED * abs(upper)
+    dropped, fixed = np.empty((2, scores.size), bool)
+    value, scale = _kernels.decide(
+        dual, scores, np.ascontiguousarray(risk.y), np.ascontiguousarray(risk.weight),
+        risk.loss.kernel, risk.loss.kernel_parameters, k, n_fixed, limit, dropped.view(np.uint8),
+        fixed.view(np.uint8),
+    )  # fmt: skip
+    return Bound(value, scale * dual, dropped, fixed)
 
 
 def _stored(Z: Columns) -> tuple[np.ndarray, ...]:

@@ -11,29 +11,40 @@ from ..._typing import FloatArray, IndexArray
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Models with all of `fixed` and some of `free`, units of the candidates."""
+    """Models with all of its fixed units and some of the free ones."""
 
     bound: float  # what `dual` shows, of its parent's models at least
     number: int  # in the tree
-    fixed: IndexArray
-    free: IndexArray
+    units: IndexArray  # all of them, the fixed ones first
+    n_fixed: int
     dual: FloatArray  # the dual point that the tree has for it: its parent's until it is examined
     # Columns of Z that are not 0 in the relaxation of the parent, their coefficients, intercept.
     start: tuple[IndexArray, FloatArray, float]
 
     def __lt__(self, other: Node) -> bool:
         """Order by bound; of equal ones the deeper comes first, then the later."""
-        mine = (self.bound, -self.fixed.size, -self.number)
-        return mine < (other.bound, -other.fixed.size, -other.number)
+        if self.bound != other.bound:  # a search asks some ten times for every node
+            return self.bound < other.bound
+        return (self.n_fixed, self.number) > (other.n_fixed, other.number)
 
     @property
-    def units(self) -> IndexArray:
-        """All of its units, the fixed ones first."""
-        return np.concatenate([self.fixed, self.free])
+    def fixed(self) -> IndexArray:
+        """Return those of all of its models."""
+        return self.units[: self.n_fixed]
+
+    @property
+    def free(self) -> IndexArray:
+        """Return the others."""
+        return self.units[self.n_fixed :]
 
     def n_free(self, budget: int) -> int:
         """Return how many free units its models of so many units have."""
-        return min(budget - self.fixed.size, self.free.size)
+        return min(budget, self.units.size) - self.n_fixed
+
+
+def parted(fixed: IndexArray, free: IndexArray) -> tuple[IndexArray, int]:
+    """Return the units of a node, and how many of them are fixed."""
+    return np.concatenate([fixed, free]), fixed.size
 
 
 def half(

@@ -98,7 +98,7 @@ def relax(
     best_scores = None
     nothing_to_choose = n_free == units.usable.size - n_fixed
     inside = loose or is_inside(u, n_fixed, n_free, units)
-    if not nothing_to_choose and inside and is_compiled(Z, columns, units, risk):
+    if inside and is_compiled(Z, columns, units, risk):
         begin = min(MAX_NEWTON, max_iter - 1)
         most, tolerances = (begin, MOST_HALVINGS, AHEAD), (MODEL_TOL, FINEST)
         found, done = newton_steps(
