@@ -87,19 +87,47 @@ struct ChosenSparse {
 
     double dot(std::int64_t j, const double* v) const { return x.dot(chosen[j], v); }
     void add(std::int64_t j, double multiple, double* to) const { x.add(chosen[j], multiple, to); }
+    // Entry by entry with those of the same row in the columns before: rows have few of them.
     void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows, const double* weight,
                const double* pull, const Curvature& to) const {
-        std::vector<double> weighted(static_cast<std::size_t>(n_rows));
-        for (std::int64_t a = 0; a < to.m; ++a) {
-            const std::int64_t j = chosen[some[static_cast<std::size_t>(a)]];
-            x.add_weighted(j, 1.0, weight, weighted.data());
-            for (std::int64_t c = a; c < to.m; ++c) {
-                const std::int64_t other = chosen[some[static_cast<std::size_t>(c)]];
-                to.gram[a * to.m + c] = x.dot(other, weighted.data());
-            }
-            to.cross[a] = x.dot(j, weight);
-            to.right[a] = x.dot(j, pull);
-            x.each(j, [&](std::int64_t i, double) { weighted[static_cast<std::size_t>(i)] = 0.0; });
+        const auto column = [&](std::int64_t a) {
+            return chosen[some[static_cast<std::size_t>(a)]];
+        };
+        std::vector<std::int64_t> end(static_cast<std::size_t>(n_rows) + 1);
+        for (std::int64_t a = 0; a < to.m; ++a)
+            x.each(column(a),
+                   [&](std::int64_t i, double) { ++end[static_cast<std::size_t>(i) + 1]; });
+        std::partial_sum(end.begin(), end.end(), end.begin());
+        const std::vector<std::int64_t> begin = end;
+        struct Entry {
+            std::int64_t a;
+            double value;
+        };
+        std::vector<Entry> entries(static_cast<std::size_t>(end.back()));
+        std::vector<double> own(static_cast<std::size_t>(n_rows));
+        std::fill_n(to.gram, to.m * to.m, 0.0);
+        for (std::int64_t c = 0; c < to.m; ++c) {
+            double* const row = to.gram + c * to.m;
+            const std::int64_t j = column(c);
+            x.each(j, [&](std::int64_t i, double value) {
+                const auto at = static_cast<std::size_t>(i);
+                const double weighted = weight[i] * value;
+                for (auto e = begin[at]; e < end[at]; ++e) {
+                    const Entry& one = entries[static_cast<std::size_t>(e)];
+                    row[one.a] += one.value * weighted;
+                }
+                own[at] += value;
+            });
+            x.each(j, [&](std::int64_t i, double value) {
+                const auto at = static_cast<std::size_t>(i);
+                row[c] += weight[i] * value * own[at];
+                entries[static_cast<std::size_t>(end[at]++)] = {c, value};
+            });
+            x.each(j, [&](std::int64_t i, double) { own[static_cast<std::size_t>(i)] = 0.0; });
+            for (std::int64_t a = 0; a < c; ++a)
+                to.gram[a * to.m + c] = row[a];
+            to.cross[c] = x.dot(j, weight);
+            to.right[c] = x.dot(j, pull);
         }
     }
 };

@@ -3,8 +3,8 @@
 A node has units, features or groups of them, that are fixed in and units that are free. The
 relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the node where no model
 of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
-divided by the free unit that raises the bounds of both halves most, to second order
-(`pool.quadratic`). The nodes of the smallest bounds come first, two at a time, whose
+divided by the free unit that raises the bounds of both halves most, as far as that is of use, to
+second order (`pool.quadratic`). The nodes of the smallest bounds come first, two at a time, whose
 relaxations two threads solve; rounded relaxations, with exchanges, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
@@ -370,10 +370,12 @@ class BranchAndBound:
             units = parted(fixed, free)
             heapq.heappush(self._open, Node(known.value, number, *units, known.dual, start))
             return
-        left = known.undecided[node.n_fixed :]
-        rise = (answer.into * answer.out)[node.n_fixed :][left]
+        left = np.flatnonzero(known.undecided[node.n_fixed :]) + node.n_fixed
+        enough = self.target - known.value  # a bound that rises by more ends no more nodes
+        into, out = np.minimum(answer.into, enough), np.minimum(answer.out, enough)
+        rise = (into * out)[left]
         if not rise.any():  # all shares are 0 or 1
-            rise = answer.share[node.n_fixed :][left]
+            rise = answer.share[left]
         unit = int(free[np.argmax(rise)])
         for inside in (True, False):
             part = half(fixed, free, unit, inside, self._problem.budget)
