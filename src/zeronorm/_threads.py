@@ -76,6 +76,11 @@ def map_threads(function: Callable[[T], R], items: Sequence[T], most: int | None
         return each(function, items)
 
 
+def one_by_one(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Return [function(item) for item in items], computed by this thread."""
+    return [function(item) for item in items]
+
+
 @contextmanager
 def waiting_threads(
     most: int,
@@ -83,7 +88,7 @@ def waiting_threads(
     """Yield a `map_threads` whose threads, so many at most, wait for the next call."""
     n_threads = min(current_threads(), most)
     if n_threads <= 1:
-        yield lambda function, items: [function(item) for item in items]
+        yield one_by_one
         return
     # What a thread calls has that thread alone.
     with ThreadPoolExecutor(n_threads, initializer=_n_threads.set, initargs=(1,)) as pool:

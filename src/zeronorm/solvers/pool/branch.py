@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._threads import waiting_threads
+from ..._threads import one_by_one, waiting_threads
 from ..._typing import FloatArray, IndexArray
 from ...ordering import largest
 from ...result import Progressed, Status, Tree
@@ -34,7 +34,7 @@ NODE_TOL = 1e-4
 TREE_BYTES = 2**30  # of dual points
 REPORT_SECONDS = 0.5
 AT_ONCE = 2  # nodes, whatever the number of threads: the tree is the same
-THREADED = 1 << 18  # entries of the columns of candidates from which on threads are of use
+THREADED = 1 << 18  # entries of the columns of a node from which on threads are of use
 EXCHANGED = 2**23  # numbers in the candidates that exchanges on the way look at, at most
 
 
@@ -149,7 +149,7 @@ class BranchAndBound:
         status = Status.GAP
         begun: tuple[list[Node], int, int] = [], 0, 0  # what `_reopen` takes back
         try:
-            with waiting_threads(self._n_threads) as each:
+            with waiting_threads(AT_ONCE) as each:
                 while self._open and self._open[0].bound < self.target:
                     if self.n_nodes >= limit:
                         status = Status.NODE_LIMIT
@@ -160,7 +160,7 @@ class BranchAndBound:
                     before = self.objective
                     nodes = self._first(limit - self.n_nodes)
                     begun = nodes, len(self._parent), len(self._dual)
-                    answers = each(self._relaxed, nodes)
+                    answers = (each if self._are_large(nodes) else one_by_one)(self._relaxed, nodes)
                     for _ in nodes:
                         heapq.heappop(self._open)
                     for place, node in enumerate(nodes):
@@ -237,12 +237,10 @@ class BranchAndBound:
         second = min(self._open[1:3])
         return [self._open[0], second] if second.bound < self.target else self._open[:1]
 
-    @property
-    def _n_threads(self) -> int:
-        """How many threads are of use: relaxations that share their curvature take turns."""
-        problem = self._problem
-        small = problem.Z.shape[0] * problem.Z.shape[1] < THREADED
-        return 1 if small or problem.shared is not None else AT_ONCE
+    def _are_large(self, nodes: list[Node]) -> bool:
+        """Return whether threads are of use: relaxations that share their curvature take turns."""
+        n, shared = self._problem.Z.shape[0], self._problem.shared
+        return shared is None and all(n * node.units.size >= THREADED for node in nodes)
 
     def _is_single(self, node: Node) -> bool:
         """Return whether one model is the best of a node: that with all of its units."""
