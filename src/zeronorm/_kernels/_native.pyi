@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 _Float: TypeAlias = NDArray[np.float64]
 _Places: TypeAlias = NDArray[np.int64]
-_QuadraticRule: TypeAlias = tuple[tuple[int, int, int], tuple[float, float, float]]
+_QuadraticRule: TypeAlias = tuple[tuple[int, int, int], tuple[float, float, float, float]]
 
 def dense_ridge(
     x: _Float, columns: _Places, y: _Float, weight: _Float, penalty: _Float, loss: int,

@@ -22,13 +22,15 @@ namespace zeronorm {
 namespace {
 
 using Pair = std::pair<double, double>;
-// steps, steps that are none of Newton's, halvings; what is flat, no descent, and the most base
-using QuadraticNumbers = std::pair<std::tuple<int, int, int>, std::tuple<double, double, double>>;
+// steps, steps that are none of Newton's, halvings; what is flat, no descent, the most base, a full
+// share
+using QuadraticNumbers =
+    std::pair<std::tuple<int, int, int>, std::tuple<double, double, double, double>>;
 
 QuadraticRule quadratic_rule(const QuadraticNumbers& numbers) {
     const auto [steps, proximal, halvings] = numbers.first;
-    const auto [flat, no_descent, base] = numbers.second;
-    return {steps, proximal, halvings, flat, no_descent, base};
+    const auto [flat, no_descent, base, full_share] = numbers.second;
+    return {steps, proximal, halvings, flat, no_descent, base, full_share};
 }
 
 void minimise(const Matrix& matrix, const Array<double>& right, std::int64_t n_fixed,

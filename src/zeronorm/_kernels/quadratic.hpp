@@ -19,7 +19,7 @@ namespace zeronorm {
 // What solvers/pool/quadratic.py calls by the same names, in small letters.
 struct QuadraticRule {
     int most_steps, most_proximal, halvings;
-    double flat, no_descent, most_base;
+    double flat, no_descent, most_base, full_share;
 };
 
 // min_u 1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first columns, as `Quadratic` of
@@ -204,7 +204,9 @@ class QuadraticSolver {
     };
 
     Sets sets_at(const std::vector<double>& v, double curvature) {
-        const std::vector<double> share = shares(v.data(), curvature);
+        std::vector<double> share = shares(v.data(), curvature);
+        for (double& one : share)
+            if (one >= rule_.full_share) one = 1.0;
         Sets sets;
         for (std::int64_t j = 0; j < p_; ++j)
             if (share[static_cast<std::size_t>(j)] == 1.0) sets.columns.push_back(j);

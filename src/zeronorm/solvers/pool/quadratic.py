@@ -46,7 +46,8 @@ FLAT = 1e-9  # curvature added for units in between, which may be more than the 
 MOST_COMPILED = 150  # columns; with more of them LAPACK is faster
 NO_DESCENT = 1e-14  # relative to the value
 WHOLE = 1.0 - 1e-12  # a share that is 1 but for rounding
-RULE = (MAX_STEPS, MOST_PROXIMAL, HALVINGS), (FLAT, NO_DESCENT, MOST_BASE)  # as kernels take it
+# as kernels take it
+RULE = (MAX_STEPS, MOST_PROXIMAL, HALVINGS), (FLAT, NO_DESCENT, MOST_BASE, WHOLE)
 
 
 @dataclass(frozen=True, slots=True)
