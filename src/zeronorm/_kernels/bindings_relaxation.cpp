@@ -41,6 +41,19 @@ void minimise(const Matrix& matrix, const Array<double>& right, std::int64_t n_f
     solver.minimise(u.data(), tol);
 }
 
+// visit of the risk of a loss whose rows are by themselves.
+template <class Answer, class Visit>
+Answer with_risk(int loss, const Pair& parameters, const Array<double>& y,
+                 const Array<double>& weight, const Visit& visit) {
+    const auto of = [&]<class Loss>(const Loss& one) -> Answer {
+        if constexpr (std::is_same_v<Loss, Cox>)
+            throw std::invalid_argument("rows of this loss are not by themselves.");
+        else
+            return visit(Risk<Loss>(one, y.data(), weight.data(), length(weight, 0)));
+    };
+    return with_loss({loss, parameters.first, parameters.second}, of);
+}
+
 // b, objective, bound, whether that is all. storage: (x,), or (indptr, indices, data) by column.
 std::tuple<double, double, double, bool> relaxed(
     const nb::tuple& storage, const Array<std::int64_t>& columns, const Array<double>& y,
@@ -59,17 +72,12 @@ std::tuple<double, double, double, bool> relaxed(
                               quadratic_rule(quadratic)};
     const auto over = [&]<class Chosen>(const Chosen& chosen) {
         const nb::gil_scoped_release release;
-        const auto solve = [&]<class Loss>(const Loss& one) -> RelaxationAnswer {
-            if constexpr (std::is_same_v<Loss, Cox>) {
-                throw std::invalid_argument("rows of this loss are not by themselves.");
-            } else {
-                const Risk<Loss> risk(one, y.data(), weight.data(), length(weight, 0));
-                RelaxationSolver<Loss, Chosen> solver(risk, intercept, chosen, n_fixed, q, rule);
-                return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
-                                    scores.data(), share.data(), into.data(), out.data());
-            }
+        const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
+            RelaxationSolver<Loss, Chosen> solver(risk, intercept, chosen, n_fixed, q, rule);
+            return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
+                                scores.data(), share.data(), into.data(), out.data());
         };
-        const auto found = with_loss({loss, parameters.first, parameters.second}, solve);
+        const auto found = with_risk<RelaxationAnswer>(loss, parameters, y, weight, solve);
         return std::tuple{found.intercept, found.objective, found.bound, found.is_done};
     };
     const std::int64_t p = length(columns, 0);
@@ -94,18 +102,12 @@ Pair decided(const Array<double>& v, const Array<double>& scores, const Array<do
              const Array<double>& weight, int loss, const Pair& parameters, std::int64_t k,
              std::int64_t n_fixed, double limit, const OutFlags& dropped, const OutFlags& fixed) {
     const nb::gil_scoped_release release;
-    const auto at = [&]<class Loss>(const Loss& one) -> Pair {
-        if constexpr (std::is_same_v<Loss, Cox>) {
-            throw std::invalid_argument("rows of this loss are not by themselves.");
-        } else {
-            const Risk<Loss> risk(one, y.data(), weight.data(), length(weight, 0));
-            const Dual<Loss> point(risk, v.data());
-            const auto [value, scale] = decide(point, scores.data(), length(scores, 0), k, n_fixed,
-                                               limit, dropped.data(), fixed.data());
-            return {value, scale};
-        }
+    const auto at = [&]<class Loss>(const Risk<Loss>& risk) {
+        return decide(Dual<Loss>(risk, v.data()), scores.data(), length(scores, 0), k, n_fixed,
+                      limit, dropped.data(), fixed.data());
     };
-    return with_loss({loss, parameters.first, parameters.second}, at);
+    const auto [value, scale] = with_risk<ScaledBound>(loss, parameters, y, weight, at);
+    return {value, scale};
 }
 
 }  // namespace

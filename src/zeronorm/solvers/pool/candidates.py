@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -43,8 +42,6 @@ class Candidates:
     shared: SharedCurvature | None = field(default=None, kw_only=True)  # of all its relaxations
     # Whether relaxations may go beyond bounds on coefficients, which their dual points still count.
     loose: bool = field(default=False, kw_only=True)
-    # `of_all`: a zero for every column, of each thread: to make them takes longer than small nodes.
-    _zeros: threading.local = field(default_factory=threading.local, init=False, repr=False)
 
     @property
     def diagonal(self) -> FloatArray:
@@ -80,23 +77,15 @@ class Candidates:
 
         start : columns of Z with coefficients to start from, these, the intercept.
         """
-        columns, b = self.units.features(chosen), start[2]
+        used, coef, b = start
+        u = np.zeros(self.Z.shape[1])
+        u[used] = coef
+        columns = self.units.features(chosen)
         return relax(
             self.Z, self.units.take(chosen), self.risk, n_fixed, n_free, columns=columns,
-            start=(self._among(columns, start), b), tol=tol, cutoff=cutoff, deadline=deadline,
-            ahead=ahead, shared=self.shared, loose=self.loose,
+            start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=ahead,
+            shared=self.shared, loose=self.loose,
         )  # fmt: skip
-
-    def _among(self, columns: IndexArray, start: Start) -> FloatArray:
-        """Return the coefficients of a start, of some columns."""
-        mine = self._zeros
-        if not hasattr(mine, "of_all"):
-            mine.of_all = np.zeros(self.Z.shape[1])
-        used, coef, _ = start
-        mine.of_all[used] = coef
-        u: FloatArray = mine.of_all[columns]
-        mine.of_all[used] = 0.0
-        return u
 
     def bound(
         self,
