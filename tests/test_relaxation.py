@@ -23,6 +23,7 @@ from zeronorm.solvers.risk import Risk
 from zeronorm.solvers.units import Singles
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
+WHOLE = 30  # draws from there on have nothing to choose: all columns make the one model
 WAYS = [True, False] if _kernels.HAS_COMPILED_SOLVERS else [False]  # whether steps are compiled
 
 
@@ -132,7 +133,7 @@ def test_interior_points_of_many_columns_have_those_that_count(way):
 @pytest.mark.parametrize(
     "loss", [Logistic(), SquaredHinge(), LeastSquares(), Poisson(), Gamma(), Huber(0.5)]
 )
-@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 30))])
+@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, WHOLE)), WHOLE, *slow(WHOLE + 1)])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_compiled_and_python_relax_alike(monkeypatch, loss, seed, sparse):
     """A proof would have other bounds, or divide by other features, where nodes are small."""
@@ -152,7 +153,7 @@ def test_compiled_and_python_relax_alike(monkeypatch, loss, seed, sparse):
     chosen = rng.permutation(p)[: max(3, p - 2)]
     n_fixed = int(rng.integers(0, 3))
     q = int(rng.integers(1, chosen.size - n_fixed))
-    if seed % 5 == 0:  # nothing to choose: one model
+    if seed >= WHOLE:
         q = chosen.size - n_fixed
     units = Singles(np.ones(chosen.size, bool))
     start = 0.1 * rng.standard_normal(chosen.size), 0.1
@@ -174,6 +175,24 @@ def test_compiled_and_python_relax_alike(monkeypatch, loss, seed, sparse):
     quadratic = np.sort((X[:, chosen].T @ one.dual)[n_fixed:] ** 2)[::-1][:q].sum()
     quadratic += ((X[:, chosen].T @ one.dual)[:n_fixed] ** 2).sum()
     assert -risk.conjugate(one.dual) - 0.5 * quadratic == pytest.approx(one.bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", list(range(3)))
+def test_entries_that_repeat_add_up_in_compiled_steps(seed):
+    """The curvature of such columns would be too small, and their steps too long."""
+    X, y = instance(seed, 40, 12)
+    X[np.random.default_rng(seed).random(X.shape) < 0.5] = 0.0
+    whole = sp.csc_array(X)
+    twice = sp.csc_array(
+        (np.repeat(whole.data, 2) * np.tile([0.25, 0.75], whole.nnz),
+         np.repeat(whole.indices, 2), 2 * whole.indptr), whole.shape,
+    )  # fmt: skip
+    risk, units = Risk(y, np.full(40, 3.0), Logistic()), Singles(np.ones(12, bool))
+    one, other = (
+        relax(as_columns(Z), units, risk, 1, 3, tol=1e-9, max_iter=6) for Z in (whole, twice)
+    )
+    assert other.objective == pytest.approx(one.objective, rel=1e-12)
+    np.testing.assert_allclose(other.coef, one.coef, atol=1e-9)
 
 
 @pytest.mark.parametrize("most", [1, 2, 4])
