@@ -32,6 +32,7 @@ from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate, fold_models
 from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.result import Progressed
+from zeronorm.solvers.pool import branch
 from zeronorm.solvers.pool.branch import BranchAndBound
 
 
@@ -921,15 +922,16 @@ def test_duplicates_are_named(run):
 
 def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
     """What minutes of searching have shown would be lost."""
-    examine = BranchAndBound._examine
+    monkeypatch.setattr(branch, "MOST_GROWN", 1)
+    take = BranchAndBound._take
     calls = iter(range(5))
 
     def interrupted(*arguments):
         if next(calls, None) is None:
             signal.raise_signal(signal.SIGINT)
-        examine(*arguments)
+        take(*arguments)
 
-    monkeypatch.setattr(BranchAndBound, "_examine", interrupted)
+    monkeypatch.setattr(BranchAndBound, "_take", interrupted)
     proof = ("--prove", "--gap", 0, "--no-cv")
     result = run("select", "golub", "-k", "7,8", "--rule", "all", *proof, "--json")
     first, second = json.loads(result.stdout)["models"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import heapq
 import itertools
 import pickle
 import threading
@@ -32,6 +33,7 @@ from zeronorm.solvers.pool import branch, candidates
 from zeronorm.solvers.pool.bounds import bound_at
 from zeronorm.solvers.pool.branch import BranchAndBound
 from zeronorm.solvers.pool.candidates import Candidates
+from zeronorm.solvers.pool.record import Record
 from zeronorm.solvers.pool.relaxation import relax
 from zeronorm.solvers.risk import Risk
 from zeronorm.solvers.units import Singles
@@ -273,6 +275,7 @@ def test_all_relaxations_of_a_proof_know_the_time(monkeypatch):
         return relax(*args, deadline=deadline, ahead=ahead, **kwargs)
 
     monkeypatch.setattr(candidates, "relax", noting)
+    monkeypatch.setattr(branch, "can_grow", lambda problem: False)  # kernels take no such time
     zeronorm.prove(model, X, y, gap=0, time_limit=5000.0, max_nodes=3)
     assert {ahead for ahead, _ in known} == {False, True}
     assert all(5000.0 <= left < 5100.0 for _, left in known)
@@ -319,6 +322,7 @@ def test_rounding_is_no_proof(monkeypatch):
         return dataclasses.replace(found, value=found.value * (1 - 1e-8))
 
     monkeypatch.setattr(BranchAndBound, "_bound", rounded)
+    monkeypatch.setattr(branch, "can_grow", lambda problem: False)
     proof = zeronorm.prove([0, 1, 2], X, y, gap=0)
     assert proof.status is Status.STALLED
     assert 1e-9 < proof.certificate.gap < 1e-7
@@ -366,21 +370,32 @@ def test_interrupt_keeps_what_is_proven(monkeypatch):
     assert onward.certificate.objective == pytest.approx(best.certificate.objective, rel=1e-9)
 
 
+PLACES = [
+    (Record, "add", False, 20), (Record, "add", False, 21), (Record, "add", False, 23),
+    (Record, "keep", True, 5), (Record, "graft", True, 0), (Record, "graft", True, 6),
+    (heapq, "heappush", True, 9), (heapq, "heappush", True, 30), (heapq, "heappop", True, 7),
+]  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [0, 1, 3])
-def test_interrupt_in_the_middle_of_a_node(monkeypatch, after):
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize(("owner", "name", "grows", "after"), PLACES)
+def test_interrupt_in_the_middle_of_a_node(monkeypatch, owner, name, grows, after, before):
     """A node that is half divided would be lost, and the bound would claim too much."""
     X, y = load_golub(return_X_y=True)
-    number = BranchAndBound._number
-    calls = iter(range(20 + after))
+    original = getattr(owner, name)
+    calls = iter(range(after))
 
     def interrupted(*arguments):
+        found = None if before else original(*arguments)
         if next(calls, None) is None:
             raise KeyboardInterrupt
-        return number(*arguments)
+        return original(*arguments) if before else found
 
     with monkeypatch.context() as patch:
-        patch.setattr(BranchAndBound, "_number", interrupted)
+        patch.setattr(owner, name, interrupted)
+        if not grows:
+            patch.setattr(branch, "can_grow", lambda problem: False)
         proof = zeronorm.prove(np.arange(8), X, y, gap=0)
     assert proof.status is Status.INTERRUPTED
     zeronorm.verify(X, y, proof.certificate)
@@ -495,9 +510,11 @@ def test_interrupt_after_the_last_node_takes_nothing_back():
 
 
 @pytest.mark.parametrize("after", range(4))
-def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
+@pytest.mark.parametrize("grows", [True, False])
+def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after, grows):
     """Dual points of other nodes would be lost with those of the node."""
-    relaxed = BranchAndBound._relax
+    name = "_take" if grows else "_relax"
+    original = getattr(BranchAndBound, name)
     for seed in range(6):
         X, y, support, options = draw(seed)
         proof = zeronorm.prove(support, X, y, gap=0.01, **options)
@@ -506,10 +523,12 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
         def interrupted(*arguments, calls=calls):
             if next(calls, None) is None:
                 raise KeyboardInterrupt
-            return relaxed(*arguments)
+            return original(*arguments)
 
         with monkeypatch.context() as patch:
-            patch.setattr(BranchAndBound, "_relax", interrupted)
+            patch.setattr(BranchAndBound, name, interrupted)
+            if not grows:
+                patch.setattr(branch, "can_grow", lambda problem: False)
             proof = zeronorm.prove(support, X, y, gap=0, resume=proof, **options)
         hold(X, y, proof, options)
         proof = zeronorm.prove(support, X, y, gap=0, resume=proof, **options)
@@ -517,16 +536,19 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after):
         hold(X, y, proof, options)
 
 
-def test_two_threads_search_the_same_tree(monkeypatch):
+@pytest.mark.parametrize("grows", [True, False])
+def test_two_threads_search_the_same_tree(monkeypatch, grows):
     """A proof would depend on the machine, or threads not be used at all."""
     monkeypatch.setattr(branch, "THREADED", 0)
-    relaxed, threads = BranchAndBound._relaxed, set()
+    if not grows:
+        monkeypatch.setattr(branch, "can_grow", lambda problem: False)
+    answered, threads = BranchAndBound._answered, set()
 
-    def heard(search, node):
+    def heard(search, node, **limits):
         threads.add(threading.get_ident())
-        return relaxed(search, node)
+        return answered(search, node, **limits)
 
-    monkeypatch.setattr(BranchAndBound, "_relaxed", heard)
+    monkeypatch.setattr(BranchAndBound, "_answered", heard)
     X, y = load_golub(return_X_y=True)
     found, used = [], []
     for n_threads in (1, 2):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 _Float: TypeAlias = NDArray[np.float64]
 _Places: TypeAlias = NDArray[np.int64]
 _QuadraticRule: TypeAlias = tuple[tuple[int, int, int], tuple[float, float, float, float]]
+RelaxationRule: TypeAlias = tuple[tuple[int, int, int, int], tuple[float, float], _QuadraticRule]
 
 def dense_ridge(
     x: _Float, columns: _Places, y: _Float, weight: _Float, penalty: _Float, loss: int,
@@ -221,9 +222,8 @@ def minimise_quadratic(
 def relax(
     storage: tuple[np.ndarray, ...], columns: _Places, y: _Float, weight: _Float, loss: int,
     parameters: tuple[float, float], intercept: bool, start: float, n_fixed: int, q: int,
-    aim: tuple[float, float], most: tuple[int, int, int, int], tolerances: tuple[float, float],
-    quadratic: _QuadraticRule, u: _Float, dual: _Float, scores: _Float, share: _Float,
-    into: _Float, out: _Float,
+    aim: tuple[float, float], rule: RelaxationRule, u: _Float, dual: _Float, scores: _Float,
+    share: _Float, into: _Float, out: _Float,
 ) -> tuple[float, float, float, bool]:  # fmt: skip
     """Take the Newton steps of `relax` of pool/relaxation.py; return b, objective and bound.
 
@@ -231,10 +231,24 @@ def relax(
 
     storage : (x,) by column, or (indptr, indices, data) of sparse columns, int32 and float64.
     columns : (m,), which count, n_fixed of them fixed. aim : the relative gap, the bound to stop at.
-    most : MAX_NEWTON, MOST_HALVINGS, AHEAD there, MOST_COMPILED of pool/quadratic.py.
-    tolerances : MODEL_TOL, FINEST there. u : (m,), the start, overwritten.
+    rule : see `rule` of pool/compiled_relaxation.py. u : (m,), the start, overwritten.
     dual : (n,), of the best bound. scores : (m,), of the solution.
     into, out : (m,), what dividing by a column would bring; 0 where that is not known.
+    """
+
+def grow(
+    storage: tuple[np.ndarray, ...], p: int, y: _Float, weight: _Float, loss: int,
+    parameters: tuple[float, float], intercept: bool, units: _Places, n_fixed: int, bound: float,
+    dual: _Float, used: _Places, coef: _Float, start: float, target: float, objective: float,
+    best: _Places, budget: int, most_nodes: int, most_coef: float, level: float,
+    tolerances: tuple[float, float, float, float], rule: RelaxationRule,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Return a part of the tree of `BranchAndBound` of pool/branch.py, which begins at a node.
+
+    Empty where its relaxation needs other steps; else what `pool.subtree.Subtree` is made of.
+
+    p : columns of the matrix. units, n_fixed, bound, dual, (used, coef, start) : of the node.
+    tolerances : NODE_TOL, LEAF_TOL, PROVEN, DECIDED.
     """
 
 def decide(
@@ -299,21 +313,10 @@ def output_blocks(
     """
 
 def multinomial_ridge(
-    x: _Float,
-    columns: _Places,
-    y: _Float,
-    weight: _Float,
-    penalty: _Float,
-    outputs: int,
-    intercept: bool,
-    tol: float,
-    of_value: bool,
-    cutoff: float,
-    u: _Float,
-    margins: _Float,
-    dual: _Float,
-    scores: _Float,
-) -> tuple[float, float, float, float]:
+    x: _Float, columns: _Places, y: _Float, weight: _Float, penalty: _Float, outputs: int,
+    intercept: bool, tol: float, of_value: bool, cutoff: float, u: _Float, margins: _Float,
+    dual: _Float, scores: _Float,
+) -> tuple[float, float, float, float]:  # fmt: skip
     """Minimise 1/2 sum_jo p_jo u_jo^2 + the multinomial loss of the margins z_i'u_o.
 
     As `dense_ridge`, over columns that q outputs share, at the best intercepts.
@@ -376,14 +379,9 @@ def multinomial_inside(
     """Put a point near v where the conjugate of that loss is finite into out, (q n,)."""
 
 def multinomial_hessian(
-    x: _Float,
-    columns: _Places,
-    shares: _Float,
-    weight: _Float,
-    outputs: int,
-    intercept: bool,
+    x: _Float, columns: _Places, shares: _Float, weight: _Float, outputs: int, intercept: bool,
     out: _Float,
-) -> None:
+) -> None:  # fmt: skip
     """Put the second derivative in coefficients of that loss into out, (p q, p q).
 
     shares, weight : (q n,) p and s at some margins; x and columns as of `multinomial_ridge`.

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "cox.hpp"
@@ -17,6 +18,7 @@
 #include "quadratic.hpp"
 #include "relaxation.hpp"
 #include "risk.hpp"
+#include "subtree.hpp"
 
 namespace zeronorm {
 namespace {
@@ -54,45 +56,65 @@ Answer with_risk(int loss, const Pair& parameters, const Array<double>& y,
     return with_loss({loss, parameters.first, parameters.second}, of);
 }
 
-// b, objective, bound, whether that is all. storage: (x,), or (indptr, indices, data) by column.
-std::tuple<double, double, double, bool> relaxed(
-    const nb::tuple& storage, const Array<std::int64_t>& columns, const Array<double>& y,
-    const Array<double>& weight, int loss, const Pair& parameters, bool intercept, double start,
-    std::int64_t n_fixed, std::int64_t q, const Pair& aim,
-    const std::tuple<int, int, std::int64_t, std::int64_t>& most, const Pair& tolerances,
-    const QuadraticNumbers& quadratic, const OutArray& u, const OutArray& dual,
-    const OutArray& scores, const OutArray& share, const OutArray& into, const OutArray& out) {
-    const auto [newton, halvings, ahead, most_columns] = most;
-    const RelaxationRule rule{newton,
-                              halvings,
-                              ahead,
-                              most_columns,
-                              tolerances.first,
-                              tolerances.second,
-                              quadratic_rule(quadratic)};
-    const auto over = [&]<class Chosen>(const Chosen& chosen) {
-        const nb::gil_scoped_release release;
-        const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
-            RelaxationSolver<Loss, Chosen> solver(risk, intercept, chosen, n_fixed, q, rule);
-            return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
-                                scores.data(), share.data(), into.data(), out.data());
-        };
-        const auto found = with_risk<RelaxationAnswer>(loss, parameters, y, weight, solve);
-        return std::tuple{found.intercept, found.objective, found.bound, found.is_done};
-    };
-    const std::int64_t p = length(columns, 0);
+// visit of what returns some columns of a matrix of n rows as `RelaxationSolver` takes them.
+// storage: (x,), or (indptr, indices, data) by column.
+template <class Visit>
+auto with_columns(const nb::tuple& storage, std::int64_t n, const Visit& visit) {
     if (storage.size() == 1) {
         const auto x = nb::cast<StridedMatrix<double>>(storage[0], false);
         if (length(x, 0) > 1 && x.stride(0) != 1)
             throw std::invalid_argument("x must lie by column.");
-        return over(ChosenColumns{x.data(), length(x, 0), x.stride(1), columns.data(), p});
+        return visit([&](const std::int64_t* chosen, std::int64_t p) {
+            return ChosenColumns{x.data(), length(x, 0), x.stride(1), chosen, p};
+        });
     }
     const auto indptr = nb::cast<Array<std::int32_t>>(storage[0], false);
     const auto indices = nb::cast<Array<std::int32_t>>(storage[1], false);
     const auto data = nb::cast<Array<double>>(storage[2], false);
     const Csc<std::int32_t, double> x{indptr.data(), indices.data(), data.data(),
                                       length(indptr, 0) - 1};
-    return over(ChosenSparse{x, length(weight, 0), columns.data(), p});
+    return visit(
+        [&](const std::int64_t* chosen, std::int64_t p) { return ChosenSparse{x, n, chosen, p}; });
+}
+
+// most: steps, halvings, columns at 0, columns; tolerances: of a model, the finest.
+using RelaxationNumbers =
+    std::tuple<std::tuple<int, int, std::int64_t, std::int64_t>, Pair, QuadraticNumbers>;
+
+RelaxationRule relaxation_rule(const RelaxationNumbers& numbers) {
+    const auto [most, tolerances, quadratic] = numbers;
+    const auto [newton, halvings, ahead, most_columns] = most;
+    return {newton,
+            halvings,
+            ahead,
+            most_columns,
+            tolerances.first,
+            tolerances.second,
+            quadratic_rule(quadratic)};
+}
+
+// b, objective, bound, whether that is all. storage: (x,), or (indptr, indices, data) by column.
+std::tuple<double, double, double, bool> relaxed(
+    const nb::tuple& storage, const Array<std::int64_t>& columns, const Array<double>& y,
+    const Array<double>& weight, int loss, const Pair& parameters, bool intercept, double start,
+    std::int64_t n_fixed, std::int64_t q, const Pair& aim, const RelaxationNumbers& numbers,
+    const OutArray& u, const OutArray& dual, const OutArray& scores, const OutArray& share,
+    const OutArray& into, const OutArray& out) {
+    const RelaxationRule rule = relaxation_rule(numbers);
+    const auto over = [&]<class Chosen>(const Chosen& chosen) {
+        const nb::gil_scoped_release release;
+        const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
+            RelaxationSpace space(risk.n_rows());
+            RelaxationSolver<Loss, Chosen> solver(risk, intercept, chosen, n_fixed, q, rule, space);
+            return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
+                                scores.data(), share.data(), into.data(), out.data());
+        };
+        const auto found = with_risk<RelaxationAnswer>(loss, parameters, y, weight, solve);
+        return std::tuple{found.intercept, found.objective, found.bound, found.is_done};
+    };
+    return with_columns(storage, length(weight, 0), [&](const auto& columns_of) {
+        return over(columns_of(columns.data(), length(columns, 0)));
+    });
 }
 
 using OutFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -103,11 +125,119 @@ Pair decided(const Array<double>& v, const Array<double>& scores, const Array<do
              std::int64_t n_fixed, double limit, const OutFlags& dropped, const OutFlags& fixed) {
     const nb::gil_scoped_release release;
     const auto at = [&]<class Loss>(const Risk<Loss>& risk) {
-        return decide(Dual<Loss>(risk, v.data()), scores.data(), length(scores, 0), k, n_fixed,
-                      limit, dropped.data(), fixed.data());
+        const Dual<Loss> point(risk, v.data());
+        const auto bound = [&](double quadratic) -> ScaledBound {
+            if (std::isinf(quadratic)) return {-point.conjugate(0.0), 0.0};
+            return scaled_bound(point, quadratic);
+        };
+        return decide(bound, scores.data(), length(scores, 0), k, n_fixed, limit, kInfinity,
+                      dropped.data(), fixed.data());
     };
     const auto [value, scale] = with_risk<ScaledBound>(loss, parameters, y, weight, at);
     return {value, scale};
+}
+
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+// Hands an array over to NumPy.
+template <class T>
+NewArray<T> to_numpy(std::vector<T>&& values) {
+    auto* const kept = new std::vector<T>(std::move(values));
+    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return {kept->data(), {kept->size()}, owner};
+}
+
+// Rows of different lengths: what is in them, and where each ends.
+template <class Rows, class Of>
+nb::tuple joined(const Rows& rows, const Of& of) {
+    std::decay_t<decltype(of(rows.front()))> values;
+    Places ends;
+    std::size_t size = 0;
+    for (const auto& row : rows)
+        size += of(row).size();
+    values.reserve(size);
+    for (const auto& row : rows) {
+        values.insert(values.end(), of(row).begin(), of(row).end());
+        ends.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(ends)));
+}
+
+// One number of each row.
+template <class Rows, class Of>
+auto each(const Rows& rows, const Of& of) {
+    std::vector<std::decay_t<decltype(of(rows.front()))>> values;
+    for (const auto& row : rows)
+        values.push_back(of(row));
+    return to_numpy(std::move(values));
+}
+
+template <class Search>
+nb::tuple to_tuple(Search& search) {
+    using Node = SubtreeNode;
+    using Solution = SubtreeSolution;
+    auto& [parent, unit, known, inside] = search.record;
+    auto& solutions = search.solutions;
+    solutions.erase(solutions.begin());
+    if (solutions.empty()) return nb::make_tuple();
+    auto tree = nb::make_tuple(to_numpy(std::move(parent)), to_numpy(std::move(unit)),
+                               to_numpy(std::move(inside)), to_numpy(std::move(known)));
+    const auto dual = [](const Solution& one) -> const auto& { return one.dual; };
+    const auto used = [](const Solution& one) -> const auto& { return one.used; };
+    const auto coef = [](const Solution& one) -> const auto& { return one.coef; };
+    auto found = nb::make_tuple(joined(solutions, dual)[0], joined(solutions, used),
+                                joined(solutions, coef)[0],
+                                each(solutions, [](const Solution& one) { return one.intercept; }));
+    auto open = nb::make_tuple();
+    if (!search.open.empty())
+        open = nb::make_tuple(
+            each(search.open, [](const Node& one) { return one.bound; }),
+            each(search.open, [](const Node& one) { return one.number; }),
+            each(search.open, [](const Node& one) { return one.known - 1; }),
+            each(search.open, [](const Node& one) { return one.n_fixed; }),
+            joined(search.open, [](const Node& one) -> const auto& { return one.units; }));
+    return nb::make_tuple(tree, found, open, search.least, to_numpy(std::move(search.support)));
+}
+
+// The tree, the solutions and the open nodes of a subtree, the bound of what is ended, a support.
+nb::tuple grown(const nb::tuple& storage, std::int64_t p, const Array<double>& y,
+                const Array<double>& weight, int loss, const Pair& parameters, bool intercept,
+                const Array<std::int64_t>& units, std::int64_t n_fixed, double bound,
+                const Array<double>& dual, const Array<std::int64_t>& used,
+                const Array<double>& coef, double start, double target, double objective,
+                const Array<std::int64_t>& best, std::int64_t budget, std::int64_t most_nodes,
+                double most_coef, double level,
+                const std::tuple<double, double, double, double>& tolerances,
+                const RelaxationNumbers& numbers) {
+    const auto [node_tol, leaf_tol, no_better, decided] = tolerances;
+    const SubtreeRule rule{relaxation_rule(numbers),
+                           node_tol,
+                           leaf_tol,
+                           no_better,
+                           decided,
+                           budget,
+                           most_nodes,
+                           most_coef,
+                           level};
+    const auto copied = [](const auto& array) {
+        return std::vector(array.data(), array.data() + array.size());
+    };
+    return with_columns(storage, length(weight, 0), [&](const auto& columns_of) {
+        const auto grow = [&]<class Loss>(const Risk<Loss>& risk) {
+            const auto over = [&](const Places& some) {
+                return columns_of(some.data(), static_cast<std::int64_t>(some.size()));
+            };
+            Subtree search(risk, intercept, p, over, rule, target, objective, copied(best));
+            {
+                const nb::gil_scoped_release release;
+                search.grow({bound, 0, 0, n_fixed, copied(units)},
+                            {copied(dual), copied(used), copied(coef), start, {}, {}});
+            }
+            return to_tuple(search);
+        };
+        return with_risk<nb::tuple>(loss, parameters, y, weight, grow);
+    });
 }
 
 }  // namespace
@@ -116,9 +246,12 @@ void bind_relaxation(nb::module_& m) {
     m.def("minimise_quadratic", &minimise, "matrix"_array, "right"_array, "n_fixed"_a, "q"_a,
           "tol"_a, "rule"_a, "u"_array);
     m.def("relax", &relaxed, "storage"_a, "columns"_array, "y"_array, "weight"_array, "loss"_a,
-          "parameters"_a, "intercept"_a, "start"_a, "n_fixed"_a, "q"_a, "aim"_a, "most"_a,
-          "tolerances"_a, "quadratic"_a, "u"_array, "dual"_array, "scores"_array, "share"_array,
-          "into"_array, "out"_array);
+          "parameters"_a, "intercept"_a, "start"_a, "n_fixed"_a, "q"_a, "aim"_a, "rule"_a,
+          "u"_array, "dual"_array, "scores"_array, "share"_array, "into"_array, "out"_array);
+    m.def("grow", &grown, "storage"_a, "p"_a, "y"_array, "weight"_array, "loss"_a, "parameters"_a,
+          "intercept"_a, "units"_array, "n_fixed"_a, "bound"_a, "dual"_array, "used"_array,
+          "coef"_array, "start"_a, "target"_a, "objective"_a, "best"_array, "budget"_a,
+          "most_nodes"_a, "most_coef"_a, "level"_a, "tolerances"_a, "rule"_a);
     m.def("decide", &decided, "v"_array, "scores"_array, "y"_array, "weight"_array, "loss"_a,
           "parameters"_a, "k"_a, "n_fixed"_a, "limit"_a, "dropped"_array, "fixed"_array);
 }

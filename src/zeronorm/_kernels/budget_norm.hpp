@@ -18,6 +18,12 @@ inline bool finite(const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
 }
 
+// Twice the largest u c - u^2 / 2 over |u| <= most: see `worths` of solvers/units.py.
+inline double worth(double c, double most) {
+    const double size = std::abs(c);
+    return size <= most ? c * c : most * (2.0 * size - most);
+}
+
 // 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first of p columns, as solvers/pool/support_norm.py has
 // the norm.
 class BudgetNorm {
@@ -40,16 +46,18 @@ class BudgetNorm {
         }
     }
 
-    // 1/2 (the squares of A, and the q largest of the others)
-    double conjugate(const double* scores) {
-        const double squares = std::inner_product(scores, scores + n_fixed_, scores, 0.0);
+    // 1/2 (the squares of A, and the q largest of the others), or what bounds make of them.
+    double conjugate(const double* scores, double most = kInfinity) {
+        double own = 0.0;
+        for (std::int64_t j = 0; j < n_fixed_; ++j)
+            own += worth(scores[j], most);
         sizes_.clear();
         for (std::int64_t j = n_fixed_; j < p_; ++j)
-            sizes_.push_back(scores[j] * scores[j]);
+            sizes_.push_back(worth(scores[j], most));
         if (!finite(sizes_)) return kInfinity;
         const std::int64_t count = std::min(q_, p_ - n_fixed_);
         std::nth_element(sizes_.begin(), sizes_.begin() + count, sizes_.end(), std::greater<>());
-        return 0.5 * std::accumulate(sizes_.begin(), sizes_.begin() + count, squares);
+        return 0.5 * std::accumulate(sizes_.begin(), sizes_.begin() + count, own);
     }
 
   private:

@@ -96,4 +96,23 @@ inline void solve_factored(const double* factor, std::int64_t p, std::int64_t wi
     run_block(kernel, 0);
 }
 
+// Entry (a, a) of (R'R)^-1: the squares of row a of R^-1, which is put into `row`, (p,).
+inline double inverse_diagonal(const double* factor, std::int64_t p, std::int64_t a, double* row) {
+    double total = 0.0;
+    const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
+        double* __restrict const solution = row;
+        std::fill(solution + a, solution + p, 0.0);
+        solution[a] = 1.0;
+        for (std::int64_t b = a; b < p; ++b) {
+            const double* __restrict const line = factor + b * p;
+            const double known = solution[b] /= line[b];
+            total += known * known;
+            for (std::int64_t c = b + 1; c < p; ++c)
+                solution[c] -= line[c] * known;
+        }
+    };
+    run_block(kernel, 0);
+    return total;
+}
+
 }  // namespace zeronorm

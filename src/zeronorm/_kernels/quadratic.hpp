@@ -94,21 +94,23 @@ class QuadraticSolver {
         if (!finite(v)) return;
         const Sets sets = sets_at(v, 1.0);
         const std::size_t m = sets.columns.size(), inside = sets.inside, n_between = m - inside;
-        std::vector<double> unit, factor, part(m), column(m);
+        std::vector<double> unit, factor, part(m), column(m, 0.0), row(m);
         if (n_between == 0 || !factor_given(v, sets, unit, factor)) return;
         if (!solve_given(v, sets, part)) return;
         const auto order = static_cast<std::int64_t>(m);
         const auto left = static_cast<double>(sets.left);
         std::vector<double> own(n_between), shared(n_between, 0.0), length(n_between);
-        for (std::size_t c = 0; c < n_between; ++c) {  // column c of the inverse
-            std::fill(column.begin(), column.end(), 0.0);
-            column[inside + c] = unit[inside + c];
-            solve_factored(factor.data(), order, order, column.data());
-            const double side = sign(v, sets.columns[inside + c]);
-            for (std::size_t a = inside; a < m; ++a)
-                shared[c] += sign(v, sets.columns[a]) * unit[a] * column[a] * side;
-            own[c] = std::max(unit[inside + c] * column[inside + c], kNothing);
-            length[c] = std::max(part[inside + c] * side, 0.0);
+        for (std::size_t a = inside; a < m; ++a)
+            column[a] = sign(v, sets.columns[a]) * unit[a];
+        solve_factored(factor.data(), order, order, column.data());
+        for (std::size_t c = 0; c < n_between; ++c) {
+            const std::size_t at = inside + c;
+            const double side = sign(v, sets.columns[at]);
+            shared[c] = side * unit[at] * column[at];
+            const double diagonal =
+                inverse_diagonal(factor.data(), order, static_cast<std::int64_t>(at), row.data());
+            own[c] = std::max(unit[at] * unit[at] * diagonal, kNothing);
+            length[c] = std::max(part[at] * side, 0.0);
         }
         const double all = std::accumulate(shared.begin(), shared.end(), 0.0);
         const double total = std::accumulate(length.begin(), length.end(), 0.0);
@@ -248,23 +250,23 @@ class QuadraticSolver {
     bool factor_given(const std::vector<double>& v, const Sets& sets, std::vector<double>& unit,
                       std::vector<double>& factor) const {
         const std::size_t m = sets.columns.size();
-        std::vector<double> system(m * m);
+        std::vector<double> system(m * m), side(m, 0.0);  // the upper triangle
         factor.resize(m * m);
         unit.resize(m);
+        for (std::size_t a = sets.inside; a < m; ++a)
+            side[a] = sign(v, sets.columns[a]);
         for (std::size_t a = 0; a < m; ++a) {
-            for (std::size_t c = 0; c < m; ++c) {
-                double entry = matrix_[sets.columns[a] * p_ + sets.columns[c]];
-                if (a >= sets.inside && c >= sets.inside)
-                    entry += sign(v, sets.columns[a]) * sign(v, sets.columns[c]) /
-                             static_cast<double>(sets.left);
-                system[a * m + c] = entry;
-            }
+            const double* const row = matrix_ + sets.columns[a] * p_;
+            const double across =
+                side[a] / static_cast<double>(std::max<std::int64_t>(sets.left, 1));
+            for (std::size_t c = a; c < m; ++c)
+                system[a * m + c] = row[sets.columns[c]] + across * side[c];
             double& diagonal = system[a * m + a];
             diagonal += a < sets.inside ? 1.0 : rule_.flat * (1.0 + diagonal);
             unit[a] = 1.0 / std::sqrt(diagonal);
         }
         for (std::size_t a = 0; a < m; ++a)  // the scales may differ by many orders
-            for (std::size_t c = 0; c < m; ++c)
+            for (std::size_t c = a; c < m; ++c)
                 system[a * m + c] *= unit[a] * unit[c];
         const auto order = static_cast<std::int64_t>(m);
         try {

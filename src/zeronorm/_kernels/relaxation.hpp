@@ -6,16 +6,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "budget_norm.hpp"
-#include "csc.hpp"
+#include "chosen_columns.hpp"
 #include "dual.hpp"
 #include "quadratic.hpp"
 #include "ridge_rows.hpp"
 #include "risk.hpp"
 
 namespace zeronorm {
+
+// Slope in the intercept, relative, from which on a step need not be evaluated: its square is lost
+// to rounding.
+inline constexpr double kNearlyFlat = 1e-8;
 
 // What solvers/pool/relaxation.py calls by the same names, in small letters.
 struct RelaxationRule {
@@ -30,106 +35,10 @@ struct RelaxationAim {
     double tol, cutoff;
 };
 
-// The curvature of some columns: z_a' diag(w) z_c for c >= a in row a of `gram`, m wide, w'z_a and
-// z_a'pull.
-struct Curvature {
-    std::int64_t m;
-    double *gram, *cross, *right;
-};
-
-// Some columns of a matrix of n rows, each without gaps between its rows.
-struct ChosenColumns {
-    const double* x;
-    std::int64_t n, stride;  // from a column of x to the next
-    const std::int64_t* chosen;
-    std::int64_t p;  // columns chosen
-
-    const double* operator[](std::int64_t j) const { return x + chosen[j] * stride; }
-    double dot(std::int64_t j, const double* v) const {
-        double total = 0.0;
-        const double* column = (*this)[j];
-        const std::int64_t most = n / kLine * kLine;
-        const auto kernel = [&](std::int64_t)
-                                ZERONORM_INLINE_LAMBDA { total = dot_rows(column, v, most); };
-        run_block(kernel, 0);
-        for (std::int64_t i = most; i < n; ++i)
-            total += column[i] * v[i];
-        return total;
-    }
-    void add(std::int64_t j, double multiple, double* to) const {
-        const double* column = (*this)[j];
-        for (std::int64_t i = 0; i < n; ++i)
-            to[i] += multiple * column[i];
-    }
-    // some: m of them. weight, pull: (n_rows,), 0 after n.
-    void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows, const double* weight,
-               const double* pull, const Curvature& to) const {
-        const std::int64_t m = to.m, width = whole(m, kGramRight);
-        Buffer z(width * n_rows), gram(width * width), cross(width);
-        Buffer scaled(kGramLeft * kGramRows);
-        for (std::int64_t a = 0; a < m; ++a)
-            std::copy_n((*this)[some[static_cast<std::size_t>(a)]], n, z + a * n_rows);
-        weighted_gram(z, n_rows, width, weight, gram, cross, scaled);
-        for (std::int64_t a = 0; a < m; ++a) {
-            to.right[a] = dot_rows(z + a * n_rows, pull, n_rows);
-            to.cross[a] = cross[a];
-            std::copy_n(gram + a * width, m, to.gram + a * m);
-        }
-    }
-};
-
-// The same of compressed sparse columns.
-struct ChosenSparse {
-    Csc<std::int32_t, double> x;
-    std::int64_t n;
-    const std::int64_t* chosen;
-    std::int64_t p;
-
-    double dot(std::int64_t j, const double* v) const { return x.dot(chosen[j], v); }
-    void add(std::int64_t j, double multiple, double* to) const { x.add(chosen[j], multiple, to); }
-    // Entry by entry with those of the same row in the columns before: rows have few of them.
-    void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows, const double* weight,
-               const double* pull, const Curvature& to) const {
-        const auto column = [&](std::int64_t a) {
-            return chosen[some[static_cast<std::size_t>(a)]];
-        };
-        std::vector<std::int64_t> end(static_cast<std::size_t>(n_rows) + 1);
-        for (std::int64_t a = 0; a < to.m; ++a)
-            x.each(column(a),
-                   [&](std::int64_t i, double) { ++end[static_cast<std::size_t>(i) + 1]; });
-        std::partial_sum(end.begin(), end.end(), end.begin());
-        const std::vector<std::int64_t> begin = end;
-        struct Entry {
-            std::int64_t a;
-            double value;
-        };
-        std::vector<Entry> entries(static_cast<std::size_t>(end.back()));
-        std::vector<double> own(static_cast<std::size_t>(n_rows));
-        std::fill_n(to.gram, to.m * to.m, 0.0);
-        for (std::int64_t c = 0; c < to.m; ++c) {
-            double* const row = to.gram + c * to.m;
-            const std::int64_t j = column(c);
-            x.each(j, [&](std::int64_t i, double value) {
-                const auto at = static_cast<std::size_t>(i);
-                const double weighted = weight[i] * value;
-                for (auto e = begin[at]; e < end[at]; ++e) {
-                    const Entry& one = entries[static_cast<std::size_t>(e)];
-                    row[one.a] += one.value * weighted;
-                }
-                own[at] += value;
-            });
-            x.each(j, [&](std::int64_t i, double value) {
-                const auto at = static_cast<std::size_t>(i);
-                row[c] += weight[i] * value * own[at];
-                entries[static_cast<std::size_t>(end[at]++)] = {c, value};
-            });
-            x.each(j, [&](std::int64_t i, double) { own[static_cast<std::size_t>(i)] = 0.0; });
-            for (std::int64_t a = 0; a < c; ++a)
-                to.gram[a * to.m + c] = row[a];
-            to.cross[c] = x.dot(j, weight);
-            to.right[c] = x.dot(j, pull);
-        }
-    }
+// 1/2 u'Hu - r'u over some columns, which are numbered as those of a relaxation.
+struct QuadraticModel {
+    std::vector<std::int64_t> near;
+    std::vector<double> matrix, right;  // H, r
 };
 
 // What a solution has besides its arrays.
@@ -138,13 +47,32 @@ struct RelaxationAnswer {
     bool is_done;  // false: no step descends, or there were too many
 };
 
+// Where a relaxation is at a point, and what the point gives.
+struct RelaxationPoint {
+    explicit RelaxationPoint(std::int64_t n_rows) : z(n_rows), v(n_rows), curvature(n_rows) {}
+    std::vector<double> u;
+    double b = 0.0;
+    Buffer z, v, curvature;  // Zu, and of its margins with b: minus the gradient, f''
+    RowTotals totals{};
+    double objective = 0.0;
+};
+
+// Room for relaxations of so many rows, one after the other.
+struct RelaxationSpace {
+    explicit RelaxationSpace(std::int64_t n_rows)
+        : now(n_rows), there(n_rows), trial(n_rows), dual(n_rows) {}
+    RelaxationPoint now, there, trial;
+    Buffer dual;
+};
+
 // min_{u, b} 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b), A the first columns,
 // as `relax` of solvers/pool/relaxation.py does until its interior-point method.
 template <class Loss, class Chosen>
 class RelaxationSolver {
   public:
     RelaxationSolver(const Risk<Loss>& risk, bool intercept, const Chosen& columns,
-                     std::int64_t n_fixed, std::int64_t q, const RelaxationRule& rule)
+                     std::int64_t n_fixed, std::int64_t q, const RelaxationRule& rule,
+                     RelaxationSpace& space)
         : risk_(risk),
           intercept_(intercept),
           columns_(columns),
@@ -152,7 +80,18 @@ class RelaxationSolver {
           q_(q),
           rule_(rule),
           norm_(columns.p, n_fixed, q),
-          scores_(static_cast<std::size_t>(columns.p)) {}
+          scores_(static_cast<std::size_t>(columns.p)),
+          now_(space.now),
+          there_(space.there),
+          trial_(space.trial),
+          dual_(space.dual) {}
+
+    // Begins with a quadratic model of the loss, of a point beside the start. It is over columns
+    // `near`, in order, which are all that are fixed and all that are not 0 at the start.
+    void begin_with(QuadraticModel model) { last_ = std::move(model); }
+
+    // That of the last step, which is gone then.
+    QuadraticModel last_model() { return std::move(last_); }
 
     // u: the start, then the solution. dual (n,), scores (p,): the dual point of the best bound,
     // and what it is for the columns. share, into, out (p,): see `BudgetNorm::shares`,
@@ -167,14 +106,21 @@ class RelaxationSolver {
         RelaxationAnswer answer{b, 0.0, -kInfinity, false};
         std::fill_n(dual, columns_.n, 0.0);
         std::fill_n(scores, p, 0.0);
+        const auto wanted = [&] { return now_.objective <= aim.cutoff ? aim.tol : rule_.finest; };
+        const auto allowed = [&] { return wanted() * std::abs(now_.objective); };
+        const auto model_tol = [&] {
+            return rule_.model_tol * std::max(allowed(), now_.objective - aim.cutoff);
+        };
+        if (!last_.near.empty()) {
+            shift_model();
+            move(model_tol());
+        }
         for (int n_steps = 0;; ++n_steps) {
             bound(answer.bound, dual, scores);
-            const double wanted = now_.objective <= aim.cutoff ? aim.tol : rule_.finest;
-            const double allowed = wanted * std::abs(now_.objective);
-            answer.is_done = answer.bound > aim.cutoff || now_.objective - answer.bound <= allowed;
+            answer.is_done =
+                answer.bound > aim.cutoff || now_.objective - answer.bound <= allowed();
             if (answer.is_done || n_steps == rule_.max_newton) break;
-            const double gap = std::max(allowed, now_.objective - aim.cutoff);
-            if (!step(rule_.model_tol * gap)) break;
+            if (!step(model_tol())) break;
         }
         std::fill_n(into, p, 0.0);
         std::fill_n(out, p, 0.0);
@@ -187,14 +133,7 @@ class RelaxationSolver {
     }
 
   private:
-    struct Point {
-        explicit Point(std::int64_t n_rows) : z(n_rows), v(n_rows), curvature(n_rows) {}
-        std::vector<double> u;
-        double b = 0.0;
-        Buffer z, v, curvature;  // Zu, and of its margins with b: minus the gradient, f''
-        RowTotals totals{};
-        double objective = 0.0;
-    };
+    using Point = RelaxationPoint;
 
     // z = Zu
     void combine(Point& point) const {
@@ -209,14 +148,26 @@ class RelaxationSolver {
     void assess(Point& point) {
         if (!intercept_) point.b = 0.0;
         point.totals = risk_.evaluate(point.z, point.b, point.v, point.curvature);
-        if (intercept_)
-            risk_.fit_intercept(point.z, point.b, point.v, point.curvature, point.totals);
+        if (intercept_) {
+            RowTotals& totals = point.totals;
+            risk_.fit_intercept(point.z, point.b, point.v, point.curvature, totals, kNearlyFlat);
+            if (!Loss::kQuadratic && std::abs(totals.slope) <= kNearlyFlat * totals.size &&
+                totals.bend > 0.0) {
+                const double last = -totals.slope / totals.bend;
+                point.b += last;
+                for (std::int64_t i = 0; i < columns_.n; ++i) {
+                    const double moved = point.v[i] - last * point.curvature[i];
+                    point.v[i] = moved * point.v[i] > 0.0 ? moved : 0.0;  // 0 may be an end
+                }
+                totals.value += 0.5 * totals.slope * last;
+                totals.slope = 0.0;
+            }
+        }
         point.objective = point.totals.value + norm_.half_square(point.u.data());
     }
 
-    // The scores of the dual point, whose sum is 0 where the intercept is free; where its bound is
-    // the best one, that, the point and its scores, scaled as the bound asks for.
-    void bound(double& best, double* dual, double* scores) {
+    // Minus the gradient, where the intercept is free rescaled so that its sum is 0.
+    void balance() {
         double up = 0.0, down = 0.0;
         for (std::int64_t i = 0; i < columns_.n; ++i)
             (now_.v[i] > 0.0 ? up : down) += std::abs(now_.v[i]);
@@ -225,6 +176,12 @@ class RelaxationSolver {
         const double keep_down = intercept_ && down > up ? light / down : 1.0;
         for (std::int64_t i = 0; i < columns_.n; ++i)
             dual_[i] = now_.v[i] * (now_.v[i] > 0.0 ? keep_up : keep_down);
+    }
+
+    // The scores of the dual point, whose sum is 0 where the intercept is free; where its bound is
+    // the best one, that, the point and its scores, scaled as the bound asks for.
+    void bound(double& best, double* dual, double* scores) {
+        balance();
         for (std::int64_t j = 0; j < columns_.p; ++j)
             scores_[static_cast<std::size_t>(j)] = columns_.dot(j, dual_);
         const Dual<Loss> point(risk_, dual_);
@@ -257,37 +214,40 @@ class RelaxationSolver {
         return some;
     }
 
-    // The quadratic model of the loss over near_, with the best intercept of all coefficients.
+    // The quadratic model of the loss over last_.near, with the best intercept of all coefficients.
     void expand() {
-        const std::size_t m = near_.size();
+        const std::size_t m = last_.near.size();
         Buffer pull(risk_.n_rows());
         double shift = 0.0;  // w'z
         for (std::int64_t i = 0; i < columns_.n; ++i) {
             pull[i] = now_.v[i] + now_.curvature[i] * now_.z[i];
             shift += now_.curvature[i] * now_.z[i];
         }
-        matrix_.resize(m * m);
-        right_.resize(m);
+        last_.matrix.resize(m * m);
+        last_.right.resize(m);
         cross_.resize(m);
         columns_.curve(
-            near_, risk_.n_rows(), now_.curvature, pull,
-            {static_cast<std::int64_t>(m), matrix_.data(), cross_.data(), right_.data()});
+            last_.near, risk_.n_rows(), now_.curvature, pull,
+            {static_cast<std::int64_t>(m), last_.matrix.data(), cross_.data(), last_.right.data()});
         const double total = now_.totals.bend;
         const bool centre = intercept_ && total > 0.0;
         for (std::size_t a = 0; a < m; ++a) {
-            if (centre) right_[a] -= cross_[a] / total * shift;
+            if (centre) last_.right[a] -= cross_[a] / total * shift;
             for (std::size_t c = a; c < m; ++c) {
-                double& entry = matrix_[a * m + c];
+                double& entry = last_.matrix[a * m + c];
                 if (centre) entry -= cross_[a] * (cross_[c] / total);
-                matrix_[c * m + a] = entry;
+                last_.matrix[c * m + a] = entry;
             }
         }
     }
 
     QuadraticSolver model() const {
-        return {
-            matrix_.data(), right_.data(), static_cast<std::int64_t>(near_.size()), n_fixed_, q_,
-            rule_.quadratic};
+        return {last_.matrix.data(),
+                last_.right.data(),
+                static_cast<std::int64_t>(last_.near.size()),
+                n_fixed_,
+                q_,
+                rule_.quadratic};
     }
 
     // Takes a Newton step, solved to a gap; false where it does not descend, or has too many
@@ -295,24 +255,47 @@ class RelaxationSolver {
     bool step(double tol) {
         std::vector<std::int64_t> moved = near();
         if (static_cast<std::int64_t>(moved.size()) > rule_.most_columns) return false;
-        near_.swap(moved);
+        last_.near.swap(moved);
         expand();
-        part_.resize(near_.size());
-        for (std::size_t a = 0; a < near_.size(); ++a)
-            part_[a] = now_.u[static_cast<std::size_t>(near_[a])];
+        return move(tol);
+    }
+
+    // Right of the model, where its curvature is that of another point.
+    void shift_model() {
+        balance();
+        const std::size_t m = last_.near.size();
+        last_.right.resize(m);
+        for (std::size_t a = 0; a < m; ++a) {
+            last_.right[a] = columns_.dot(last_.near[a], dual_);
+            for (std::size_t c = 0; c < m; ++c)
+                last_.right[a] +=
+                    last_.matrix[a * m + c] * now_.u[static_cast<std::size_t>(last_.near[c])];
+        }
+    }
+
+    // Goes as far towards the minimum of the model as there is descent; false where there is none.
+    bool move(double tol) {
+        part_.resize(last_.near.size());
+        for (std::size_t a = 0; a < last_.near.size(); ++a)
+            part_[a] = now_.u[static_cast<std::size_t>(last_.near[a])];
         model().minimise(part_.data(), tol);
         there_.u.assign(now_.u.size(), 0.0);
-        for (std::size_t a = 0; a < near_.size(); ++a)
-            there_.u[static_cast<std::size_t>(near_[a])] = part_[a];
+        for (std::size_t a = 0; a < last_.near.size(); ++a)
+            there_.u[static_cast<std::size_t>(last_.near[a])] = part_[a];
         combine(there_);
-        double share = 1.0;
+        double shift = 0.0, share = 1.0;  // of the best intercept, by the model
+        if (intercept_ && now_.totals.bend > 0.0) {
+            for (std::int64_t i = 0; i < columns_.n; ++i)
+                shift += now_.curvature[i] * (there_.z[i] - now_.z[i]);
+            shift /= -now_.totals.bend;
+        }
         for (int halving = 0; halving <= rule_.most_halvings; ++halving, share *= 0.3) {
             trial_.u.resize(now_.u.size());
             for (std::size_t j = 0; j < now_.u.size(); ++j)
                 trial_.u[j] = now_.u[j] + share * (there_.u[j] - now_.u[j]);
             for (std::int64_t i = 0; i < columns_.n; ++i)
                 trial_.z[i] = now_.z[i] + share * (there_.z[i] - now_.z[i]);
-            trial_.b = now_.b;
+            trial_.b = now_.b + share * shift;
             assess(trial_);
             if (trial_.objective < now_.objective * (1.0 - 1e-12)) {
                 std::swap(now_, trial_);
@@ -326,17 +309,17 @@ class RelaxationSolver {
     // What dividing by a column would bring, by the model of the last step.
     void rise(double* into, double* out) {
         if (!is_known_) {
-            near_ = near();
+            last_.near = near();
             expand();
-            part_.resize(near_.size());
-            for (std::size_t a = 0; a < near_.size(); ++a)
-                part_[a] = now_.u[static_cast<std::size_t>(near_[a])];
+            part_.resize(last_.near.size());
+            for (std::size_t a = 0; a < last_.near.size(); ++a)
+                part_[a] = now_.u[static_cast<std::size_t>(last_.near[a])];
         }
-        std::vector<double> own_into(near_.size()), own_out(near_.size());
+        std::vector<double> own_into(last_.near.size()), own_out(last_.near.size());
         model().rises(part_.data(), own_into.data(), own_out.data());
-        for (std::size_t a = 0; a < near_.size(); ++a) {
-            into[near_[a]] = own_into[a];
-            out[near_[a]] = own_out[a];
+        for (std::size_t a = 0; a < last_.near.size(); ++a) {
+            into[last_.near[a]] = own_into[a];
+            out[last_.near[a]] = own_out[a];
         }
     }
 
@@ -347,11 +330,10 @@ class RelaxationSolver {
     RelaxationRule rule_;
     BudgetNorm norm_;
     std::vector<double> scores_;  // (p,) of the dual point of now_, not scaled
-    Point now_{risk_.n_rows()}, there_{risk_.n_rows()}, trial_{risk_.n_rows()};
-    Buffer dual_{risk_.n_rows()};
-    // The last step: its columns, what it minimised, and where that led.
-    std::vector<std::int64_t> near_;
-    std::vector<double> matrix_, right_, cross_, part_;
+    Point &now_, &there_, &trial_;
+    Buffer& dual_;
+    QuadraticModel last_;  // what the last step minimised, and where that led
+    std::vector<double> cross_, part_;
     bool is_known_ = false;
 };
 

@@ -17,6 +17,7 @@
 namespace zeronorm {
 
 inline constexpr int kMaxIntercept = 200;
+inline constexpr double kFlat = 1e-13;  // slope in the intercept that counts as none, relative
 
 // Sums over all rows at some margins.
 struct RowTotals {
@@ -26,7 +27,8 @@ struct RowTotals {
 // Moves b to where evaluate(b) has its least value, from where `totals` were evaluated: Newton's
 // method on the increasing derivative, with a bracket that bisection can fall back to.
 template <class Evaluate>
-void fit_intercept(const Evaluate& evaluate, bool quadratic, double& b, RowTotals& totals) {
+void fit_intercept(const Evaluate& evaluate, bool quadratic, double& b, RowTotals& totals,
+                   double flat = kFlat) {
     if (quadratic) {  // two steps: the second one takes what rounding left
         for (int step = 0; step < 2 && totals.bend > 0.0; ++step) {
             b -= totals.slope / totals.bend;
@@ -37,7 +39,7 @@ void fit_intercept(const Evaluate& evaluate, bool quadratic, double& b, RowTotal
     constexpr double infinity = std::numeric_limits<double>::infinity();
     double low = -infinity, high = infinity, width = 1.0;
     for (int iteration = 0; iteration < kMaxIntercept; ++iteration) {
-        if (!(std::abs(totals.slope) > 1e-13 * totals.size)) return;
+        if (!(std::abs(totals.slope) > flat * totals.size)) return;
         (totals.slope > 0.0 ? high : low) = b;
         double proposal = totals.bend > 0.0 ? b - totals.slope / totals.bend : infinity;
         if (!(low < proposal && proposal < high) || std::abs(proposal - b) > 10.0 * width) {
@@ -76,10 +78,10 @@ class Risk {
     }
 
     // Moves b to its best value, from where `totals` were evaluated.
-    void fit_intercept(const double* z, double& b, double* v, double* curvature,
-                       RowTotals& totals) const {
+    void fit_intercept(const double* z, double& b, double* v, double* curvature, RowTotals& totals,
+                       double flat = kFlat) const {
         const auto at = [&](double to) { return evaluate(z, to, v, curvature); };
-        zeronorm::fit_intercept(at, Loss::kQuadratic, b, totals);
+        zeronorm::fit_intercept(at, Loss::kQuadratic, b, totals, flat);
     }
 
     // The least value without features, or what rounding may make of 0.

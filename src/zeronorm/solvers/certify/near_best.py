@@ -10,9 +10,9 @@ import numpy as np
 from ..._typing import FloatArray, IndexArray
 from ...result import Progressed, Status
 from ..drive import Solver
-from ..pool.branch import PROVEN
 from ..pool.candidates import Candidates
 from ..pool.near_best import NearBest
+from ..pool.nodes import PROVEN
 from ..task import Task
 from .prove import Aim, Clock, Goal, Known, Left, tighten
 

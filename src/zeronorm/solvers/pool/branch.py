@@ -4,8 +4,9 @@ A node has units, features or groups of them, that are fixed in and units that a
 relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the node where no model
 of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
 divided by the free unit that raises the bounds of both halves most, as far as that is of use, to
-second order (`pool.quadratic`). The nodes of the smallest bounds come first, two at a time, whose
-relaxations two threads solve; rounded relaxations, with exchanges, give better models on the way.
+second order (`pool.quadratic`). The nodes of the smallest bounds come first, some at a time, by
+threads; where features count by themselves, a kernel goes on from each (`pool.subtree`).
+Rounded relaxations, with exchanges, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
 branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).
@@ -17,6 +18,7 @@ import heapq
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -26,14 +28,18 @@ from ...ordering import largest
 from ...result import Progressed, Status, Tree
 from .bounds import Bound
 from .candidates import LEAF_TOL, Candidates
-from .nodes import Node, half, parted
+from .nodes import NODE_TOL, PROVEN, Node, half, parted
+from .record import Record
 from .relaxed import Relaxed
+from .subtree import Subtree, can_grow, grown
 
-PROVEN = 1e-9  # relative gap that counts as none
-NODE_TOL = 1e-4
 TREE_BYTES = 2**30  # of dual points
 REPORT_SECONDS = 0.5
-AT_ONCE = 2  # nodes, whatever the number of threads: the tree is the same
+AT_ONCE = 16  # nodes, whatever the number of threads: the tree is the same
+MOST_GROWN = 32  # nodes of what comes of one: a better model is of use to the next ones only
+# Nodes come next whose bounds are in a strip: of what is missing to the target, of the objective.
+STRIP, NARROW = 0.1, 0.005
+SMALL = 1 << 22  # numbers in the columns of nodes that are examined at once, unless these are two
 THREADED = 1 << 18  # entries of the columns of a node from which on threads are of use
 EXCHANGED = 2**23  # numbers in the candidates that exchanges on the way look at, at most
 
@@ -65,35 +71,27 @@ class BranchAndBound:
         tree : of an earlier search for the same problem, to go on from, whatever its gap was.
         """
         # A little less than wanted, so that rounding leaves no more than that.
-        self._problem, self._gap = problem, max((1.0 - 1e-12) * gap, 0.5 * PROVEN)
+        self._grows = can_grow(problem)
+        self.problem, self._gap = problem, max((1.0 - 1e-12) * gap, 0.5 * PROVEN)
         self.support = np.sort(support)
         self.objective = problem.objective(self.support)
         self._seen = {tuple(self.support.tolist())}
         # The bound of what is behind: of pruned nodes and of units that are ruled out.
         self._least = self.target
-        self._parent: list[int] = []
-        self._feature: list[int] = []  # by its name
-        self._inside: list[bool] = []
-        self._row: list[int] = []
-        self._dual: list[FloatArray] = []
         root = np.arange(problem.n_units)
         nothing = np.empty(0, np.int64), np.empty(0), 0.0
         self._open: list[Node] = []
         if tree is None:
-            self._row[self._number(-1, -1, False)] = 0  # all units
-            self._dual.append(dual)
-            number = self._number(0, -1, False)  # the candidates
+            self._record = Record()
+            self._record.keep(self._record.add(-1, -1, False), dual)  # all units
+            number = self._record.add(0, -1, False)  # the candidates
             self._open = [Node(bound, number, root, problem.n_forced, dual, nothing)]
         else:
-            self._replay(tree, Node(bound, 1, root, problem.n_forced, dual, nothing))
+            self._record = Record.of(tree)
+            self._replay(Node(bound, 1, root, problem.n_forced, dual, nothing))
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
         self._deadline = np.inf  # of this one
-
-    @property
-    def problem(self) -> Candidates:
-        """What it is a search of."""
-        return self._problem
 
     @property
     def target(self) -> float:
@@ -109,17 +107,11 @@ class BranchAndBound:
     @property
     def n_nodes(self) -> int:
         """The number of examined nodes."""
-        return len(self._dual) - 1
+        return len(self._record.dual) - 1
 
     def tree(self) -> Tree:
         """Return the tree so far."""
-        return Tree(
-            np.array(self._parent, np.int64),
-            np.array(self._feature, np.int64),
-            np.array(self._inside, bool),
-            np.array(self._row, np.int64),
-            np.array(self._dual).reshape(len(self._dual), self._problem.risk.weight.size),
-        )
+        return self._record.tree(self.problem.risk.weight.size)
 
     def run(
         self,
@@ -133,7 +125,7 @@ class BranchAndBound:
         """
         begin = time.perf_counter()
         self._deadline = begin + time_limit
-        limit = TREE_BYTES // (8 * self._problem.risk.weight.size)
+        limit = TREE_BYTES // (8 * self.problem.risk.weight.size)
         limit = limit if max_nodes is None else min(limit, max_nodes)
         reported = -np.inf
 
@@ -141,13 +133,14 @@ class BranchAndBound:
             nonlocal reported
             reported = time.perf_counter()
             seconds = self._seconds + reported - begin
-            row = Progressed(seconds, self.n_nodes, len(self._open), self.objective, self.bound)
+            n_open = sum(node.bound < self.target for node in self._open)
+            row = Progressed(seconds, self.n_nodes, n_open, self.objective, self.bound)
             self.history.append(row)
             if report is not None:
                 report(row)
 
         status = Status.GAP
-        begun: tuple[list[Node], int, int] = [], 0, 0  # what `_reopen` takes back
+        begun: tuple[list[Node], tuple[int, int]] = [], (0, 0)  # what `_reopen` takes back
         try:
             with waiting_threads(AT_ONCE) as each:
                 while self._open and self._open[0].bound < self.target:
@@ -158,15 +151,16 @@ class BranchAndBound:
                         status = Status.TIME_LIMIT
                         break
                     before = self.objective
-                    nodes = self._first(limit - self.n_nodes)
-                    begun = nodes, len(self._parent), len(self._dual)
-                    answers = (each if self._are_large(nodes) else one_by_one)(self._relaxed, nodes)
-                    for _ in nodes:
-                        heapq.heappop(self._open)
+                    nodes: list[Node] = []
+                    begun = nodes, self._record.size
+                    level = self._next(nodes, limit - self.n_nodes)
+                    most = (limit - self.n_nodes) // len(nodes)
+                    threads = each if self._are_large(nodes) else one_by_one
+                    answers = threads(partial(self._answered, most=most, level=level), nodes)
                     for place, node in enumerate(nodes):
-                        begun = nodes[place:], len(self._parent), len(self._dual)
-                        self._examine(node, answers[place])
-                    begun = [], 0, 0
+                        begun = nodes[place:], self._record.size
+                        self._take(node, answers[place])
+                    begun = [], (0, 0)
                     if self.objective < before or time.perf_counter() - reported >= REPORT_SECONDS:
                         record()
         except KeyboardInterrupt:
@@ -181,28 +175,23 @@ class BranchAndBound:
             return Status.GAP
         return Status.STALLED if status is Status.GAP else status  # rounding leaves a larger gap
 
-    def _replay(self, tree: Tree, root: Node) -> None:
+    def _replay(self, root: Node) -> None:
         """Rebuild the open nodes of an earlier search; nodes that it left too early are open again.
 
         root : node 1, the candidates. Decisions are made anew: the target may be another.
         """
-        position = {name: unit for unit, name in enumerate(self._problem.names.tolist())}
-        self._parent, self._feature = tree.parent.tolist(), tree.feature.tolist()
-        self._inside, self._row = tree.inside.tolist(), tree.row.tolist()
-        self._dual = list(tree.dual)
-        self._dual[self._row[0]] = root.dual
-        children: dict[int, list[int]] = {}
-        for number, parent in enumerate(self._parent):
-            children.setdefault(parent, []).append(number)
-        waiting = [root]
+        position = {name: unit for unit, name in enumerate(self.problem.names.tolist())}
+        record = self._record
+        record.dual[record.row[0]] = root.dual
+        children, waiting = record.children(), [root]
         while waiting:
             node = waiting.pop()
-            row = self._row[node.number]
+            row = record.row[node.number]
             if row < 0:
                 self._open.append(node)
                 continue
-            known = self._best_known(node, self._dual[row])
-            self._dual[row] = known.dual
+            known = self._best_known(node, record.dual[row])
+            record.dual[row] = known.dual
             if known.value >= self.target:
                 self._least = min(self._least, known.value)
             elif node.number not in children:
@@ -210,8 +199,8 @@ class BranchAndBound:
             else:
                 fixed, free = self._decide(node, known)
                 for number in children[node.number]:
-                    name, inside = self._feature[number], self._inside[number]
-                    unit, most = position.get(name, -1), self._problem.budget
+                    name, inside = record.feature[number], record.inside[number]
+                    unit, most = position.get(name, -1), self.problem.budget
                     part = half(fixed, free, unit, inside, most)
                     left = part if name >= 0 else (fixed, free)
                     if left is not None and left[0].size <= most:
@@ -219,52 +208,71 @@ class BranchAndBound:
                         waiting.append(Node(known.value, number, *units, known.dual, node.start))
         heapq.heapify(self._open)
 
-    def _number(self, parent: int, unit: int, inside: bool) -> int:
-        """Return the number of a new node of the tree, which a unit divides from its sibling.
+    def _next(self, nodes: list[Node], most: int) -> float:
+        """Move the open nodes that come next to others: two, or as many as are small together.
 
-        unit : -1: there is no sibling.
+        Returns up to which bound they come next.
         """
-        self._parent.append(parent)
-        self._feature.append(int(self._problem.names[unit]) if unit >= 0 else -1)
-        self._inside.append(inside)
-        self._row.append(-1)
-        return len(self._parent) - 1
-
-    def _first(self, most: int) -> list[Node]:
-        """Return the open nodes that come next, which stay open, so many at most."""
-        if most < AT_ONCE or len(self._open) < AT_ONCE:
-            return self._open[:1]
-        second = min(self._open[1:3])
-        return [self._open[0], second] if second.bound < self.target else self._open[:1]
+        numbers, least = 0, self._open[0].bound
+        level = least + max(STRIP * (self.target - least), NARROW * abs(self.objective))
+        while len(nodes) < min(most, AT_ONCE) and self._open and self._open[0].bound < self.target:
+            numbers += self._open[0].numbers(self.problem.Z)
+            several = self._grows and numbers <= SMALL and self._open[0].bound <= level
+            if len(nodes) >= 2 and not several:
+                break
+            nodes.append(self._open[0])
+            heapq.heappop(self._open)
+        return level
 
     def _are_large(self, nodes: list[Node]) -> bool:
         """Return whether threads are of use: relaxations that share their curvature take turns."""
-        n, shared = self._problem.Z.shape[0], self._problem.shared
-        return shared is None and all(n * node.units.size >= THREADED for node in nodes)
-
-    def _is_single(self, node: Node) -> bool:
-        """Return whether one model is the best of a node: that with all of its units."""
-        return node.units.size <= self._problem.budget
+        large = self._grows or all(node.numbers(self.problem.Z) >= THREADED for node in nodes)
+        return large and self.problem.shared is None
 
     def _relaxed(self, node: Node) -> Relaxed:
         """Return the solution of the relaxation of a node."""
-        return self._relax(node, LEAF_TOL if self._is_single(node) else NODE_TOL)
+        return self._relax(node, LEAF_TOL if node.is_single(self.problem.budget) else NODE_TOL)
+
+    def _answered(self, node: Node, most: int, level: float) -> Subtree | Relaxed | None:
+        """Return what comes of a node, so many nodes at most, or its relaxation.
+
+        level : of the bounds of nodes that come next. None: there is no time left for it.
+        """
+        if time.perf_counter() >= self._deadline:
+            return None
+        found = None
+        if self._grows:
+            most = min(most, MOST_GROWN, SMALL // node.numbers(self.problem.Z), self.n_nodes)
+            found = grown(
+                self.problem, node, self.support, self.target, self.objective, max(1, most), level
+            )
+        return self._relaxed(node) if found is None else found
+
+    def _take(self, node: Node, answer: Subtree | Relaxed | None) -> None:
+        """Take what comes of a node."""
+        if answer is None:
+            heapq.heappush(self._open, node)
+        elif isinstance(answer, Relaxed):
+            self._examine(node, answer)
+        else:
+            if answer.support.size:
+                self._try(answer.support, len(answer.dual))
+            first = self._record.graft(node.number, answer, self.problem.names)
+            self._least = min(self._least, answer.least)
+            for one in answer.open(first):
+                heapq.heappush(self._open, one)
 
     def _examine(self, node: Node, answer: Relaxed) -> None:
         """Bound a node; divide it where that is not enough.
 
         answer : its relaxation.
         """
-        single = self._is_single(node)
+        single = node.is_single(self.problem.budget)
         known = self._rounded(node, answer)
         if not single and known.value < self.target and self._may_end(answer):
             answer = self._relax(node, LEAF_TOL)
             known = self._rounded(node, answer)
-        if self._row[node.number] < 0:
-            self._row[node.number] = len(self._dual)
-            self._dual.append(known.dual)
-        else:  # it was examined in an earlier search
-            self._dual[self._row[node.number]] = known.dual
+        self._record.keep(node.number, known.dual)
         if known.value >= self.target or self._ends(node, known, single):
             self._least = min(self._least, known.value)
             return
@@ -287,27 +295,22 @@ class BranchAndBound:
         """Return whether a node need not be divided whatever its bound: it has one model."""
         return single
 
-    def _reopen(self, nodes: list[Node], n_known: int, n_duals: int) -> None:
+    def _reopen(self, nodes: list[Node], size: tuple[int, int]) -> None:
         """Take back what was begun of some nodes: an interrupt can come between any two lines.
 
-        n_known, n_duals : nodes of the tree, and dual points, before.
+        size : of the record before.
         """
         if not nodes:
             return
-        for column in (self._parent, self._feature, self._inside, self._row):
-            del column[n_known:]
-        del self._dual[n_duals:]
+        self._record.cut(size)
         numbers = {node.number for node in nodes}
-        for number in numbers:
-            if self._row[number] >= n_duals:
-                self._row[number] = -1
-        others = [one for one in self._open if one.number < n_known and one.number not in numbers]
+        others = [one for one in self._open if one.number < size[0] and one.number not in numbers]
         self._open = [*nodes, *others]
         heapq.heapify(self._open)
 
     def _relax(self, node: Node, tol: float) -> Relaxed:
-        return self._problem.relax(
-            node.units, node.n_fixed, node.n_free(self._problem.budget),
+        return self.problem.relax(
+            node.units, node.n_fixed, node.n_free(self.problem.budget),
             start=node.start, tol=tol, cutoff=self.target, deadline=self._deadline, ahead=True,
         )  # fmt: skip
 
@@ -320,24 +323,27 @@ class BranchAndBound:
         return known
 
     def _bound(self, node: Node, dual: FloatArray, scores: FloatArray | None = None) -> Bound:
-        chosen = node.units
-        size = node.n_fixed + node.n_free(self._problem.budget)
-        return self._problem.bound(dual, chosen, node.n_fixed, size, self.target, scores)
+        size = node.n_fixed + node.n_free(self.problem.budget)
+        return self.problem.bound(dual, node.units, node.n_fixed, size, self.target, scores)
 
     def _round(self, chosen: IndexArray, n_fixed: int, answer: Relaxed) -> None:
-        """Try the model of the largest coefficients.
+        """Try the model of the largest coefficients."""
+        problem = self.problem
+        strength = problem.units.take(chosen).strength(answer.coef)
+        strength[:n_fixed] = np.inf
+        support = np.sort(chosen[largest(strength, min(problem.budget, chosen.size))])
+        self._try(support, 1)
+
+    def _try(self, support: IndexArray, n_nodes: int) -> None:
+        """Try a model of the next so many nodes.
 
         Where it is better, and at nodes 1, 2, 4, 8, ... in any case, units of it are exchanged:
         from other supports exchanges lead elsewhere.
         """
-        problem = self._problem
-        strength = problem.units.take(chosen).strength(answer.coef)
-        strength[:n_fixed] = np.inf
-        support = np.sort(chosen[largest(strength, min(problem.budget, chosen.size))])
-        better = self._offer(support)
-        n, now = problem.Z.shape[0] * problem.Z.shape[1], self.n_nodes
-        if n <= EXCHANGED and (better or not now & (now - 1)):
-            self._offer(problem.improved(support))
+        better, Z, now = self._offer(support), self.problem.Z, self.n_nodes
+        doubled = (now + n_nodes).bit_length() > now.bit_length()
+        if Z.shape[0] * Z.shape[1] <= EXCHANGED and (better or doubled):
+            self._offer(self.problem.improved(support))
 
     def _offer(self, support: IndexArray) -> bool:
         """Keep a support where it is better than the best one."""
@@ -345,7 +351,7 @@ class BranchAndBound:
         if key in self._seen:
             return False
         self._seen.add(key)
-        objective = self._problem.objective(support)
+        objective = self.problem.objective(support)
         self._note(support, objective)
         if not objective < self.objective - PROVEN * abs(self.objective):
             return False
@@ -358,13 +364,13 @@ class BranchAndBound:
     def _divide(self, node: Node, answer: Relaxed, known: Bound) -> None:
         """Add the nodes of what is left of a node."""
         fixed, free = self._decide(node, known)
-        if fixed.size > self._problem.budget:
+        if fixed.size > self.problem.budget:
             return  # no model has them all: none is better
         used = np.flatnonzero(answer.coef)
-        columns = self._problem.units.features(node.units)
+        columns = self.problem.units.features(node.units)
         start = columns[used], answer.coef[used], answer.intercept
-        if fixed.size + free.size <= self._problem.budget:
-            number = self._number(node.number, -1, False)
+        if fixed.size + free.size <= self.problem.budget:
+            number = self._record.add(node.number, -1, False)
             units = parted(fixed, free)
             heapq.heappush(self._open, Node(known.value, number, *units, known.dual, start))
             return
@@ -375,10 +381,11 @@ class BranchAndBound:
         if not rise.any():  # all shares are 0 or 1
             rise = answer.share[left]
         unit = int(free[np.argmax(rise)])
+        name = int(self.problem.names[unit])
         for inside in (True, False):
-            part = half(fixed, free, unit, inside, self._problem.budget)
+            part = half(fixed, free, unit, inside, self.problem.budget)
             assert part is not None
-            number = self._number(node.number, unit, inside)
+            number = self._record.add(node.number, name, inside)
             units = parted(*part)
             heapq.heappush(self._open, Node(known.value, number, *units, known.dual, start))
 
@@ -390,4 +397,4 @@ class BranchAndBound:
             self._least = min(self._least, self.target)
         fixed = np.concatenate([node.fixed, node.free[known.fixed[n_fixed:]]])
         free = node.free[left]
-        return fixed, free if fixed.size < self._problem.budget else free[:0]
+        return fixed, free if fixed.size < self.problem.budget else free[:0]

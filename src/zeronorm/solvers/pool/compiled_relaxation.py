@@ -11,6 +11,7 @@ from ..risk import Risk
 from ..units import Singles, Units
 from .bounds import DECIDED, Bound
 from .quadratic import MOST_COMPILED, RULE
+from .relaxation_steps import AHEAD, FINEST, MODEL_TOL, MOST_HALVINGS
 from .relaxed import Relaxed
 
 # Entries of the columns; with more of them passes take the time, which BLAS makes on all threads,
@@ -21,10 +22,10 @@ MOST_STORED = 2**31 - 1  # of the matrix that sparse ones are in: its places are
 
 def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bool:
     """Return whether the kernel takes a problem."""
-    return _is_plain(units, risk) and _entries(Z, columns) <= MOST_ENTRIES
+    return is_plain(units, risk) and entries(Z, columns) <= MOST_ENTRIES
 
 
-def _is_plain(units: Units, risk: Risk) -> bool:
+def is_plain(units: Units, risk: Risk) -> bool:
     """Return whether kernels know the units and the loss."""
     return (
         _kernels.HAS_COMPILED_SOLVERS
@@ -36,7 +37,7 @@ def _is_plain(units: Units, risk: Risk) -> bool:
     )
 
 
-def _entries(Z: Columns, columns: IndexArray) -> float:
+def entries(Z: Columns, columns: IndexArray) -> float:
     """Return how many entries some columns have at most, infinity where the kernel takes none."""
     if isinstance(Z, SparseColumns):
         stored = Z.storage[1].size
@@ -56,25 +57,27 @@ def newton_steps(
     n_free: int,
     start: tuple[FloatArray, float],
     aim: tuple[float, float],
-    most: tuple[int, int, int],
-    tolerances: tuple[float, float],
+    most: int,
 ) -> tuple[Relaxed, bool]:
-    """Take Newton steps over some columns of Z, as `relax` does; return where they lead.
+    """Take so many Newton steps at most, as `relax` does; return where they lead.
 
     At last whether that is a solution: the gap, or a bound above the cutoff, is reached.
 
-    start : (u, b). aim : tol and cutoff there. most : steps, then MOST_HALVINGS and AHEAD.
-    tolerances : MODEL_TOL, FINEST.
+    columns : those of Z that count. start : (u, b). aim : tol and cutoff there.
     """
     u, dual = start[0].astype(np.float64), np.empty(risk.size)
     scores, share, into, out = np.empty((4, u.size))
     b, objective, bound, done = _kernels.relax(
-        _stored(Z), columns, np.ascontiguousarray(risk.y), np.ascontiguousarray(risk.weight),
+        stored(Z), columns, np.ascontiguousarray(risk.y), np.ascontiguousarray(risk.weight),
         risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, start[1], n_fixed, n_free,
-        aim, (*most, MOST_COMPILED), tolerances, RULE, u, dual, scores, share, into,
-        out,
+        aim, rule(most), u, dual, scores, share, into, out,
     )  # fmt: skip
     return Relaxed(u, b, share, dual, objective, bound, into, out, scores), done
+
+
+def rule(most: int) -> _kernels.RelaxationRule:
+    """Return how kernels take so many Newton steps at most."""
+    return (most, MOST_HALVINGS, AHEAD, MOST_COMPILED), (MODEL_TOL, FINEST), RULE
 
 
 def decided(
@@ -87,7 +90,7 @@ def decided(
     units: Units,
 ) -> Bound | None:
     """Return what `bound_at` does, the first n_fixed features forced; None: no kernel knows it."""
-    if not _is_plain(units, risk) or units.bounded:
+    if not is_plain(units, risk) or units.bounded:
         return None
     limit = upper + DECIDED * abs(upper)
     dropped, fixed = np.empty((2, scores.size), bool)
@@ -99,7 +102,7 @@ def decided(
     return Bound(value, scale * dual, dropped, fixed)
 
 
-def _stored(Z: Columns) -> tuple[np.ndarray, ...]:
+def stored(Z: Columns) -> tuple[np.ndarray, ...]:
     """Return the arrays of the columns as the kernel takes them."""
     if not isinstance(Z, SparseColumns):
         return Z.storage

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .branch import PROVEN, BranchAndBound
+from .branch import BranchAndBound
+from .nodes import PROVEN
 
 if TYPE_CHECKING:
     from ..._typing import FloatArray, IndexArray
@@ -45,6 +46,7 @@ class NearBest(BranchAndBound):
         # says what those that are not kept are above.
         self._heap: list[tuple[float, tuple[int, ...]]] = []
         super().__init__(problem, support, 0.0, dual, bound)
+        self._grows = False  # the kernel's subtrees tell of no models but the best
         self._note(self.support, self.objective)
 
     @property
@@ -89,7 +91,7 @@ class NearBest(BranchAndBound):
     def _ends(self, node: Node, known: Bound, single: bool) -> bool:
         """Return whether all models of a node have been tried, which it is worth where few are."""
         fixed, free = self._decide(node, known)
-        n_free = self._problem.budget - fixed.size
+        n_free = self.problem.budget - fixed.size
         if free.size == n_free:
             self._offer(np.sort(np.concatenate([fixed, free])))
         elif n_free == 1:
@@ -99,7 +101,7 @@ class NearBest(BranchAndBound):
 
     def _note(self, support: IndexArray, objective: float) -> None:
         """Keep a model that is near, and forget the worst of too many."""
-        if support.size != self._problem.budget or objective > self.limit:
+        if support.size != self.problem.budget or objective > self.limit:
             return
         key = -objective, tuple(support.tolist())
         push = heapq.heappush if len(self._heap) <= self._most else heapq.heappushpop

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
+from ..._typing import Columns, FloatArray, IndexArray
+
+PROVEN = 1e-9  # relative gap that counts as none
+NODE_TOL = 1e-4  # of the relaxation of a node
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,14 @@ class Node:
     def free(self) -> IndexArray:
         """Return the others."""
         return self.units[self.n_fixed :]
+
+    def numbers(self, Z: Columns) -> int:
+        """Return how many numbers there are in as many columns as it has units, or one."""
+        return max(1, int(Z.shape[0]) * self.units.size)
+
+    def is_single(self, budget: int) -> bool:
+        """Return whether one model is the best of it: that with all of its units."""
+        return self.units.size <= budget
 
     def n_free(self, budget: int) -> int:
         """Return how many free units its models of so many units have."""

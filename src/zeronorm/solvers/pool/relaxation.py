@@ -49,7 +49,7 @@ from ..risk import Risk
 from ..units import Units
 from .compiled_relaxation import is_compiled, newton_steps
 from .proximal import is_inside
-from .relaxation_steps import AHEAD, FINEST, MAX_NEWTON, MODEL_TOL, MOST_HALVINGS, Problem
+from .relaxation_steps import FINEST, MAX_NEWTON, Problem
 from .relaxed import Relaxed
 from .shared_curvature import SharedCurvature
 from .signed_ridge import signed_ridge
@@ -100,9 +100,8 @@ def relax(
     inside = loose or is_inside(u, n_fixed, n_free, units)
     if inside and is_compiled(Z, columns, units, risk):
         begin = min(MAX_NEWTON, max_iter - 1)
-        most, tolerances = (begin, MOST_HALVINGS, AHEAD), (MODEL_TOL, FINEST)
         found, done = newton_steps(
-            Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), most, tolerances
+            Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), begin
         )
         # A bound of all models is one of bounded ones, and their solution where it is inside.
         sure = loose or found.bound > cutoff or is_inside(found.coef, n_fixed, n_free, units)

@@ -25,7 +25,7 @@ from ..certify.prove import Known
 from ..certify.supports import REFIT_TOL, safe_magnitudes
 from ..drive import Scan, Solver
 from ..pool.bounds import DECIDED, best_features
-from ..pool.branch import PROVEN
+from ..pool.nodes import PROVEN
 from ..pool.ridge import Ridge
 from ..pool.signed_ridge import signed_ridge
 from ..task import Task
