@@ -153,11 +153,13 @@ def test_a_better_model_ends_a_subtree():
     objective = problem.objective(poor)
     node = every._open[0]
     found = grown(problem, node, poor, objective, objective, 200)
+    assert found.is_better
     assert problem.objective(found.support) < objective
     best = every.run(60.0)
     assert best is Status.GAP
     again = grown(problem, node, every.support, every.objective, every.objective, 200)
     assert len(found.dual) < len(again.dual)
+    assert not again.is_better
     assert problem.objective(again.support) >= every.objective * (1 - 1e-9)
 
 
@@ -184,17 +186,31 @@ def test_nodes_that_the_kernel_does_not_take_are_left_to_python():
     problem = drawn(Logistic(), 0)
     signs = Singles(np.ones(14, bool), np.ones(14, np.int8))
     assert not can_grow(dataclasses.replace(problem, units=signs))
-    search = searching(problem, np.arange(3), grows=True)
-    node = search._open[0]
-    assert search._are_large([node])
-    shared = dataclasses.replace(problem, shared=object())  # nodes that are left take turns
-    assert not searching(shared, np.arange(3), grows=True)._are_large([node])
-    nothing = dataclasses.replace(node, units=node.units[:0])
-    assert grown(problem, nothing, np.arange(3), 1e9, 1e9, 10).least < 1e9
+    node = searching(problem, np.arange(3), grows=True)._open[0]
     wrong = np.full(14, np.nan)
     start = np.arange(14), wrong, 0.0
     lost = Node(-np.inf, 1, node.units, 0, node.dual, start)
     assert grown(problem, lost, np.arange(3), 1.0, 1.0, 10) is None
+
+
+def test_a_node_without_units_is_one_model():
+    """All features may be ruled out: the size of a node would divide by 0, or its model be lost."""
+    problem = drawn(Logistic(), 0)
+    search = searching(problem, np.arange(3), grows=True)
+    nothing = dataclasses.replace(search._open[0], units=np.empty(0, np.int64))
+    assert nothing.numbers(problem.Z) == 1
+    found = grown(problem, nothing, search.support, 1e9, 1e9, 10)
+    assert found.least == pytest.approx(problem.objective(nothing.units), rel=1e-9)
+    assert not list(found.open(2))
+
+
+def test_relaxations_that_share_their_curvature_take_turns():
+    """What is left to Python would be written by two threads."""
+    problem = drawn(LeastSquares(), 0)
+    for shared, threads in ((None, True), (object(), False)):
+        own = dataclasses.replace(problem, shared=shared)
+        search = searching(own, np.arange(3), grows=True)
+        assert search._are_large(search._open) is threads
 
 
 @pytest.mark.parametrize("max_nodes", [1, 2, 7, 40, 41])

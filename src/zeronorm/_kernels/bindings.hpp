@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace zeronorm {
 
@@ -30,6 +31,17 @@ using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu
 template <class A>
 std::int64_t length(const A& array, std::size_t axis) {
     return static_cast<std::int64_t>(array.shape(axis));
+}
+
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+// Hands an array of so many numbers over to NumPy, with what owns them.
+template <class T, class Owner>
+NewArray<T> handed_over(T* data, std::size_t size, Owner&& owner) {
+    auto* const kept = new Owner(std::move(owner));
+    return {
+        data, {size}, nb::capsule(kept, [](void* p) noexcept { delete static_cast<Owner*>(p); })};
 }
 
 void bind_dense(nb::module_& m);

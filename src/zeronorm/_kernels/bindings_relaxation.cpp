@@ -138,14 +138,8 @@ Pair decided(const Array<double>& v, const Array<double>& scores, const Array<do
 }
 
 template <class T>
-using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-
-// Hands an array over to NumPy.
-template <class T>
 NewArray<T> to_numpy(std::vector<T>&& values) {
-    auto* const kept = new std::vector<T>(std::move(values));
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return {kept->data(), {kept->size()}, owner};
+    return handed_over(values.data(), values.size(), std::move(values));
 }
 
 // Rows of different lengths: what is in them, and where each ends.
@@ -197,10 +191,12 @@ nb::tuple to_tuple(Search& search) {
             each(search.open, [](const Node& one) { return one.known - 1; }),
             each(search.open, [](const Node& one) { return one.n_fixed; }),
             joined(search.open, [](const Node& one) -> const auto& { return one.units; }));
-    return nb::make_tuple(tree, found, open, search.least, to_numpy(std::move(search.support)));
+    return nb::make_tuple(tree, found, open, search.least, to_numpy(std::move(search.support)),
+                          search.is_better);
 }
 
-// The tree, the solutions and the open nodes of a subtree, the bound of what is ended, a support.
+// The tree, the solutions and the open nodes of a subtree, the bound of what is ended, a support
+// and whether it is better.
 nb::tuple grown(const nb::tuple& storage, std::int64_t p, const Array<double>& y,
                 const Array<double>& weight, int loss, const Pair& parameters, bool intercept,
                 const Array<std::int64_t>& units, std::int64_t n_fixed, double bound,

@@ -90,12 +90,9 @@ void csr_forms(const Array<I>& indptr, const Array<I>& indices, const Array<doub
     row_forms(x, matrix.data(), out.data(), n_threads);
 }
 
-// Hands an array over to NumPy.
 template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::unique_ptr<T[]>&& values, std::int64_t size) {
-    T* const data = values.release();
-    const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return {data, {static_cast<std::size_t>(size)}, owner};
+NewArray<T> to_numpy(std::unique_ptr<T[]>&& values, std::int64_t size) {
+    return handed_over(values.get(), static_cast<std::size_t>(size), std::move(values));
 }
 
 template <class Out, class T>

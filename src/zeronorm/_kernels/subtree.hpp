@@ -78,7 +78,7 @@ class Subtree {
     void grow(SubtreeNode first, SubtreeSolution start) {
         solutions.push_back(std::move(start));
         open.push_back(std::move(first));
-        while (!open.empty() && open.front().bound < target_ && !is_better_ &&
+        while (!open.empty() && open.front().bound < target_ && !is_better &&
                n_examined() < rule_.most_nodes &&
                (n_examined() == 0 || open.front().bound <= rule_.level)) {
             std::pop_heap(open.begin(), open.end(), after);
@@ -100,6 +100,7 @@ class Subtree {
     SubtreeRecord record;
     double least = kInfinity;  // bound of what is ended, and of units that are ruled out
     Places support;            // a rounded one, better than the best known one if any is
+    bool is_better = false;    // whether it is
 
   private:
     // The order of `Node.__lt__`, backwards.
@@ -247,7 +248,7 @@ class Subtree {
         relax(found, static_cast<std::int64_t>(size), rule_.leaf_tol, objective_, fit);
         if (fit.answer.objective < objective_ - rule_.no_better * std::abs(objective_)) {
             support = found;
-            is_better_ = true;
+            is_better = true;
         }
         return found;
     }
@@ -364,9 +365,8 @@ class Subtree {
     double target_, objective_, limit_;
     RelaxationSpace space_{risk_.n_rows()};
     std::set<Places> tried_;
-    std::vector<double> spread_;  // (p,) zeros, but where coefficients change places
-    Places place_;                // (p,) -1, but while units are looked up
-    bool is_better_ = false;
+    std::vector<double> spread_;    // (p,) zeros, but where coefficients change places
+    Places place_;                  // (p,) -1, but while units are looked up
     std::vector<SubtreeNode> left;  // whose relaxations need other steps
 };
 

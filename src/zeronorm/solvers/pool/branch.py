@@ -133,7 +133,8 @@ class BranchAndBound:
             nonlocal reported
             reported = time.perf_counter()
             seconds = self._seconds + reported - begin
-            n_open = sum(node.bound < self.target for node in self._open)
+            target = self.target
+            n_open = sum(node.bound < target for node in self._open)
             row = Progressed(seconds, self.n_nodes, n_open, self.objective, self.bound)
             self.history.append(row)
             if report is not None:
@@ -256,7 +257,7 @@ class BranchAndBound:
             self._examine(node, answer)
         else:
             if answer.support.size:
-                self._try(answer.support, len(answer.dual))
+                self._try(answer.support, len(answer.dual), promising=answer.is_better)
             first = self._record.graft(node.number, answer, self.problem.names)
             self._least = min(self._least, answer.least)
             for one in answer.open(first):
@@ -334,13 +335,13 @@ class BranchAndBound:
         support = np.sort(chosen[largest(strength, min(problem.budget, chosen.size))])
         self._try(support, 1)
 
-    def _try(self, support: IndexArray, n_nodes: int) -> None:
-        """Try a model of the next so many nodes.
+    def _try(self, support: IndexArray, n_nodes: int, promising: bool = True) -> None:
+        """Try a model of the next so many nodes, which may be better if it is promising.
 
         Where it is better, and at nodes 1, 2, 4, 8, ... in any case, units of it are exchanged:
         from other supports exchanges lead elsewhere.
         """
-        better, Z, now = self._offer(support), self.problem.Z, self.n_nodes
+        better, Z, now = promising and self._offer(support), self.problem.Z, self.n_nodes
         doubled = (now + n_nodes).bit_length() > now.bit_length()
         if Z.shape[0] * Z.shape[1] <= EXCHANGED and (better or doubled):
             self._offer(self.problem.improved(support))
@@ -381,11 +382,10 @@ class BranchAndBound:
         if not rise.any():  # all shares are 0 or 1
             rise = answer.share[left]
         unit = int(free[np.argmax(rise)])
-        name = int(self.problem.names[unit])
         for inside in (True, False):
             part = half(fixed, free, unit, inside, self.problem.budget)
             assert part is not None
-            number = self._record.add(node.number, name, inside)
+            number = self._record.add(node.number, int(self.problem.names[unit]), inside)
             units = parted(*part)
             heapq.heappush(self._open, Node(known.value, number, *units, known.dual, start))
 

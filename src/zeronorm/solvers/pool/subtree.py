@@ -31,6 +31,7 @@ class Subtree:
     dual: FloatArray  # (n_examined, n)
     least: float  # a bound of what is ended and ruled out
     support: IndexArray  # a model, better than the best known one if any is; empty: none is known
+    is_better: bool
     _starts: tuple[_Rows, FloatArray, FloatArray]  # of `dual`: columns not at 0, their coefficients
     _open: tuple[()] | tuple[FloatArray, IndexArray, IndexArray, IndexArray, _Rows]
 
@@ -83,9 +84,9 @@ def grown(
     )  # fmt: skip
     if not found:
         return None
-    tree, (duals, *starts), nodes, least, support = found
+    tree, (duals, *starts), nodes, least, support, is_better = found
     parent, unit, inside, row = tree
     return Subtree(
         parent, unit, inside.view(bool), row, duals.reshape(-1, risk.size), least, support,
-        tuple(starts), nodes,
+        is_better, tuple(starts), nodes,
     )  # fmt: skip
