@@ -295,8 +295,8 @@ def faster(rows: list[Row], before: Row) -> Row:
     ]
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
     return common.bar(
-        f"time to a proof where commit {before['commit'][:7]} had one, on one thread "
-        "of the same machine",
+        f"time to a proof where commit {before['commit'][:7]} had one, on one thread, "
+        "on another day",
         "half, in the geometric mean",
         f"{mean:.2f} of it, over {len(ratios)} instances; at most "
         f"{max(ratios, default=math.nan):.2f}",
