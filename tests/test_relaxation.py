@@ -240,3 +240,32 @@ def test_a_relaxation_that_takes_long_is_left(monkeypatch, descends):
     assert not short.into.any()
     none = relax(as_columns(X), units, risk, 1, 3, tol=1e-6, deadline=-np.inf)
     assert none.bound < short.bound + 1e-9
+
+
+@pytest.mark.parametrize(
+    "loss", [Logistic(), SquaredHinge(), LeastSquares(), Poisson(), Gamma(), Huber(0.5)]
+)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_bounds_on_the_way_are_those_of_their_dual_points(loss, intercept):
+    """A node would be ended by a bound that its dual point does not have."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 12)) + rng.standard_normal((40, 1))
+        y = X[:, 1] - X[:, 4] + rng.standard_normal(40)
+        if loss.of_labels:
+            y = np.where(y > 0, 1.0, -1.0)
+        elif loss.target != "any":
+            y = np.exp(np.clip(y, -2.0, 2.0))
+        risk = Risk.centred(y, rng.integers(0, 3, 40).astype(float), loss, intercept)
+        units, start = Singles(np.ones(12, bool)), (0.3 * rng.standard_normal(12), -0.3)
+        best = relax(by_column(X), units, risk, 1, 2, tol=1e-10).bound
+        for tol, cutoff in ((0.1, np.inf), (1e-3, np.inf), (1e-6, 0.9 * best), (0.1, 0.999 * best)):
+            found = relax(by_column(X), units, risk, 1, 2, start=start, tol=tol, cutoff=cutoff)
+            scores = X.T @ found.dual
+            np.testing.assert_allclose(found.scores, scores, rtol=1e-9, atol=1e-9)
+            quadratic = scores[0] ** 2 + np.sort(scores[1:] ** 2)[-2:].sum()
+            value = -risk.conjugate(found.dual) - 0.5 * quadratic
+            assert found.bound == pytest.approx(value, rel=1e-12)
+            assert found.bound <= best * (1.0 + 1e-9)
+            if intercept:
+                assert abs(found.dual.sum()) <= 1e-12 * np.abs(found.dual).sum()

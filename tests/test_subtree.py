@@ -15,10 +15,10 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.result import Status
-from zeronorm.solvers.pool import branch
+from zeronorm.solvers.pool import branch, compiled_relaxation
 from zeronorm.solvers.pool.branch import BranchAndBound
 from zeronorm.solvers.pool.candidates import Candidates
-from zeronorm.solvers.pool.nodes import Node
+from zeronorm.solvers.pool.nodes import NODE_TOL, Node
 from zeronorm.solvers.pool.subtree import can_grow, grown
 from zeronorm.solvers.risk import Risk
 from zeronorm.solvers.units import Singles
@@ -191,6 +191,26 @@ def test_nodes_that_the_kernel_does_not_take_are_left_to_python():
     start = np.arange(14), wrong, 0.0
     lost = Node(-np.inf, 1, node.units, 0, node.dual, start)
     assert grown(problem, lost, np.arange(3), 1.0, 1.0, 10) is None
+
+
+def test_nodes_that_move_many_columns_are_the_kernel_s(monkeypatch):
+    """Python would solve them, one thread after the other, in many times their time."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((800, 400)), np.where(rng.random(800) < 0.5, 1.0, -1.0)
+    risk = Risk.centred(y, np.full(800, 0.15), Logistic(), True)
+    units = Singles(np.ones(400, bool))
+    problem = Candidates(as_columns(np.asfortranarray(X)), units, np.arange(400), risk, 8, 0)
+    search = searching(problem, np.arange(8), grows=True)
+    node = search._open[0]
+    relaxed = problem.relax(node.units, 0, 8, start=node.start, tol=NODE_TOL)
+    used = np.flatnonzero(relaxed.coef)
+    assert used.size > 160
+    start = used, 1.1 * relaxed.coef[used], relaxed.intercept
+    node = dataclasses.replace(node, start=start)  # as near as a parent is
+    found = grown(problem, node, search.support, search.target, search.objective, 1)
+    assert [one.bound for one in found.open(2)] == pytest.approx([relaxed.bound] * 2, rel=1e-4)
+    monkeypatch.setattr(compiled_relaxation, "MOST_MOVED", 160)
+    assert grown(problem, node, search.support, search.target, search.objective, 1) is None
 
 
 def test_a_node_without_units_is_one_model():

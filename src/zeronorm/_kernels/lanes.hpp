@@ -79,12 +79,12 @@ ZERONORM_INLINE void log_positive(Lanes& x) {
         (2.0 * s + (2.0 * s * rest + exponent * 1.90821492927058770002e-10));
 }
 
-// to <- log(1 + x) for 0 <= x <= 1.
-ZERONORM_INLINE void log1p_unit(const Lanes& x, Lanes& to) {
+// to <- log(1 + x) for 0 <= x <= 1, with the inverse of 1 + x.
+ZERONORM_INLINE void log1p_unit(const Lanes& x, const Lanes& inverse, Lanes& to) {
     const Lanes above = 1.0 + x;
     to = above;
     log_positive(to);
-    to += (x - (above - 1.0)) / above;  // of what rounding took from 1 + x
+    to += (x - (above - 1.0)) * inverse;  // of what rounding took from 1 + x
 }
 
 }  // namespace zeronorm

@@ -77,11 +77,11 @@ struct Logistic {
         const Lanes t = -(z * y);
         Lanes small;
         exp_minus_size(t, small);
-        log1p_unit(small, value);
+        const Lanes inverse = 1.0 / (1.0 + small);
+        log1p_unit(small, inverse, value);
         value += t > 0.0 ? t : Lanes{};
-        const Lanes above = 1.0 + small;
-        push = y * ((t > 0.0 ? Lanes{} + 1.0 : small) / above);
-        curvature = small / (above * above);
+        push = y * ((t > 0.0 ? Lanes{} + 1.0 : small) * inverse);
+        curvature = small * inverse * inverse;
     }
     // s f'' alone.
     static ZERONORM_INLINE void bend(const Lanes& z, const Lanes& s, Lanes& curvature) {
@@ -142,6 +142,7 @@ struct Logistic {
 struct SquaredHinge {
     static constexpr bool kOfLabels = true;
     static constexpr bool kQuadratic = false;
+    static constexpr bool kJumps = true;  // f'' does
 
     static ZERONORM_INLINE void terms(const Lanes& y, const Lanes& z, Lanes& value, Lanes& push,
                                       Lanes& curvature) {
@@ -278,6 +279,7 @@ inline constexpr double kAtEnd = 1e-12;
 struct Clipped {
     static constexpr bool kOfLabels = false;
     static constexpr bool kQuadratic = false;
+    static constexpr bool kJumps = true;  // f'' does
     double low, high;
 
     ZERONORM_INLINE void terms(const Lanes& y, const Lanes& z, Lanes& value, Lanes& push,

@@ -94,22 +94,21 @@ class QuadraticSolver {
         if (!finite(v)) return;
         const Sets sets = sets_at(v, 1.0);
         const std::size_t m = sets.columns.size(), inside = sets.inside, n_between = m - inside;
-        std::vector<double> unit, factor, part(m), column(m, 0.0), row(m);
-        if (n_between == 0 || !factor_given(v, sets, unit, factor)) return;
-        if (!solve_given(v, sets, part)) return;
+        std::vector<double> part(m), column(m, 0.0), row(m);
+        if (n_between == 0 || !solve_given(v, sets, part)) return;
         const auto order = static_cast<std::int64_t>(m);
         const auto left = static_cast<double>(sets.left);
         std::vector<double> own(n_between), shared(n_between, 0.0), length(n_between);
         for (std::size_t a = inside; a < m; ++a)
-            column[a] = sign(v, sets.columns[a]) * unit[a];
-        solve_factored(factor.data(), order, order, column.data());
+            column[a] = sign(v, sets.columns[a]) * unit_[a];
+        solve_factored(factor_.data(), order, order, column.data());
         for (std::size_t c = 0; c < n_between; ++c) {
             const std::size_t at = inside + c;
             const double side = sign(v, sets.columns[at]);
-            shared[c] = side * unit[at] * column[at];
+            shared[c] = side * unit_[at] * column[at];
             const double diagonal =
-                inverse_diagonal(factor.data(), order, static_cast<std::int64_t>(at), row.data());
-            own[c] = std::max(unit[at] * unit[at] * diagonal, kNothing);
+                inverse_diagonal(factor_.data(), order, static_cast<std::int64_t>(at), row.data());
+            own[c] = std::max(unit_[at] * unit_[at] * diagonal, kNothing);
             length[c] = std::max(part[at] * side, 0.0);
         }
         const double all = std::accumulate(shared.begin(), shared.end(), 0.0);
@@ -246,13 +245,14 @@ class QuadraticSolver {
         return found;
     }
 
-    // The factor of the system of some sets, between `unit` on both sides; whether there is one.
-    bool factor_given(const std::vector<double>& v, const Sets& sets, std::vector<double>& unit,
-                      std::vector<double>& factor) const {
+    // Sets factor_ to that of the system of some sets, between unit_ on both sides; whether there
+    // is one.
+    bool factor_given(const std::vector<double>& v, const Sets& sets) {
         const std::size_t m = sets.columns.size();
-        std::vector<double> system(m * m), side(m, 0.0);  // the upper triangle
-        factor.resize(m * m);
-        unit.resize(m);
+        std::vector<double> side(m, 0.0);
+        system_.resize(m * m);  // the upper triangle
+        factor_.resize(m * m);
+        unit_.resize(m);
         for (std::size_t a = sets.inside; a < m; ++a)
             side[a] = sign(v, sets.columns[a]);
         for (std::size_t a = 0; a < m; ++a) {
@@ -260,17 +260,17 @@ class QuadraticSolver {
             const double across =
                 side[a] / static_cast<double>(std::max<std::int64_t>(sets.left, 1));
             for (std::size_t c = a; c < m; ++c)
-                system[a * m + c] = row[sets.columns[c]] + across * side[c];
-            double& diagonal = system[a * m + a];
+                system_[a * m + c] = row[sets.columns[c]] + across * side[c];
+            double& diagonal = system_[a * m + a];
             diagonal += a < sets.inside ? 1.0 : rule_.flat * (1.0 + diagonal);
-            unit[a] = 1.0 / std::sqrt(diagonal);
+            unit_[a] = 1.0 / std::sqrt(diagonal);
         }
         for (std::size_t a = 0; a < m; ++a)  // the scales may differ by many orders
             for (std::size_t c = a; c < m; ++c)
-                system[a * m + c] *= unit[a] * unit[c];
+                system_[a * m + c] *= unit_[a] * unit_[c];
         const auto order = static_cast<std::int64_t>(m);
         try {
-            cholesky(system.data(), order, order, factor.data());
+            cholesky(system_.data(), order, order, factor_.data());
         } catch (const NotFinite&) {
             return false;
         }
@@ -278,16 +278,14 @@ class QuadraticSolver {
     }
 
     // The minimum over the columns of some sets; whether there is one.
-    bool solve_given(const std::vector<double>& v, const Sets& sets,
-                     std::vector<double>& part) const {
-        std::vector<double> unit, factor;
-        if (!factor_given(v, sets, unit, factor)) return false;
+    bool solve_given(const std::vector<double>& v, const Sets& sets, std::vector<double>& part) {
+        if (!factor_given(v, sets)) return false;
         const auto order = static_cast<std::int64_t>(part.size());
         for (std::size_t a = 0; a < part.size(); ++a)
-            part[a] = unit[a] * right_[sets.columns[a]];
-        solve_factored(factor.data(), order, order, part.data());
+            part[a] = unit_[a] * right_[sets.columns[a]];
+        solve_factored(factor_.data(), order, order, part.data());
         for (std::size_t a = 0; a < part.size(); ++a)
-            part[a] *= unit[a];
+            part[a] *= unit_[a];
         return true;
     }
 
@@ -320,6 +318,7 @@ class QuadraticSolver {
     std::int64_t p_, n_fixed_, q_;
     BudgetNorm norm_;
     QuadraticRule rule_;
+    std::vector<double> system_, factor_, unit_;  // of the last sets
 };
 
 }  // namespace zeronorm

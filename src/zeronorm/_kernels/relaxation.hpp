@@ -18,9 +18,16 @@
 
 namespace zeronorm {
 
-// Slope in the intercept, relative, from which on a step need not be evaluated: its square is lost
-// to rounding.
-inline constexpr double kNearlyFlat = 1e-8;
+template <class Loss>
+inline constexpr bool kHasJumps = requires { Loss::kJumps; };  // whether its f'' does
+
+// Slope in the intercept, relative, from which on a short step need not be evaluated: its third
+// power, or its square where f'' jumps, is lost to rounding.
+template <class Loss>
+inline constexpr double kNearlyFlat = kHasJumps<Loss> ? 1e-8 : 1e-4;
+template <class Loss>
+inline constexpr double kShort = kHasJumps<Loss> ? kInfinity : 1e-3;
+inline constexpr double kNearlyOne = 1.0 - 1e-9;  // a factor whose square is lost to rounding
 
 // What solvers/pool/relaxation.py calls by the same names, in small letters.
 struct RelaxationRule {
@@ -86,12 +93,17 @@ class RelaxationSolver {
           trial_(space.trial),
           dual_(space.dual) {}
 
-    // Begins with a quadratic model of the loss, of a point beside the start. It is over columns
-    // `near`, in order, which are all that are fixed and all that are not 0 at the start.
+    // Begins at the minimum of a quadratic model of the loss, over columns `near`, in order, among
+    // which are all that are fixed.
     void begin_with(QuadraticModel model) { last_ = std::move(model); }
 
-    // That of the last step, which is gone then.
-    QuadraticModel last_model() { return std::move(last_); }
+    // The model at the solution, with the curvature of the last step. It is gone then.
+    QuadraticModel last_model() {
+        for (std::size_t a = 0; a < last_.near.size(); ++a)
+            last_.right[a] =
+                scores_[static_cast<std::size_t>(last_.near[a])] + curvature_times(a, now_.u);
+        return std::move(last_);
+    }
 
     // u: the start, then the solution. dual (n,), scores (p,): the dual point of the best bound,
     // and what it is for the columns. share, into, out (p,): see `BudgetNorm::shares`,
@@ -99,10 +111,13 @@ class RelaxationSolver {
     RelaxationAnswer solve(double* u, double b, const RelaxationAim& aim, double* dual,
                            double* scores, double* share, double* into, double* out) {
         const auto p = static_cast<std::size_t>(columns_.p);
-        now_.u.assign(u, u + p);
-        combine(now_);
-        now_.b = b;
-        assess(now_);
+        const double model_gap = rule_.model_tol * aim.tol * std::abs(aim.cutoff);
+        if (last_.near.empty() || !jump(u, b, model_gap)) {
+            now_.u.assign(u, u + p);
+            now_.b = b;
+            combine(now_);
+            assess(now_);
+        }
         RelaxationAnswer answer{b, 0.0, -kInfinity, false};
         std::fill_n(dual, columns_.n, 0.0);
         std::fill_n(scores, p, 0.0);
@@ -111,12 +126,9 @@ class RelaxationSolver {
         const auto model_tol = [&] {
             return rule_.model_tol * std::max(allowed(), now_.objective - aim.cutoff);
         };
-        if (!last_.near.empty()) {
-            shift_model();
-            move(model_tol());
-        }
         for (int n_steps = 0;; ++n_steps) {
-            bound(answer.bound, dual, scores);
+            const double enough = std::min(aim.cutoff, now_.objective - allowed());
+            bound(enough, aim.cutoff, answer.bound, dual, scores);
             answer.is_done =
                 answer.bound > aim.cutoff || now_.objective - answer.bound <= allowed();
             if (answer.is_done || n_steps == rule_.max_newton) break;
@@ -150,48 +162,81 @@ class RelaxationSolver {
         point.totals = risk_.evaluate(point.z, point.b, point.v, point.curvature);
         if (intercept_) {
             RowTotals& totals = point.totals;
-            risk_.fit_intercept(point.z, point.b, point.v, point.curvature, totals, kNearlyFlat);
-            if (!Loss::kQuadratic && std::abs(totals.slope) <= kNearlyFlat * totals.size &&
-                totals.bend > 0.0) {
+            const auto fit = [&](double flat) {
+                risk_.fit_intercept(point.z, point.b, point.v, point.curvature, totals, flat);
+            };
+            fit(kNearlyFlat<Loss>);
+            if constexpr (!Loss::kQuadratic) {
                 const double last = -totals.slope / totals.bend;
-                point.b += last;
-                for (std::int64_t i = 0; i < columns_.n; ++i) {
-                    const double moved = point.v[i] - last * point.curvature[i];
-                    point.v[i] = moved * point.v[i] > 0.0 ? moved : 0.0;  // 0 may be an end
-                }
-                totals.value += 0.5 * totals.slope * last;
-                totals.slope = 0.0;
+                if (std::abs(last) < kShort<Loss>)
+                    follow(point, last);
+                else
+                    fit(kFlat);
             }
         }
         point.objective = point.totals.value + norm_.half_square(point.u.data());
     }
 
+    // Moves b so far, to where the slope is 0 to first order.
+    void follow(Point& point, double step) const {
+        RowTotals& totals = point.totals;
+        point.b += step;
+        for (std::int64_t i = 0; i < columns_.n; ++i) {
+            point.v[i] -= step * point.curvature[i];
+            if constexpr (kHasJumps<Loss>) {  // else a short step does not leave the interval
+                const auto [low, high] = risk_.loss().interval(risk_.y()[i]);
+                const double weight = risk_.weight()[i];
+                if (weight > 0.0) point.v[i] = std::clamp(point.v[i], weight * low, weight * high);
+            }
+        }
+        totals.value += 0.5 * totals.slope * step;
+        totals.slope = 0.0;
+    }
+
     // Minus the gradient, where the intercept is free rescaled so that its sum is 0.
     void balance() {
-        double up = 0.0, down = 0.0;
-        for (std::int64_t i = 0; i < columns_.n; ++i)
-            (now_.v[i] > 0.0 ? up : down) += std::abs(now_.v[i]);
-        const double light = std::min(up, down);
-        const double keep_up = intercept_ && up > down ? light / up : 1.0;
-        const double keep_down = intercept_ && down > up ? light / down : 1.0;
+        double keep_up = 1.0, keep_down = 1.0;
+        if (intercept_) {
+            const auto [up, down] = two_sides(now_.v, risk_.n_rows());
+            if (up > down) keep_up = down / up;
+            if (down > up) keep_down = up / down;
+        }
         for (std::int64_t i = 0; i < columns_.n; ++i)
             dual_[i] = now_.v[i] * (now_.v[i] > 0.0 ? keep_up : keep_down);
+        is_gradient_ = std::min(keep_up, keep_down) > kNearlyOne;
     }
 
     // The scores of the dual point, whose sum is 0 where the intercept is free; where its bound is
     // the best one, that, the point and its scores, scaled as the bound asks for.
-    void bound(double& best, double* dual, double* scores) {
+    // enough, cutoff: see `scaled`.
+    void bound(double enough, double cutoff, double& best, double* dual, double* scores) {
         balance();
         for (std::int64_t j = 0; j < columns_.p; ++j)
             scores_[static_cast<std::size_t>(j)] = columns_.dot(j, dual_);
-        const Dual<Loss> point(risk_, dual_);
-        const auto [value, scale] = scaled_bound(point, norm_.conjugate(scores_.data()));
+        const auto [value, scale] = scaled(norm_.conjugate(scores_.data()), enough, cutoff);
         if (!(value > best)) return;
         best = value;
         for (std::int64_t i = 0; i < columns_.n; ++i)
             dual[i] = scale * dual_[i];
         for (std::size_t j = 0; j < scores_.size(); ++j)
             scores[j] = scale * scores_[j];
+    }
+
+    // The bound of the dual point, or, where that may end the steps, the largest one of a multiple.
+    // enough: a bound that does. cutoff: one from which on no larger one is of use.
+    ScaledBound scaled(double quadratic, double enough, double cutoff) const {
+        if constexpr (!Loss::kQuadratic) {
+            if (is_gradient_) {
+                const Slopes at =
+                    along_margins(risk_.n_rows(), dual_, now_.z, now_.b, now_.curvature);
+                const double plain = now_.totals.value + at.value - quadratic;
+                const double slope = at.value - 2.0 * quadratic, bend = at.fall + 2.0 * quadratic;
+                const bool is_far = plain + slope * (slope / bend) < enough;  // twice the gain
+                if (std::isfinite(plain) && (plain > cutoff || is_far)) return {plain, 1.0};
+                return scaled_bound(Dual<Loss>(risk_, dual_), quadratic, 1.0 + slope / bend);
+            }
+        }
+        return scaled_bound(Dual<Loss>(risk_, dual_), quadratic);
     }
 
     // The columns that a step moves: those not at 0, and the next by score.
@@ -260,29 +305,41 @@ class RelaxationSolver {
         return move(tol);
     }
 
-    // Right of the model, where its curvature is that of another point.
-    void shift_model() {
-        balance();
+    // (Hu)_a of the model.
+    double curvature_times(std::size_t a, const std::vector<double>& u) const {
         const std::size_t m = last_.near.size();
-        last_.right.resize(m);
-        for (std::size_t a = 0; a < m; ++a) {
-            last_.right[a] = columns_.dot(last_.near[a], dual_);
-            for (std::size_t c = 0; c < m; ++c)
-                last_.right[a] +=
-                    last_.matrix[a * m + c] * now_.u[static_cast<std::size_t>(last_.near[c])];
-        }
+        double total = 0.0;
+        for (std::size_t c = 0; c < m; ++c)
+            total += last_.matrix[a * m + c] * u[static_cast<std::size_t>(last_.near[c])];
+        return total;
+    }
+
+    // Sets `there_.u` to the minimum of the model, sought from coefficients u.
+    void seek(const double* u, double tol) {
+        part_.resize(last_.near.size());
+        for (std::size_t a = 0; a < last_.near.size(); ++a)
+            part_[a] = u[last_.near[a]];
+        model().minimise(part_.data(), tol);
+        there_.u.assign(static_cast<std::size_t>(columns_.p), 0.0);
+        for (std::size_t a = 0; a < last_.near.size(); ++a)
+            there_.u[static_cast<std::size_t>(last_.near[a])] = part_[a];
+        combine(there_);
+        is_known_ = true;
+    }
+
+    // Begins where the model is least; whether that is a point.
+    bool jump(const double* u, double b, double tol) {
+        there_.b = b;
+        seek(u, tol);
+        assess(there_);
+        std::swap(now_, there_);
+        is_known_ = std::isfinite(now_.objective);
+        return is_known_;
     }
 
     // Goes as far towards the minimum of the model as there is descent; false where there is none.
     bool move(double tol) {
-        part_.resize(last_.near.size());
-        for (std::size_t a = 0; a < last_.near.size(); ++a)
-            part_[a] = now_.u[static_cast<std::size_t>(last_.near[a])];
-        model().minimise(part_.data(), tol);
-        there_.u.assign(now_.u.size(), 0.0);
-        for (std::size_t a = 0; a < last_.near.size(); ++a)
-            there_.u[static_cast<std::size_t>(last_.near[a])] = part_[a];
-        combine(there_);
+        seek(now_.u.data(), tol);
         double shift = 0.0, share = 1.0;  // of the best intercept, by the model
         if (intercept_ && now_.totals.bend > 0.0) {
             for (std::int64_t i = 0; i < columns_.n; ++i)
@@ -299,7 +356,6 @@ class RelaxationSolver {
             assess(trial_);
             if (trial_.objective < now_.objective * (1.0 - 1e-12)) {
                 std::swap(now_, trial_);
-                is_known_ = true;
                 return true;
             }
         }
@@ -335,6 +391,7 @@ class RelaxationSolver {
     QuadraticModel last_;  // what the last step minimised, and where that led
     std::vector<double> cross_, part_;
     bool is_known_ = false;
+    bool is_gradient_ = false;  // whether dual_ is minus the gradient at now_, but for rounding
 };
 
 }  // namespace zeronorm

@@ -160,6 +160,7 @@ class Subtree {
         QuadraticModel found;
         for (std::size_t a = 0; a < m; ++a) {
             found.near.push_back(kept[a].first);
+            found.right.push_back(model.right[kept[a].second]);
             for (std::size_t c = 0; c < m; ++c)
                 found.matrix.push_back(model.matrix[kept[a].second * all + kept[c].second]);
         }
@@ -214,7 +215,8 @@ class Subtree {
 
     // The model of the largest coefficients, which is fitted where it may be better and is none of
     // the earlier ones.
-    Places rounded(const SubtreeNode& node, const Relaxation& relaxation, const Known& known) {
+    Places rounded(const SubtreeNode& node, const Relaxation& relaxation, const Known& known,
+                   const QuadraticModel& model) {
         const std::size_t p = node.units.size(), size = std::min(p, at(rule_.budget));
         std::vector<std::pair<double, std::size_t>> order;
         for (std::size_t j = at(node.n_fixed); j < p; ++j)
@@ -245,7 +247,7 @@ class Subtree {
         for (const std::int64_t unit : node.units)
             spread_[at(unit)] = 0.0;
         fit.answer.intercept = relaxation.answer.intercept;
-        relax(found, static_cast<std::int64_t>(size), rule_.leaf_tol, objective_, fit);
+        relax(found, static_cast<std::int64_t>(size), rule_.leaf_tol, objective_, fit, model);
         if (fit.answer.objective < objective_ - rule_.no_better * std::abs(objective_)) {
             support = found;
             is_better = true;
@@ -282,7 +284,7 @@ class Subtree {
         SubtreeSolution found;
         found.support = start.support;
         if (known.value < std::max(target_, objective_))
-            found.support = rounded(node, relaxation, known);
+            found.support = rounded(node, relaxation, known, model);
         for (std::size_t j = 0; j < p; ++j) {
             if (relaxation.u[j] == 0.0) continue;
             found.used.push_back(node.units[j]);

@@ -107,7 +107,7 @@ class BranchAndBound:
     @property
     def n_nodes(self) -> int:
         """The number of examined nodes."""
-        return len(self._record.dual) - 1
+        return self._record.n_duals - 1
 
     def tree(self) -> Tree:
         """Return the tree so far."""
@@ -183,16 +183,16 @@ class BranchAndBound:
         """
         position = {name: unit for unit, name in enumerate(self.problem.names.tolist())}
         record = self._record
-        record.dual[record.row[0]] = root.dual
+        record.keep(0, root.dual)
         children, waiting = record.children(), [root]
         while waiting:
             node = waiting.pop()
-            row = record.row[node.number]
-            if row < 0:
+            dual = record.dual(node.number)
+            if dual is None:
                 self._open.append(node)
                 continue
-            known = self._best_known(node, record.dual[row])
-            record.dual[row] = known.dual
+            known = self._best_known(node, dual)
+            record.keep(node.number, known.dual)
             if known.value >= self.target:
                 self._least = min(self._least, known.value)
             elif node.number not in children:
@@ -200,7 +200,7 @@ class BranchAndBound:
             else:
                 fixed, free = self._decide(node, known)
                 for number in children[node.number]:
-                    name, inside = record.feature[number], record.inside[number]
+                    name, inside = record.feature[number], bool(record.inside[number])
                     unit, most = position.get(name, -1), self.problem.budget
                     part = half(fixed, free, unit, inside, most)
                     left = part if name >= 0 else (fixed, free)

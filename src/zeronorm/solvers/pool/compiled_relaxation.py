@@ -10,13 +10,14 @@ from ...designs._columns import DenseColumns, SparseColumns
 from ..risk import Risk
 from ..units import Singles, Units
 from .bounds import DECIDED, Bound
-from .quadratic import MOST_COMPILED, RULE
+from .quadratic import RULE
 from .relaxation_steps import AHEAD, FINEST, MODEL_TOL, MOST_HALVINGS
 from .relaxed import Relaxed
 
 # Entries of the columns; with more of them passes take the time, which BLAS makes on all threads,
 # and the clock has to be asked between steps.
 MOST_ENTRIES = 4_000_000
+MOST_MOVED = 400  # columns that a step moves; beyond them the time is that of factors, LAPACK's job
 MOST_STORED = 2**31 - 1  # of the matrix that sparse ones are in: its places are int32
 
 
@@ -77,7 +78,7 @@ def newton_steps(
 
 def rule(most: int) -> _kernels.RelaxationRule:
     """Return how kernels take so many Newton steps at most."""
-    return (most, MOST_HALVINGS, AHEAD, MOST_COMPILED), (MODEL_TOL, FINEST), RULE
+    return (most, MOST_HALVINGS, AHEAD, MOST_MOVED), (MODEL_TOL, FINEST), RULE
 
 
 def decided(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
+from operator import itemgetter
+
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray
@@ -14,19 +18,17 @@ class Record:
 
     def __init__(self) -> None:
         """Begin without a node."""
-        self.parent: list[int] = []
-        self.feature: list[int] = []
-        self.inside: list[bool] = []
-        self.row: list[int] = []
-        self.dual: list[FloatArray] = []
+        self.parent, self.feature = array("q"), array("q")
+        self.inside, self.row = array("b"), array("q")
+        self.n_duals = 0
+        self._duals: list[tuple[int, FloatArray]] = []  # some rows each, and which is the first
 
     @classmethod
     def of(cls, tree: Tree) -> Record:
         """Go on from an earlier one."""
         record = cls()
-        record.parent, record.feature = tree.parent.tolist(), tree.feature.tolist()
-        record.inside, record.row = tree.inside.tolist(), tree.row.tolist()
-        record.dual = list(tree.dual)
+        record._extend(tree.parent, tree.feature, tree.inside, tree.row)
+        record._append(tree.dual.copy())
         return record
 
     def tree(self, n_samples: int) -> Tree:
@@ -36,13 +38,13 @@ class Record:
             np.array(self.feature, np.int64),
             np.array(self.inside, bool),
             np.array(self.row, np.int64),
-            np.array(self.dual).reshape(len(self.dual), n_samples),
+            np.concatenate([np.empty((0, n_samples)), *(rows for _, rows in self._duals)]),
         )
 
     @property
     def size(self) -> tuple[int, int]:
         """How many nodes it has, and how many dual points."""
-        return len(self.parent), len(self.dual)
+        return len(self.parent), self.n_duals
 
     def children(self) -> dict[int, list[int]]:
         """Return those of every node that has any."""
@@ -62,13 +64,23 @@ class Record:
         self.row.append(-1)
         return len(self.parent) - 1
 
+    def dual(self, number: int) -> FloatArray | None:
+        """Return the dual point of a node, None where it is not examined."""
+        row = self.row[number]
+        if row < 0:
+            return None
+        first, rows = self._duals[bisect_right(self._duals, row, key=itemgetter(0)) - 1]
+        dual: FloatArray = rows[row - first]
+        return dual
+
     def keep(self, number: int, dual: FloatArray) -> None:
         """Set the dual point of a node."""
-        if self.row[number] < 0:
-            self.row[number] = len(self.dual)
-            self.dual.append(dual)
+        known = self.dual(number)
+        if known is None:
+            self.row[number] = self.n_duals
+            self._append(dual[None])
         else:  # it was examined in an earlier search
-            self.dual[self.row[number]] = dual
+            known[:] = dual
 
     def graft(self, number: int, subtree: Subtree, names: IndexArray) -> int:
         """Add what comes of a node, and return the number of the first node that is new.
@@ -77,18 +89,38 @@ class Record:
         """
         first = len(self.parent)
         self.keep(number, subtree.dual[0])
-        rows = len(self.dual) - 1
-        self.dual.extend(subtree.dual[1:])
-        self.parent += np.where(subtree.parent > 0, first - 1 + subtree.parent, number).tolist()
-        self.feature += np.where(subtree.unit < 0, -1, names[subtree.unit]).tolist()
-        self.inside += subtree.inside.tolist()
-        self.row += np.where(subtree.row < 0, -1, rows + subtree.row).tolist()
+        rows = self.n_duals - 1
+        self._append(subtree.dual[1:])
+        self._extend(
+            np.where(subtree.parent > 0, first - 1 + subtree.parent, number),
+            np.where(subtree.unit < 0, -1, names[subtree.unit]),
+            subtree.inside,
+            np.where(subtree.row < 0, -1, rows + subtree.row),
+        )
         return first
 
     def cut(self, size: tuple[int, int]) -> None:
         """Take back what was added since it had this size."""
-        n_nodes, n_duals = size
+        n_nodes, self.n_duals = size
         for column in (self.parent, self.feature, self.inside, self.row):
             del column[n_nodes:]
-        del self.dual[n_duals:]
-        self.row = [row if row < n_duals else -1 for row in self.row]
+        while self._duals and self._duals[-1][0] >= self.n_duals:
+            self._duals.pop()
+        for number, row in enumerate(self.row):
+            if row >= self.n_duals:
+                self.row[number] = -1
+
+    def _extend(
+        self, parent: IndexArray, feature: IndexArray, inside: np.ndarray, row: IndexArray
+    ) -> None:
+        """Add nodes."""
+        for column, values in (
+            (self.parent, parent), (self.feature, feature), (self.inside, inside), (self.row, row),
+        ):  # fmt: skip
+            column.frombytes(values.astype(column.typecode).tobytes())
+
+    def _append(self, duals: FloatArray) -> None:
+        """Add dual points."""
+        if len(duals):
+            self._duals.append((self.n_duals, duals))
+            self.n_duals += len(duals)
