@@ -38,8 +38,9 @@ QuadraticRule quadratic_rule(const QuadraticNumbers& numbers) {
 void minimise(const Matrix& matrix, const Array<double>& right, std::int64_t n_fixed,
               std::int64_t q, double tol, const QuadraticNumbers& rule, const OutArray& u) {
     const nb::gil_scoped_release release;
+    QuadraticSpace space;
     QuadraticSolver solver(matrix.data(), right.data(), length(right, 0), n_fixed, q,
-                           quadratic_rule(rule));
+                           quadratic_rule(rule), space);
     solver.minimise(u.data(), tol);
 }
 

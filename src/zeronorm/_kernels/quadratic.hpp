@@ -22,19 +22,27 @@ struct QuadraticRule {
     double flat, no_descent, most_base, full_share;
 };
 
+// Room for linear systems, one after the other: large enough to be worth keeping.
+struct QuadraticSpace {
+    std::vector<double> system, factor, unit;
+};
+
 // min_u 1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first columns, as `Quadratic` of
 // solvers/pool/quadratic.py does.
 class QuadraticSolver {
   public:
     QuadraticSolver(const double* matrix, const double* right, std::int64_t p, std::int64_t n_fixed,
-                    std::int64_t q, const QuadraticRule& rule)
+                    std::int64_t q, const QuadraticRule& rule, QuadraticSpace& space)
         : matrix_(matrix),
           right_(right),
           p_(p),
           n_fixed_(n_fixed),
           q_(q),
           norm_(p, n_fixed, q),
-          rule_(rule) {}
+          rule_(rule),
+          system_(space.system),
+          factor_(space.factor),
+          unit_(space.unit) {}
 
     // Moves u until the value is within `tol` of the least, or no step is left that descends.
     void minimise(double* u, double tol) {
@@ -318,7 +326,7 @@ class QuadraticSolver {
     std::int64_t p_, n_fixed_, q_;
     BudgetNorm norm_;
     QuadraticRule rule_;
-    std::vector<double> system_, factor_, unit_;  // of the last sets
+    std::vector<double>&system_, &factor_, &unit_;  // of the last sets
 };
 
 }  // namespace zeronorm

@@ -70,6 +70,7 @@ struct RelaxationSpace {
         : now(n_rows), there(n_rows), trial(n_rows), dual(n_rows) {}
     RelaxationPoint now, there, trial;
     Buffer dual;
+    QuadraticSpace quadratic;
 };
 
 // min_{u, b} 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b), A the first columns,
@@ -91,7 +92,8 @@ class RelaxationSolver {
           now_(space.now),
           there_(space.there),
           trial_(space.trial),
-          dual_(space.dual) {}
+          dual_(space.dual),
+          quadratic_(space.quadratic) {}
 
     // Begins at the minimum of a quadratic model of the loss, over columns `near`, in order, among
     // which are all that are fixed.
@@ -287,12 +289,9 @@ class RelaxationSolver {
     }
 
     QuadraticSolver model() const {
-        return {last_.matrix.data(),
-                last_.right.data(),
-                static_cast<std::int64_t>(last_.near.size()),
-                n_fixed_,
-                q_,
-                rule_.quadratic};
+        const auto m = static_cast<std::int64_t>(last_.near.size());
+        const double *const matrix = last_.matrix.data(), *const right = last_.right.data();
+        return {matrix, right, m, n_fixed_, q_, rule_.quadratic, quadratic_};
     }
 
     // Takes a Newton step, solved to a gap; false where it does not descend, or has too many
@@ -388,6 +387,7 @@ class RelaxationSolver {
     std::vector<double> scores_;  // (p,) of the dual point of now_, not scaled
     Point &now_, &there_, &trial_;
     Buffer& dual_;
+    QuadraticSpace& quadratic_;
     QuadraticModel last_;  // what the last step minimised, and where that led
     std::vector<double> cross_, part_;
     bool is_known_ = false;

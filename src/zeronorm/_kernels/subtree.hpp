@@ -157,12 +157,13 @@ class Subtree {
         const std::size_t m = kept.size(), all = model.near.size();
         if (m < at(n_fixed) || (n_fixed > 0 && kept[at(n_fixed - 1)].first != n_fixed - 1))
             return {};
-        QuadraticModel found;
+        QuadraticModel found{Places(m), std::vector<double>(m * m), std::vector<double>(m)};
         for (std::size_t a = 0; a < m; ++a) {
-            found.near.push_back(kept[a].first);
-            found.right.push_back(model.right[kept[a].second]);
+            const auto [place, from] = kept[a];
+            found.near[a] = place;
+            found.right[a] = model.right[from];
             for (std::size_t c = 0; c < m; ++c)
-                found.matrix.push_back(model.matrix[kept[a].second * all + kept[c].second]);
+                found.matrix[a * m + c] = model.matrix[from * all + kept[c].second];
         }
         return found;
     }
