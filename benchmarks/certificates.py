@@ -210,6 +210,15 @@ def time(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
+def span(seconds: float) -> str:
+    """Return a long time in its largest unit."""
+    units = (("years", 365.25 * 86400), ("days", 86400), ("hours", 3600))
+    for name, size in units:
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {name}"
+    return f"{seconds / 60:.2g} min"
+
+
 def last(row: Row) -> Row:
     """Return the search that proved more: that for a proof may end above a gap of 1 %."""
     found: Row = min(
@@ -282,6 +291,36 @@ def reached(row: Row, gap: float) -> float:
                 seconds.append(passed)
                 break
     return float(min(seconds, default=math.inf))
+
+
+def far_table(rows: list[Row]) -> str:
+    """Return how many nodes, at the rate of the last ones, would reach what was asked and is not.
+
+    The gap falls with the logarithm of the nodes, more slowly the further it is down.
+    """
+    lines = []
+    for _, names, sizes, C, gap, _ in ASKED:
+        for row in rows:
+            if row["set"] not in names or row["k"] not in sizes or row["C"] != C:
+                continue
+            if gap == 0 or reached(row, gap) < math.inf:
+                continue
+            course = [
+                (seconds, n_nodes, (objective - bound) / objective)
+                for seconds, n_nodes, objective, bound in last(row)["history"]
+            ]
+            seconds, n_nodes, end = course[-1]
+            _, n_before, before = next(one for one in course if one[1] >= n_nodes / 10)
+            rate = (before - end) / math.log10(n_nodes / n_before)
+            times = 10 ** ((end - gap) / rate)
+            lines.append(
+                [row["set"], row["k"], percent(gap), percent(row["certify"]["gap"]), n_nodes,
+                 percent(end), f"{100 * rate:.2f} points", f"{n_nodes * times:.0e}",
+                 span(seconds * times)]
+            )  # fmt: skip
+    header = ["set", "k", "asked", "certify", "nodes", "gap at the end", "its fall by the last "
+              "tenfold of nodes", "nodes at that rate", "time at that pace"]  # fmt: skip
+    return common.table(header, lines) if lines else ""
 
 
 def faster(rows: list[Row], before: Row) -> Row:
@@ -436,6 +475,13 @@ def report(rows: list[Row], smalls: list[Row], about: Row, options: Any) -> None
         "## Asked beside measured",
         common.bars_table(bars),
     ]
+    if far := far_table(rows):
+        text += [
+            "Where a search ended above what was asked, its gap falls with the logarithm of its "
+            "nodes. At the rate of the last tenfold, which is more than that of the next one, what "
+            "was asked would take",
+            far,
+        ]
     if rows and draw(options.results / f"{NAME}.png", rows):
         text.append(f"![gap against time]({NAME}.png)")
     text += [
