@@ -170,7 +170,8 @@ class RelaxationSolver {
             fit(kNearlyFlat<Loss>);
             if constexpr (!Loss::kQuadratic) {
                 const double last = -totals.slope / totals.bend;
-                if (std::abs(last) < kShort<Loss>)
+                const bool is_flat = std::abs(totals.slope) <= kNearlyFlat<Loss> * totals.size;
+                if (is_flat && std::abs(last) < kShort<Loss>)
                     follow(point, last);
                 else
                     fit(kFlat);
