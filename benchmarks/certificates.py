@@ -294,10 +294,7 @@ def reached(row: Row, gap: float) -> float:
 
 
 def far_table(rows: list[Row]) -> str:
-    """Return how many nodes, at the rate of the last ones, would reach what was asked and is not.
-
-    The gap falls with the logarithm of the nodes, more slowly the further it is down.
-    """
+    """Return how many nodes would reach what was asked and is not, if the gap fell on as before."""
     lines = []
     for _, names, sizes, C, gap, _ in ASKED:
         for row in rows:
@@ -311,13 +308,14 @@ def far_table(rows: list[Row]) -> str:
             ]
             seconds, n_nodes, end = course[-1]
             _, n_before, before = next(one for one in course if one[1] >= n_nodes / 10)
-            rate = (before - end) / math.log10(n_nodes / n_before)
-            times = 10 ** ((end - gap) / rate)
-            lines.append(
-                [row["set"], row["k"], percent(gap), percent(row["certify"]["gap"]), n_nodes,
-                 percent(end), f"{100 * rate:.2f} points", f"{n_nodes * times:.0e}",
-                 span(seconds * times)]
-            )  # fmt: skip
+            far = [row["set"], row["k"], percent(gap), percent(row["certify"]["gap"]), n_nodes,
+                   percent(end)]  # fmt: skip
+            if before > end and n_nodes > max(n_before, 1):
+                rate = (before - end) / math.log10(n_nodes / max(n_before, 1))
+                tenfolds = min((end - gap) / rate, 300.0)
+                far += [f"{100 * rate:.2f} points", f"{n_nodes * 10**tenfolds:.0e}",
+                        span(seconds * 10**tenfolds)]  # fmt: skip
+            lines.append([*far, "-", "-", "-"][:9])
     header = ["set", "k", "asked", "certify", "nodes", "gap at the end", "its fall by the last "
               "tenfold of nodes", "nodes at that rate", "time at that pace"]  # fmt: skip
     return common.table(header, lines) if lines else ""
@@ -477,9 +475,8 @@ def report(rows: list[Row], smalls: list[Row], about: Row, options: Any) -> None
     ]
     if far := far_table(rows):
         text += [
-            "Where a search ended above what was asked, its gap falls with the logarithm of its "
-            "nodes. At the rate of the last tenfold, which is more than that of the next one, what "
-            "was asked would take",
+            "Where a search ended above what was asked: what that would take, if the gap fell by "
+            "as much with every tenfold of the nodes as with the last one.",
             far,
         ]
     if rows and draw(options.results / f"{NAME}.png", rows):

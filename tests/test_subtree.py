@@ -193,7 +193,7 @@ def test_nodes_that_the_kernel_does_not_take_are_left_to_python():
     assert grown(problem, lost, np.arange(3), 1.0, 1.0, 10) is None
 
 
-def test_nodes_that_move_many_columns_are_the_kernel_s(monkeypatch):
+def test_the_kernel_takes_nodes_that_move_many_columns(monkeypatch):
     """Python would solve them, one thread after the other, in many times their time."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((800, 400)), np.where(rng.random(800) < 0.5, 1.0, -1.0)
