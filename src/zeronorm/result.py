@@ -74,6 +74,24 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Minorant:
+    """What the logistic loss is at least where models better than the best known one can be.
+
+    For margins between -core and core it is the loss; beyond them it goes on from there with the
+    second derivative `bend`. That is below the loss up to margins that no better model of some
+    features has, as the bounds show that moves from the model in `coef` lead to, with the minorant
+    before this one. A part of its curvature, `diagonal`, counts as ridge.
+    """
+
+    features: IndexArray  # (p,)
+    coef: FloatArray  # (p,) on the selection scaling, of a relaxation
+    intercept: float
+    core: float
+    bend: FloatArray  # (n_samples,) weights included
+    diagonal: FloatArray  # (p,)
+
+
+@dataclass(frozen=True, slots=True)
 class Tree:
     """The tree of a branch and bound: a proof that anyone can check, node by node.
 
@@ -91,6 +109,8 @@ class Tree:
     # (n_features,) what of the curvature of least squares the bounds below the root count as a part
     # of the ridge, 0 for features of no node below it; or none.
     diagonal: FloatArray = field(default_factory=lambda: np.empty(0))
+    # Of the logistic loss: each shown by the one before, the last one for the bounds below the root.
+    minorants: tuple[Minorant, ...] = ()
 
     def __repr__(self) -> str:
         """Return the sizes, without the arrays."""

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from .._typing import IndexArray
 from ..files import is_text
 from ..groups import Groups
-from ..result import Tree
+from ..result import Minorant, Tree
 from ._archive import Require
+from ._records import check_record
 
 OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
 # Each array has this type, and one of these numbers of dimensions: two of several outputs.
+_OF_MINORANT = ("coef", "bend", "diagonal")
 OF_CERTIFICATE = {
     "support": ("<i8", (1,)),
     "coef": ("<f8", (1, 2)),
@@ -76,6 +78,51 @@ def with_diagonal(tree: Tree | None, listed: list[Any], m: int, require: Require
         )
         diagonal[entry[0]] = entry[1]
     return replace(tree, diagonal=diagonal)
+
+
+def list_minorants(tree: Tree | None) -> list[dict[str, Any]]:
+    """Return the minorants of a tree, as lists and numbers."""
+    return [
+        {
+            "features": one.features.tolist(),
+            "intercept": float(one.intercept),
+            "core": float(one.core),
+            **{name: getattr(one, name).astype(np.float64).tolist() for name in _OF_MINORANT},
+        }
+        for one in (() if tree is None else tree.minorants)
+    ]
+
+
+def with_minorants(tree: Tree | None, listed: list[Any], require: Require) -> Tree | None:
+    """Return a tree with the minorants that the metadata list."""
+    if tree is None or not listed:
+        require(not listed, "minorants must be of a tree")
+        return tree
+    fields = {
+        "features": list,
+        "intercept": float,
+        "core": float,
+        **dict.fromkeys(_OF_MINORANT, list),
+    }
+    for one in listed:
+        check_record("a minorant", one, fields, require)
+        require(
+            all(type(feature) is int for feature in one["features"]), "features must be numbers"
+        )
+        numbers = [value for name in _OF_MINORANT for value in one[name]]
+        require(all(type(value) is float for value in numbers), "minorants must be of numbers")
+    return replace(
+        tree,
+        minorants=tuple(
+            Minorant(
+                np.array(one["features"], np.int64),
+                intercept=one["intercept"],
+                core=one["core"],
+                **{name: np.array(one[name], np.float64) for name in _OF_MINORANT},
+            )  # fmt: skip
+            for one in listed
+        ),
+    )
 
 
 def check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -> Groups | None:

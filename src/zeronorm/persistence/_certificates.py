@@ -22,7 +22,9 @@ from ._certificate_parts import (
     check_groups,
     check_signs,
     list_diagonal,
+    list_minorants,
     with_diagonal,
+    with_minorants,
 )
 from ._header import (
     FEATURES,
@@ -82,7 +84,10 @@ _PROBLEM = {
     "covariates": list,
     "effects": list,
     "diagonal": list,
+    "minorants": list,
 }
+
+_OF_TREE = ("diagonal", "minorants")
 
 # What certificates of all classes have in common.
 _SAME = (
@@ -221,7 +226,7 @@ def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
         [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
     ]
     arrays = dict.fromkeys(("intercept", "covariates", "effects"), np.asarray)
-    fields = {name: kind for name, kind in _PROBLEM.items() if name != "diagonal"}
+    fields = {name: kind for name, kind in _PROBLEM.items() if name not in _OF_TREE}
     record = as_record(certificate, fields | arrays)
     intercept = record["intercept"].astype(np.float64).tolist()  # of several outputs a list
     covariates = record["covariates"].astype(np.int64).tolist()
@@ -232,6 +237,7 @@ def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
         "covariates": covariates,
         "effects": effects,
         "diagonal": list_diagonal(certificate.tree),
+        "minorants": list_minorants(certificate.tree),
     }
 
 
@@ -297,6 +303,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
             problem.setdefault("covariates", [])
             problem.setdefault("effects", [])
             problem.setdefault("diagonal", [])
+            problem.setdefault("minorants", [])
         check_record("a certificate", problem, _PROBLEM, require)
         n_groups = problem["n_groups"]
         require(
@@ -308,6 +315,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         equivalents = check_equivalents(problem["equivalents"], m, require)
         own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
         tree = with_diagonal(tree, own.pop("diagonal"), m, require)
+        tree = with_minorants(tree, own.pop("minorants"), require)
         own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
         if isinstance(own["intercept"], list):
             require(

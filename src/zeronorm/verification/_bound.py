@@ -12,6 +12,7 @@ from ..result import Certificate, Tree
 from ._data import Data
 from ._extraction import Extraction, Shifted
 from ._form import CertificateError
+from ._minorant import Curvature
 
 MOST_WAITING = 1 << 27  # The nodes that wait for their turn have so many features in all.
 
@@ -71,12 +72,25 @@ class Units:
         dual: FloatArray,
         fixed: IndexArray,
         free: IndexArray,
-        extraction: Extraction | None = None,
+        extraction: Extraction | Curvature | None = None,
     ) -> Node:
-        """Return what a feasible dual point shows, with D where it covers the units."""
-        chosen, shifted = np.concatenate([fixed, free]), None
-        if extraction is not None and extraction.covers(chosen):
-            shifted = extraction.at(dual)
+        """Return what a feasible dual point shows, with D where it covers the units.
+
+        Of a minorant the loss itself may show more.
+        """
+        if extraction is None or not extraction.covers(np.concatenate([fixed, free])):
+            return self._shown(dual, fixed, free, None)
+        node = self._shown(dual, fixed, free, extraction.at(dual))
+        if isinstance(extraction, Extraction):
+            return node
+        plain = self._shown(dual, fixed, free, None)
+        return node if node.bound > plain.bound else plain
+
+    def _shown(
+        self, dual: FloatArray, fixed: IndexArray, free: IndexArray, shifted: Shifted | None
+    ) -> Node:
+        chosen = np.concatenate([fixed, free])
+        if shifted is not None:
             dual = shifted.dual
         square, wrong = self._squares(dual, chosen, shifted)
         into, square = float(square[: fixed.size].sum()), square[fixed.size :]
@@ -126,7 +140,7 @@ class Units:
 
 
 def replay(
-    data: Data, tree: Tree, units: Units, claim: float, extraction: Extraction | None
+    data: Data, tree: Tree, units: Units, claim: float, extraction: Extraction | Curvature | None
 ) -> tuple[float, int, float]:
     """Return the rounding, the number of nodes below the root and what rounding leaves short.
 

@@ -56,23 +56,10 @@ class Extraction:
             raise CertificateError(too_much)
         X, D = data.X.take(features), diagonal[features]
         (n, p), weight = X.shape, data.weight[: len(X)]
-        # The columns are known to (4 n + 8) roundings of their largest entry, the sums to n + 2
-        # more; a factor of Cholesky is that of a matrix which is (p + 2) times the trace away
-        # (Higham, sections 3.1 and 10.1). In norm all of that is a multiple of the sum of squares.
         size = data.error[features] / (ROUNDOFF * (4 * n + 8))
-        shift = ROUNDOFF * (12 * n + 4 * p + 64) * float(size @ size) * float(weight.sum())
-        if not float(size.min()) ** 2 * float(weight.min()) >= LEAST:
-            raise CertificateError("tree.diagonal is of columns or weights too small for it.")
-        matrix = X.T @ (weight[:, None] * X)
-        try:
-            least = (1.0 - SHARE) * (matrix - shift * np.eye(p))
-            lower = np.linalg.cholesky(least - np.diag(D))
-        except np.linalg.LinAlgError:
-            lower = np.full((1, 1), np.nan)
-        if not np.isfinite(lower).all():  # not every LAPACK raises where it meets NaN
+        inverse = inverse_beside(X, weight, D, size)
+        if inverse is None:
             raise CertificateError(too_much)
-        # Any u0 bounds, but the search has that of H: one of H less its rounding shows less.
-        inverse = np.asarray(np.linalg.inv(matrix), np.float64)
         return cls(data, features, X, D, inverse, size)
 
     def covers(self, units: IndexArray) -> bool:
@@ -102,6 +89,32 @@ class Extraction:
         spread[self.features] = 8 * ROUNDOFF * np.abs(D * u)
         part[self.features] = self.diagonal
         return Shifted(v, shift, spread, part, value, wrong_value)
+
+
+def inverse_beside(
+    X: FloatArray, weight: FloatArray, D: FloatArray, size: FloatArray
+) -> FloatArray | None:
+    """Return the inverse of H = X'WX, nearly; None unless (1 - a) H - D is shown to be positive.
+
+    size : the largest entry of each column.
+    """
+    n, p = X.shape
+    # The columns are known to (4 n + 8) roundings of their largest entry, the sums to n + 2
+    # more; a factor of Cholesky is that of a matrix which is (p + 2) times the trace away
+    # (Higham, sections 3.1 and 10.1). In norm all of that is a multiple of the sum of squares.
+    shift = ROUNDOFF * (12 * n + 4 * p + 64) * float(size @ size) * float(weight.sum())
+    if not float(size.min()) ** 2 * float(weight.min()) >= LEAST:
+        raise CertificateError("tree.diagonal is of columns or weights too small for it.")
+    matrix = X.T @ (weight[:, None] * X)
+    try:
+        least = (1.0 - SHARE) * (matrix - shift * np.eye(p))
+        lower = np.linalg.cholesky(least - np.diag(D))
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(lower).all():  # not every LAPACK raises where it meets NaN
+        return None
+    # Any u0 bounds, but the search has that of H: one of H less its rounding shows less.
+    return np.asarray(np.linalg.inv(matrix), np.float64)
 
 
 @dataclass(frozen=True, slots=True)

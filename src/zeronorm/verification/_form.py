@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import FloatArray, IndexArray
 from ..groups import Groups
-from ..result import Certificate, Tree
+from ..result import Certificate, Minorant, Tree
 from ._losses import PARAMETERS
 
 SCALINGS = ("standardized", "scaled", "none")
@@ -93,6 +93,7 @@ def _copied(given: Any) -> Certificate:
             row=_copy(tree.row, "i"),
             dual=_copy(tree.dual, "iuf"),
             diagonal=_copy(tree.diagonal, "iuf"),
+            minorants=_minorants(tree.minorants),
         )
     if groups is not None:
         if type(groups) is not Groups:
@@ -108,6 +109,20 @@ def _copied(given: Any) -> Certificate:
     }
     values["parameters"] = _parameters(values["parameters"])
     return Certificate(**values)
+
+
+def _minorants(given: Any) -> tuple[Minorant, ...]:
+    """Return minorants that have what they must, of plain arrays."""
+    if type(given) is not tuple or not all(type(one) is Minorant for one in given):
+        raise CertificateError("tree.minorants of the certificate must be a tuple of Minorant.")
+    found = []
+    for one in given:
+        if not (_is_finite(one.intercept) and _is_finite(one.core)):
+            raise CertificateError("intercept and core of a minorant must be finite numbers.")
+        own = {name: _copy(getattr(one, name), "iuf") for name in ("coef", "bend", "diagonal")}
+        features = _indices("the features of a minorant", one.features)
+        found.append(Minorant(features, intercept=one.intercept, core=one.core, **own))
+    return tuple(found)
 
 
 def _intercept(given: Any, several: bool) -> Any:
@@ -306,6 +321,12 @@ def check_range(certificate: Certificate, m: int) -> None:
             f"tree.diagonal of the certificate is of {certificate.tree.diagonal.size} features, "
             f"not of {m}."
         )
+    for one in certificate.tree.minorants if certificate.tree is not None else ():
+        if np.max(one.features) >= m:
+            raise CertificateError(
+                f"a minorant of the certificate must be of {m} features; got feature "
+                f"{int(np.max(one.features))}."
+            )
     if certificate.signs.size not in (0, m):
         raise CertificateError(
             f"the signs of the certificate are of {certificate.signs.size} features, not of {m}."
@@ -327,6 +348,12 @@ def _check_tree(tree: Tree, n: int) -> None:
     _finite("tree.diagonal", tree.diagonal, (None,))
     if (tree.diagonal < 0).any():
         raise CertificateError("tree.diagonal must not be negative.")
+    for one in tree.minorants:
+        for name, own in (("coefficients", one.coef), ("diagonal", one.diagonal)):
+            _finite(f"the {name} of a minorant", own, one.features.shape)
+        _finite("the bend of a minorant", one.bend, (n,))
+        if not one.features.size:
+            raise CertificateError("a minorant must have features.")
     if parent[0] != -1 or (parent[1:] < 0).any() or (parent[1:] >= np.arange(1, size)).any():
         raise CertificateError("parent must be numbers of earlier nodes, -1 of the first alone.")
     if (row < -1).any() or (row >= len(dual)).any() or row[0] < 0:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..result import Certificate
+from ..result import Certificate, Tree
 from ._bound import Node, Units, replay
 from ._data import Data, read_data
 from ._extraction import Extraction
 from ._form import CertificateError, UndecidedError, check_form, is_count
 from ._loss import ROUNDOFF
+from ._minorant import Curvature
 
 OPTIMAL = 1e-6  # The objective is above the optimum on the support by this share at most.
 # Entries of equal columns differ by such shares of themselves and of the largest one at most.
@@ -101,8 +102,7 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
     claim = certificate.bound - rtol * abs(certificate.bound)
     short = root.short_of(claim)
     if certificate.tree is not None:
-        diagonal = certificate.tree.diagonal
-        extraction = Extraction.of(data, certificate, diagonal) if diagonal.any() else None
+        extraction = _extraction(data, certificate, certificate.tree)
         of_tree, n_nodes, short = replay(data, certificate.tree, units, claim, extraction)
         bound, rounding = min(certificate.bound, objective), max(rounding, of_tree)
         if not bound >= claim:
@@ -126,6 +126,13 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
         "rounding": float(rounding),
         "nodes": n_nodes,
     }
+
+
+def _extraction(data: Data, certificate: Certificate, tree: Tree) -> Extraction | Curvature | None:
+    """Return what of the curvature of the loss the bounds of a tree take, None if there is none."""
+    if tree.minorants:
+        return Curvature.of(data, certificate, tree.minorants)
+    return Extraction.of(data, certificate, tree.diagonal) if tree.diagonal.any() else None
 
 
 def _undecided(objective: float, wrong: float, rounding: float, rtol: float) -> UndecidedError:

@@ -28,6 +28,7 @@ from ..drive import Scan, Solver
 from ..pool.bounds import Bound, bound_at
 from ..pool.branch import BranchAndBound
 from ..pool.candidates import Candidates, Start
+from ..pool.curved import Curved
 from ..pool.extraction import Squares
 from ..pool.ridge import Ridge
 from ..pool.shared_curvature import SharedCurvature
@@ -39,6 +40,7 @@ from .supports import REFIT_TOL, certificate_of, safe_magnitudes
 
 MAX_SCANS = 50  # of tightening
 FIRST_NODES = 25  # of a search before curvature is extracted
+FIRST_OF_LABELS = 50  # of the logistic loss, whose curvature takes longer to find
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
 # Of gathered candidates, and of the memory that is left; nothing is branched on above.
@@ -163,7 +165,7 @@ def prove_support(
         gap = goal.gap or 0.0
         return BranchAndBound(problem, support, gap, shown.dual, shown.value, resume)
 
-    anew = resume is None or not resume.diagonal.any()
+    anew = resume is None or not (resume.diagonal.any() or resume.minorants)
     spent = clock.seconds
     search, status, steps = left.search(begin, goal, clock, report, anew=anew)
     clock.add_search(clock.seconds - spent)
@@ -173,7 +175,7 @@ def prove_support(
     certificate = replace(
         certificate,
         bound=max(certificate.bound, bound),
-        tree=replace(search.tree(), diagonal=_of_features(task, search.problem)),
+        tree=_tree_of(task, search),
     )
     if certificate.proven:
         status = Status.OPTIMAL
@@ -283,32 +285,44 @@ class Left:
 
         problem, most = self.problem, goal.max_nodes
         search = begin(problem, self.support)
-        if not (self.single and Squares.can_pose(problem)):
+        squares = self.single and Squares.can_pose(problem)
+        if not squares and not (self.single and Curved.can_pose(problem)):
             return search, run(search, most), steps
         support = self.support
         if anew and problem.risk.loss.outputs == 1:  # nodes of several are slow without D
-            first = FIRST_NODES if most is None else min(FIRST_NODES, most)
+            first = FIRST_NODES if squares else FIRST_OF_LABELS
+            first = first if most is None else min(first, most)
             status = run(search, first)
             if status is not Status.NODE_LIMIT or first == most:
                 return search, status, steps
             support = search.support
         try:
-            squares, deadline = Squares.of(problem), clock.deadline(goal.time_limit)
-            sharper = squares and squares.extracted(self.shown.value, search.objective, deadline)
+            deadline = clock.deadline(goal.time_limit)
+            sharper = self._sharper(squares, search.objective, deadline)
             if sharper is not None:
                 search = begin(sharper, support)
         except KeyboardInterrupt:
             return search, Status.INTERRUPTED, steps
         return search, run(search, most), steps
 
+    def _sharper(self, squares: bool, objective: float, deadline: float) -> Candidates | None:
+        """Return the problem with a part of its curvature in the ridge, None if not worth it."""
+        if squares:
+            plain = Squares.of(self.problem)
+            return plain and plain.extracted(self.shown.value, objective, deadline)
+        return Curved.of(self.problem, self.shown.value, objective, deadline)
 
-def _of_features(task: Task, problem: Candidates) -> FloatArray:
-    """Return the diagonal of a search as numbers of the features of X, none where it is 0."""
+
+def _tree_of(task: Task, search: BranchAndBound) -> Tree:
+    """Return the tree of a search, with what of the loss's curvature its bounds take."""
+    tree, problem = search.tree(), search.problem
+    if isinstance(problem, Curved):
+        return replace(tree, minorants=problem.minorants)
     if not problem.diagonal.any():
-        return np.empty(0)
+        return tree
     found = np.zeros(task.design_of_features.shape[1])
     found[problem.names] = problem.diagonal
-    return found
+    return replace(tree, diagonal=found)
 
 
 def tighten(

@@ -238,11 +238,11 @@ def best_diagonal(
             own = found.share * (1.0 - found.share) * (found.scores**2).sum(axis=1)
             fresh = 0.5 * own / (1.0 + D)
             slope = 0.5 * (slope + fresh) if slope.any() else fresh
-            D = _centred(H, D, slope, barrier * float(slope @ D) / p)
+            D = centred_diagonal(H, D, slope, barrier * float(slope @ D) / p)
     return best, value
 
 
-def _centred(H: FloatArray, D: FloatArray, slope: FloatArray, mu: float) -> FloatArray:
+def centred_diagonal(H: FloatArray, D: FloatArray, slope: FloatArray, mu: float) -> FloatArray:
     """Return D after some steps towards the maximum of slope'D and the barriers, mu > 0."""
     if not mu > 0:
         return D

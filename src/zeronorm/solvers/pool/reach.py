@@ -1,0 +1,117 @@
+"""How far the margins of better models can be: bounds of one margin at a time.
+
+Every model of at most k features with the objective UB or less has, for any (u0, b0), row i, sign
+and theta > 0, the margins z = X u0 + b0 moved towards what is best for margin i,
+
+    sign z_i <= (UB - B) / theta,    B <= min over (u, b) of  objective(u, b) - theta sign z_i,
+
+with B from the dual point of the moved margins: minus the derivatives of the loss there, and theta
+the sum of these derivatives, times the sign, where the intercept is free. The move is a Newton step
+from (u0, b0) with a stronger ridge, a second one of the same matrix, and of the length that would be
+best if the loss were quadratic.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._threads import map_threads
+from ..._typing import FloatArray, IndexArray
+from .tails import Tailed
+
+STRENGTH = 2.0  # of the ridge of moves, relative to that of the problem
+ROWS = 64  # margins at a time
+TRIES = 2  # of the length of moves, at some rows
+LIKELY = (0.01, 100.0)  # what moves cost, relative to what is expected
+SMALL = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """The l0 problem of a loss with tails, with a part of its curvature in the ridge."""
+
+    X: FloatArray  # (n, p) as the problem has them; the first features are in every model
+    tailed: Tailed
+    part: FloatArray  # (p,) D
+    n_forced: int
+    budget: int  # k
+    intercept: bool
+
+    def bound(
+        self, u: FloatArray, z: FloatArray, pushed: FloatArray, sign: float, theta: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return B for points u (p, several) of margins z (n, several), and theta of each.
+
+        pushed : (several, p) the rows whose margins count. theta : where there is no free intercept
+        to say what it is.
+        """
+        value, slope, _ = self.tailed.at(z)
+        if self.intercept:
+            theta = sign * slope.sum(axis=0)
+        part = self.part[:, None]
+        score = sign * theta * pushed.T - self.X.T @ slope + part * u
+        square = score**2 / (1.0 + part)
+        free, q = square[self.n_forced :], self.budget - self.n_forced
+        most = square[: self.n_forced].sum(axis=0)
+        if q:
+            most = most + np.partition(free, len(free) - q, axis=0)[len(free) - q :].sum(axis=0)
+        value = value - (slope * z).sum(axis=0) + 0.5 * (part * u**2).sum(axis=0)
+        return value - 0.5 * most, theta
+
+
+def reach(
+    problem: Margins, u: FloatArray, b: float, upper: float, deadline: float
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the least and the largest margins of models with an objective of `upper` at most.
+
+    None where they are not known at the deadline.
+    """
+    X, tailed = problem.X, problem.tailed
+    n, p = X.shape
+    z = X @ u + b
+    _, slope, bend = tailed.at(z)
+    Z = np.hstack([np.ones((n, int(problem.intercept))), X])
+    ridge = np.zeros(Z.shape[1])
+    ridge[-p:] = STRENGTH * (1.0 + problem.part)
+    inverse = np.linalg.inv(Z.T @ (bend[:, None] * Z) + np.diag(ridge))
+    known, _ = problem.bound(u[:, None], z[:, None], np.zeros((1, p)), 1.0, np.zeros(1))
+    gap = max(upper - float(known[0]), SMALL * abs(upper))
+
+    def ends(rows: IndexArray, ratio: float = 1.0) -> tuple[FloatArray, float]:
+        """Return how far some margins go down and up, and how much more moves cost than expected.
+
+        ratio : what is known of that.
+        """
+        away = inverse @ Z[rows].T
+        lever = np.einsum("ij,ji->i", Z[rows], away)
+        # A row that moves far has the curvature of its tail in place of its own.
+        scale = 1.0 / (1.0 + (tailed.bend - bend)[rows] * lever)
+        away, lever = scale * away, scale * lever
+        found, dear = np.full((2, rows.size), np.inf), np.empty((2, rows.size))
+        for side, sign in enumerate((-1.0, 1.0)):
+            if time.perf_counter() >= deadline:
+                break
+            theta = np.sqrt(2.0 * gap / (ratio * lever))
+            move = sign * theta * away
+            moved = tailed.at(z[:, None] + Z @ move)[1] - slope[:, None]
+            move += inverse @ (sign * theta * Z[rows].T - Z.T @ moved - ridge[:, None] * move)
+            least, theta = problem.bound(
+                u[:, None] + move[-p:], z[:, None] + Z @ move, X[rows], sign, theta
+            )
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found[side] = np.where(theta > 0, (upper - least) / theta, np.inf)
+                dear[side] = 2.0 * (upper - gap - least) / (theta**2 * lever)
+        return found, float(np.clip(np.nanmedian(dear), *LIKELY))
+
+    every = np.arange(n)
+    ratio = 1.0
+    for _ in range(TRIES):
+        ratio = ends(every[:: -(-n // ROWS)], ratio)[1]
+    blocks = [every[first : first + ROWS] for first in range(0, n, ROWS)]
+    low, high = np.hstack([found for found, _ in map_threads(lambda own: ends(own, ratio), blocks)])
+    if time.perf_counter() >= deadline:
+        return None
+    return -low, high
