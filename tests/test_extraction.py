@@ -13,7 +13,7 @@ import zeronorm
 from zeronorm import BudgetRegressor
 from zeronorm.persistence import load_certificate, save_certificate
 from zeronorm.result import Status
-from zeronorm.solvers.certify import prove
+from zeronorm.solvers.certify import curvature, prove
 from zeronorm.solvers.pool import extraction
 from zeronorm.solvers.pool.shares import ShareProblem, least_between
 from zeronorm.verification import CertificateError
@@ -62,7 +62,7 @@ def fitted(X: np.ndarray, y: np.ndarray, s: np.ndarray, k: int, **options: Any) 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every search of least squares extract curvature, at its first node."""
-    monkeypatch.setattr(prove, "FIRST_NODES", 0)
+    monkeypatch.setattr(curvature, "FIRST_NODES", 0)
     monkeypatch.setattr(extraction, "WORTH", -np.inf)
 
 
@@ -251,7 +251,7 @@ def test_an_interrupt_loses_nothing_where_the_search_begins_anew(
     prove_search = prove.BranchAndBound
     monkeypatch.setattr(prove, "BranchAndBound", begin)
     monkeypatch.setattr(extraction, "WORTH", -np.inf)
-    monkeypatch.setattr(prove, "FIRST_NODES", 3)
+    monkeypatch.setattr(curvature, "FIRST_NODES", 3)
     proof = zeronorm.prove(model, X, y, gap=0.0)
     assert proof.status is Status.INTERRUPTED
     assert proof.certificate.tree.parent.size > 3

@@ -85,7 +85,8 @@ class Minorant:
 
     features: IndexArray  # (p,)
     coef: FloatArray  # (p,) on the selection scaling, of a relaxation
-    intercept: float
+    intercept: float  # beside columns of mean 0 where it is free
+    objective: float  # of the best model that was known then
     core: float
     bend: FloatArray  # (n_samples,) weights included
     diagonal: FloatArray  # (p,)
@@ -109,7 +110,7 @@ class Tree:
     # (n_features,) what of the curvature of least squares the bounds below the root count as a part
     # of the ridge, 0 for features of no node below it; or none.
     diagonal: FloatArray = field(default_factory=lambda: np.empty(0))
-    # Of the logistic loss: each shown by the one before, the last one for the bounds below the root.
+    # Of the logistic loss, each shown by the one before; the bounds below the root have the last.
     minorants: tuple[Minorant, ...] = ()
 
     def __repr__(self) -> str:

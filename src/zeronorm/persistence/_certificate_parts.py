@@ -18,6 +18,7 @@ from ._records import check_record
 
 OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
 # Each array has this type, and one of these numbers of dimensions: two of several outputs.
+_NUMBERS = ("intercept", "objective", "core")  # of a minorant
 _OF_MINORANT = ("coef", "bend", "diagonal")
 OF_CERTIFICATE = {
     "support": ("<i8", (1,)),
@@ -85,8 +86,7 @@ def list_minorants(tree: Tree | None) -> list[dict[str, Any]]:
     return [
         {
             "features": one.features.tolist(),
-            "intercept": float(one.intercept),
-            "core": float(one.core),
+            **{name: float(getattr(one, name)) for name in _NUMBERS},
             **{name: getattr(one, name).astype(np.float64).tolist() for name in _OF_MINORANT},
         }
         for one in (() if tree is None else tree.minorants)
@@ -98,31 +98,17 @@ def with_minorants(tree: Tree | None, listed: list[Any], require: Require) -> Tr
     if tree is None or not listed:
         require(not listed, "minorants must be of a tree")
         return tree
-    fields = {
-        "features": list,
-        "intercept": float,
-        "core": float,
-        **dict.fromkeys(_OF_MINORANT, list),
-    }
+    fields = {"features": list} | dict.fromkeys(_NUMBERS, float) | dict.fromkeys(_OF_MINORANT, list)
+    found = []
     for one in listed:
         check_record("a minorant", one, fields, require)
-        require(
-            all(type(feature) is int for feature in one["features"]), "features must be numbers"
-        )
-        numbers = [value for name in _OF_MINORANT for value in one[name]]
-        require(all(type(value) is float for value in numbers), "minorants must be of numbers")
-    return replace(
-        tree,
-        minorants=tuple(
-            Minorant(
-                np.array(one["features"], np.int64),
-                intercept=one["intercept"],
-                core=one["core"],
-                **{name: np.array(one[name], np.float64) for name in _OF_MINORANT},
-            )  # fmt: skip
-            for one in listed
-        ),
-    )
+        indices = all(type(feature) is int for feature in one["features"])
+        numbers = all(type(value) is float for name in _OF_MINORANT for value in one[name])
+        require(indices and numbers, "minorants must be of features and numbers")
+        arrays = {name: np.array(one[name], np.float64) for name in _OF_MINORANT}
+        own: dict[str, Any] = {name: one[name] for name in _NUMBERS}
+        found.append(Minorant(np.array(one["features"], np.int64), **(own | arrays)))
+    return replace(tree, minorants=tuple(found))
 
 
 def check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -> Groups | None:

@@ -55,7 +55,7 @@ class Extraction:
         if features.size > data.X.shape[0]:  # H has no such rank
             raise CertificateError(too_much)
         X, D = data.X.take(features), diagonal[features]
-        (n, p), weight = X.shape, data.weight[: len(X)]
+        n, weight = len(X), data.weight[: len(X)]
         size = data.error[features] / (ROUNDOFF * (4 * n + 8))
         inverse = inverse_beside(X, weight, D, size)
         if inverse is None:

@@ -117,11 +117,14 @@ def _minorants(given: Any) -> tuple[Minorant, ...]:
         raise CertificateError("tree.minorants of the certificate must be a tuple of Minorant.")
     found = []
     for one in given:
-        if not (_is_finite(one.intercept) and _is_finite(one.core)):
-            raise CertificateError("intercept and core of a minorant must be finite numbers.")
+        numbers: dict[str, Any] = {
+            name: getattr(one, name) for name in ("intercept", "objective", "core")
+        }
+        if not all(map(_is_finite, numbers.values())):
+            raise CertificateError(f"{', '.join(numbers)} of a minorant must be finite numbers.")
         own = {name: _copy(getattr(one, name), "iuf") for name in ("coef", "bend", "diagonal")}
         features = _indices("the features of a minorant", one.features)
-        found.append(Minorant(features, intercept=one.intercept, core=one.core, **own))
+        found.append(Minorant(features, **(numbers | own)))
     return tuple(found)
 
 

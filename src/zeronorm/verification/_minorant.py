@@ -10,8 +10,8 @@ slope of the minorant, any u0 and b0, and e = z - X u0 - b0, for every u and b
     loss(u) >= -conjugate(v) - c'u + 1/2 ||X (u - u0) + (b - b0) - e||_A^2,    c = X'v.
 
 X is centred by A where the intercept is free, and the best b0 makes the sum of A e 0. The square is
-at least that of X (u - u0), less 2 (u - u0)'X'Ae, plus that of e; the first is (u - u0)'D(u - u0) at
-least where X'AX - D is positive semidefinite.
+at least that of X (u - u0), less 2 (u - u0)'X'Ae, plus that of e; the first is at least
+(u - u0)'D(u - u0) where X'AX - D is positive semidefinite.
 
 The ends of margins follow from the minorant before, or the loss itself: see `_ends`.
 """
@@ -36,6 +36,7 @@ STRENGTH = 2.0  # of the ridge of the moves: any would do, that of the search sh
 TRIES, LIKELY = 2, (0.01, 100.0)
 SAFE = 1e-8  # by what share ends are taken to be further away than they were found: for rounding
 ABOVE = 1e-10  # the same of the objective
+SMALL = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +122,17 @@ class Curvature:
             if not np.array_equal(minorant.features, np.sort(features)):
                 raise CertificateError("tree.minorants must be of the same features.")
             order = np.argsort(np.argsort(features))  # where each is among the sorted ones
-            known = known._followed_by(minorant, order, certificate.objective)
+            if not minorant.objective >= certificate.objective:
+                raise CertificateError(
+                    "a minorant of the tree is of better models than that of the certificate."
+                )
+            known = known._followed_by(minorant, order)
         return known
 
-    def _followed_by(self, minorant: Minorant, order: IndexArray, objective: float) -> Curvature:
+    def _followed_by(self, minorant: Minorant, order: IndexArray) -> Curvature:
         """Return the next minorant, which this one has to show."""
         data, X, D = self.data, self.X, minorant.diagonal[order]
-        low, high = self._ends(minorant.coef[order], minorant.intercept, objective)
+        low, high = self._ends(minorant.coef[order], minorant.intercept, minorant.objective)
         tails = replace(self.tails, core=minorant.core, bend=minorant.bend)
         if not tails.is_below(low, high):
             raise CertificateError(
@@ -138,7 +143,7 @@ class Curvature:
         inverse = inverse_beside(X - centre, bend, D, 2.0 * self.size) if (D > 0).all() else None
         if inverse is None:
             raise CertificateError(
-                "the diagonal of a minorant of the tree is more than its curvature, or not positive."
+                "the diagonal of a minorant of the tree must be positive, and within its curvature."
             )
         return replace(
             self, tails=tails, diagonal=D, low=low, high=high, centre=centre, inverse=inverse
@@ -158,11 +163,12 @@ class Curvature:
         _, slope, bend = tails.at(z)
         ridge = np.append(np.zeros(Z.shape[1] - p), STRENGTH * (1.0 + D))
         inverse = np.linalg.inv(Z.T @ (bend[:, None] * Z) + np.diag(ridge))
-        gap = limit - float(self._least(u[:, None], z[:, None], X[:1], 1.0, np.zeros(1))[0][0])
-        gap = max(gap, ABOVE * abs(objective))
+        nowhere = np.zeros((1, p))
+        known, _, _ = self._least(u[:, None], z[:, None], nowhere, 1.0, np.zeros(1))
+        gap = max(objective - float(known[0]), SMALL * abs(objective))
 
         def ends(rows: IndexArray, ratio: float) -> tuple[FloatArray, float]:
-            """Return how far margins go down and up, and what moves cost beside what was thought."""
+            """Return how far margins go down and up, and what moves cost beside a guess."""
             away = inverse @ Z[rows].T
             lever = np.einsum("ij,ji->i", Z[rows], away)
             scale = 1.0 / (1.0 + (tails.bend - bend)[rows] * lever)
@@ -173,11 +179,11 @@ class Curvature:
                 move = sign * theta * away
                 moved = tails.at(z[:, None] + Z @ move)[1] - slope[:, None]
                 move += inverse @ (sign * theta * Z[rows].T - Z.T @ moved - ridge[:, None] * move)
-                least, theta = self._least(
+                least, theta, wrong = self._least(
                     u[:, None] + move[-p:], z[:, None] + Z @ move, X[rows], sign, theta
                 )
-                found[side] = np.where(theta > 0, (limit - least) / theta, np.inf)
-                dear[side] = 2.0 * (limit - gap - least) / (theta**2 * lever)
+                found[side] = np.where(theta > 0, (limit - least + wrong) / theta, np.inf)
+                dear[side] = 2.0 * (objective - gap - least) / (theta**2 * lever)
             return found, float(np.clip(np.nanmedian(dear), *LIKELY))
 
         every, ratio = np.arange(n), 1.0
@@ -191,8 +197,8 @@ class Curvature:
 
     def _least(
         self, u: FloatArray, z: FloatArray, pushed: FloatArray, sign: float, theta: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return B, less its rounding, for points u (p, several) of margins z, and theta."""
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return B for points u (p, several) of margins z, theta, and the rounding of B."""
         X, D = self.X, self.diagonal[:, None]
         value, slopes, _ = self.tails.at(z)
         theta = sign * slopes.sum(axis=0) if self.data.intercept else theta
@@ -207,7 +213,7 @@ class Curvature:
         parts = (value + np.abs(loss)).sum(axis=0) + beside + most
         wrong = float(self.data.error[self.features].max()) * (np.abs(slopes).sum(axis=0) + theta)
         wrong = self.budget * wrong * (2.0 * np.abs(score).max(axis=0) + wrong)
-        return found - wrong - ROUNDOFF * (8 * n + 8 * p + 64) * parts, theta
+        return found, theta, wrong + ROUNDOFF * (8 * n + 8 * p + 64) * parts
 
     def covers(self, units: IndexArray) -> bool:
         """Return whether the models of some features are bounded with D."""

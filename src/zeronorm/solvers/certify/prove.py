@@ -28,19 +28,17 @@ from ..drive import Scan, Solver
 from ..pool.bounds import Bound, bound_at
 from ..pool.branch import BranchAndBound
 from ..pool.candidates import Candidates, Start
-from ..pool.curved import Curved
 from ..pool.extraction import Squares
 from ..pool.ridge import Ridge
 from ..pool.shared_curvature import SharedCurvature
 from ..pool.signed_ridge import signed_ridge
 from ..risk import Risk
 from ..task import Task
+from .curvature import nodes_before, noted, with_curvature
 from .equivalents import equivalents
 from .supports import REFIT_TOL, certificate_of, safe_magnitudes
 
 MAX_SCANS = 50  # of tightening
-FIRST_NODES = 25  # of a search before curvature is extracted
-FIRST_OF_LABELS = 50  # of the logistic loss, whose curvature takes longer to find
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
 # Of gathered candidates, and of the memory that is left; nothing is branched on above.
@@ -175,7 +173,7 @@ def prove_support(
     certificate = replace(
         certificate,
         bound=max(certificate.bound, bound),
-        tree=_tree_of(task, search),
+        tree=noted(search.tree(), search.problem, task.design_of_features.shape[1]),
     )
     if certificate.proven:
         status = Status.OPTIMAL
@@ -285,44 +283,24 @@ class Left:
 
         problem, most = self.problem, goal.max_nodes
         search = begin(problem, self.support)
-        squares = self.single and Squares.can_pose(problem)
-        if not squares and not (self.single and Curved.can_pose(problem)):
+        before = nodes_before(problem) if self.single else None
+        if before is None:
             return search, run(search, most), steps
         support = self.support
-        if anew and problem.risk.loss.outputs == 1:  # nodes of several are slow without D
-            first = FIRST_NODES if squares else FIRST_OF_LABELS
-            first = first if most is None else min(first, most)
+        if anew and before:
+            first = before if most is None else min(before, most)
             status = run(search, first)
             if status is not Status.NODE_LIMIT or first == most:
                 return search, status, steps
             support = search.support
         try:
             deadline = clock.deadline(goal.time_limit)
-            sharper = self._sharper(squares, search.objective, deadline)
+            sharper = with_curvature(problem, self.shown.value, search.objective, deadline)
             if sharper is not None:
                 search = begin(sharper, support)
         except KeyboardInterrupt:
             return search, Status.INTERRUPTED, steps
         return search, run(search, most), steps
-
-    def _sharper(self, squares: bool, objective: float, deadline: float) -> Candidates | None:
-        """Return the problem with a part of its curvature in the ridge, None if not worth it."""
-        if squares:
-            plain = Squares.of(self.problem)
-            return plain and plain.extracted(self.shown.value, objective, deadline)
-        return Curved.of(self.problem, self.shown.value, objective, deadline)
-
-
-def _tree_of(task: Task, search: BranchAndBound) -> Tree:
-    """Return the tree of a search, with what of the loss's curvature its bounds take."""
-    tree, problem = search.tree(), search.problem
-    if isinstance(problem, Curved):
-        return replace(tree, minorants=problem.minorants)
-    if not problem.diagonal.any():
-        return tree
-    found = np.zeros(task.design_of_features.shape[1])
-    found[problem.names] = problem.diagonal
-    return replace(tree, diagonal=found)
 
 
 def tighten(

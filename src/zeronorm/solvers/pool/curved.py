@@ -4,8 +4,8 @@ No model that is better than the best known one has margins beyond certain ends 
 that for it the loss is at least one with quadratic tails (`pool.tails`), whose second derivative is
 a_i or more at every margin. With A = diag(w_i a_i), H = X'AX (X centred by A where the intercept is
 free), D >= 0 diagonal and H - D positive semidefinite, what is said of least squares in
-`pool.extraction` holds: with v a dual point, z the margins where v is minus the derivative, (u0, b0)
-their least squares fit by A and e = z - X u0 - b0,
+`pool.extraction` holds: with v a dual point, z the margins where v is minus the derivative,
+(u0, b0) their least squares fit by A and e = z - X u0 - b0,
 
     loss(u) >= -conjugate(v) - c'u + 1/2 e'Ae + 1/2 (u - u0)'D(u - u0),    c = X'v,
 
@@ -26,7 +26,7 @@ from ...losses import Logistic
 from ...result import Minorant
 from .bounds import Bound, best_features, decide
 from .candidates import Candidates, Start
-from .extraction import BARRIERS, INSIDE, MARGIN, MOST_ENTRIES, WORTH, centred_diagonal, rounding_of
+from .extraction import BARRIERS, INSIDE, MARGIN, MOST_ENTRIES, centred_diagonal, rounding_of
 from .reach import Margins, reach
 from .relaxed import Relaxed
 from .shares import ShareProblem
@@ -35,20 +35,22 @@ from .tails import Tailed
 
 MOST = 640  # features
 MOST_WORK = 1e10  # rows times rows times features: what the ends of margins cost
+WORTH = 0.4  # of the gap, that it closes where it is used: its nodes take longer
+COSTLY = 1 << 19  # entries of the columns from which on relaxations take long by themselves
 ROUNDS, GAIN = 2, 0.05  # at most; each has to close this share of the gap that is left
 ROUGH = 1e-4  # gap of the relaxations on the way, relative
 STEADY = 0.5  # of the mean slope that D is given everywhere: other features come next
 SOLVED, SHARPENED = 6, 1  # steps of each barrier; how often D is found again
 MAX_NEWTON, HALVINGS = 50, 30
 DESCENT = 1e-4
-NEAR, MOST_MOVED = 0.9, 32  # of scores
+NEAR, LEAST_MOVED = 0.9, 32  # of the scores of features that move; how many do
 
 
 @dataclass(frozen=True, slots=True)
 class Curved(Candidates):
     """The l0 problem of the logistic loss over candidates of one feature each."""
 
-    X: FloatArray  # (n, n_units)
+    X: FloatArray  # (n, n_units) the features, centred where the intercept is free
     tailed: Tailed
     part: FloatArray  # D, or zeros
     centre: FloatArray  # (n_units,) means of X by A
@@ -63,7 +65,8 @@ class Curved(Candidates):
         n = risk.size
         plain = isinstance(risk.loss, Logistic) and not problem.units.signs.any()
         plain &= problem.Z.shape[1] == p and not problem.units.bounded
-        return plain and p < min(n, MOST + 1) and p * n <= MOST_ENTRIES and n * n * p <= MOST_WORK
+        large = COSTLY <= p * n <= MOST_ENTRIES and n * n * p <= MOST_WORK
+        return plain and large and p < min(n, MOST + 1)
 
     @classmethod
     def of(
@@ -75,10 +78,11 @@ class Curved(Candidates):
         objective : of the best known model.
         deadline : of `time.perf_counter`.
         """
-        X = problem.Z.dense()
-        if X is None or not np.isfinite(X).all():
+        X, p = np.asarray(problem.Z.dense(), np.float64), problem.n_units
+        if not np.isfinite(X).all():
             return None
-        p = problem.n_units
+        if problem.risk.intercept:
+            X = X - problem.risk.weight @ X / float(problem.risk.weight.sum())
         nothing, risk = np.zeros(p), problem.risk
         known = cls(
             problem.Z, problem.units, problem.names, risk, problem.budget, problem.n_forced, X,
@@ -97,10 +101,17 @@ class Curved(Candidates):
             start = every, answer.coef, answer.intercept
             return answer
 
-        answer, best, found = relaxed(known), bound, None
-        slope = known._slope(answer)
+        answer, best = relaxed(known), bound
+        slope, nowhere = known._slope(answer), np.zeros(risk.size)
+        hoped = known._with_tails(answer, nowhere, nowhere)  # as if no margin left the core
+        if hoped is None:
+            return None
+        wanted = bound + WORTH * (objective - bound)
+        if not relaxed(hoped._with_part(slope, BARRIERS)).bound > wanted:
+            return None
         for _ in range(ROUNDS):
-            following = known._within_reach(answer, objective, deadline)
+            ends = reach(known._margins, answer.coef, answer.intercept, objective, deadline)
+            following = None if ends is None else known._with_tails(answer, *ends)
             if following is None:
                 break
             origin, own = answer, -np.inf
@@ -110,12 +121,10 @@ class Curved(Candidates):
                 slope = 0.5 * (slope + candidate._slope(answer))
                 if answer.bound > own:
                     own, following = answer.bound, candidate
-            gained = own - best
-            if not gained > GAIN * (objective - best):
+            if not own - best > GAIN * (objective - best):
                 break
-            best, known = own, following._noted(origin)
-            found = known
-        return found if best - bound > WORTH * (objective - bound) else None
+            best, known = own, following._noted(origin, objective)
+        return known if best > wanted else None
 
     @property
     def diagonal(self) -> FloatArray:
@@ -156,7 +165,7 @@ class Curved(Candidates):
             return 0.5 * square + support_norm(size[n_fixed:], n_free)[0]
 
         value, slope, bend = self.tailed.at(X @ u + b)
-        objective, best = value + rest_of(u), -np.inf
+        objective, best = float(value) + rest_of(u), -np.inf
         share, into, out = (np.zeros(chosen.size) for _ in range(3))
         for _ in range(MAX_NEWTON):
             own, total = X.T @ slope, float(bend.sum())
@@ -179,20 +188,21 @@ class Curved(Candidates):
             move = found.coef[:, 0] / scale - u[some]
             shift = -short / total - float(mean @ move) if self.risk.intercept else 0.0
             promised, step = level + found.value - objective, 1.0
-            for _ in range(HALVINGS):
+            for halvings in range(HALVINGS + 1):
+                step *= 0.0 if halvings == HALVINGS else 1.0  # no digits are left
                 at = u.copy()
                 at[some] += step * move
                 value, slope, bend = self.tailed.at(X @ at + b + step * shift)
-                following = value + rest_of(at)
+                following = float(value) + rest_of(at)
                 if following <= objective + DESCENT * step * promised:
                     break
                 step *= 0.5
-            u, b, objective = at, b + step * shift, float(following)
+            u, b, objective = at, b + step * shift, following
             dual = self.risk.loss.inside(self.risk.dual_point(slope), self.risk.y, self.risk.weight)
             bound = self.bound(dual, chosen, n_fixed, n_fixed + n_free, np.inf).value
             best = max(best, bound)
             late = time.perf_counter() >= deadline
-            if objective - bound <= tol * abs(objective) or bound > cutoff or late:
+            if objective - bound <= tol * abs(objective) or bound > cutoff or late or not step:
                 break
         share[some], into[some], out[some] = found.share, found.into, found.out
         return Relaxed(u, b, share, dual, objective, best, into, out)
@@ -208,15 +218,14 @@ class Curved(Candidates):
     ) -> Bound:
         """Return what a dual point shows of the models of `size` of some units, at best.
 
-        scores : without D, if they are known.
+        scores : of no use, as those of all units are needed.
         """
-        scores = self.X.T @ dual if scores is None else scores
+        scores = self.X.T @ dual
         plain = Candidates.bound(self, dual, chosen, n_fixed, size, upper, scores[chosen])
         if not self.part.any():
             return plain
         z, D = self.tailed.margins(dual), self.part
-        value, _, _ = self.tailed.at(z)
-        bend = self.tailed.bend
+        bend, value = self.tailed.bend, float(self.tailed.at(z)[0])
         centred = z - float(bend @ z) / float(bend.sum()) * self.risk.intercept
         u = self.inverse @ (self.X.T @ (bend * centred) - self.centre * float(bend @ centred))
         away = centred - (self.X @ u - float(self.centre @ u))
@@ -231,17 +240,20 @@ class Curved(Candidates):
         square = (self.X.T @ answer.dual + self.part * answer.coef) ** 2 / (1.0 + self.part)
         return np.asarray(0.5 * square * answer.share * (1.0 - answer.share) / (1.0 + self.part))
 
-    def _within_reach(self, answer: Relaxed, objective: float, deadline: float) -> Curved | None:
-        """Return the problem with the tails that the bounds of this one allow, without D.
+    @property
+    def _margins(self) -> Margins:
+        return Margins(
+            self.X, self.tailed, self.part, self.n_forced, self.budget, self.risk.intercept
+        )
 
-        None where that takes longer than there is time, or leaves no curvature.
+    def _with_tails(self, answer: Relaxed, low: FloatArray, high: FloatArray) -> Curved | None:
+        """Return the problem with tails for margins from low to high, next to no D.
+
+        answer : a solution, whose margins are to be in the core. None where no curvature is left.
         """
-        X, risk, u, b = self.X, self.risk, answer.coef, float(answer.intercept)
-        margins = Margins(X, self.tailed, self.part, self.n_forced, self.budget, risk.intercept)
-        ends = reach(margins, u, b, objective, deadline)
-        if ends is None:
-            return None
-        tailed = Tailed.within(risk.y, risk.weight, X @ u + b, *ends)
+        X, risk = self.X, self.risk
+        z = X @ answer.coef + answer.intercept
+        tailed = Tailed.within(risk.y, risk.weight, z, low, high)
         bend, p = tailed.bend, self.n_units
         centre = bend @ X / float(bend.sum()) if risk.intercept else np.zeros(p)
         centred = X - centre
@@ -262,27 +274,24 @@ class Curved(Candidates):
             D = centred_diagonal(self.limit, D, slope, mu)
         return replace(self, part=D)
 
-    def _noted(self, answer: Relaxed) -> Curved:
+    def _noted(self, answer: Relaxed, objective: float) -> Curved:
         """Return the problem with a note of how it was found: from which solution."""
         order, tailed = np.argsort(self.names), self.tailed
         minorant = Minorant(
-            self.names[order], answer.coef[order], float(answer.intercept), tailed.core,
-            tailed.bend, self.part[order],
+            self.names[order], answer.coef[order], float(answer.intercept),
+            float(objective), tailed.core, tailed.bend, self.part[order],
         )  # fmt: skip
         return replace(self, minorants=(*self.minorants, minorant))
 
 
 def _moving(score: FloatArray, u: FloatArray, n_fixed: int, n_free: int) -> IndexArray:
-    """Return the features that a step moves: others have no share, nor a score for one.
+    """Return the features that a step moves: others have no share, and no score for one.
 
-    score : what bounds square, of which all features with a part of a share have the same.
+    score : what bounds square; all features with a part of a share have the same one.
     """
-    free = score[n_fixed:]
-    q = min(max(n_free, MOST_MOVED), free.size)
-    least = min(
-        NEAR * np.partition(free, free.size - n_free)[free.size - n_free],
-        np.partition(free, free.size - q)[free.size - q],
-    )
+    free = np.sort(score[n_fixed:])
+    least = NEAR * free[free.size - n_free] if n_free else np.inf
+    least = min(least, free[max(free.size - LEAST_MOVED, 0)])
     moved = (u != 0) | (score >= least)
     moved[:n_fixed] = True
     return np.flatnonzero(moved)

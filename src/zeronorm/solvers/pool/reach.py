@@ -7,8 +7,8 @@ and theta > 0, the margins z = X u0 + b0 moved towards what is best for margin i
 
 with B from the dual point of the moved margins: minus the derivatives of the loss there, and theta
 the sum of these derivatives, times the sign, where the intercept is free. The move is a Newton step
-from (u0, b0) with a stronger ridge, a second one of the same matrix, and of the length that would be
-best if the loss were quadratic.
+from (u0, b0) with a stronger ridge, a second one of the same matrix, and of the length that would
+be best if the loss were quadratic.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def reach(
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return the least and the largest margins of models with an objective of `upper` at most.
 
-    None where they are not known at the deadline.
+    None where one of them is not known, or not at the deadline.
     """
     X, tailed = problem.X, problem.tailed
     n, p = X.shape
@@ -112,6 +112,6 @@ def reach(
         ratio = ends(every[:: -(-n // ROWS)], ratio)[1]
     blocks = [every[first : first + ROWS] for first in range(0, n, ROWS)]
     low, high = np.hstack([found for found, _ in map_threads(lambda own: ends(own, ratio), blocks)])
-    if time.perf_counter() >= deadline:
+    if time.perf_counter() >= deadline or not np.isfinite(low + high).all():
         return None
     return -low, high

@@ -20,6 +20,7 @@ from scipy.special import expit
 
 from ..._typing import FloatArray
 
+LEAST_CORE = 0.1
 CORE = 0.85  # the share of rows whose margins, at a solution, tails leave alone
 BEND = 0.98  # of the second derivative where a tail begins, that it has at most
 LESS = 1e-6  # by what share tails have less curvature than ends allow: a verifier has rounding
@@ -47,7 +48,7 @@ class Tailed:
 
         z : (n,) margins of a solution.
         """
-        h = float(np.quantile(np.abs(z), CORE))
+        h = max(float(np.quantile(np.abs(z), CORE)), LEAST_CORE)
         share = float(expit(-h))
         bend = np.full(y.size, BEND * share * (1.0 - share))
         up, down = np.where(y > 0, high, -low), np.where(y > 0, -low, high)  # ends of y z and -y z

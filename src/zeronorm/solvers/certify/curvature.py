@@ -1,0 +1,53 @@
+"""What of the curvature of a loss bounds can take into the ridge: that of squares, or of labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...result import Tree
+from ..pool.candidates import Candidates
+from ..pool.curved import Curved
+from ..pool.extraction import Squares
+
+FIRST_NODES = 25  # of a search before curvature is extracted
+ROWS_A_NODE = 64  # of the logistic loss one more for so many rows: its curvature takes longer
+
+
+def nodes_before(problem: Candidates) -> int | None:
+    """Return how many nodes a search has before it takes curvature; None: it never does.
+
+    The nodes of several outputs are slow without it.
+    """
+    if Squares.can_pose(problem):
+        return FIRST_NODES if problem.risk.loss.outputs == 1 else 0
+    if Curved.can_pose(problem):
+        return FIRST_NODES + problem.risk.size // ROWS_A_NODE
+    return None
+
+
+def with_curvature(
+    problem: Candidates, bound: float, objective: float, deadline: float
+) -> Candidates | None:
+    """Return a problem with a part of its curvature in the ridge, None where that is not worth it.
+
+    bound : of the relaxation without it.
+    objective : of the best known model.
+    deadline : of `time.perf_counter`.
+    """
+    if Curved.can_pose(problem):
+        return Curved.of(problem, bound, objective, deadline)
+    squares = Squares.of(problem)
+    return squares and squares.extracted(bound, objective, deadline)
+
+
+def noted(tree: Tree, problem: Candidates, m: int) -> Tree:
+    """Return a tree with a note of the curvature that its bounds take; m: the features of X."""
+    if isinstance(problem, Curved):
+        return replace(tree, minorants=problem.minorants)
+    if not problem.diagonal.any():
+        return tree
+    diagonal = np.zeros(m)
+    diagonal[problem.names] = problem.diagonal
+    return replace(tree, diagonal=diagonal)
