@@ -12,6 +12,7 @@ import pytest
 
 import zeronorm
 from zeronorm import BudgetClassifier
+from zeronorm.near_optimal import NearOptimal, near_optimal
 from zeronorm.persistence import load_certificate, save_certificate
 from zeronorm.result import Certificate, Minorant, Proof, Status
 from zeronorm.solvers.certify import curvature
@@ -99,6 +100,32 @@ def test_forced_features_are_in_all_models_of_the_bounds() -> None:
     certificate = with_minorants(proof)
     assert certificate.objective == pytest.approx(best, rel=1e-8)
     zeronorm.verify(X, y, certificate)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("seed", range(3))
+def test_lists_of_models_near_the_best_one_are_complete(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ends of margins of better models alone would rule out some that are nearly as good."""
+    taken, extracted = [], curved.Curved.of
+
+    def noted(*given: Any) -> Any:
+        taken.append(extracted(*given))
+        return taken[-1]
+
+    monkeypatch.setattr(curved.Curved, "of", noted)
+    X, y = drawn(seed)
+    near = near_optimal(X, y, 3, within=0.05, C=0.5)
+    assert isinstance(near, NearOptimal)
+    values = {some: value for some, (value, _) in optima(X, y, 0.5, 3, True, True).items()}
+    limit = 1.05 * min(values.values())
+    assert near.complete
+    assert taken[0] is not None
+    assert all(one.objective >= limit for one in taken[0].minorants)
+    assert {tuple(one) for one in near.supports.tolist()} == {
+        some for some, value in values.items() if value <= limit
+    }
 
 
 @pytest.mark.parametrize("free", [True, False])

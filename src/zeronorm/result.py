@@ -86,7 +86,7 @@ class Minorant:
     features: IndexArray  # (p,)
     coef: FloatArray  # (p,) on the selection scaling, of a relaxation
     intercept: float  # beside columns of mean 0 where it is free
-    objective: float  # of the best model that was known then
+    objective: float  # better models have one of so much at most
     core: float
     bend: FloatArray  # (n_samples,) weights included
     diagonal: FloatArray  # (p,)

@@ -28,16 +28,17 @@ def nodes_before(problem: Candidates) -> int | None:
 
 
 def with_curvature(
-    problem: Candidates, bound: float, objective: float, deadline: float
+    problem: Candidates, bound: float, objective: float, upper: float, deadline: float
 ) -> Candidates | None:
     """Return a problem with a part of its curvature in the ridge, None where that is not worth it.
 
     bound : of the relaxation without it.
     objective : of the best known model.
+    upper : models that are in question have an objective of so much at most.
     deadline : of `time.perf_counter`.
     """
     if Curved.can_pose(problem):
-        return Curved.of(problem, bound, objective, deadline)
+        return Curved.of(problem, bound, objective, upper, deadline)
     squares = Squares.of(problem)
     return squares and squares.extracted(bound, objective, deadline)
 

@@ -295,7 +295,9 @@ class Left:
             support = search.support
         try:
             deadline = clock.deadline(goal.time_limit)
-            sharper = with_curvature(problem, self.shown.value, search.objective, deadline)
+            objective = search.objective
+            upper = max(objective, search.target)  # lists of models near the best ask for more
+            sharper = with_curvature(problem, self.shown.value, objective, upper, deadline)
             if sharper is not None:
                 search = begin(sharper, support)
         except KeyboardInterrupt:

@@ -70,12 +70,13 @@ class Curved(Candidates):
 
     @classmethod
     def of(
-        cls, problem: Candidates, bound: float, objective: float, deadline: float
+        cls, problem: Candidates, bound: float, objective: float, upper: float, deadline: float
     ) -> Curved | None:
         """Return the problem with the curvature of its loss, None where that is not worth it.
 
         bound : of the relaxation without it.
         objective : of the best known model.
+        upper : bounds hold for models with an objective of so much at most.
         deadline : of `time.perf_counter`.
         """
         X, p = np.asarray(problem.Z.dense(), np.float64), problem.n_units
@@ -110,7 +111,7 @@ class Curved(Candidates):
         if not relaxed(hoped._with_part(slope, BARRIERS)).bound > wanted:
             return None
         for _ in range(ROUNDS):
-            ends = reach(known._margins, answer.coef, answer.intercept, objective, deadline)
+            ends = reach(known._margins, answer.coef, answer.intercept, upper, deadline)
             following = None if ends is None else known._with_tails(answer, *ends)
             if following is None:
                 break
@@ -123,7 +124,7 @@ class Curved(Candidates):
                     own, following = answer.bound, candidate
             if not own - best > GAIN * (objective - best):
                 break
-            best, known = own, following._noted(origin, objective)
+            best, known = own, following._noted(origin, upper)
         return known if best > wanted else None
 
     @property
@@ -274,12 +275,12 @@ class Curved(Candidates):
             D = centred_diagonal(self.limit, D, slope, mu)
         return replace(self, part=D)
 
-    def _noted(self, answer: Relaxed, objective: float) -> Curved:
+    def _noted(self, answer: Relaxed, upper: float) -> Curved:
         """Return the problem with a note of how it was found: from which solution."""
         order, tailed = np.argsort(self.names), self.tailed
         minorant = Minorant(
             self.names[order], answer.coef[order], float(answer.intercept),
-            float(objective), tailed.core, tailed.bend, self.part[order],
+            float(upper), tailed.core, tailed.bend, self.part[order],
         )  # fmt: skip
         return replace(self, minorants=(*self.minorants, minorant))
 
