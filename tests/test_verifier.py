@@ -1165,6 +1165,7 @@ def test_verification_imports_numpy_and_the_record_alone():
         "_extraction",
         "_loss",
         "_losses",
+        "_minorant",
         "_survival",
         "_entries",
         "_multinomial",

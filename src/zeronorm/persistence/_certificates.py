@@ -88,6 +88,10 @@ _PROBLEM = {
 }
 
 _OF_TREE = ("diagonal", "minorants")
+_LATER: dict[str, Any] = {
+    "n_groups": None, "max_abs_coef": None, "parameters": {}, "covariates": [], "effects": [],
+    "diagonal": [], "minorants": [],
+}  # fmt: skip
 
 # What certificates of all classes have in common.
 _SAME = (
@@ -297,13 +301,8 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     certificates = []
     for number, problem in enumerate(described):
         if isinstance(problem, dict):
-            problem.setdefault("n_groups", None)  # files of earlier versions
-            problem.setdefault("max_abs_coef", None)
-            problem.setdefault("parameters", {})
-            problem.setdefault("covariates", [])
-            problem.setdefault("effects", [])
-            problem.setdefault("diagonal", [])
-            problem.setdefault("minorants", [])
+            for name, nothing in _LATER.items():  # files of earlier versions
+                problem.setdefault(name, nothing)
         check_record("a certificate", problem, _PROBLEM, require)
         n_groups = problem["n_groups"]
         require(

@@ -18,7 +18,6 @@ The ends of margins follow from the minorant before, or the loss itself: see `_e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,7 +95,7 @@ class Curvature:
     inverse: FloatArray  # of H
 
     @classmethod
-    def of(cls, data: Data, certificate: Certificate, minorants: Sequence[Minorant]) -> Curvature:
+    def of(cls, data: Data, certificate: Certificate, minorants: tuple[Minorant, ...]) -> Curvature:
         """Return that of a certificate; raise CertificateError where it bounds nothing."""
         plain = certificate.loss == "logistic" and certificate.groups is None
         plain = plain and certificate.max_abs_coef is None
