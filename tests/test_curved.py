@@ -215,6 +215,24 @@ def test_a_search_goes_on_and_a_file_keeps_its_minorants(tmp_path: Path) -> None
     zeronorm.verify(X, y, with_minorants(rest))
 
 
+@pytest.mark.usefixtures("at_once")
+def test_the_proof_is_the_same_for_any_number_of_threads() -> None:
+    """A proof that differs from run to run is hard to trust, and to compare."""
+    X, y = drawn(6, n=300, p=14)
+    model = BudgetClassifier(4, C=0.5, calibrate=False).fit(X, y)
+    one, two = (
+        with_minorants(zeronorm.prove(model, X, y, gap=0, max_nodes=9, n_threads=n)).tree
+        for n in (1, 2)
+    )
+    assert one is not None
+    assert two is not None
+    for name in ("parent", "feature", "inside", "row", "dual"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    for first, second in zip(one.minorants, two.minorants, strict=True):
+        np.testing.assert_array_equal(first.bend, second.bend)
+        np.testing.assert_array_equal(first.diagonal, second.diagonal)
+
+
 def forged(certificate: Certificate, **changes: Any) -> Certificate:
     """Return a certificate whose last minorant is another."""
     tree = certificate.tree

@@ -1060,7 +1060,7 @@ def claim(**changes):
         (lambda a: change(feature_0=a["feature_0"] + 40)(a), "feature must be below 40"),
         (lambda a: change(row_0=a["row_0"] + 10**6)(a), "row must be rows of tree.dual"),
         (lambda a: change(row_0=a["row_0"] * 0 - 1)(a), "row must be rows of tree.dual"),
-        (meta(format=4), "its end says format 5, its content another"),
+        (meta(format=4), "its end says format 6, its content another"),
         (meta(n_samples="a"), "metadata has a wrong type of n_samples"),
         (meta(n_samples=119), "dual must be of one number of samples, at most 119"),
         (meta(certificates=[]), "there must be 1 certificates for 2 classes"),

@@ -53,9 +53,9 @@ from ._saved_certificate import (
 # A tree has a GiB of dual points at most, for every class.
 # Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
 # formats 1 and 2 are of one output, those before 4 of coefficients of any sign and without
-# covariates, and those before 5 of coefficients of any size.
+# covariates, those before 5 of coefficients of any size, and those before 6 without minorants.
 CERTIFICATE = FileKind(
-    "certificate", version=5, oldest=1, max_size=1 << 33, error=CertificateFileError
+    "certificate", version=6, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
 
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
