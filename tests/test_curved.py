@@ -64,6 +64,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every search of the logistic loss take curvature, at its first node."""
     monkeypatch.setattr(curvature, "FIRST_NODES", 0)
     monkeypatch.setattr(curvature, "ROWS_A_NODE", 1 << 20)
+    monkeypatch.setattr(curvature, "QUICK", np.inf)
     monkeypatch.setattr(curved, "WORTH", 0.01)
     monkeypatch.setattr(curved, "COSTLY", 0)
 
@@ -184,6 +185,7 @@ def test_margins_are_where_a_dual_point_is_minus_the_slope() -> None:
 def shown(monkeypatch: pytest.MonkeyPatch, worth: float) -> Proof:
     monkeypatch.setattr(curvature, "FIRST_NODES", 0)
     monkeypatch.setattr(curvature, "ROWS_A_NODE", 1 << 20)
+    monkeypatch.setattr(curvature, "QUICK", np.inf)
     monkeypatch.setattr(curved, "COSTLY", 0)
     monkeypatch.setattr(curved, "WORTH", worth)
     return searched(*drawn(1, n=400, p=30), k=5, C=1.0, max_nodes=1)

@@ -58,7 +58,8 @@ classes that share their features; else one for each class against the others) s
 dual_i, forced_i and, of its tree, parent_i, feature_i, inside_i, row_i and tree_dual_i, without
 rows where there is no tree; and `signs`, (n_features_in,) int8, where coefficients have signs.
 Covariates and their coefficients are in the metadata, and the features of the diagonal of a tree,
-each with its number, and the minorants of a tree, as lists and numbers. What they mean is said by `zeronorm.result`.
+each with its number, and the minorants of a tree, as lists and numbers. What they mean is said by
+`zeronorm.result`.
 Files of earlier formats are read: models of format 1 are of one response, certificates of formats 1
 and 2 of one output, and before models of format 3 and certificates of format 4 coefficients had any
 sign and there were no covariates. Before models of format 7 and certificates of format 5 nothing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,9 @@ from ..pool.extraction import Squares
 
 FIRST_NODES = 25  # of a search before curvature is extracted
 ROWS_A_NODE = 64  # of the logistic loss one more for so many rows: its curvature takes longer
+QUICK = 0.45  # of the gap: where these nodes close as much, more of them do better
+SECONDS = 3e-9  # that the curvature takes, for rows times rows times features: about
+SHARE = 0.5  # of the time that is left, which it may take
 
 
 def nodes_before(problem: Candidates) -> int | None:
@@ -28,16 +32,27 @@ def nodes_before(problem: Candidates) -> int | None:
 
 
 def with_curvature(
-    problem: Candidates, bound: float, objective: float, upper: float, deadline: float
+    problem: Candidates,
+    bound: float,
+    objective: float,
+    *,
+    so_far: float,
+    upper: float,
+    deadline: float,
 ) -> Candidates | None:
     """Return a problem with a part of its curvature in the ridge, None where that is not worth it.
 
     bound : of the relaxation without it.
     objective : of the best known model.
+    so_far : the bound of the search without it.
     upper : models that are in question have an objective of so much at most.
     deadline : of `time.perf_counter`.
     """
     if Curved.can_pose(problem):
+        seconds = SECONDS * problem.risk.size**2 * problem.n_units
+        late = seconds > SHARE * (deadline - time.perf_counter())
+        if late or so_far - bound > QUICK * (objective - bound):
+            return None
         return Curved.of(problem, bound, objective, upper, deadline)
     squares = Squares.of(problem)
     return squares and squares.extracted(bound, objective, deadline)

@@ -297,7 +297,10 @@ class Left:
             deadline = clock.deadline(goal.time_limit)
             objective = search.objective
             upper = max(objective, search.target)  # lists of models near the best ask for more
-            sharper = with_curvature(problem, self.shown.value, objective, upper, deadline)
+            sharper = with_curvature(
+                problem, self.shown.value, objective,
+                so_far=search.bound, upper=upper, deadline=deadline,
+            )  # fmt: skip
             if sharper is not None:
                 search = begin(sharper, support)
         except KeyboardInterrupt:

@@ -125,7 +125,8 @@ class Curved(Candidates):
             if not own - best > GAIN * (objective - best):
                 break
             best, known = own, following._noted(origin, upper)
-        return known if best > wanted else None
+        late = time.perf_counter() >= deadline
+        return known if best > wanted and not late else None
 
     @property
     def diagonal(self) -> FloatArray:
