@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
+from scipy import special
 
 from .._typing import FloatArray, IndexArray
 from ..result import Certificate, Minorant
@@ -53,7 +53,7 @@ class Tails:
         if z.ndim == 2:
             y, weight, bend = y[:, None], weight[:, None], bend[:, None]
         near = np.clip(z, -self.core, self.core)
-        past, share = z - near, expit(-y * near)
+        past, share = z - near, special.expit(-y * near)
         slope = -y * weight * share
         value = weight * np.logaddexp(0.0, -y * near) + slope * past + 0.5 * bend * past**2
         curvature = np.where(past == 0.0, weight * share * (1.0 - share), bend)
@@ -63,7 +63,7 @@ class Tails:
         """Return whether this is no more than the loss for margins from low to high."""
         h, y, weight = self.core, self.y, self.weight
         sound = np.isfinite(h) and h > 0 and bool((self.bend > 0).all())
-        sound = sound and bool((self.bend <= weight * expit(h) * expit(-h)).all())
+        sound = sound and bool((self.bend <= weight * special.expit(h) * special.expit(-h)).all())
         for z in (np.minimum(low, -h), np.maximum(high, h)):
             loss = weight * np.logaddexp(0.0, -y * z)
             sound = sound and bool((self.at(z)[0] <= loss).all())
@@ -72,7 +72,7 @@ class Tails:
     def margins(self, v: FloatArray) -> FloatArray:
         """Return where v is minus the slope."""
         share = self.y * v / self.weight
-        near = np.clip(share, expit(-self.core), expit(self.core))
+        near = np.clip(share, special.expit(-self.core), special.expit(self.core))
         at_near = self.y * (np.log1p(-near) - np.log(near))
         return np.asarray(at_near - self.y * self.weight * (share - near) / self.bend)
 
