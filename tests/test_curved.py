@@ -14,7 +14,8 @@ import zeronorm
 from zeronorm import BudgetClassifier
 from zeronorm.near_optimal import NearOptimal, near_optimal
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.result import Certificate, Minorant, Proof, Status
+from zeronorm.persistence._certificate_parts import with_minorants as with_minorants_of_file
+from zeronorm.result import Certificate, Minorant, Proof, Status, Tree
 from zeronorm.solvers.certify import curvature
 from zeronorm.solvers.pool import curved
 from zeronorm.solvers.pool.reach import Margins, reach
@@ -201,7 +202,9 @@ def test_bounds_with_curvature_are_higher(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_search_goes_on_and_a_file_keeps_its_minorants(tmp_path: Path) -> None:
+def test_a_search_goes_on_and_a_file_keeps_its_minorants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without them nobody could replay the tree of a file, nor go on from it."""
     X, y = drawn(2, n=300, p=14)
     first = searched(X, y, k=4, max_nodes=5)
@@ -212,9 +215,25 @@ def test_a_search_goes_on_and_a_file_keeps_its_minorants(tmp_path: Path) -> None
     for one, other in zip(with_minorants(first).tree.minorants, again.tree.minorants, strict=True):
         for name in Minorant.__slots__:
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    monkeypatch.setattr(curvature, "SHARE", 0.0)  # what was found takes no time that there is not
+    more = searched(X, y, k=4, resume=replace(first, certificate=again), max_nodes=6)
+    assert more.certificate.bound >= (1.0 - 1e-12) * again.bound
+    zeronorm.verify(X, y, with_minorants(more))
     rest = searched(X, y, k=4, resume=replace(first, certificate=again))
     assert rest.status is Status.OPTIMAL
     zeronorm.verify(X, y, with_minorants(rest))
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("start", [1e300, 1e9])
+def test_moves_from_where_no_curvature_is_left_are_refused(start: float) -> None:
+    """A verifier that raises something else leaves its reader without an answer."""
+    X, y = drawn(2, n=300, p=14)
+    certificate = with_minorants(searched(X, y, k=4, max_nodes=5))
+    first = certificate.tree.minorants[0]
+    tree = replace(certificate.tree, minorants=(replace(first, coef=start * first.coef),))
+    with pytest.raises(CertificateError, match="shown by nothing"):
+        zeronorm.verify(X, y, replace(certificate, tree=tree))
 
 
 @pytest.mark.usefixtures("at_once")
@@ -233,6 +252,26 @@ def test_the_proof_is_the_same_for_any_number_of_threads() -> None:
     for first, second in zip(one.minorants, two.minorants, strict=True):
         np.testing.assert_array_equal(first.bend, second.bend)
         np.testing.assert_array_equal(first.diagonal, second.diagonal)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"features": [0, 10**30]}, {"features": [-1, 2]}, {"features": [0.0, 1.0]}, {"bend": ["1"]},
+     {"core": None}, {"coef": 1.0}, {"more": 1}],
+)  # fmt: skip
+def test_damaged_minorants_of_a_file_are_named(change: dict[str, Any]) -> None:
+    """Numbers that no array holds would end in an error that says nothing of the file."""
+    one = {"features": [0, 1], "intercept": 0.0, "objective": 1.0, "core": 1.0}
+    one |= {"coef": [0.0, 1.0], "bend": [0.1], "diagonal": [0.1, 0.1]} | change
+    none = np.empty(0, np.int64)
+    tree = Tree(none, none, np.empty(0, bool), none, np.empty((0, 1)))
+
+    def require(holds: bool, message: str) -> None:
+        if not holds:
+            raise LookupError(message)
+
+    with pytest.raises(LookupError, match="minorant"):
+        with_minorants_of_file(tree, [one], 9, require)
 
 
 def forged(certificate: Certificate, **changes: Any) -> Certificate:
@@ -257,7 +296,10 @@ def test_what_minorants_claim_is_checked() -> None:
         {"diagonal": 1.5 * last.diagonal},  # more than there is
         {"diagonal": -last.diagonal},
         {"diagonal": np.zeros_like(last.diagonal)},
-        {"objective": 0.99 * certificate.objective},  # ends of better models only
+        {"objective": 0.99 * certificate.bound},  # ends of better models only
+        {"objective": 1e308},
+        {"intercept": 1e308},
+        {"coef": 1e300 * last.coef},  # no curvature where the moves start
         {"coef": np.full_like(last.coef, 3.0)},  # moves from there show less
         {"coef": np.full_like(last.coef, np.nan)},
         {"bend": np.full_like(last.bend, np.inf)},

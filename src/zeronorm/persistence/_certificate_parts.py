@@ -17,9 +17,8 @@ from ._archive import Require
 from ._records import check_record
 
 OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
+_NUMBERS, _OF_MINORANT = ("intercept", "objective", "core"), ("coef", "bend", "diagonal")
 # Each array has this type, and one of these numbers of dimensions: two of several outputs.
-_NUMBERS = ("intercept", "objective", "core")  # of a minorant
-_OF_MINORANT = ("coef", "bend", "diagonal")
 OF_CERTIFICATE = {
     "support": ("<i8", (1,)),
     "coef": ("<f8", (1, 2)),
@@ -93,7 +92,7 @@ def list_minorants(tree: Tree | None) -> list[dict[str, Any]]:
     ]
 
 
-def with_minorants(tree: Tree | None, listed: list[Any], require: Require) -> Tree | None:
+def with_minorants(tree: Tree | None, listed: list[Any], m: int, require: Require) -> Tree | None:
     """Return a tree with the minorants that the metadata list."""
     if tree is None or not listed:
         require(not listed, "minorants must be of a tree")
@@ -102,9 +101,9 @@ def with_minorants(tree: Tree | None, listed: list[Any], require: Require) -> Tr
     found = []
     for one in listed:
         check_record("a minorant", one, fields, require)
-        indices = all(type(feature) is int for feature in one["features"])
+        indices = all(type(feature) is int and 0 <= feature < m for feature in one["features"])
         numbers = all(type(value) is float for name in _OF_MINORANT for value in one[name])
-        require(indices and numbers, "minorants must be of features and numbers")
+        require(indices and numbers, f"minorants must be of numbers and of features below {m}")
         arrays = {name: np.array(one[name], np.float64) for name in _OF_MINORANT}
         own: dict[str, Any] = {name: one[name] for name in _NUMBERS}
         found.append(Minorant(np.array(one["features"], np.int64), **(own | arrays)))

@@ -314,7 +314,7 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
         equivalents = check_equivalents(problem["equivalents"], m, require)
         own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
         tree = with_diagonal(tree, own.pop("diagonal"), m, require)
-        tree = with_minorants(tree, own.pop("minorants"), require)
+        tree = with_minorants(tree, own.pop("minorants"), m, require)
         own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
         if isinstance(own["intercept"], list):
             require(

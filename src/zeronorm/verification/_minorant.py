@@ -36,6 +36,7 @@ TRIES, LIKELY = 2, (0.01, 100.0)
 SAFE = 1e-8  # by what share ends are taken to be further away than they were found: for rounding
 ABOVE = 1e-10  # the same of the objective
 SMALL = 1e-12
+NOTHING = "a minorant of the tree is shown by nothing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,13 @@ class Curvature:
     inverse: FloatArray  # of H
 
     @classmethod
-    def of(cls, data: Data, certificate: Certificate, minorants: tuple[Minorant, ...]) -> Curvature:
-        """Return that of a certificate; raise CertificateError where it bounds nothing."""
+    def of(
+        cls, data: Data, certificate: Certificate, minorants: tuple[Minorant, ...], claim: float
+    ) -> Curvature:
+        """Return that of a certificate; raise CertificateError where it bounds nothing.
+
+        claim : the bound; models with a larger objective than a minorant is of are above it.
+        """
         plain = certificate.loss == "logistic" and certificate.groups is None
         plain = plain and certificate.max_abs_coef is None
         if not plain or data.signs.size or data.covariates is not None:
@@ -121,9 +127,9 @@ class Curvature:
             if not np.array_equal(minorant.features, np.sort(features)):
                 raise CertificateError("tree.minorants must be of the same features.")
             order = np.argsort(np.argsort(features))  # where each is among the sorted ones
-            if not minorant.objective >= certificate.objective:
+            if not minorant.objective >= claim:
                 raise CertificateError(
-                    "a minorant of the tree is of better models than that of the certificate."
+                    "a minorant of the tree is of models that are better than the bound alone."
                 )
             known = known._followed_by(minorant, order)
         return known
@@ -161,7 +167,10 @@ class Curvature:
         z = X @ u + b
         _, slope, bend = tails.at(z)
         ridge = np.append(np.zeros(Z.shape[1] - p), STRENGTH * (1.0 + D))
-        inverse = np.linalg.inv(Z.T @ (bend[:, None] * Z) + np.diag(ridge))
+        try:
+            inverse = np.linalg.inv(Z.T @ (bend[:, None] * Z) + np.diag(ridge))
+        except np.linalg.LinAlgError:  # no curvature is left where the moves start
+            raise CertificateError(NOTHING) from None
         nowhere = np.zeros((1, p))
         known, _, _ = self._least(u[:, None], z[:, None], nowhere, 1.0, np.zeros(1))
         gap = max(objective - float(known[0]), SMALL * abs(objective))
@@ -183,7 +192,8 @@ class Curvature:
                 )
                 found[side] = np.where(theta > 0, (limit - least + wrong) / theta, np.inf)
                 dear[side] = 2.0 * (objective - gap - least) / (theta**2 * lever)
-            return found, float(np.clip(np.nanmedian(dear), *LIKELY))
+            known = dear[np.isfinite(dear)]
+            return found, float(np.clip(np.median(known), *LIKELY)) if known.size else ratio
 
         every, ratio = np.arange(n), 1.0
         for _ in range(TRIES):
@@ -191,7 +201,7 @@ class Curvature:
         found = [ends(every[first : first + ROWS], ratio)[0] for first in range(0, n, ROWS)]
         low, high = np.hstack(found)
         if not np.isfinite(low).all() or not np.isfinite(high).all():
-            raise CertificateError("a minorant of the tree is shown by nothing.")
+            raise CertificateError(NOTHING)
         return -low - SAFE * np.abs(low), high + SAFE * np.abs(high)
 
     def _least(

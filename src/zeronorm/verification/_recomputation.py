@@ -102,7 +102,7 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
     claim = certificate.bound - rtol * abs(certificate.bound)
     short = root.short_of(claim)
     if certificate.tree is not None:
-        extraction = _extraction(data, certificate, certificate.tree)
+        extraction = _extraction(data, certificate, certificate.tree, claim)
         of_tree, n_nodes, short = replay(data, certificate.tree, units, claim, extraction)
         bound, rounding = min(certificate.bound, objective), max(rounding, of_tree)
         if not bound >= claim:
@@ -128,10 +128,12 @@ def _verify(data: Data, certificate: Certificate, rtol: float) -> dict[str, floa
     }
 
 
-def _extraction(data: Data, certificate: Certificate, tree: Tree) -> Extraction | Curvature | None:
+def _extraction(
+    data: Data, certificate: Certificate, tree: Tree, claim: float
+) -> Extraction | Curvature | None:
     """Return what of the curvature of the loss the bounds of a tree take, None if there is none."""
     if tree.minorants:
-        return Curvature.of(data, certificate, tree.minorants)
+        return Curvature.of(data, certificate, tree.minorants, claim)
     return Extraction.of(data, certificate, tree.diagonal) if tree.diagonal.any() else None
 
 

@@ -28,6 +28,7 @@ from ..drive import Scan, Solver
 from ..pool.bounds import Bound, bound_at
 from ..pool.branch import BranchAndBound
 from ..pool.candidates import Candidates, Start
+from ..pool.curved import Curved
 from ..pool.extraction import Squares
 from ..pool.ridge import Ridge
 from ..pool.shared_curvature import SharedCurvature
@@ -163,9 +164,8 @@ def prove_support(
         gap = goal.gap or 0.0
         return BranchAndBound(problem, support, gap, shown.dual, shown.value, resume)
 
-    anew = resume is None or not (resume.diagonal.any() or resume.minorants)
     spent = clock.seconds
-    search, status, steps = left.search(begin, goal, clock, report, anew=anew)
+    search, status, steps = left.search(begin, goal, clock, report, resume=resume)
     clock.add_search(clock.seconds - spent)
     best = np.sort(task.units.features(left.units[search.support]))
     certificate = _certificate(task, C, best, tight)
@@ -257,7 +257,7 @@ class Left:
         clock: Clock,
         report: Callable[[Progressed], None] | None,
         *,
-        anew: bool = True,
+        resume: Tree | None = None,
     ) -> tuple[Search, Status, list[Progressed]]:
         """Search the candidates; return the search, how it stopped and its history.
 
@@ -265,7 +265,7 @@ class Left:
         begins anew with it, from the best support so far.
 
         begin : makes a search of a problem from a support.
-        anew : whether it may begin without that curvature.
+        resume : the tree that it goes on from; where that has curvature, it begins with it.
         """
         steps: list[Progressed] = []
 
@@ -282,10 +282,14 @@ class Left:
             return status
 
         problem, most = self.problem, goal.max_nodes
-        search = begin(problem, self.support)
         before = nodes_before(problem) if self.single else None
-        if before is None:
+        if before is not None and resume is not None and resume.minorants:
+            objective = problem.objective(self.support)
+            problem = Curved.again(problem, resume.minorants, objective) or problem
+        search = begin(problem, self.support)
+        if before is None or isinstance(problem, Curved):
             return search, run(search, most), steps
+        anew = resume is None or not (resume.diagonal.any() or resume.minorants)
         support = self.support
         if anew and before:
             first = before if most is None else min(before, most)

@@ -26,7 +26,16 @@ from ...losses import Logistic
 from ...result import Minorant
 from .bounds import Bound, best_features, decide
 from .candidates import Candidates, Start
-from .extraction import BARRIERS, INSIDE, MARGIN, MOST_ENTRIES, centred_diagonal, rounding_of
+from .extraction import (
+    BARRIERS,
+    INSIDE,
+    MARGIN,
+    MOST_ENTRIES,
+    centred_diagonal,
+    is_inside,
+    rounding_of,
+)
+from .nodes import PROVEN
 from .reach import Margins, reach
 from .relaxed import Relaxed
 from .shares import ShareProblem
@@ -79,19 +88,9 @@ class Curved(Candidates):
         upper : bounds hold for models with an objective of so much at most.
         deadline : of `time.perf_counter`.
         """
-        X, p = np.asarray(problem.Z.dense(), np.float64), problem.n_units
-        if not np.isfinite(X).all():
-            return None
-        if problem.risk.intercept:
-            X = X - problem.risk.weight @ X / float(problem.risk.weight.sum())
-        nothing, risk = np.zeros(p), problem.risk
-        known = cls(
-            problem.Z, problem.units, problem.names, risk, problem.budget, problem.n_forced, X,
-            Tailed.without(risk.y, risk.weight), nothing, nothing, np.empty((0, 0)),
-            np.empty((0, 0)),
-        )  # fmt: skip
-        every, q = np.arange(p), problem.budget - problem.n_forced
-        start: Start = every[:0], nothing[:0], 0.0
+        known = cls._without(problem)
+        every, q = np.arange(problem.n_units), problem.budget - problem.n_forced
+        start: Start = every[:0], np.empty(0), 0.0
 
         def relaxed(known: Curved) -> Relaxed:
             """Return the solution of the relaxation, from the one before."""
@@ -103,8 +102,9 @@ class Curved(Candidates):
             return answer
 
         answer, best = relaxed(known), bound
-        slope, nowhere = known._slope(answer), np.zeros(risk.size)
-        hoped = known._with_tails(answer, nowhere, nowhere)  # as if no margin left the core
+        slope, nowhere = known._slope(answer), np.zeros(problem.risk.size)
+        # As if no margin left the core.
+        hoped = known._with_tails(answer.coef, answer.intercept, nowhere, nowhere)
         if hoped is None:
             return None
         wanted = bound + WORTH * (objective - bound)
@@ -112,7 +112,7 @@ class Curved(Candidates):
             return None
         for _ in range(ROUNDS):
             ends = reach(known._margins, answer.coef, answer.intercept, upper, deadline)
-            following = None if ends is None else known._with_tails(answer, *ends)
+            following = ends and known._with_tails(answer.coef, answer.intercept, *ends)
             if following is None:
                 break
             origin, own = answer, -np.inf
@@ -124,9 +124,46 @@ class Curved(Candidates):
                     own, following = answer.bound, candidate
             if not own - best > GAIN * (objective - best):
                 break
-            best, known = own, following._noted(origin, upper)
+            best, known = own, following._noted(origin.coef, origin.intercept, upper)
         late = time.perf_counter() >= deadline
         return known if best > wanted and not late else None
+
+    @classmethod
+    def again(
+        cls, problem: Candidates, minorants: Sequence[Minorant], upper: float
+    ) -> Curved | None:
+        """Return the problem with the minorants of an earlier search, which are shown anew.
+
+        None where they are of other candidates or better models, or show less here.
+
+        upper : models that are in question have an objective of so much at most.
+        """
+        known, order = cls._without(problem), np.argsort(problem.names)
+        place = np.argsort(order)
+        for one in minorants:
+            better = one.objective < upper - PROVEN * abs(upper)
+            if better or not np.array_equal(one.features, problem.names[order]):
+                return None
+            u, b = one.coef[place], one.intercept
+            ends = reach(known._margins, u, b, one.objective, np.inf)
+            following = ends and known._with_tails(u, b, *ends)
+            if following is None or not is_inside(following.limit, one.diagonal[place]):
+                return None
+            following = replace(following, part=one.diagonal[place])
+            known = following._noted(u, b, one.objective)
+        return known
+
+    @classmethod
+    def _without(cls, problem: Candidates) -> Curved:
+        """Return a problem without tails and D."""
+        X, risk, nothing = np.asarray(problem.Z.dense(), np.float64), problem.risk, np.empty((0, 0))
+        if risk.intercept:
+            X = X - risk.weight @ X / float(risk.weight.sum())
+        zeros = np.zeros(problem.n_units)
+        return cls(
+            problem.Z, problem.units, problem.names, risk, problem.budget, problem.n_forced, X,
+            Tailed.without(risk.y, risk.weight), zeros, zeros, nothing, nothing,
+        )  # fmt: skip
 
     @property
     def diagonal(self) -> FloatArray:
@@ -248,13 +285,15 @@ class Curved(Candidates):
             self.X, self.tailed, self.part, self.n_forced, self.budget, self.risk.intercept
         )
 
-    def _with_tails(self, answer: Relaxed, low: FloatArray, high: FloatArray) -> Curved | None:
+    def _with_tails(
+        self, u: FloatArray, b: float, low: FloatArray, high: FloatArray
+    ) -> Curved | None:
         """Return the problem with tails for margins from low to high, next to no D.
 
-        answer : a solution, whose margins are to be in the core. None where no curvature is left.
+        u, b : a solution, whose margins are to be in the core. None where no curvature is left.
         """
         X, risk = self.X, self.risk
-        z = X @ answer.coef + answer.intercept
+        z = X @ u + b
         tailed = Tailed.within(risk.y, risk.weight, z, low, high)
         bend, p = tailed.bend, self.n_units
         centre = bend @ X / float(bend.sum()) if risk.intercept else np.zeros(p)
@@ -276,12 +315,12 @@ class Curved(Candidates):
             D = centred_diagonal(self.limit, D, slope, mu)
         return replace(self, part=D)
 
-    def _noted(self, answer: Relaxed, upper: float) -> Curved:
+    def _noted(self, u: FloatArray, b: float, upper: float) -> Curved:
         """Return the problem with a note of how it was found: from which solution."""
         order, tailed = np.argsort(self.names), self.tailed
         minorant = Minorant(
-            self.names[order], answer.coef[order], float(answer.intercept),
-            float(upper), tailed.core, tailed.bend, self.part[order],
+            self.names[order], u[order], float(b), float(upper), tailed.core, tailed.bend,
+            self.part[order],
         )  # fmt: skip
         return replace(self, minorants=(*self.minorants, minorant))
 

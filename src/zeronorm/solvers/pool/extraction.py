@@ -254,7 +254,7 @@ def centred_diagonal(H: FloatArray, D: FloatArray, slope: FloatArray, mu: float)
         except np.linalg.LinAlgError:  # rounding
             return D
         step = 1.0
-        while not _is_inside(H, D + step * move):
+        while not is_inside(H, D + step * move):
             step *= HALVE
             if step < SMALLEST:
                 return D
@@ -262,7 +262,8 @@ def centred_diagonal(H: FloatArray, D: FloatArray, slope: FloatArray, mu: float)
     return D
 
 
-def _is_inside(H: FloatArray, D: FloatArray) -> bool:
+def is_inside(H: FloatArray, D: FloatArray) -> bool:
+    """Return whether D and H - D are positive."""
     if not (D > 0).all():
         return False
     try:

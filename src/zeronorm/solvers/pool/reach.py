@@ -76,7 +76,10 @@ def reach(
     Z = np.hstack([np.ones((n, int(problem.intercept))), X])
     ridge = np.zeros(Z.shape[1])
     ridge[-p:] = STRENGTH * (1.0 + problem.part)
-    inverse = np.linalg.inv(Z.T @ (bend[:, None] * Z) + np.diag(ridge))
+    try:
+        inverse = np.linalg.inv(Z.T @ (bend[:, None] * Z) + np.diag(ridge))
+    except np.linalg.LinAlgError:  # all margins are far out
+        return None
     known, _ = problem.bound(u[:, None], z[:, None], np.zeros((1, p)), 1.0, np.zeros(1))
     gap = max(upper - float(known[0]), SMALL * abs(upper))
 
@@ -90,7 +93,7 @@ def reach(
         # A row that moves far has the curvature of its tail in place of its own.
         scale = 1.0 / (1.0 + (tailed.bend - bend)[rows] * lever)
         away, lever = scale * away, scale * lever
-        found, dear = np.full((2, rows.size), np.inf), np.empty((2, rows.size))
+        found, dear = np.full((2, 2, rows.size), np.inf)
         for side, sign in enumerate((-1.0, 1.0)):
             if time.perf_counter() >= deadline:
                 break
@@ -104,7 +107,8 @@ def reach(
             with np.errstate(divide="ignore", invalid="ignore"):
                 found[side] = np.where(theta > 0, (upper - least) / theta, np.inf)
                 dear[side] = 2.0 * (upper - gap - least) / (theta**2 * lever)
-        return found, float(np.clip(np.nanmedian(dear), *LIKELY))
+        known = dear[np.isfinite(dear)]
+        return found, float(np.clip(np.median(known), *LIKELY)) if known.size else ratio
 
     every = np.arange(n)
     ratio = 1.0
