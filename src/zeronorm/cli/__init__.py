@@ -39,14 +39,19 @@ COMMANDS = {
 
 
 class _Imported(Mapping[str, Any]):
-    """The commands by their names, each imported when it is asked for."""
+    """The commands by their names, each imported and made when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in COMMANDS:
             raise KeyError(name)
-        one = typer.Typer(add_completion=False)
-        one.command(name, cls=Command)(getattr(import_module(f"._{name}", __name__), name))
-        return typer.main.get_command(one)
+        if name not in self._made:
+            one = typer.Typer(add_completion=False)
+            one.command(name, cls=Command)(getattr(import_module(f"._{name}", __name__), name))
+            self._made[name] = typer.main.get_command(one)
+        return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
