@@ -139,7 +139,7 @@ def test_no_better_model_has_margins_beyond_the_ends(seed: int, free: bool) -> N
     signs, weight, C, k = np.where(y > 0, 1.0, -1.0), np.full(80, 0.5), 0.5, 2
     found = sorted(optima(X, y, C, k, False, free).values(), key=lambda pair: pair[0])
     upper, rng = found[len(found) // 2][0], np.random.default_rng(seed)
-    problem = Margins(X, Tailed.without(signs, weight), np.zeros(7), 0, k, free)
+    problem = Margins(X, Tailed.without(signs, weight), np.zeros(7), 0, k, free, np.abs(X).max())
     b, widths = float(np.log(y.mean() / (1.0 - y.mean()))) * free, []
     for away in (0.0, 0.05, 0.2):  # any point will do to move from
         ends = reach(problem, away * rng.standard_normal(7), b, upper, np.inf)
@@ -222,6 +222,38 @@ def test_a_search_goes_on_and_a_file_keeps_its_minorants(
     rest = searched(X, y, k=4, resume=replace(first, certificate=again))
     assert rest.status is Status.OPTIMAL
     zeronorm.verify(X, y, with_minorants(rest))
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("changes", [{"coef": 3}, {"diagonal": 3}, {"features": 3}, {"start": 1e9}])
+def test_a_search_goes_on_from_damaged_minorants(changes: dict[str, Any]) -> None:
+    """An error of arrays would be all that their owner hears."""
+    X, y = drawn(2, n=300, p=14)
+    first = searched(X, y, k=4, max_nodes=5)
+    certificate = with_minorants(first)
+    assert certificate.tree is not None
+    last = certificate.tree.minorants[-1]
+    if start := changes.pop("start", 0.0):
+        damaged = replace(last, coef=start * last.coef)
+    else:
+        damaged = replace(last, **{name: getattr(last, name)[:n] for name, n in changes.items()})
+    tree = replace(certificate.tree, minorants=(*certificate.tree.minorants[:-1], damaged))
+    rest = searched(X, y, k=4, resume=replace(first, certificate=replace(certificate, tree=tree)))
+    assert rest.status is Status.OPTIMAL
+    zeronorm.verify(X, y, rest.certificate)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(("unit", "takes"), [(1e2, True), (1e5, False)])
+def test_columns_of_other_units_are_proven_and_verified(unit: float, takes: bool) -> None:
+    """A verifier, which counts rounding, would refuse a proof that is right."""
+    X, y = drawn(2, n=300, p=14)
+    X[:, 3] *= unit
+    proof = searched(X, y, k=4, C=0.1, standardize=False)
+    assert proof.status is Status.OPTIMAL
+    assert proof.certificate.tree is not None
+    assert bool(proof.certificate.tree.minorants) == takes
+    zeronorm.verify(X, y, proof.certificate, rtol=1e-5)
 
 
 @pytest.mark.usefixtures("at_once")

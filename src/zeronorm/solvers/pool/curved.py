@@ -142,7 +142,9 @@ class Curved(Candidates):
         place = np.argsort(order)
         for one in minorants:
             better = one.objective < upper - PROVEN * abs(upper)
-            if better or not np.array_equal(one.features, problem.names[order]):
+            sizes = {one.features.size, one.coef.size, one.diagonal.size}
+            own = len(sizes) == 1 and np.array_equal(one.features, problem.names[order])
+            if better or not own:
                 return None
             u, b = one.coef[place], one.intercept
             ends = reach(known._margins, u, b, one.objective, np.inf)
@@ -282,8 +284,9 @@ class Curved(Candidates):
     @property
     def _margins(self) -> Margins:
         return Margins(
-            self.X, self.tailed, self.part, self.n_forced, self.budget, self.risk.intercept
-        )
+            self.X, self.tailed, self.part, self.n_forced, self.budget, self.risk.intercept,
+            float(np.abs(self.Z.dense()).max()),
+        )  # fmt: skip
 
     def _with_tails(
         self, u: FloatArray, b: float, low: FloatArray, high: FloatArray
@@ -296,12 +299,13 @@ class Curved(Candidates):
         z = X @ u + b
         tailed = Tailed.within(risk.y, risk.weight, z, low, high)
         bend, p = tailed.bend, self.n_units
+        if not (bend > 0).all():
+            return None
         centre = bend @ X / float(bend.sum()) if risk.intercept else np.zeros(p)
         centred = X - centre
         gram = centred.T @ (bend[:, None] * centred)
         H = (1.0 - MARGIN) * gram - rounding_of(centred, bend) * np.eye(p)
-        least = float(np.linalg.eigvalsh(H)[0])
-        if not least > 0:
+        if not np.isfinite(H).all() or not (least := float(np.linalg.eigvalsh(H)[0])) > 0:
             return None
         inverse = np.asarray(np.linalg.inv(gram), np.float64)
         part = np.full(p, INSIDE * least)

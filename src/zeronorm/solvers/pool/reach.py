@@ -8,7 +8,8 @@ and theta > 0, the margins z = X u0 + b0 moved towards what is best for margin i
 with B from the dual point of the moved margins: minus the derivatives of the loss there, and theta
 the sum of these derivatives, times the sign, where the intercept is free. The move is a Newton step
 from (u0, b0) with a stronger ridge, a second one of the same matrix, and of the length that would
-be best if the loss were quadratic.
+be best if the loss were quadratic. To UB - B comes what rounding can do to it, here and in a
+verifier; where that counts beside the gap, as where columns are of other units, no end is known.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ ROWS = 64  # margins at a time
 TRIES = 2  # of the length of moves, at some rows
 LIKELY = (0.01, 100.0)  # what moves cost, relative to what is expected
 SMALL = 1e-12
+ROUNDING = 2.0**-52  # of a verifier and of this, each half of it
+EXACT = 1e-4  # the share of the gap that rounding may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +42,12 @@ class Margins:
     n_forced: int
     budget: int  # k
     intercept: bool
+    largest: float  # of the entries, as the problem has them before X was centred
 
     def bound(
         self, u: FloatArray, z: FloatArray, pushed: FloatArray, sign: float, theta: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return B for points u (p, several) of margins z (n, several), and theta of each.
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return B for points u (p, several) of margins z (n, several), theta and rounding of each.
 
         pushed : (several, p) the rows whose margins count. theta : where there is no free intercept
         to say what it is.
@@ -58,8 +62,13 @@ class Margins:
         most = square[: self.n_forced].sum(axis=0)
         if q:
             most = most + np.partition(free, len(free) - q, axis=0)[len(free) - q :].sum(axis=0)
-        value = value - (slope * z).sum(axis=0) + 0.5 * (part * u**2).sum(axis=0)
-        return value - 0.5 * most, theta
+        loss, beside = slope * z, 0.5 * (part * u**2).sum(axis=0)
+        n, p = self.X.shape
+        parts = np.abs(value) + np.abs(loss).sum(axis=0) + beside + most
+        wrong = (4 * n + 8) * ROUNDING * self.largest * (np.abs(slope).sum(axis=0) + np.abs(theta))
+        wrong = self.budget * wrong * (2.0 * np.abs(score).max(axis=0) + wrong)
+        wrong += (8 * n + 8 * p + 64) * ROUNDING * parts
+        return value - loss.sum(axis=0) + beside - 0.5 * most, theta, wrong
 
 
 def reach(
@@ -80,7 +89,7 @@ def reach(
         inverse = np.linalg.inv(Z.T @ (bend[:, None] * Z) + np.diag(ridge))
     except np.linalg.LinAlgError:  # all margins are far out
         return None
-    known, _ = problem.bound(u[:, None], z[:, None], np.zeros((1, p)), 1.0, np.zeros(1))
+    known, *_ = problem.bound(u[:, None], z[:, None], np.zeros((1, p)), 1.0, np.zeros(1))
     gap = max(upper - float(known[0]), SMALL * abs(upper))
 
     def ends(rows: IndexArray, ratio: float = 1.0) -> tuple[FloatArray, float]:
@@ -101,11 +110,12 @@ def reach(
             move = sign * theta * away
             moved = tailed.at(z[:, None] + Z @ move)[1] - slope[:, None]
             move += inverse @ (sign * theta * Z[rows].T - Z.T @ moved - ridge[:, None] * move)
-            least, theta = problem.bound(
+            least, theta, wrong = problem.bound(
                 u[:, None] + move[-p:], z[:, None] + Z @ move, X[rows], sign, theta
             )
             with np.errstate(divide="ignore", invalid="ignore"):
-                found[side] = np.where(theta > 0, (upper - least) / theta, np.inf)
+                is_known = (theta > 0) & (wrong <= EXACT * gap)
+                found[side] = np.where(is_known, (upper - least + wrong) / theta, np.inf)
                 dear[side] = 2.0 * (upper - gap - least) / (theta**2 * lever)
         known = dear[np.isfinite(dear)]
         return found, float(np.clip(np.median(known), *LIKELY)) if known.size else ratio
