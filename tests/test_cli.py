@@ -1552,6 +1552,12 @@ def test_help_has_examples_that_can_be_read(run, name, monkeypatch):
         COMMANDS.commands[name].make_context(name, words[2:])
 
 
+def test_a_command_is_made_once():
+    """Every look at a command would make its options anew, which takes longer than most errors."""
+    one = COMMANDS.commands["select"]
+    assert COMMANDS.commands["select"] is one
+
+
 def test_help_says_what_commands_say():
     """The list of commands, which is made without importing them, would say something else."""
     for name, text in zeronorm.cli.COMMANDS.items():
