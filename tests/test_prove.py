@@ -544,9 +544,9 @@ def test_two_threads_search_the_same_tree(monkeypatch, grows):
         monkeypatch.setattr(branch, "can_grow", lambda problem: False)
     answered, threads = BranchAndBound._answered, set()
 
-    def heard(search, node, **limits):
+    def heard(search, asked):
         threads.add(threading.get_ident())
-        return answered(search, node, **limits)
+        return answered(search, asked)
 
     monkeypatch.setattr(BranchAndBound, "_answered", heard)
     X, y = load_golub(return_X_y=True)

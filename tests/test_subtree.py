@@ -18,13 +18,18 @@ from zeronorm.result import Status
 from zeronorm.solvers.pool import branch, compiled_relaxation
 from zeronorm.solvers.pool.branch import BranchAndBound
 from zeronorm.solvers.pool.candidates import Candidates
-from zeronorm.solvers.pool.nodes import NODE_TOL, Node
+from zeronorm.solvers.pool.nodes import NODE_TOL, Asked, Node
 from zeronorm.solvers.pool.subtree import can_grow, grown
 from zeronorm.solvers.risk import Risk
 from zeronorm.solvers.units import Singles
 
 LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson(), Gamma()]
 pytestmark = pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="no compiled solvers")
+
+
+def asked(node, support, target, objective, most, level=np.inf):
+    """Return the question for what comes of a node, so many nodes at most."""
+    return Asked(node, 1, most, level, support, objective, target)
 
 
 def drawn(loss, seed, *, n=40, p=14, k=3, n_forced=0, sparse=False, most=np.inf):
@@ -92,13 +97,13 @@ def test_a_node_is_examined_as_in_python(loss, sparse, most):
             for search in (kernel, python):
                 search._open.remove(min(search._open))
                 search._offer = lambda support: False  # the same target, whatever is found
-            found = grown(problem, first, support, kernel.target, kernel.objective, 1)
+            found = grown(problem, asked(first, support, kernel.target, kernel.objective, 1))
             if found is None:  # both ways go on in Python
                 break
             n_divided += bool(found.parent.size)
             n_examined += 1
             kernel._take(first, found)
-            python._examine(first, python._relaxed(first))
+            python._examine(first, python._relaxed(first, python.target))
             for name in ("parent", "feature", "inside", "row"):
                 ours, theirs = getattr(kernel._record, name), getattr(python._record, name)
                 assert ours == theirs, name
@@ -115,7 +120,7 @@ def test_a_subtree_is_what_its_nodes_are_one_after_the_other(loss):
         support = best_of(problem)
         whole = searching(problem, support, grows=True)
         node = whole._open[0]
-        found = grown(problem, node, support, whole.target, whole.objective, 40)
+        found = grown(problem, asked(node, support, whole.target, whole.objective, 40))
         assert found is not None
         assert 1 < len(found.dual) <= 40
         whole._open.clear()
@@ -152,12 +157,12 @@ def test_a_better_model_ends_a_subtree():
     poor = np.array([20, 21, 22, 23])
     objective = problem.objective(poor)
     node = every._open[0]
-    found = grown(problem, node, poor, objective, objective, 200)
+    found = grown(problem, asked(node, poor, objective, objective, 200))
     assert found.is_better
     assert problem.objective(found.support) < objective
     best = every.run(60.0)
     assert best is Status.GAP
-    again = grown(problem, node, every.support, every.objective, every.objective, 200)
+    again = grown(problem, asked(node, every.support, every.objective, every.objective, 200))
     assert len(found.dual) < len(again.dual)
     assert not again.is_better
     assert problem.objective(again.support) >= every.objective * (1 - 1e-9)
@@ -168,12 +173,14 @@ def test_nodes_above_the_level_wait():
     problem = drawn(LeastSquares(), 2, n=60, p=30, k=4)
     search = searching(problem, best_of(problem), grows=True)
     node = search._open[0]
-    every = grown(problem, node, search.support, search.target, search.objective, 200)
+    every = grown(problem, asked(node, search.support, search.target, search.objective, 200))
     bounds = {len(every.dual)}
     for share in (0.0, 0.3, 0.6):
         first = problem.bound(every.dual[0], node.units, 0, 4, np.inf).value
         level = first + share * (search.target - first)
-        found = grown(problem, node, search.support, search.target, search.objective, 200, level)
+        found = grown(
+            problem, asked(node, search.support, search.target, search.objective, 200, level)
+        )
         assert all(one.bound > level for one in found.open(2))
         bounds.add(len(found.dual))
     assert len(bounds) > 2
@@ -190,7 +197,7 @@ def test_nodes_that_the_kernel_does_not_take_are_left_to_python():
     wrong = np.full(14, np.nan)
     start = np.arange(14), wrong, 0.0
     lost = Node(-np.inf, 1, node.units, 0, node.dual, start)
-    assert grown(problem, lost, np.arange(3), 1.0, 1.0, 10) is None
+    assert grown(problem, asked(lost, np.arange(3), 1.0, 1.0, 10)) is None
 
 
 def test_the_kernel_takes_nodes_that_move_many_columns(monkeypatch):
@@ -207,10 +214,10 @@ def test_the_kernel_takes_nodes_that_move_many_columns(monkeypatch):
     assert used.size > 160
     start = used, 1.1 * relaxed.coef[used], relaxed.intercept
     node = dataclasses.replace(node, start=start)  # as near as a parent is
-    found = grown(problem, node, search.support, search.target, search.objective, 1)
+    found = grown(problem, asked(node, search.support, search.target, search.objective, 1))
     assert [one.bound for one in found.open(2)] == pytest.approx([relaxed.bound] * 2, rel=1e-4)
     monkeypatch.setattr(compiled_relaxation, "MOST_MOVED", 160)
-    assert grown(problem, node, search.support, search.target, search.objective, 1) is None
+    assert grown(problem, asked(node, search.support, search.target, search.objective, 1)) is None
 
 
 def test_a_node_without_units_is_one_model():
@@ -219,7 +226,7 @@ def test_a_node_without_units_is_one_model():
     search = searching(problem, np.arange(3), grows=True)
     nothing = dataclasses.replace(search._open[0], units=np.empty(0, np.int64))
     assert nothing.numbers(problem.Z) == 1
-    found = grown(problem, nothing, search.support, 1e9, 1e9, 10)
+    found = grown(problem, asked(nothing, search.support, 1e9, 1e9, 10))
     assert found.least == pytest.approx(problem.objective(nothing.units), rel=1e-9)
     assert not list(found.open(2))
 
@@ -230,7 +237,7 @@ def test_relaxations_that_share_their_curvature_take_turns():
     for shared, threads in ((None, True), (object(), False)):
         own = dataclasses.replace(problem, shared=shared)
         search = searching(own, np.arange(3), grows=True)
-        assert search._are_large(search._open) is threads
+        assert search._is_large(1) is threads
 
 
 @pytest.mark.parametrize("max_nodes", [1, 2, 7, 40, 41])
@@ -250,10 +257,10 @@ def test_no_subtree_begins_after_the_deadline(monkeypatch):
     model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
     begun = []
 
-    def slow(problem, node, *arguments):
-        begun.append(node.number)
+    def slow(problem, asked):
+        begun.append(asked.node.number)
         searches[-1]._deadline = -np.inf  # from here on
-        return grown(problem, node, *arguments)
+        return grown(problem, asked)
 
     searches = []
     run = BranchAndBound.run

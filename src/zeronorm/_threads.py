@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -72,27 +72,35 @@ def map_threads(function: Callable[[T], R], items: Sequence[T], most: int | None
 
     most : the largest number of them.
     """
-    with waiting_threads(len(items) if most is None else min(most, len(items))) as each:
-        return each(function, items)
+    with waiting_threads(len(items) if most is None else min(most, len(items))) as begun:
+        values = [begun(function, item) for item in items]
+        return [value() for value in values]
 
 
-def one_by_one(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Return [function(item) for item in items], computed by this thread."""
-    return [function(item) for item in items]
+def at_last(function: Callable[[T], R], item: T) -> Callable[[], R]:
+    """Return what computes function(item) when it is called."""
+    return partial(function, item)
 
 
 @contextmanager
 def waiting_threads(
     most: int,
-) -> Iterator[Callable[[Callable[[T], R], Sequence[T]], list[R]]]:
-    """Yield a `map_threads` whose threads, so many at most, wait for the next call."""
+) -> Iterator[Callable[[Callable[[T], R], T], Callable[[], R]]]:
+    """Yield what begins to compute function(item) by a thread, and returns what waits for it.
+
+    The threads, so many at most, begin in the order of the calls. Where there is one thread, it is
+    the caller's, and begins when it would wait.
+    """
     n_threads = min(current_threads(), most)
     if n_threads <= 1:
-        yield one_by_one
+        yield at_last
         return
     # What a thread calls has that thread alone.
-    with ThreadPoolExecutor(n_threads, initializer=_n_threads.set, initargs=(1,)) as pool:
-        yield lambda function, items: list(pool.map(function, items))
+    pool = ThreadPoolExecutor(n_threads, initializer=_n_threads.set, initargs=(1,))
+    try:
+        yield lambda function, item: pool.submit(function, item).result
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def current_threads() -> int:

@@ -237,7 +237,7 @@ def relax(
     """
 
 def grow(
-    storage: tuple[np.ndarray, ...], p: int, y: _Float, weight: _Float, loss: int,
+    storage: tuple[np.ndarray, ...], y: _Float, weight: _Float, loss: int,
     parameters: tuple[float, float], intercept: bool, units: _Places, n_fixed: int, bound: float,
     dual: _Float, used: _Places, coef: _Float, start: float, target: float, objective: float,
     best: _Places, budget: int, most_nodes: int, most_coef: float, level: float,

@@ -198,13 +198,12 @@ nb::tuple to_tuple(Search& search) {
 
 // The tree, the solutions and the open nodes of a subtree, the bound of what is ended, a support
 // and whether it is better.
-nb::tuple grown(const nb::tuple& storage, std::int64_t p, const Array<double>& y,
-                const Array<double>& weight, int loss, const Pair& parameters, bool intercept,
-                const Array<std::int64_t>& units, std::int64_t n_fixed, double bound,
-                const Array<double>& dual, const Array<std::int64_t>& used,
-                const Array<double>& coef, double start, double target, double objective,
-                const Array<std::int64_t>& best, std::int64_t budget, std::int64_t most_nodes,
-                double most_coef, double level,
+nb::tuple grown(const nb::tuple& storage, const Array<double>& y, const Array<double>& weight,
+                int loss, const Pair& parameters, bool intercept, const Array<std::int64_t>& units,
+                std::int64_t n_fixed, double bound, const Array<double>& dual,
+                const Array<std::int64_t>& used, const Array<double>& coef, double start,
+                double target, double objective, const Array<std::int64_t>& best,
+                std::int64_t budget, std::int64_t most_nodes, double most_coef, double level,
                 const std::tuple<double, double, double, double>& tolerances,
                 const RelaxationNumbers& numbers) {
     const auto [node_tol, leaf_tol, no_better, decided] = tolerances;
@@ -225,7 +224,7 @@ nb::tuple grown(const nb::tuple& storage, std::int64_t p, const Array<double>& y
             const auto over = [&](const Places& some) {
                 return columns_of(some.data(), static_cast<std::int64_t>(some.size()));
             };
-            Subtree search(risk, intercept, p, over, rule, target, objective, copied(best));
+            Subtree search(risk, intercept, over, rule, target, objective, copied(best));
             {
                 const nb::gil_scoped_release release;
                 search.grow({bound, 0, 0, n_fixed, copied(units)},
@@ -245,7 +244,7 @@ void bind_relaxation(nb::module_& m) {
     m.def("relax", &relaxed, "storage"_a, "columns"_array, "y"_array, "weight"_array, "loss"_a,
           "parameters"_a, "intercept"_a, "start"_a, "n_fixed"_a, "q"_a, "aim"_a, "rule"_a,
           "u"_array, "dual"_array, "scores"_array, "share"_array, "into"_array, "out"_array);
-    m.def("grow", &grown, "storage"_a, "p"_a, "y"_array, "weight"_array, "loss"_a, "parameters"_a,
+    m.def("grow", &grown, "storage"_a, "y"_array, "weight"_array, "loss"_a, "parameters"_a,
           "intercept"_a, "units"_array, "n_fixed"_a, "bound"_a, "dual"_array, "used"_array,
           "coef"_array, "start"_a, "target"_a, "objective"_a, "best"_array, "budget"_a,
           "most_nodes"_a, "most_coef"_a, "level"_a, "tolerances"_a, "rule"_a);

@@ -51,13 +51,21 @@ class BudgetNorm {
         double own = 0.0;
         for (std::int64_t j = 0; j < n_fixed_; ++j)
             own += worth(scores[j], most);
-        sizes_.clear();
-        for (std::int64_t j = n_fixed_; j < p_; ++j)
-            sizes_.push_back(worth(scores[j], most));
-        if (!finite(sizes_)) return kInfinity;
-        const std::int64_t count = std::min(q_, p_ - n_fixed_);
-        std::nth_element(sizes_.begin(), sizes_.begin() + count, sizes_.end(), std::greater<>());
-        return 0.5 * std::accumulate(sizes_.begin(), sizes_.begin() + count, own);
+        const auto count = static_cast<std::size_t>(std::min(q_, p_ - n_fixed_));
+        sizes_.clear();  // the largest so far, the least of them first: few of the others enter
+        for (std::int64_t j = n_fixed_; j < p_; ++j) {
+            const double one = worth(scores[j], most);
+            if (!std::isfinite(one)) return kInfinity;
+            if (sizes_.size() == count) {
+                if (count == 0 || one <= sizes_.front()) continue;
+                std::pop_heap(sizes_.begin(), sizes_.end(), std::greater<>());
+                sizes_.back() = one;
+            } else {
+                sizes_.push_back(one);
+            }
+            std::push_heap(sizes_.begin(), sizes_.end(), std::greater<>());
+        }
+        return 0.5 * std::accumulate(sizes_.begin(), sizes_.end(), own);
     }
 
   private:

@@ -42,10 +42,11 @@ struct RelaxationAim {
     double tol, cutoff;
 };
 
-// 1/2 u'Hu - r'u over some columns, which are numbered as those of a relaxation.
+// 1/2 u'Hu - r'u over columns `near` of a relaxation; the best intercept is `intercept` - mean'u.
 struct QuadraticModel {
     std::vector<std::int64_t> near;
-    std::vector<double> matrix, right;  // H, r
+    std::vector<double> matrix, right, mean;  // H, r
+    double intercept = 0.0;
 };
 
 // What a solution has besides its arrays.
@@ -101,9 +102,15 @@ class RelaxationSolver {
 
     // The model at the solution, with the curvature of the last step. It is gone then.
     QuadraticModel last_model() {
-        for (std::size_t a = 0; a < last_.near.size(); ++a)
-            last_.right[a] =
-                scores_[static_cast<std::size_t>(last_.near[a])] + curvature_times(a, now_.u);
+        last_.intercept = now_.b;
+        for (std::size_t a = 0, m = last_.near.size(); a < m; ++a) {
+            double image = 0.0;  // (Hu)_a
+            for (std::size_t c = 0; c < m; ++c)
+                image += last_.matrix[a * m + c] * now_.u[static_cast<std::size_t>(last_.near[c])];
+            const auto j = static_cast<std::size_t>(last_.near[a]);
+            last_.right[a] = scores_[j] + image;
+            last_.intercept += last_.mean[a] * now_.u[j];
+        }
         return std::move(last_);
     }
 
@@ -114,7 +121,7 @@ class RelaxationSolver {
                            double* scores, double* share, double* into, double* out) {
         const auto p = static_cast<std::size_t>(columns_.p);
         const double model_gap = rule_.model_tol * aim.tol * std::abs(aim.cutoff);
-        if (last_.near.empty() || !jump(u, b, model_gap)) {
+        if (last_.near.empty() || !jump(u, model_gap)) {
             now_.u.assign(u, u + p);
             now_.b = b;
             combine(now_);
@@ -273,17 +280,19 @@ class RelaxationSolver {
         }
         last_.matrix.resize(m * m);
         last_.right.resize(m);
-        cross_.resize(m);
-        columns_.curve(
-            last_.near, risk_.n_rows(), now_.curvature, pull,
-            {static_cast<std::int64_t>(m), last_.matrix.data(), cross_.data(), last_.right.data()});
+        last_.mean.resize(m);
+        columns_.curve(last_.near, risk_.n_rows(), now_.curvature, pull,
+                       {static_cast<std::int64_t>(m), last_.matrix.data(), last_.mean.data(),
+                        last_.right.data()});
         const double total = now_.totals.bend;
         const bool centre = intercept_ && total > 0.0;
+        for (double& one : last_.mean)
+            one = centre ? one / total : 0.0;
         for (std::size_t a = 0; a < m; ++a) {
-            if (centre) last_.right[a] -= cross_[a] / total * shift;
+            if (centre) last_.right[a] -= last_.mean[a] * shift;
             for (std::size_t c = a; c < m; ++c) {
                 double& entry = last_.matrix[a * m + c];
-                if (centre) entry -= cross_[a] * (cross_[c] / total);
+                if (centre) entry -= last_.mean[a] * total * last_.mean[c];
                 last_.matrix[c * m + a] = entry;
             }
         }
@@ -305,15 +314,6 @@ class RelaxationSolver {
         return move(tol);
     }
 
-    // (Hu)_a of the model.
-    double curvature_times(std::size_t a, const std::vector<double>& u) const {
-        const std::size_t m = last_.near.size();
-        double total = 0.0;
-        for (std::size_t c = 0; c < m; ++c)
-            total += last_.matrix[a * m + c] * u[static_cast<std::size_t>(last_.near[c])];
-        return total;
-    }
-
     // Sets `there_.u` to the minimum of the model, sought from coefficients u.
     void seek(const double* u, double tol) {
         part_.resize(last_.near.size());
@@ -328,9 +328,11 @@ class RelaxationSolver {
     }
 
     // Begins where the model is least; whether that is a point.
-    bool jump(const double* u, double b, double tol) {
-        there_.b = b;
+    bool jump(const double* u, double tol) {
         seek(u, tol);
+        there_.b = last_.intercept;
+        for (std::size_t a = 0; a < part_.size(); ++a)
+            there_.b -= last_.mean[a] * part_[a];
         assess(there_);
         std::swap(now_, there_);
         is_known_ = std::isfinite(now_.objective);
@@ -390,7 +392,7 @@ class RelaxationSolver {
     Buffer& dual_;
     QuadraticSpace& quadratic_;
     QuadraticModel last_;  // what the last step minimised, and where that led
-    std::vector<double> cross_, part_;
+    std::vector<double> part_;
     bool is_known_ = false;
     bool is_gradient_ = false;  // whether dual_ is minus the gradient at now_, but for rounding
 };

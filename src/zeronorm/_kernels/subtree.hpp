@@ -61,7 +61,7 @@ struct SubtreeRecord {
 template <class Loss, class ColumnsOf>
 class Subtree {
   public:
-    Subtree(const Risk<Loss>& risk, bool intercept, std::int64_t p, const ColumnsOf& columns_of,
+    Subtree(const Risk<Loss>& risk, bool intercept, const ColumnsOf& columns_of,
             const SubtreeRule& rule, double target, double objective, const Places& best)
         : risk_(risk),
           intercept_(intercept),
@@ -70,9 +70,7 @@ class Subtree {
           target_(target),
           objective_(objective),
           limit_(target + rule.decided * std::abs(target)),
-          tried_{best},
-          spread_(static_cast<std::size_t>(p), 0.0),
-          place_(static_cast<std::size_t>(p), -1) {}
+          tried_{best} {}
 
     // Examines the nodes of the smallest bounds, of the first one and what comes of it.
     void grow(SubtreeNode first, SubtreeSolution start) {
@@ -141,27 +139,40 @@ class Subtree {
         return last;
     }
 
+    // Where some units are among others; -1: nowhere. There are few of the first.
+    static Places places_of(const Places& some, const Places& units) {
+        std::vector<std::pair<std::int64_t, std::size_t>> sorted;
+        for (std::size_t a = 0; a < some.size(); ++a)
+            sorted.emplace_back(some[a], a);
+        std::sort(sorted.begin(), sorted.end());
+        Places places(some.size(), -1);
+        for (std::size_t j = 0; j < units.size(); ++j) {
+            const auto found =
+                std::lower_bound(sorted.begin(), sorted.end(), std::pair(units[j], std::size_t{}));
+            if (found != sorted.end() && found->first == units[j])
+                places[found->second] = static_cast<std::int64_t>(j);
+        }
+        return places;
+    }
+
     // A model of some units as one of those among others, numbered by their places there; empty
     // where one of the first n_fixed of these is missing.
     QuadraticModel among(const Places& units, std::int64_t n_fixed, const QuadraticModel& model) {
         std::vector<std::pair<std::int64_t, std::size_t>> kept;  // place, which of the model
-        for (std::size_t j = 0; j < units.size(); ++j)
-            place_[at(units[j])] = static_cast<std::int64_t>(j);
-        for (std::size_t a = 0; a < model.near.size(); ++a) {
-            const std::int64_t place = place_[at(model.near[a])];
-            if (place >= 0) kept.emplace_back(place, a);
-        }
-        for (const std::int64_t unit : units)
-            place_[at(unit)] = -1;
+        const Places places = places_of(model.near, units);
+        for (std::size_t a = 0; a < places.size(); ++a)
+            if (places[a] >= 0) kept.emplace_back(places[a], a);
         std::sort(kept.begin(), kept.end());
         const std::size_t m = kept.size(), all = model.near.size();
         if (m < at(n_fixed) || (n_fixed > 0 && kept[at(n_fixed - 1)].first != n_fixed - 1))
             return {};
-        QuadraticModel found{Places(m), std::vector<double>(m * m), std::vector<double>(m)};
+        QuadraticModel found{Places(m), std::vector<double>(m * m), std::vector<double>(m),
+                             std::vector<double>(m), model.intercept};
         for (std::size_t a = 0; a < m; ++a) {
             const auto [place, from] = kept[a];
             found.near[a] = place;
             found.right[a] = model.right[from];
+            found.mean[a] = model.mean[from];
             for (std::size_t c = 0; c < m; ++c)
                 found.matrix[a * m + c] = model.matrix[from * all + kept[c].second];
         }
@@ -241,12 +252,9 @@ class Subtree {
         if (is_worse || found == solutions[at(node.known)].support || !tried_.insert(found).second)
             return found;
         Relaxation fit(size);
-        for (std::size_t j = 0; j < p; ++j)
-            spread_[at(node.units[j])] = relaxation.u[j];
+        const Places places = places_of(found, node.units);
         for (std::size_t j = 0; j < size; ++j)
-            fit.u[j] = spread_[at(found[j])];
-        for (const std::int64_t unit : node.units)
-            spread_[at(unit)] = 0.0;
+            fit.u[j] = relaxation.u[at(places[j])];
         fit.answer.intercept = relaxation.answer.intercept;
         relax(found, static_cast<std::int64_t>(size), rule_.leaf_tol, objective_, fit, model);
         if (fit.answer.objective < objective_ - rule_.no_better * std::abs(objective_)) {
@@ -263,12 +271,9 @@ class Subtree {
         const std::size_t p = node.units.size();
         const bool single = p <= at(rule_.budget);
         Relaxation relaxation(p);
-        for (std::size_t a = 0; a < start.used.size(); ++a)
-            spread_[at(start.used[a])] = start.coef[a];
-        for (std::size_t j = 0; j < p; ++j)
-            relaxation.u[j] = spread_[at(node.units[j])];
-        for (const std::int64_t unit : start.used)
-            spread_[at(unit)] = 0.0;
+        const Places places = places_of(start.used, node.units);
+        for (std::size_t a = 0; a < places.size(); ++a)
+            if (places[a] >= 0) relaxation.u[at(places[a])] = start.coef[a];
         relaxation.answer.intercept = start.intercept;
         QuadraticModel model =
             relax(node.units, node.n_fixed, single ? rule_.leaf_tol : rule_.node_tol, target_,
@@ -368,8 +373,6 @@ class Subtree {
     double target_, objective_, limit_;
     RelaxationSpace space_{risk_.n_rows()};
     std::set<Places> tried_;
-    std::vector<double> spread_;    // (p,) zeros, but where coefficients change places
-    Places place_;                  // (p,) -1, but while units are looked up
     std::vector<SubtreeNode> left;  // whose relaxations need other steps
 };
 

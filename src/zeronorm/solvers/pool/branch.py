@@ -5,7 +5,8 @@ relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the 
 of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
 divided by the free unit that raises the bounds of both halves most, as far as that is of use, to
 second order (`pool.quadratic`). The nodes of the smallest bounds come first, some at a time, by
-threads; where features count by themselves, a kernel goes on from each (`pool.subtree`).
+threads, whose answers are taken in the order of the questions: the tree is the same however many
+there are. Where features count by themselves, a kernel goes on from each node (`pool.subtree`).
 Rounded relaxations, with exchanges, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
@@ -18,30 +19,33 @@ import heapq
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
-from ..._threads import one_by_one, waiting_threads
+from ..._threads import at_last, waiting_threads
 from ..._typing import FloatArray, IndexArray
 from ...ordering import largest
 from ...result import Progressed, Status, Tree
 from .bounds import Bound
 from .candidates import LEAF_TOL, Candidates
-from .nodes import NODE_TOL, PROVEN, Node, half, parted
+from .nodes import NODE_TOL, PROVEN, Asked, Node, half, parted
 from .record import Record
 from .relaxed import Relaxed
 from .subtree import Subtree, can_grow, grown
 
 TREE_BYTES = 2**30  # of dual points
 REPORT_SECONDS = 0.5
-AT_ONCE = 16  # nodes, whatever the number of threads: the tree is the same
+AT_ONCE = 16  # nodes, whatever the number of threads
 MOST_GROWN = 32  # nodes of what comes of one: a better model is of use to the next ones only
 # Nodes come next whose bounds are in a strip: of what is missing to the target, of the objective.
 STRIP, NARROW = 0.1, 0.005
 SMALL = 1 << 22  # numbers in the columns of nodes that are examined at once, unless these are two
 THREADED = 1 << 18  # entries of the columns of a node from which on threads are of use
 EXCHANGED = 2**23  # numbers in the candidates that exchanges on the way look at, at most
+
+Answer: TypeAlias = Subtree | Relaxed | None  # of a node: None where there was no time for it
+_Question: TypeAlias = tuple[Asked, Callable[[], Answer]]
 
 
 class BranchAndBound:
@@ -92,6 +96,8 @@ class BranchAndBound:
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
         self._deadline = np.inf  # of this one
+        # The first question first, and the size of the record without any of them.
+        self._begun: tuple[list[_Question], tuple[int, int]] = [], self._record.size
 
     @property
     def target(self) -> float:
@@ -101,8 +107,7 @@ class BranchAndBound:
     @property
     def bound(self) -> float:
         """The bound proven so far."""
-        waiting = self._open[0].bound if self._open else np.inf
-        return min(waiting, self._least, self.objective)
+        return min(self._waiting(), self._least, self.objective)
 
     @property
     def n_nodes(self) -> int:
@@ -134,47 +139,38 @@ class BranchAndBound:
             reported = time.perf_counter()
             seconds = self._seconds + reported - begin
             target = self.target
-            n_open = sum(node.bound < target for node in self._open)
+            nodes = [*self._open, *(asked.node for asked, _ in self._begun[0])]
+            n_open = sum(node.bound < target for node in nodes)
             row = Progressed(seconds, self.n_nodes, n_open, self.objective, self.bound)
             self.history.append(row)
             if report is not None:
                 report(row)
 
-        status = Status.GAP
-        begun: tuple[list[Node], tuple[int, int]] = [], (0, 0)  # what `_reopen` takes back
+        interrupted = False
         try:
-            with waiting_threads(AT_ONCE) as each:
-                while self._open and self._open[0].bound < self.target:
-                    if self.n_nodes >= limit:
-                        status = Status.NODE_LIMIT
-                        break
-                    if time.perf_counter() >= self._deadline:
-                        status = Status.TIME_LIMIT
-                        break
+            with waiting_threads(AT_ONCE) as threads:
+                while self._ask(threads, limit):
                     before = self.objective
-                    nodes: list[Node] = []
-                    begun = nodes, self._record.size
-                    level = self._next(nodes, limit - self.n_nodes)
-                    most = (limit - self.n_nodes) // len(nodes)
-                    threads = each if self._are_large(nodes) else one_by_one
-                    answers = threads(partial(self._answered, most=most, level=level), nodes)
-                    for place, node in enumerate(nodes):
-                        begun = nodes[place:], self._record.size
-                        self._take(node, answers[place])
-                    begun = [], (0, 0)
+                    asked, answer = self._begun[0][0]
+                    self._take(asked.node, answer())
+                    self._begun = self._begun[0][1:], self._record.size
                     if self.objective < before or time.perf_counter() - reported >= REPORT_SECONDS:
                         record()
         except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-            self._reopen(*begun)
+            interrupted = True
+            self._reopen()
         try:
             record()
         except KeyboardInterrupt:
-            status = Status.INTERRUPTED
+            interrupted = True
         self._seconds += time.perf_counter() - begin
         if self.bound >= self.target:  # an interrupt may come after the last node
             return Status.GAP
-        return Status.STALLED if status is Status.GAP else status  # rounding leaves a larger gap
+        if interrupted:
+            return Status.INTERRUPTED
+        if not self._waiting() < self.target:
+            return Status.STALLED  # rounding leaves a larger gap
+        return Status.NODE_LIMIT if self.n_nodes >= limit else Status.TIME_LIMIT
 
     def _replay(self, root: Node) -> None:
         """Rebuild the open nodes of an earlier search; nodes that it left too early are open again.
@@ -209,47 +205,53 @@ class BranchAndBound:
                         waiting.append(Node(known.value, number, *units, known.dual, node.start))
         heapq.heapify(self._open)
 
-    def _next(self, nodes: list[Node], most: int) -> float:
-        """Move the open nodes that come next to others: two, or as many as are small together.
+    def _waiting(self) -> float:
+        """Return the smallest bound of the nodes that are open or begun."""
+        nodes = [*self._open[:1], *(asked.node for asked, _ in self._begun[0])]
+        return min([node.bound for node in nodes], default=np.inf)
 
-        Returns up to which bound they come next.
+    def _ask(self, threads: Callable[..., Callable[[], Answer]], limit: int) -> bool:
+        """Begin with open nodes that come next, of so many in all; return whether any is begun.
+
+        One is begun at least, large ones by twos, and as many as are small together and near in
+        their bounds where the kernel takes them.
         """
-        numbers, least = 0, self._open[0].bound
-        level = least + max(STRIP * (self.target - least), NARROW * abs(self.objective))
-        while len(nodes) < min(most, AT_ONCE) and self._open and self._open[0].bound < self.target:
-            numbers += self._open[0].numbers(self.problem.Z)
-            several = self._grows and numbers <= SMALL and self._open[0].bound <= level
-            if len(nodes) >= 2 and not several:
+        begun, target, objective = self._begun[0], self.target, self.objective
+        numbers = sum([asked.numbers for asked, _ in begun])
+        left = limit - self.n_nodes - sum([asked.most for asked, _ in begun])
+        least = self._waiting()
+        level = least + max(STRIP * (target - least), NARROW * abs(objective))
+        while self._open and self._open[0].bound < target and left > 0 and len(begun) < AT_ONCE:
+            node, own = self._open[0], self._open[0].numbers(self.problem.Z)
+            numbers, large = numbers + own, self._is_large(own)
+            several = self._grows and numbers <= SMALL and node.bound <= level
+            late = time.perf_counter() >= self._deadline
+            if late or (begun and not (several or (large and len(begun) < 2))):
                 break
-            nodes.append(self._open[0])
+            most = max(1, min(MOST_GROWN, SMALL // own, self.n_nodes, left)) if self._grows else 1
+            asked = Asked(node, own, most, level, self.support, objective, target)
+            begun.append((asked, (threads if large else at_last)(self._answered, asked)))
             heapq.heappop(self._open)
-        return level
+            left -= most
+        return bool(begun)
 
-    def _are_large(self, nodes: list[Node]) -> bool:
+    def _is_large(self, numbers: int) -> bool:
         """Return whether threads are of use: relaxations that share their curvature take turns."""
-        large = self._grows or all(node.numbers(self.problem.Z) >= THREADED for node in nodes)
-        return large and self.problem.shared is None
+        return (self._grows or numbers >= THREADED) and self.problem.shared is None
 
-    def _relaxed(self, node: Node) -> Relaxed:
+    def _relaxed(self, node: Node, target: float) -> Relaxed:
         """Return the solution of the relaxation of a node."""
-        return self._relax(node, LEAF_TOL if node.is_single(self.problem.budget) else NODE_TOL)
+        single = node.is_single(self.problem.budget)
+        return self._relax(node, LEAF_TOL if single else NODE_TOL, target)
 
-    def _answered(self, node: Node, most: int, level: float) -> Subtree | Relaxed | None:
-        """Return what comes of a node, so many nodes at most, or its relaxation.
-
-        level : of the bounds of nodes that come next. None: there is no time left for it.
-        """
+    def _answered(self, asked: Asked) -> Answer:
+        """Return what comes of a node, or its relaxation; None where there is no time for it."""
         if time.perf_counter() >= self._deadline:
             return None
-        found = None
-        if self._grows:
-            most = min(most, MOST_GROWN, SMALL // node.numbers(self.problem.Z), self.n_nodes)
-            found = grown(
-                self.problem, node, self.support, self.target, self.objective, max(1, most), level
-            )
-        return self._relaxed(node) if found is None else found
+        found = grown(self.problem, asked) if self._grows else None
+        return self._relaxed(asked.node, asked.target) if found is None else found
 
-    def _take(self, node: Node, answer: Subtree | Relaxed | None) -> None:
+    def _take(self, node: Node, answer: Answer) -> None:
         """Take what comes of a node."""
         if answer is None:
             heapq.heappush(self._open, node)
@@ -271,7 +273,7 @@ class BranchAndBound:
         single = node.is_single(self.problem.budget)
         known = self._rounded(node, answer)
         if not single and known.value < self.target and self._may_end(answer):
-            answer = self._relax(node, LEAF_TOL)
+            answer = self._relax(node, LEAF_TOL, self.target)
             known = self._rounded(node, answer)
         self._record.keep(node.number, known.dual)
         if known.value >= self.target or self._ends(node, known, single):
@@ -296,23 +298,21 @@ class BranchAndBound:
         """Return whether a node need not be divided whatever its bound: it has one model."""
         return single
 
-    def _reopen(self, nodes: list[Node], size: tuple[int, int]) -> None:
-        """Take back what was begun of some nodes: an interrupt can come between any two lines.
+    def _reopen(self) -> None:
+        """Take back what was begun: an interrupt can come between any two lines."""
+        begun, size = self._begun
+        if begun:
+            self._record.cut(size)
+            nodes = {asked.node.number: asked.node for asked, _ in begun}
+            others = [one for one in self._open if one.number < size[0] and one.number not in nodes]
+            self._open = [*nodes.values(), *others]
+            heapq.heapify(self._open)
+        self._begun = [], self._record.size
 
-        size : of the record before.
-        """
-        if not nodes:
-            return
-        self._record.cut(size)
-        numbers = {node.number for node in nodes}
-        others = [one for one in self._open if one.number < size[0] and one.number not in numbers]
-        self._open = [*nodes, *others]
-        heapq.heapify(self._open)
-
-    def _relax(self, node: Node, tol: float) -> Relaxed:
+    def _relax(self, node: Node, tol: float, target: float) -> Relaxed:
         return self.problem.relax(
             node.units, node.n_fixed, node.n_free(self.problem.budget),
-            start=node.start, tol=tol, cutoff=self.target, deadline=self._deadline, ahead=True,
+            start=node.start, tol=tol, cutoff=target, deadline=self._deadline, ahead=True,
         )  # fmt: skip
 
     def _best_known(self, node: Node, dual: FloatArray, scores: FloatArray | None = None) -> Bound:

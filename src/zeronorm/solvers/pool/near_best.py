@@ -65,7 +65,7 @@ class NearBest(BranchAndBound):
     @property
     def bound(self) -> float:
         """What the objectives of all models are above that are not found."""
-        return min(self._open[0].bound if self._open else np.inf, self.target)
+        return min(self._waiting(), self.target)
 
     def models(self) -> tuple[IndexArray, FloatArray, float, bool]:
         """Return the models that are near, (n_models, k), their objectives, a bound of all others.

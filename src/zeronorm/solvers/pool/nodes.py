@@ -53,6 +53,19 @@ class Node:
         return min(budget, self.units.size) - self.n_fixed
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A node that is examined next, and what its search knows when it asks."""
+
+    node: Node
+    numbers: int  # in its columns
+    most: int  # nodes of what comes of it
+    level: float  # of the bounds of nodes that come next
+    support: IndexArray  # units of the best known model
+    objective: float  # of it
+    target: float  # what a bound has to exceed
+
+
 def parted(fixed: IndexArray, free: IndexArray) -> tuple[IndexArray, int]:
     """Return the units of a node, and how many of them are fixed."""
     return np.concatenate([fixed, free]), fixed.size

@@ -8,6 +8,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from ..._threads import map_threads
 from ..._typing import FloatArray, IndexArray
 from ...result import Tree
 from .subtree import Subtree
@@ -33,12 +34,19 @@ class Record:
 
     def tree(self, n_samples: int) -> Tree:
         """Return it as it is."""
+        dual = np.empty((self.n_duals, n_samples))
+
+        def copy(part: tuple[int, FloatArray]) -> None:
+            first, rows = part
+            dual[first : first + len(rows)] = rows
+
+        map_threads(copy, self._duals)
         return Tree(
             np.array(self.parent, np.int64),
             np.array(self.feature, np.int64),
             np.array(self.inside, bool),
             np.array(self.row, np.int64),
-            np.concatenate([np.empty((0, n_samples)), *(rows for _, rows in self._duals)]),
+            dual,
         )
 
     @property

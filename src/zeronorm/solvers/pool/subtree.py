@@ -13,7 +13,7 @@ from ..._typing import FloatArray, IndexArray
 from .bounds import DECIDED
 from .candidates import LEAF_TOL, Candidates
 from .compiled_relaxation import MOST_ENTRIES, entries, is_plain, rule, stored
-from .nodes import NODE_TOL, PROVEN, Node
+from .nodes import NODE_TOL, PROVEN, Asked, Node
 from .relaxation_steps import MAX_NEWTON
 
 _Rows: TypeAlias = tuple[IndexArray, IndexArray]  # one after the other, and where each ends
@@ -55,30 +55,22 @@ def can_grow(problem: Candidates) -> bool:
     return plain and (problem.loose or not problem.units.bounded)
 
 
-def grown(
-    problem: Candidates,
-    node: Node,
-    best: IndexArray,
-    target: float,
-    objective: float,
-    most: int,
-    level: float = np.inf,
-) -> Subtree | None:
-    """Examine a node, and what comes of it: so many at most in all, of bounds up to a level.
+def grown(problem: Candidates, asked: Asked) -> Subtree | None:
+    """Examine a node, and what comes of it.
 
     None where the node is too large, or its relaxation needs other steps than the compiled ones.
-
-    best : units of the best known model. target, objective : as of a search for it.
     """
+    node = asked.node
     if entries(problem.Z, node.units) > MOST_ENTRIES:
         return None
     risk = problem.risk
     used, coef, intercept = node.start
     found = _kernels.grow(
-        stored(problem.Z), problem.Z.shape[1], np.ascontiguousarray(risk.y),
+        stored(problem.Z), np.ascontiguousarray(risk.y),
         np.ascontiguousarray(risk.weight), risk.loss.kernel, risk.loss.kernel_parameters,
         risk.intercept, node.units, node.n_fixed, node.bound, node.dual, used, coef, intercept,
-        target, objective, best, problem.budget, most, problem.units.most, level,
+        asked.target, asked.objective, asked.support, problem.budget, asked.most,
+        problem.units.most, asked.level,
         (NODE_TOL, LEAF_TOL, PROVEN, DECIDED),
         rule(MAX_NEWTON),
     )  # fmt: skip
