@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@
 namespace zeronorm {
 
 using Places = std::vector<std::int64_t>;
+
+inline constexpr std::size_t kKinds = 4096;
 
 // What solvers/pool/branch.py calls by the same names, in small letters; the best known model.
 struct SubtreeRule {
@@ -142,11 +145,15 @@ class Subtree {
     // Where some units are among others; -1: nowhere. There are few of the first.
     static Places places_of(const Places& some, const Places& units) {
         std::vector<std::pair<std::int64_t, std::size_t>> sorted;
-        for (std::size_t a = 0; a < some.size(); ++a)
+        std::bitset<kKinds> may_be;  // of units by their last bits: most are looked up no further
+        for (std::size_t a = 0; a < some.size(); ++a) {
             sorted.emplace_back(some[a], a);
+            may_be.set(at(some[a]) % kKinds);
+        }
         std::sort(sorted.begin(), sorted.end());
         Places places(some.size(), -1);
         for (std::size_t j = 0; j < units.size(); ++j) {
+            if (!may_be[at(units[j]) % kKinds]) continue;
             const auto found =
                 std::lower_bound(sorted.begin(), sorted.end(), std::pair(units[j], std::size_t{}));
             if (found != sorted.end() && found->first == units[j])
