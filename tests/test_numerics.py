@@ -4,10 +4,12 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info
 
 from conftest import slow
-from zeronorm import BudgetClassifier
+from zeronorm import BudgetClassifier, BudgetRegressor
+from zeronorm.datasets import load_golub
 from zeronorm.designs._columns import FLOAT32_GRAM, as_columns
 from zeronorm.losses import Logistic, dual_bound
 from zeronorm.solvers.pool.refit import refit
@@ -25,6 +27,21 @@ def test_no_false_proof_on_heavy_tails(seed, C):
     y = np.where(X[:, 0] + rng.standard_cauchy(400) > 0, 1, -1)
     model = BudgetClassifier(2, C=C, standardize=False, calibrate=False).fit(X, y)
     verify(X, y, model.certificate_)
+
+
+@pytest.mark.parametrize("unit", [1e15, 1e20, 1e49])
+@pytest.mark.parametrize("budget", [BudgetClassifier, BudgetRegressor])
+def test_one_column_of_another_unit_ends_no_fit(budget, unit):
+    """Rounding beside it is larger than all that others have: systems would not be positive."""
+    X, y = load_golub(return_X_y=True)
+    wide = X[:, :60].astype(np.float64)
+    wide[:, 7] *= unit
+    target = y if budget is BudgetClassifier else (y == y[0]).astype(float)
+    with pytest.warns(ConvergenceWarning, match="the solver found no further progress"):
+        model = budget(5, standardize=False).fit(wide, target)
+    own = budget(5, standardize=False).fit(X[:, :60], target)
+    assert model.support_.size == 5
+    assert model.certificate_.objective < 1.1 * own.certificate_.objective
 
 
 def test_bound_is_finite_for_denormal_dual_variables():

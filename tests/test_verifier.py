@@ -19,10 +19,12 @@ import zeronorm
 from conftest import slow
 from test_certificate import certify
 from zeronorm import BudgetClassifier, verification
+from zeronorm.datasets import load_golub
 from zeronorm.designs import Scaled, as_design
 from zeronorm.groups import Groups
 from zeronorm.losses import balance
 from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
+from zeronorm.published import L0LogisticRegression
 from zeronorm.result import Certificate, Tree
 from zeronorm.verification import CertificateError, UndecidedError, check_form, verify
 from zeronorm.verification._bound import Node, Units
@@ -1018,6 +1020,19 @@ def test_columns_whose_squares_leave_the_range():
     for weight in (1e300, 1.7e307):  # their sum overflows
         with pytest.raises(CertificateError):
             verify(X, y, large, sample_weight=np.full(60, weight))
+
+
+def test_what_rounding_rules_out_on_the_way_is_not_called_false():
+    """The search drops a column whose score is all rounding; the verifier would go on with it."""
+    X, y = load_golub(return_X_y=True)
+    wide = X[:, :60].copy()
+    wide[:, 7] *= 1e15
+    model = L0LogisticRegression(5, C=1.0, standardize=False, calibrate=False).fit(wide, y)
+    certificate = zeronorm.prove(model, wide, y, gap=0).certificate
+    assert certificate.tree is not None
+    with pytest.raises(UndecidedError, match="neither verified nor refuted"):
+        verify(wide, y, certificate)
+    verify(X[:, :60], y, certificate)  # in the other unit it holds
 
 
 def test_what_cannot_be_told_from_zero():

@@ -160,13 +160,14 @@ class BlockModel {
         }
         for (std::int64_t s = 0; s < T_; ++s)
             for (std::int64_t t = 0; t < T_; ++t) {
-                double total = 0.0;
+                double total = 0.0, rounding = 0.0;
                 for (std::int64_t k = 0; k < sides_ * p_; ++k) {
                     const std::int64_t j = k % p_;
-                    total += image_[t * sides_ * p_ + k] *
-                             (c_[k] * E_[j * T_ + s] - root_[j] * solved_[s * sides_ * p_ + k]);
+                    const double image = image_[t * sides_ * p_ + k], own = c_[k] * E_[j * T_ + s];
+                    total += image * (own - root_[j] * solved_[s * sides_ * p_ + k]);
+                    rounding += kRounding * std::abs(image * own);
                 }
-                hessian_[s * T_ + t] = total;
+                hessian_[s * T_ + t] = total + (s == t ? rounding : 0.0);
             }
         for (std::int64_t s = 0; s < T_; ++s) {
             along_[s] = slope_[s];
@@ -177,7 +178,8 @@ class BlockModel {
         simplex_.minimise(along_, hessian_, target_);
     }
 
-    // goal_ <- the best u for weights, and root_ and factor_ of these; returns the value there.
+    // goal_ <- the best u for weights, and root_ and factor_ of these, the diagonal of the system
+    // scaled to 1; returns the value there.
     double factor_model(const double* lambda) {
         for (std::int64_t j = 0; j < p_; ++j) {
             root_[j] = std::sqrt(share(lambda, j));
@@ -188,8 +190,16 @@ class BlockModel {
             for (std::int64_t b = a; b < p_; ++b)
                 K_[a * width_ + b] = A_[a * width_ + b] * root_[a] * root_[b];
             K_[a * width_ + a] += 1.0;
+            unit_[a] = 1.0 / std::sqrt(K_[a * width_ + a]);
         }
+        for (std::int64_t a = 0; a < p_; ++a)  // the columns may differ in scale by many orders
+            for (std::int64_t b = a; b < p_; ++b)
+                K_[a * width_ + b] *= unit_[a] * unit_[b];
         cholesky(K_, p_, width_, factor_);
+        for (std::int64_t k = 0; k < sides_ * p_; ++k) {
+            if (k < p_) root_[k] *= unit_[k];
+            goal_[k] *= unit_[k % p_];
+        }
         double value = 0.0;
         for (std::int64_t side = 0; side < sides_; ++side) {
             double* const goal = goal_ + side * p_;
@@ -206,9 +216,9 @@ class BlockModel {
     const double* E_;
     OnSimplex simplex_{T_};
     Buffer A_{width_ * width_}, K_{width_ * width_}, factor_{width_ * width_}, h_{sides_ * p_},
-        c_{sides_ * p_}, root_{p_}, goal_{sides_ * p_}, part_{p_}, image_{T_ * sides_ * p_},
-        solved_{T_ * sides_ * p_}, weights_{T_}, trial_{T_}, target_{T_}, slope_{T_}, along_{T_},
-        hessian_{T_ * T_};
+        c_{sides_ * p_}, root_{p_}, unit_{p_}, goal_{sides_ * p_}, part_{p_},
+        image_{T_ * sides_ * p_}, solved_{T_ * sides_ * p_}, weights_{T_}, trial_{T_}, target_{T_},
+        slope_{T_}, along_{T_}, hessian_{T_ * T_};
 };
 
 // Newton's method for a problem over blocks. problem.assess() returns the objective and a lower

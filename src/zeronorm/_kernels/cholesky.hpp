@@ -10,9 +10,14 @@
 
 namespace zeronorm {
 
+inline constexpr double kRounding = 1e-14;  // of a diagonal, what may be left by subtraction
+
 // The matrix of a Newton step is not finite.
 struct NotFinite : std::runtime_error {
-    NotFinite() : std::runtime_error("the Newton system is not finite: the data overflow.") {}
+    NotFinite()
+        : std::runtime_error(
+              "the Newton system is not finite: the data overflow. Rescale the "
+              "largest columns of X, or standardise them.") {}
 };
 
 // Rows of the factor that are subtracted at a time: each element below is read and written once

@@ -18,7 +18,6 @@
 namespace zeronorm {
 
 inline constexpr double kBalanced = 1.0 - 1e-9;  // less is kept only where b has not its best value
-inline constexpr double kRounding = 1e-14;       // of a diagonal, what may be left by subtraction
 inline constexpr int kMaxNewton = 100, kMaxHalvings = 40;
 inline constexpr double kWorstStart = 2.0;  // relative to the model without features
 

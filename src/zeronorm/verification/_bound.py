@@ -152,9 +152,9 @@ def replay(
     for number, parent in enumerate(tree.parent.tolist()):
         children.setdefault(parent, []).append(number)
     rounding, short, n_nodes, n_waiting = 0.0, 0.0, -1, 0
-    waiting = [(0, units.fixed, units.free, np.empty(0))]
+    waiting = [(0, units.fixed, units.free, np.empty(0), 0.0)]
     while waiting:
-        number, fixed, free, dual = waiting.pop()
+        number, fixed, free, dual, doubt = waiting.pop()
         n_nodes, n_waiting = n_nodes + 1, n_waiting - free.size
         if tree.row[number] >= 0:
             dual = data.feasible(tree.dual[tree.row[number]])
@@ -162,9 +162,12 @@ def replay(
         rounding = max(rounding, node.rounding)
         if node.bound >= claim:
             continue
+        # Where rounding may end a node, so it may have ended one of its units in the search.
+        missing = node.short_of(claim)
+        doubt = max(doubt, missing if missing < np.inf else 0.0)
         below = children.get(number, [])
-        if not below and node.short_of(claim) < np.inf:
-            short = max(short, node.short_of(claim))
+        if not below and doubt > 0.0:
+            short = max(short, doubt)
             continue
         if not below:
             raise CertificateError(
@@ -187,12 +190,13 @@ def replay(
             data.X.hold(units.features(np.append(fixed, free)))
         for child in below:
             feature, inside = tree.feature[child], tree.inside[child]
+            others = free[free != feature]
             if whole or (inside and feature in fixed):
-                waiting.append((child, fixed, free, dual))
+                waiting.append((child, fixed, free, dual, doubt))
             elif inside and feature in free:
-                waiting.append((child, np.append(fixed, feature), free[free != feature], dual))
+                waiting.append((child, np.append(fixed, feature), others, dual, doubt))
             elif not inside and feature not in fixed:
-                waiting.append((child, fixed, free[free != feature], dual))
+                waiting.append((child, fixed, others, dual, doubt))
         n_waiting += sum(left[2].size for left in waiting[n_before:])
         if n_waiting > MOST_WAITING:
             raise CertificateError("the tree of the certificate is too deep to be replayed.")

@@ -64,7 +64,10 @@ def cholesky(matrix: FloatArray) -> FloatArray:
         diagonal = np.einsum("ii->i", matrix)
         largest = float(diagonal.max(initial=0.0)) if largest is None else largest
         if not shift <= largest < np.inf:
-            raise np.linalg.LinAlgError("the Newton system is not finite: the data overflow.")
+            raise np.linalg.LinAlgError(
+                "the Newton system is not finite: the data overflow. Rescale the largest columns "
+                "of X, or standardise them."
+            )
         step = max(1e-14 * largest, 10.0 * shift)
         diagonal += step - shift
         shift = step
