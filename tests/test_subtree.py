@@ -15,7 +15,7 @@ from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.result import Status
-from zeronorm.solvers.pool import branch, compiled_relaxation
+from zeronorm.solvers.pool import branch, subtree
 from zeronorm.solvers.pool.branch import BranchAndBound
 from zeronorm.solvers.pool.candidates import Candidates
 from zeronorm.solvers.pool.nodes import NODE_TOL, Asked, Node
@@ -216,7 +216,7 @@ def test_the_kernel_takes_nodes_that_move_many_columns(monkeypatch):
     node = dataclasses.replace(node, start=start)  # as near as a parent is
     found = grown(problem, asked(node, search.support, search.target, search.objective, 1))
     assert [one.bound for one in found.open(2)] == pytest.approx([relaxed.bound] * 2, rel=1e-4)
-    monkeypatch.setattr(compiled_relaxation, "MOST_MOVED", 160)
+    monkeypatch.setattr(subtree, "MOST_MOVED_GROWN", 160)
     assert grown(problem, asked(node, search.support, search.target, search.objective, 1)) is None
 
 

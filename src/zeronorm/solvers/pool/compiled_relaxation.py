@@ -17,7 +17,9 @@ from .relaxed import Relaxed
 # Entries of the columns; with more of them passes take the time, which BLAS makes on all threads,
 # and the clock has to be asked between steps.
 MOST_ENTRIES = 4_000_000
-MOST_MOVED = 400  # columns that a step moves; beyond them the time is that of factors, LAPACK's job
+# Columns that a step moves: beyond them the time is that of factors, LAPACK's job. Where threads go
+# on from nodes by a kernel, a node that is left to Python costs more than slower factors.
+MOST_MOVED, MOST_MOVED_GROWN = 160, 400
 MOST_STORED = 2**31 - 1  # of the matrix that sparse ones are in: its places are int32
 
 
@@ -71,14 +73,14 @@ def newton_steps(
     b, objective, bound, done = _kernels.relax(
         stored(Z), columns, np.ascontiguousarray(risk.y), np.ascontiguousarray(risk.weight),
         risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, start[1], n_fixed, n_free,
-        aim, rule(most), u, dual, scores, share, into, out,
+        aim, rule(most, MOST_MOVED), u, dual, scores, share, into, out,
     )  # fmt: skip
     return Relaxed(u, b, share, dual, objective, bound, into, out, scores), done
 
 
-def rule(most: int) -> _kernels.RelaxationRule:
-    """Return how kernels take so many Newton steps at most."""
-    return (most, MOST_HALVINGS, AHEAD, MOST_MOVED), (MODEL_TOL, FINEST), RULE
+def rule(most: int, moved: int) -> _kernels.RelaxationRule:
+    """Return how kernels take so many Newton steps at most, of so many columns each."""
+    return (most, MOST_HALVINGS, AHEAD, moved), (MODEL_TOL, FINEST), RULE
 
 
 def decided(

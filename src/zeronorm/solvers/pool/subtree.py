@@ -12,7 +12,7 @@ from ... import _kernels
 from ..._typing import FloatArray, IndexArray
 from .bounds import DECIDED
 from .candidates import LEAF_TOL, Candidates
-from .compiled_relaxation import MOST_ENTRIES, entries, is_plain, rule, stored
+from .compiled_relaxation import MOST_ENTRIES, MOST_MOVED_GROWN, entries, is_plain, rule, stored
 from .nodes import NODE_TOL, PROVEN, Asked, Node
 from .relaxation_steps import MAX_NEWTON
 
@@ -72,7 +72,7 @@ def grown(problem: Candidates, asked: Asked) -> Subtree | None:
         asked.target, asked.objective, asked.support, problem.budget, asked.most,
         problem.units.most, asked.level,
         (NODE_TOL, LEAF_TOL, PROVEN, DECIDED),
-        rule(MAX_NEWTON),
+        rule(MAX_NEWTON, MOST_MOVED_GROWN),
     )  # fmt: skip
     if not found:
         return None
