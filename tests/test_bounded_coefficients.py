@@ -7,14 +7,16 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove, verify
-from zeronorm.designs._columns import DenseColumns
+from zeronorm import BudgetClassifier, BudgetRegressor, _kernels, certify, prove, verify
+from zeronorm._threads import solver_threads
+from zeronorm.designs._columns import DenseColumns, as_columns
 from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
 from zeronorm.result import Status
-from zeronorm.solvers.pool import relaxation_steps
+from zeronorm.solvers.pool import relaxation, relaxation_steps
 from zeronorm.solvers.pool.candidates import Candidates
 from zeronorm.solvers.pool.proximal import ProximalQuadratic, proximal_point, within
 from zeronorm.solvers.pool.relaxation import relax
@@ -374,3 +376,104 @@ def test_shared_curvature_is_the_one_of_least_squares(monkeypatch):
         for columns in (np.array([3, 1, 8]), np.array([8, 2, 29, 1]), np.arange(5, 17)):
             found = shared.over(columns)
             np.testing.assert_allclose(found, whole[np.ix_(columns, columns)], atol=1e-9)
+
+
+MANY = "zeronorm.solvers.pool.shared_curvature.MANY_ROWS"
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_shared_curvature_of_many_rows_is_rounded_only(monkeypatch, intercept):
+    """Units of columns, or their offsets, would leave float32, and steps would lead nowhere."""
+    monkeypatch.setattr(MANY, 0)
+    monkeypatch.setattr("zeronorm.solvers.pool.shared_curvature.BLOCK", 4)
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((50, 30)) + 1e3) * np.logspace(-60, 60, 30)
+    X[:, 5] = 0.0
+    X[:, 6] = 7.0
+    y, weight = rng.standard_normal(50), rng.uniform(0.5, 2.0, 50)
+    risk = Risk.centred(y, weight, LeastSquares(), intercept)
+    centred = X - (weight @ X / weight.sum() if intercept else 0.0)
+    whole = centred.T @ (weight[:, None] * centred)
+    size = np.sqrt(np.diag(whole))
+    size[5:7] = 1.0, 7.0
+    found = {}
+    for threads in (1, 3):
+        with solver_threads(threads):
+            shared = SharedCurvature(DenseColumns(np.asfortranarray(X)), risk)
+            shared.over(np.array([3, 1, 8, 5, 29, 17]))
+            found[threads] = shared.over(np.arange(30))
+    assert np.array_equal(found[1], found[3])
+    rounding = 1e-6 if intercept else 1e-9  # means, most of these columns, are in float64
+    np.testing.assert_allclose(
+        found[1] / size / size[:, None], whole / size / size[:, None], atol=rounding
+    )
+
+
+@pytest.mark.parametrize("loss", [Logistic(), SquaredHinge(), Huber(1.0), Poisson()], ids=str)
+@pytest.mark.parametrize("far", [False, True])
+def test_relaxations_with_the_curvature_of_another_point_are_solved(monkeypatch, loss, far):
+    """Steps with curvature that is none of the point's would end before the solution."""
+    monkeypatch.setattr(MANY, 0)
+    X, y = drawn(loss, n=200, p=60, seed=3)
+    monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+    Z, units = DenseColumns(np.asfortranarray(X)), Singles(np.ones(60, bool), most=1.0)
+    risk = Risk.centred(y, np.ones(200), loss, False)
+    whole = relax(Z, units, risk, 1, 3, tol=1e-8)
+    margins = X @ whole.coef
+    shared = SharedCurvature(Z, risk, 3.0 * np.roll(margins, 50) if far else margins)
+    found = relax(Z, units, risk, 1, 3, tol=1e-8, shared=shared)
+    assert found.objective - found.bound <= 1e-8 * found.objective
+    assert found.objective == pytest.approx(whole.objective, rel=3e-8)
+
+
+def test_curvature_is_shared_where_it_costs_less(monkeypatch):
+    """Proofs for 16,000 rows and columns would take twice as long, those of few rows, too."""
+    X, y = drawn(Logistic(), n=80, p=30)
+    names = np.arange(30)
+
+    def problem(loss, units, Z):
+        risk = Risk(y, np.ones(80), loss)
+        return Candidates(Z, units, names, risk, 3, 0).with_shared_curvature().shared
+
+    dense, free = DenseColumns(np.asfortranarray(X)), Singles(np.ones(30, bool))
+    assert problem(LeastSquares(), free, dense) is not None
+    assert problem(Logistic(), Singles(np.ones(30, bool), most=1.0), dense) is None
+    monkeypatch.setattr("zeronorm.solvers.pool.candidates.MANY_ROWS", 80)
+    assert problem(Logistic(), Singles(np.ones(30, bool), most=1.0), dense) is not None
+    assert problem(Logistic(), free, dense) is None
+    assert (
+        problem(Logistic(), Singles(np.ones(30, bool), most=1.0), as_columns(sp.csc_array(X)))
+        is None
+    )
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_proofs_of_shared_curvature_are_those_of_enumeration(monkeypatch, labels):
+    """Nodes solved with the curvature of the first one could end models that are better."""
+    for where in ("candidates", "shared_curvature"):
+        monkeypatch.setattr(f"zeronorm.solvers.pool.{where}.MANY_ROWS", 0)
+    loss = Logistic() if labels else LeastSquares()
+    X, y = drawn(loss, seed=5)
+    for most in (0.3, 1.0):
+        every = [
+            bounded_optimum(X, y, list(s), 5.0, most, labels) for s in combinations(range(12), 3)
+        ]
+        no_model_is_below(estimator(labels, 3, 5.0).fit(X, y), X, y, most, every)
+
+
+def test_a_gap_of_little_use_is_left_by_rough_steps(monkeypatch):
+    """Nodes far from the cutoff would take step after step for a bound that is hardly larger."""
+    monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+    X, y = drawn(Logistic(), n=200, p=60, seed=3)
+    Z, risk = DenseColumns(np.asfortranarray(X)), Risk(y, np.ones(200), Logistic())
+    units = Singles(np.ones(60, bool), most=1.0)
+    whole = relax(Z, units, risk, 1, 3, tol=1e-9)
+    shared = SharedCurvature(Z, risk, X @ whole.coef)
+    for missing in (0.1, 1.0, 10.0):
+        cutoff = whole.objective + missing
+        found = relax(Z, units, risk, 1, 3, tol=1e-9, cutoff=cutoff, shared=shared)
+        assert found.objective - found.bound <= relaxation.SLACK * missing
+        own = relax(Z, units, risk, 1, 3, tol=1e-9, cutoff=cutoff)
+        gap = 1e-9 * found.objective
+        assert own.objective - own.bound <= gap
+    assert found.objective - found.bound > 1e3 * gap  # the control

@@ -29,6 +29,7 @@ from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.result import Status
+from zeronorm.solvers.certify import equivalents
 from zeronorm.solvers.pool import branch, candidates
 from zeronorm.solvers.pool.bounds import bound_at
 from zeronorm.solvers.pool.branch import BranchAndBound
@@ -735,6 +736,17 @@ def test_equal_columns_are_named():
     found = {feature: same.tolist() for feature, same in certificate.equivalents.items()}
     assert found == {0: [11], 3: [10]}
     assert zeronorm.certify([1, 5], X, y).equivalents == {}
+
+
+def test_columns_that_are_equal_in_their_first_rows_are_not_named(monkeypatch):
+    """A user would take a column for the same as another that differs from it in a few samples."""
+    monkeypatch.setattr(equivalents, "SAME_SCORE", 1e9)  # all columns are compared
+    X, y = instance(2, n=200, p=10)
+    other = X[:, 3].copy()
+    other[150] += 1.0
+    X = np.column_stack([X, other, -X[:, 3]])
+    found = zeronorm.certify([0, 3], X, y).equivalents
+    assert {feature: same.tolist() for feature, same in found.items()} == {3: [11]}
 
 
 # ------------------------------------------------------------------------------ the verifier

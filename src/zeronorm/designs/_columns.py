@@ -320,7 +320,7 @@ class GrowingColumns:
             return
         if self._dense is None or self._dense.shape[1] < self._size:
             room = max(self._capacity, self._size, 3 * old // 2)  # more each time: few copies
-            grown = np.empty((stored.shape[0], room), order="F")
+            grown = np.empty((stored.shape[0], room), stored.dtype, order="F")
             if self._dense is not None:
                 grown[:, :old] = self._dense[:, :old]
             self._dense = grown

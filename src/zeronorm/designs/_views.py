@@ -5,12 +5,16 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any, cast
 
+import numpy as np
+
+from .._threads import map_threads
 from .._typing import Columns, Design, FloatArray, IndexArray
-from ._columns import gather
+from ._columns import SparseColumns, gather
 from ._operations import scan, score_errors
 from ._wrappers import storage_of
 
 COPIED = 2**28  # bytes of columns in float64 that a copy is made of, at most
+MULTIPLIED = 2**22  # entries of columns that a thread takes and multiplies at once
 
 
 class View:
@@ -87,8 +91,16 @@ def in_place(design: Design, features: IndexArray, weight: FloatArray) -> Column
 
 def some_of(Z: Columns, columns: IndexArray) -> Columns | View:
     """Return some columns; where they are the most of one output, or many, without a copy."""
-    if isinstance(Z, ColumnsInPlace):
-        most = 8 * Z.shape[0] * columns.size > COPIED
-    else:
-        most = 2 * columns.size >= Z.shape[1] and Z.repeated is None
+    most = 8 * Z.shape[0] * columns.size > COPIED and not isinstance(Z, SparseColumns)
+    if not isinstance(Z, ColumnsInPlace):
+        most = (most or 2 * columns.size >= Z.shape[1]) and Z.repeated is None
     return View(Z, columns) if most else Z.take(columns)
+
+
+def times_of_used(Z: Columns | View, u: FloatArray) -> FloatArray:
+    """Return Zu; only the columns whose coefficients are not 0 are taken."""
+    used = np.flatnonzero(u)
+    width = max(1, MULTIPLIED // Z.shape[0])  # the same for any number of threads
+    parts = [used[i : i + width] for i in range(0, max(used.size, 1), width)]
+    products = map_threads(lambda some: Z.take(some).times(u[some]), parts)
+    return np.asarray(sum(products[1:], products[0]))

@@ -11,6 +11,7 @@ from ..task import Task
 # Columns are compared, so many at most, where scores agree to this share; the entries of equal ones
 # agree to that share of their own, or of the largest.
 SAME_SCORE, SAME_COLUMN, SAME_ZERO, MOST_COMPARED = 1e-5, 1e-9, 1e-12, 2000
+FIRST_ROWS = 64
 
 
 def equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:
@@ -34,11 +35,14 @@ def equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[
     Z, own = (gather(task.design, some).dense() for some in (others, support))
     found = {}
     for feature, column in zip(support.tolist(), own.T, strict=True):
-        size = np.abs(column)[:, None]
-        limit = SAME_COLUMN * size + SAME_ZERO * size.max()
-        equal = (np.abs(Z - column[:, None]) <= limit).all(axis=0)
-        opposite = (np.abs(Z + column[:, None]) <= limit).all(axis=0)
-        same = others[equal | opposite]
+        limit = SAME_COLUMN * np.abs(column) + SAME_ZERO * np.abs(column).max()
+        same = np.arange(others.size)
+        for rows in (slice(FIRST_ROWS), slice(None)):  # few columns agree in the first ones
+            if same.size:
+                some, ours, most = Z[rows, same], column[rows, None], limit[rows, None]
+                equal = (np.abs(some - ours) <= most).all(axis=0)
+                opposite = (np.abs(some + ours) <= most).all(axis=0)
+                same = same[equal | opposite]
         if same.size:
-            found[feature] = same
+            found[feature] = others[same]
     return found

@@ -31,7 +31,6 @@ from ..pool.candidates import Candidates, Start
 from ..pool.curved import Curved
 from ..pool.extraction import Squares
 from ..pool.ridge import Ridge
-from ..pool.shared_curvature import SharedCurvature
 from ..pool.signed_ridge import signed_ridge
 from ..risk import Risk
 from ..task import Task
@@ -53,6 +52,7 @@ class Tightened:
     bound: Bound
     magnitude: FloatArray  # (m,) |c_j| at the dual point before scaling, or bounds of it
     dual: FloatArray  # (n,) that point
+    start: Start  # near the solution: features, their coefficients, the intercept
 
 
 class Clock:
@@ -168,7 +168,8 @@ def prove_support(
     search, status, steps = left.search(begin, goal, clock, report, resume=resume)
     clock.add_search(clock.seconds - spent)
     best = np.sort(task.units.features(left.units[search.support]))
-    certificate = _certificate(task, C, best, tight)
+    if not np.array_equal(best, support):
+        certificate = _certificate(task, C, best, tight)
     bound = min(search.bound, certificate.objective)
     certificate = replace(
         certificate,
@@ -237,14 +238,21 @@ class Left:
         most = CANDIDATE_BYTES if room == np.inf else max(CANDIDATE_BYTES, room)
         few = columns.size * risk.size * 8 <= most
         design, weight = task.design, task.sample_weight
-        Z = gather(design, columns) if few else in_place(design, columns, weight)
+        whole = columns.size == design.shape[1] and bool(np.all(np.diff(columns) == 1))
+        some = slice(None) if whole else columns  # the whole of them may need no copy
+        Z = gather(design, some) if few else in_place(design, columns, weight)
         if Z is None:
             return None
-        plain = risk.loss.quadratic and risk.loss.separable and risk.loss.outputs == 1
+        position = np.full(design.shape[1], -1)
+        position[columns] = np.arange(columns.size)
+        used, coef, intercept = tight.start
+        used = position[used]
+        start = used[used >= 0], coef[used >= 0], intercept
         problem = Candidates(
             Z, units.take(candidates), task.named(candidates), risk, own.size, forced.size,
-            shared=SharedCurvature(Z, risk) if plain else None,
+            start=start,
         ).relaxed_loosely(shown.value, known.fit.objective)  # fmt: skip
+        problem = problem.with_shared_curvature()
         place = np.empty(units.usable.size, np.int64)
         place[candidates] = np.arange(candidates.size)
         single = task.groups_of_features() is None
@@ -332,7 +340,9 @@ def tighten(
         strength = units.strength(magnitude)
         bound = bound_at(risk, v, magnitude, k, forced, aim.objective, units=units)
         if best is None or bound.value > best.bound.value:
-            best = Tightened(bound, magnitude, v)
+            used = np.flatnonzero(start[1])
+            near = pool.features[start[0][used]], start[1][used], start[2]
+            best = Tightened(bound, magnitude, v, near)
         done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
         if done or best.bound.value >= aim.target or aim.clock.seconds > aim.time_limit:
             break

@@ -83,16 +83,15 @@ class BranchAndBound:
         # The bound of what is behind: of pruned nodes and of units that are ruled out.
         self._least = self.target
         root = np.arange(problem.n_units)
-        nothing = np.empty(0, np.int64), np.empty(0), 0.0
         self._open: list[Node] = []
         if tree is None:
             self._record = Record()
             self._record.keep(self._record.add(-1, -1, False), dual)  # all units
             number = self._record.add(0, -1, False)  # the candidates
-            self._open = [Node(bound, number, root, problem.n_forced, dual, nothing)]
+            self._open = [Node(bound, number, root, problem.n_forced, dual, problem.start)]
         else:
             self._record = Record.of(tree)
-            self._replay(Node(bound, 1, root, problem.n_forced, dual, nothing))
+            self._replay(Node(bound, 1, root, problem.n_forced, dual, problem.start))
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
         self._deadline = np.inf  # of this one

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..._typing import Columns, FloatArray, IndexArray
+from ...designs._columns import SparseColumns
 from ...designs._views import ColumnsInPlace, some_of
 from ...ordering import largest
 from ..risk import Risk
@@ -18,7 +19,7 @@ from .group_exchange import GroupExchanges
 from .relaxation import relax
 from .relaxation_steps import MAX_NEWTON
 from .relaxed import Relaxed
-from .shared_curvature import SharedCurvature
+from .shared_curvature import MANY_ROWS, SharedCurvature
 from .signed_ridge import signed_ridge
 
 # Columns that are not 0 in a relaxation, their coefficients, the intercept.
@@ -40,6 +41,8 @@ class Candidates:
     budget: int  # units of a model
     n_forced: int  # of them
     shared: SharedCurvature | None = field(default=None, kw_only=True)  # of all its relaxations
+    # What the relaxation over all units starts from.
+    start: Start = field(default=(np.empty(0, np.int64), np.empty(0), 0.0), kw_only=True)
     # Whether relaxations may go beyond bounds on coefficients, which their dual points still count.
     loose: bool = field(default=False, kw_only=True)
 
@@ -133,6 +136,22 @@ class Candidates:
         bound = self.bound(answer.dual, every, self.n_forced, self.budget, np.inf).value
         binds = tight - bound >= BINDING * (objective - bound)
         return self if binds else replace(self, loose=True)
+
+    def with_shared_curvature(self) -> Candidates:
+        """Return the problem with one curvature for all relaxations, where that costs less.
+
+        It is that of the start. Other losses than squares need more steps with it; these take less
+        where there are so many rows that the curvature in many columns, which proximal steps move,
+        takes longer than passes over all.
+        """
+        Z, risk, loss = self.Z, self.risk, self.risk.loss
+        many = Z.shape[0] >= MANY_ROWS and not isinstance(Z, SparseColumns)
+        near = many and self.units.most < np.inf and not self.loose
+        if not (loss.separable and loss.outputs == 1 and (loss.quadratic or near)):
+            return self
+        used, coef, intercept = self.start
+        margins = Z.take(used).times(coef) + intercept
+        return replace(self, shared=SharedCurvature(Z, risk, margins))
 
     def improved(self, support: IndexArray) -> IndexArray:
         """Return where exchanges of single units lead from some."""

@@ -55,6 +55,7 @@ from .shared_curvature import SharedCurvature
 from .signed_ridge import signed_ridge
 
 MAX_ITERATIONS = 200
+SLACK = 0.05  # of what is missing to the cutoff: a gap that is left where every step leaves a share
 
 
 def relax(
@@ -126,7 +127,10 @@ def relax(
             best, best_dual, best_scores = bound, scale * dual, scale * scores
         # A value above the cutoff may still be shown to be there.
         wanted = tol if point.objective <= cutoff else FINEST
-        done = best > cutoff or point.objective - best <= wanted * abs(point.objective)
+        enough = wanted * abs(point.objective)
+        if cutoff < np.inf and problem.is_rough:
+            enough = max(enough, SLACK * (cutoff - point.objective))
+        done = best > cutoff or point.objective - best <= enough
         if done or problem.is_late():
             break
         following = problem.following(point, scores, best, wanted, cutoff, n_steps)

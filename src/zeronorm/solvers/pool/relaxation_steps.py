@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import DenseColumns
-from ...designs._views import View
+from ...designs._views import View, times_of_used
 from ...ordering import largest
 from ..risk import Risk
 from ..signs import admitted
@@ -19,7 +20,7 @@ from ..units import Units, worths
 from .bounds import bounded
 from .proximal import ProximalQuadratic, within
 from .quadratic import Quadratic, solve_scaled
-from .relaxed import shares_of
+from .relaxed import Point, shares_of
 from .shared_curvature import SharedCurvature
 from .sign_barrier import SignBarrier
 from .support_norm import support_norm, top_squares
@@ -51,18 +52,6 @@ class Way(IntEnum):
     INTERIOR = 2  # a central path, after which the sets are right
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Coefficients, and what they give."""
-
-    u: FloatArray
-    b: float
-    z: FloatArray  # (n,) Zu, without the intercept
-    gradient: FloatArray  # (n,) of the loss in the margins
-    loss: float
-    objective: float
-
-
 class Problem:
     """The relaxation of `pool.relaxation`, the columns of the fixed units first."""
 
@@ -86,6 +75,7 @@ class Problem:
         self._way = Way.PROXIMAL if units.most < np.inf else Way.SETS
         self._gap, self._used = np.inf, 0  # of the last point, and how many columns are not 0
         self._is_even = False  # whether it is no lower than the one before
+        self._is_first = False  # whether the point is where the steps start
         n_own = int(units.sizes(np.arange(n_fixed)).sum())
         self._fixed, self._free = slice(0, n_own), slice(n_own, Z.shape[1])  # columns
         self._n_fixed, self._q = n_fixed, n_free
@@ -106,12 +96,7 @@ class Problem:
 
     def at(self, u: FloatArray, b: float) -> Point:
         """Return the point with coefficients u; b is where to look for its best intercept."""
-        return self._point(u, self._times(u), b)
-
-    def _times(self, u: FloatArray) -> FloatArray:
-        """Return Zu."""
-        used = np.flatnonzero(u)
-        return self._Z.take(used).times(u[used])
+        return self._point(u, times_of_used(self._Z, u), b)
 
     def _point(self, u: FloatArray, z: FloatArray, b: float) -> Point:
         b, value, gradient = self._risk.best(z, b)
@@ -157,9 +142,12 @@ class Problem:
         bound : the largest so far. tol, cutoff : when the last point is reached. n_steps : so far.
         """
         wanted = MODEL_TOL * max(tol * abs(point.objective), point.objective - cutoff)
+        self._is_first = n_steps == 0
         gap, used = point.objective - bound, int(np.count_nonzero(point.u))
         is_slow = gap > WORTH * self._gap and used <= GROWING * self._used
         self._gap, self._used = gap, used
+        if is_slow and n_steps > 1 and self.is_rough:
+            self._shared = None  # the curvature is another here
         if self._way is Way.SETS and n_steps >= MAX_NEWTON:
             self._way = Way.PROXIMAL
         elif self._way is Way.PROXIMAL and is_slow and not self._is_bounded:
@@ -176,6 +164,11 @@ class Problem:
     def _is_bounded(self) -> bool:
         """Whether coefficients are."""
         return self._units.most < np.inf
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether steps have the curvature of another point: each leaves a share of the gap."""
+        return self._shared is not None and not self._risk.loss.quadratic
 
     def newton_step(self, point: Point, scores: FloatArray, tol: float) -> Point | None:
         """Return where a Newton step leads, solved to a gap; None where it does not descend."""
@@ -194,7 +187,7 @@ class Problem:
             last = near, model, part
         u = np.zeros_like(point.u)
         u[columns] = part
-        z = self._times(u) if some is None else some.times(part)
+        z = times_of_used(self._Z, u) if some is None else some.times(part)
         step = 1.0
         for _ in range(MOST_HALVINGS + 1):
             trial = self._point(
@@ -234,9 +227,19 @@ class Problem:
         inside = int(np.isinf(size).sum())
         ahead = max(AHEAD * size.size // scores.size, self._q)
         if self._way is Way.PROXIMAL and inside > self._n_fixed:  # many enter where these pay
-            last = AMONG * float(np.median(strength[used]))
-            ahead = min(max(ahead, int((size >= last).sum()) - inside), max(ahead, inside))
+            many = size >= AMONG * float(np.median(strength[used]))
+            if self._is_first:  # scores of another problem's solution: many would leave again
+                many &= np.isinf(size) | self._is_known()
+                size[many] += strength.max()
+            ahead = min(max(ahead, int(many.sum()) - inside), max(ahead, inside))
         return np.sort(largest(size, min(inside + ahead, size.size)))
+
+    def _is_known(self) -> NDArray[np.bool_]:
+        """Return of which units the curvature costs nothing."""
+        if self._shared is None:
+            return np.zeros(self._units.usable.size, bool)
+        shared, names = self._shared
+        return np.asarray(self._units.strength(np.where(shared.knows(names), 0.0, 1.0)) == 0.0)
 
     def _model(
         self, point: Point, scores: FloatArray, columns: IndexArray, some: Columns | None
@@ -250,7 +253,8 @@ class Problem:
             matrix = self._curvature(point, some)
         else:
             assert self._shared is not None
-            matrix = self._shared[0].over(self._shared[1][columns])
+            shared, names = self._shared
+            matrix = shared.over(names[columns], point.z + point.b)
         return matrix, matrix @ point.u[columns] + scores[columns]
 
     def _curvature(self, point: Point, some: Columns) -> FloatArray:

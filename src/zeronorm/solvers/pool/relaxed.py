@@ -1,4 +1,4 @@
-"""What a relaxation of the l0 problem leads to: see `pool.relaxation`."""
+"""Points of a relaxation of the l0 problem, and its solution: see `pool.relaxation`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ import numpy as np
 from ..._typing import FloatArray
 from ..units import Units
 from .support_norm import support_norm
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Coefficients, and what they give."""
+
+    u: FloatArray
+    b: float
+    z: FloatArray  # (n,) Zu, without the intercept
+    gradient: FloatArray  # (n,) of the loss in the margins
+    loss: float
+    objective: float
 
 
 @dataclass(frozen=True, slots=True)
