@@ -129,7 +129,7 @@ def test_options_of_the_problem_count(run, table):
         ("g1,g1", "each feature once; got 'g1' twice"),
         (" , ", "must name one feature or more"),
         ("empty.txt", "must name one feature or more"),
-        ("others.csv", "a column feature or name; got the columns a, b"),
+        ("others.csv", "got the columns a, b. Where these are the data, they come before FEATURES"),
         ("bytes.txt", "no text file, and no model"),
         ("each.npz", "the model has one for each class"),
     ],

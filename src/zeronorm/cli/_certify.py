@@ -216,7 +216,7 @@ def _names_in(text: str) -> list[str]:
     if place is None:
         raise ValueError(
             "FEATURES must have a name on each line, or a column feature or name; got the columns "
-            f"{', '.join(rows[0])[:80]}."
+            f"{', '.join(rows[0])[:80]}. Where these are the data, they come before FEATURES."
         )
     beside = head.index("covariate") if "covariate" in head else None
     found = [
