@@ -14,6 +14,7 @@ from ._operations import scan, score_errors
 from ._wrappers import storage_of
 
 COPIED = 2**28  # bytes of columns in float64 that a copy is made of, at most
+PASSED = 8  # times as many columns in memory are passed over in place of a larger copy, at most
 MULTIPLIED = 2**22  # entries of columns that a thread takes and multiplies at once
 
 
@@ -90,11 +91,13 @@ def in_place(design: Design, features: IndexArray, weight: FloatArray) -> Column
 
 
 def some_of(Z: Columns, columns: IndexArray) -> Columns | View:
-    """Return some columns; where they are the most of one output, or many, without a copy."""
-    most = 8 * Z.shape[0] * columns.size > COPIED and not isinstance(Z, SparseColumns)
+    """Return some columns; without a copy where that takes longer than passes over all of them."""
+    many = 8 * Z.shape[0] * columns.size > COPIED
     if not isinstance(Z, ColumnsInPlace):
-        most = (most or 2 * columns.size >= Z.shape[1]) and Z.repeated is None
-    return View(Z, columns) if most else Z.take(columns)
+        dense = not isinstance(Z, SparseColumns)
+        share = PASSED if many and dense else 2  # one in so many of all columns
+        many = share * columns.size >= Z.shape[1] and Z.repeated is None
+    return View(Z, columns) if many else Z.take(columns)
 
 
 def times_of_used(Z: Columns | View, u: FloatArray) -> FloatArray:

@@ -7,13 +7,15 @@ from numpy.typing import NDArray
 
 from ..._threads import map_threads
 from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import DenseColumns, GrowingColumns
+from ...designs._columns import DenseColumns, GrowingColumns, SparseColumns
 from ..risk import Risk
 
-MOST_BYTES = 2**28  # that are used of a matrix; columns of earlier use are forgotten above
+# That are used of a matrix, and of dense columns; columns of earlier use are forgotten above.
+MOST_BYTES, MOST_COLUMN_BYTES = 2**28, 2**30
 # Rows from which on dense columns are kept and multiplied in float32: curvature only shapes steps.
 MANY_ROWS = 1 << 12
-BLOCK = 256  # columns that a thread scales or multiplies
+BLOCK = 256  # columns that a thread multiplies
+SCALED = 1 << 22  # entries of columns that it scales
 TINY = float(np.finfo(float).tiny)
 
 
@@ -48,7 +50,7 @@ class SharedCurvature:
         z : (n,) margins, with the intercept, where the loss has another: W is scaled to its sum.
         """
         fresh = columns[self._place[columns] < 0]
-        if fresh.size and 8 * (self._known.size + fresh.size) ** 2 > MOST_BYTES:
+        if fresh.size and self._is_much(self._known.size + fresh.size):
             self._keep(columns)
         elif fresh.size:
             self._add(fresh)
@@ -57,6 +59,11 @@ class SharedCurvature:
         if z is not None and not self._risk.loss.quadratic and self._total > 0:
             matrix *= float(self._risk.curvature(z).sum()) / self._total
         return matrix
+
+    def _is_much(self, size: int) -> bool:
+        """Return whether so many columns, and their matrix, are more than is kept."""
+        n_bytes = 0 if isinstance(self._Z, SparseColumns) else np.dtype(self._type).itemsize
+        return 8 * size**2 > MOST_BYTES or n_bytes * self._weight.size * size > MOST_COLUMN_BYTES
 
     def _add(self, fresh: IndexArray) -> None:
         some, n = self._Z.take(fresh), self._known.size
@@ -94,14 +101,17 @@ class SharedCurvature:
         mean = self._mean = np.append(self._mean, np.empty(x.shape[1]))
         norm = self._norm = np.append(self._norm, np.empty(x.shape[1]))
 
+        width = min(BLOCK, max(1, SCALED // share.size))  # the same for any number of threads
+
         def scale(start: int) -> None:
-            columns, own = slice(start, start + BLOCK), slice(n + start, n + start + BLOCK)
+            columns, own = slice(start, start + width), slice(n + start, n + start + width)
             mean[own] = share @ x[:, columns]
             centred = root * (x[:, columns] - mean[own])
             norm[own] = np.linalg.norm(centred, axis=0)
-            scaled[:, columns] = centred / np.maximum(norm[own], TINY)
+            unit = np.divide(1.0, norm[own], out=np.zeros(centred.shape[1]), where=norm[own] > 0)
+            scaled[:, columns] = centred * unit
 
-        map_threads(scale, range(0, x.shape[1], BLOCK))
+        map_threads(scale, range(0, x.shape[1], width))
         self._known.append(DenseColumns(scaled))
         known, matrix = self._known.columns().dense(), self._matrix
 
