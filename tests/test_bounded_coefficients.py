@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from zeronorm import BudgetClassifier, BudgetRegressor, _kernels, certify, prove, verify
 from zeronorm._threads import solver_threads
+from zeronorm.designs import _views
 from zeronorm.designs._columns import DenseColumns, as_columns
 from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
@@ -390,12 +391,13 @@ def test_shared_curvature_of_many_rows_is_rounded_only(monkeypatch, intercept):
     X = (rng.standard_normal((50, 30)) + 1e3) * np.logspace(-60, 60, 30)
     X[:, 5] = 0.0
     X[:, 6] = 7.0
+    X[:, 7] *= 1e-200  # whose square is 0
     y, weight = rng.standard_normal(50), rng.uniform(0.5, 2.0, 50)
     risk = Risk.centred(y, weight, LeastSquares(), intercept)
     centred = X - (weight @ X / weight.sum() if intercept else 0.0)
     whole = centred.T @ (weight[:, None] * centred)
     size = np.sqrt(np.diag(whole))
-    size[5:7] = 1.0, 7.0
+    size[5:8] = 1.0, 7.0, 1.0
     found = {}
     for threads in (1, 3):
         with solver_threads(threads):
@@ -426,6 +428,18 @@ def test_relaxations_with_the_curvature_of_another_point_are_solved(monkeypatch,
     assert found.objective == pytest.approx(whole.objective, rel=3e-8)
 
 
+def test_shared_curvature_has_the_sum_of_the_weights_of_the_point():
+    """Steps far from where it was formed would be as much too long as margins have grown."""
+    X, y = drawn(Logistic(), n=50, p=6)
+    risk = Risk(y, np.ones(50), Logistic(), False)
+    shared = SharedCurvature(DenseColumns(np.asfortranarray(X)), risk)
+    margins = X[:, 0].copy()
+    ratio = risk.curvature(margins).sum() / risk.curvature(np.zeros(50)).sum()
+    found = shared.over(np.arange(6), margins)
+    np.testing.assert_allclose(found, ratio * 0.25 * X.T @ X, rtol=1e-9, atol=1e-9)
+    assert ratio < 0.9  # the control
+
+
 def test_curvature_is_shared_where_it_costs_less(monkeypatch):
     """Proofs for 16,000 rows and columns would take twice as long, those of few rows, too."""
     X, y = drawn(Logistic(), n=80, p=30)
@@ -436,15 +450,13 @@ def test_curvature_is_shared_where_it_costs_less(monkeypatch):
         return Candidates(Z, units, names, risk, 3, 0).with_shared_curvature().shared
 
     dense, free = DenseColumns(np.asfortranarray(X)), Singles(np.ones(30, bool))
+    bounded = Singles(np.ones(30, bool), most=1.0)
     assert problem(LeastSquares(), free, dense) is not None
-    assert problem(Logistic(), Singles(np.ones(30, bool), most=1.0), dense) is None
+    assert problem(Logistic(), bounded, dense) is None
     monkeypatch.setattr("zeronorm.solvers.pool.candidates.MANY_ROWS", 80)
-    assert problem(Logistic(), Singles(np.ones(30, bool), most=1.0), dense) is not None
+    assert problem(Logistic(), bounded, dense) is not None
     assert problem(Logistic(), free, dense) is None
-    assert (
-        problem(Logistic(), Singles(np.ones(30, bool), most=1.0), as_columns(sp.csc_array(X)))
-        is None
-    )
+    assert problem(Logistic(), bounded, as_columns(sp.csc_array(X))) is None
 
 
 @pytest.mark.parametrize("labels", [False, True])
@@ -477,3 +489,33 @@ def test_a_gap_of_little_use_is_left_by_rough_steps(monkeypatch):
         gap = 1e-9 * found.objective
         assert own.objective - own.bound <= gap
     assert found.objective - found.bound > 1e3 * gap  # the control
+
+
+def test_shared_columns_of_many_rows_are_forgotten(monkeypatch):
+    """Columns of a million rows, kept for good, would fill the memory."""
+    monkeypatch.setattr("zeronorm.solvers.pool.shared_curvature.MOST_COLUMN_BYTES", 8 * 50 * 12)
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((50, 30)))
+    risk = Risk(rng.standard_normal(50), np.ones(50), LeastSquares(), False)
+    shared = SharedCurvature(DenseColumns(X), risk)
+    for columns in (np.arange(8), np.arange(4, 14), np.arange(10, 16)):
+        np.testing.assert_allclose(shared.over(columns), (X.T @ X)[np.ix_(columns, columns)])
+        assert shared.knows(np.arange(30)).sum() <= 12
+
+
+def test_columns_are_passed_over_or_copied_with_the_same_products(monkeypatch):
+    """Products of many columns, by parts or in place, would be those of others."""
+    monkeypatch.setattr(_views, "COPIED", 8 * 40 * 5)
+    monkeypatch.setattr(_views, "MULTIPLIED", 40 * 3)
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.standard_normal((40, 64)))
+    v, u = rng.standard_normal(40), np.where(np.arange(64) % 4 == 1, rng.standard_normal(64), 0.0)
+    for Z in (DenseColumns(X), as_columns(sp.csc_array(X))):
+        np.testing.assert_allclose(_views.times_of_used(Z, u), X @ u)
+        assert np.array_equal(_views.times_of_used(Z, 0.0 * u), np.zeros(40))
+        for size in (4, 7, 8, 31, 32, 64):
+            columns = rng.permutation(64)[:size]
+            some = _views.some_of(Z, columns)
+            passed = 8 if isinstance(Z, DenseColumns) else 32
+            assert isinstance(some, _views.View) == (size >= passed)
+            np.testing.assert_allclose(some.dot(v), X[:, columns].T @ v)
