@@ -1,1 +1,0 @@
-zeronorm checkpoint 1
