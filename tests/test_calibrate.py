@@ -18,7 +18,8 @@ from zeronorm.published import (
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.solvers.procedures.calibrate import best_scale, fold_numbers
+from zeronorm.solvers.procedures.folds import fold_numbers
+from zeronorm.solvers.procedures.scale import OfClasses
 
 EVERY = [
     BudgetClassifier([2, 5]),
@@ -62,8 +63,8 @@ def test_only_the_margins_change(model):
             assert getattr(after, name) == getattr(before, name)
         assert repr(after.certificate) == repr(before.certificate)
     np.testing.assert_array_equal(scaled.predict(X), plain.predict(X))
-    assert "calibrate" in scaled.seconds_
-    assert "calibrate" not in plain.seconds_
+    assert "folds" in scaled.seconds_
+    assert "folds" not in plain.seconds_
 
 
 def test_passes_are_shared_with_the_selection():
@@ -93,12 +94,12 @@ def test_best_scale_has_the_least_loss(n_classes):
         answer = minimize_scalar(
             loss, bounds=(0.02, 1.2), method="bounded", options={"xatol": 1e-9}
         )
-        a, mean = best_scale(z, codes, weight)
+        a, mean = OfClasses(codes, weight).scale(z)
         assert 0.02 <= a <= 1.2
         assert mean == pytest.approx(loss(a), rel=1e-9)
         assert mean <= answer.fun + 1e-9
-    assert best_scale(y, codes, weight)[0] == pytest.approx(1.2)
-    assert best_scale(-y, codes, weight)[0] == pytest.approx(0.02)
+    assert OfClasses(codes, weight).scale(y)[0] == pytest.approx(1.2)
+    assert OfClasses(codes, weight).scale(-y)[0] == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize("refit_C", ["loo", 0.5])
@@ -122,7 +123,7 @@ def test_scale_equals_that_of_fits_on_the_folds(refit_C, sparse):
             C = free / dense[~test][:, first.support_].var(axis=0).mean()
         model = BudgetClassifier(5, refit_C=C, calibrate=False).fit(X[~test], y[~test])
         z[test] = model.decision_function(X[test])
-    a, loss = best_scale(z[:, None], y, np.ones(y.size))
+    a, loss = OfClasses(y, np.ones(y.size)).scale(z[:, None])
     assert whole.scale == pytest.approx(a, rel=1e-6)
     assert whole.cv_log_loss == pytest.approx(loss, rel=1e-6)
 

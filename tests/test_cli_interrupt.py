@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from zeronorm import BudgetClassifier, persistence, weaker_penalty
+from zeronorm import BudgetClassifier, persistence
 from zeronorm.cli._interrupt import ranges
 from zeronorm.datasets import load_golub
 from zeronorm.estimators import _folded
@@ -113,21 +113,6 @@ def test_an_interrupt_of_the_folds_keeps_one_size(run, interrupt):
     assert "Note: interrupted in the cross-validation, which is left out." in result.stderr
     assert "on the training data" in result.stdout
     assert os.listdir() == ["golub-k3.model.npz"]
-
-
-def test_an_interrupt_of_the_comparison_of_penalties(run, interrupt, tmp_path):
-    """The model and its scores would be lost to a hint."""
-    X = np.random.default_rng(0).standard_normal((40, 12)).round(3)
-    rows = [",".join(map(str, [*row, row[0] + 2 * row[1]])) for row in X.tolist()]
-    (tmp_path / "n.csv").write_text("\n".join([",".join([*"abcdefghijkl", "y"]), *rows]))
-    interrupt(weaker_penalty, "is_penalised", 1)
-    given = ("select", "n.csv", "--target", "y", "-k", 2, "--stability", 2, "--json")
-    result = run(*given, code=130)
-    document = json.loads(result.stdout)
-    assert document["interrupted"] == {"during": "comparison of penalties", "lacking": []}
-    assert document["models"][0]["cross_validation"]["mean"] > 0.5
-    assert (document["weaker_penalty"], document["stability"]) == (None, None)
-    assert os.path.exists("n-k2.model.npz")
 
 
 def test_an_interrupt_between_the_nodes_of_a_proof(run, interrupt):

@@ -193,28 +193,6 @@ def test_a_substitute_that_is_better_makes_a_better_list(tmp_path):
     assert f"at most {percent((objective - bound) / objective)} more is to be won" in text
 
 
-def test_a_weaker_penalty_is_told_in_short(data, run, tmp_path):
-    """Who reads the page would keep features that a penalty too strong has chosen."""
-    rng = np.random.default_rng(0)
-    level = rng.normal(size=100)
-    X = level[:, None] + 0.1 * rng.normal(size=(100, 20))
-    y = X[:, 3] - X[:, 11] + 0.01 * rng.normal(size=100)
-    model = BudgetRegressor([1, 2], C=1e-3).fit(X, y)
-    page = Page(report(model, X, y, tmp_path / "p.html", **QUICK))
-    np.savez(tmp_path / "d.npz", X=X, y=y)
-    run("select", "d.npz", "-k", "1:2", "--rule", "all", "-C", 1e-3, "--cv", 3, "--no-save",
-        "--report", "c.html")  # fmt: skip
-    for one in (page, Page(tmp_path / "c.html")):
-        first, last = (size["texts"]["new"] for size in one.sizes)
-        told = "The penalty seems too strong for these columns: at C = 0.1 in place of 0.001 the"
-        assert told in last
-        assert "select again with C = 0.1." in last
-        assert "penalty" not in first  # of another size it is not known
-        assert not any("penalty seems" in note for note in one.inside("li"))
-    good = BudgetRegressor(2).fit(*data)
-    assert "penalty seems" not in Page(report(good, *data, tmp_path / "g.html", **QUICK)).source
-
-
 @pytest.mark.slow
 def test_every_model_has_a_page(data, tmp_path):
     """Of a target there would be no page, or figures would be lacking."""

@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
 
-from ._typing import Design, FloatArray, IndexArray
-from .estimators._sparse_linear import margins_of
+from ._typing import Design, FloatArray
+from .designs._operations import margins
 from .ordering import predicted
 from .result import Path
 from .solvers import Task
-
-
-@dataclass(frozen=True, slots=True)
-class _WithoutFeatures:
-    """The intercept of a task, and the coefficients of its covariates: a `Model`."""
-
-    support: IndexArray
-    coef: FloatArray
-    intercept: Any
-
-
-def _without_features(task: Task) -> _WithoutFeatures:
-    """Return the model of no features; no data are read."""
-    risk = replace(task.risk(1.0), loss=task.loss.final)
-    b = risk.best(np.zeros_like(risk.weight))[0]
-    intercept, effects = risk.unpenalised(np.full_like(risk.weight, b), b)
-    return _WithoutFeatures(task.covariates, effects, intercept + risk.origin)
+from .solvers.procedures.judge import without_features
 
 
 def margins_without_features(tasks: Sequence[Task], design: Design) -> FloatArray:
     """Return the margins of rows by the models of no features, (n_samples, n_models)."""
-    models = [_without_features(task) for task in tasks]
-    if any(model.support.size for model in models):
-        return margins_of(models, design)
-    b = np.concatenate([np.atleast_1d(model.intercept) for model in models])
-    return np.tile(b, (design.shape[0], 1))
+    parts = []
+    for task in tasks:
+        intercept, effects = without_features(task)
+        parts.append(np.tile(np.atleast_1d(intercept), (design.shape[0], 1)))
+        if task.covariates.size:
+            parts[-1] = margins(design, task.covariates, np.atleast_2d(effects).T, intercept)
+    return np.hstack(parts)
 
 
 def scores_of_shares(

@@ -275,17 +275,16 @@ class Halves:
         columns : of every half the features that its columns are; None: those of X.
         """
         solvers = [
-            one
+            problem.solver(certify=False, fit=False)
             for problem in problems
             if not isinstance(problem, validate.UnfittableError)
-            for one in problem.solvers(certify=False, fit=False)
         ]
         paths = iter(run_together(solvers, None, self.model.n_threads, identity) if solvers else ())
         for place, problem in enumerate(problems):
             if isinstance(problem, validate.UnfittableError):
                 yield problem
                 continue
-            models = [next(paths)[self.budget.size] for _ in problem.tasks]
+            models = [path[self.budget.size] for path in next(paths)]
             features = np.concatenate([model.support for model in models])
             yield self.budget.chosen(features if columns is None else columns[place][features])
 

@@ -29,6 +29,7 @@ class Method(ABC):
     shares: ClassVar[bool] = True  # whether several outputs may share their features
     starts_warm: ClassVar[bool] = True  # whether it can begin with the features of another fit
     adjusts: ClassVar[bool] = True  # whether there may be covariates
+    penalises: ClassVar[bool] = True  # whether C has a part in what is selected
 
     def default_weight(self, loss: str) -> float:
         """Return the weight of a loss where the user gives none.

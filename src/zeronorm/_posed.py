@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ def poser_of(
     chosen["n_threads"] = n_threads
     stated = model if problem is None else problem
     own = has_budget(stated)
+    if own and C is None and not isinstance(stated.C, Real) and hasattr(stated, "C_"):
+        chosen["C"] = stated.C_  # its own folds have chosen it
     if problem is not None and not own:
         raise TypeError(
             "problem must be an estimator of this package with a budget, as BudgetRegressor(); got "

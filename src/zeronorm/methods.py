@@ -106,6 +106,7 @@ class Greedy(Method):
     budgets = ("features", "groups")
     tol = 1e-6
     rules = {"fit_C": "positive"}  # noqa: RUF012
+    penalises = False
 
     fit_C: float = 0.1
 
@@ -218,6 +219,7 @@ class L1(Method):
     shares = False
     starts_warm = False
     adjusts = False
+    penalises = False
 
     max_iter: int = 50
 

@@ -16,7 +16,7 @@ from ._typing import FloatArray
 from .estimators._budget_selection import BudgetSelection
 from .estimators._selecting import Problem
 from .result import Progressed, Status
-from .solvers import Task, run_together
+from .solvers import Task, run, run_together
 from .solvers.certify.near_best import Near, near_best
 
 _SHOWN = 5  # features of each kind that a line names
@@ -242,7 +242,7 @@ def _search(
     n_threads: int | None,
 ) -> list[Near]:
     """Search from the supports that the method finds, for every task."""
-    paths = run_together(posed.solvers(certify=False), n_threads=n_threads)
+    paths = run(posed.solver(certify=False, scaled=False), n_threads=n_threads)
     searches = [
         near_best(
             task, task.columns(path[posed.sizes[0]].support), within, limit, C=posed.C,

@@ -126,7 +126,7 @@ def nested_cross_validate(
                 inner.append(Validation.pose(judge, part, inner_cv, None, search.random_state))
         solvers: list[Solver[Any]] = []
         for problem, own in zip(outer.folded.problems, inner, strict=True):
-            solvers += replace(problem, sizes=own.folded.sizes).solvers(certify=False)
+            solvers.append(replace(problem, sizes=own.folded.sizes).solver(certify=False))
             solvers += own.folded.solvers()
         rows = outer.folded.rows()
         for number, own in enumerate(inner):
@@ -134,9 +134,9 @@ def nested_cross_validate(
         identity = model._identity(data, **rows)
         paths = iter(run_together(solvers, callback, model.n_threads, identity))
         sizes, scores, baseline, validations = [], [], [], []
-        for number, (problem, own) in enumerate(zip(outer.folded.problems, inner, strict=True)):
-            fold = outer.held_out(number, [next(paths) for _ in problem.tasks])
-            validation = own.scored(own.folded.by_fold(paths))
+        for number, own in enumerate(inner):
+            fold = outer.held_out(number, next(paths))
+            validation = own.scored([next(paths) for _ in own.folded.problems])
             size = validation.choose(search.rule)
             sizes.append(size)
             scores.append(judge.score(judge.scores_of(fold, size), fold))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from .files import PathLike, Table
 from .groups import Groups
 from .model_selection import CrossValidation, fold_models
 from .persistence import write_file
-from .weaker_penalty import is_compared, of_folds
 
 if TYPE_CHECKING:
     from .cli._selection import Samples
@@ -108,14 +106,10 @@ def report(
     X = _numbers_of(X)
     model = _fitted_again(model, X, y, offset)
     samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)
-    weaker = None
     if validation is None and cv is not None:
         posed, paths = fold_models(model, X, samples.y, cv=cv, offset=offset)
         validation = posed.scored(paths)
-        if is_compared(model):
-            weaker = of_folds(posed, paths, model.size_)
     document = _document(model, samples, validation, "X, y" if title is None else title)
-    document["weaker_penalty"] = weaker and asdict(weaker)
     trust, evidence = describe_trust(
         model, samples, validation, None, n_pairs, time_limit, lambda _: None
     )

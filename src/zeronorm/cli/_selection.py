@@ -33,7 +33,7 @@ from ._selection_files import draw_variants, write_model
 from ._stability import stability_of
 from ._target import Response
 from ._threshold import check_threshold, positive_of, thresholds_of
-from ._validation import folds_of, validated, weaker_penalty_of
+from ._validation import folds_of, validated
 from .documents._selection import (
     describe_model,
     describe_parameters,
@@ -100,7 +100,6 @@ def run(
         estimator._keep_size(validation.choose(rule))
     elif rule in OF_FOLDS:  # nothing has chosen
         plan = for_every_size(options, plan)
-    weaker = weaker_penalty_of(options, estimator, held_out, interrupt, work)
     halves = stability_of(options, estimator, samples, interrupt, work)
     work.progress.phase("Writing")
     design = as_design(X, n_threads=options.threads)
@@ -133,7 +132,6 @@ def run(
         "criteria": _criteria_of(estimator, sizes),
         "rule": plan.rule,
         "chosen_by": validation.chosen_by if validation and plan.rule in OF_FOLDS else None,
-        "weaker_penalty": weaker,
         "stability": None
         if halves is None
         else describe_stability(halves, samples.table, estimator),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._folds import usable_folds
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ..model_selection import CrossValidation, Validation
     from ..permutations import PermutationTest
     from ..result import Path
-    from ._interrupt import Interrupt
     from ._selection import Samples
 
 
@@ -121,33 +120,3 @@ def validated(
         with work.timed("permutations"):
             found = permuted(posed, scores, n, folds, callback=advance)
     return Validated(posed, paths, scores, found)
-
-
-def weaker_penalty_of(
-    options: SelectOptions,
-    estimator: Any,
-    held_out: Validated | None,
-    interrupt: Interrupt,
-    work: Work,
-) -> dict[str, Any] | None:
-    """Return and note the larger C that does better on the held-out rows, if one is known."""
-    from ..weaker_penalty import is_compared, of_folds
-    from .reports._claims import weaker_penalty_text
-
-    if held_out is None or not is_compared(estimator):
-        return None
-    found = None
-    work.progress.phase("Comparing penalties")
-    with (
-        interrupt.validating(options, work, "comparison of penalties"),
-        work.timed("cross-validation"),
-    ):
-        found = of_folds(held_out.posed, held_out.paths, estimator.size_)
-    if found is None:
-        return None
-    record, C = asdict(found), estimator._plan().C
-    work.notes.append(
-        f"{weaker_penalty_text(record, C, estimator._score_name)}; try -C {found.C:g}, where "
-        "certified gaps are wider and of another problem"
-    )
-    return record

@@ -16,7 +16,7 @@ from ..losses._ordinal import log_odds_of_classes
 from ..methods import of_outputs
 from ..ordering import numbered
 from ..solvers.drive import Solver
-from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
+from ..solvers.procedures.judge import AUTO_ROWS
 from ._budget_selection import BudgetSelection
 from ._linear import LinearClassifier
 from ._parameters import with_parameters
@@ -202,7 +202,6 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     _losses: ClassVar[dict[str, Smooth]] = LinearClassifier._losses | {Ordinal.name: Ordinal()}
 
     loss: str = "logistic"
-    calibrate: bool | str = "auto"
     fit_intercept: bool = True
     multi_class: str = "shared"
     class_weight: Any = None
@@ -285,20 +284,11 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        problem, solvers = begun(self, data, seconds)
-        plan, tasks = self._plan(), problem.tasks
-        few = self.calibrate is not False and tasks[0].n_rows < AUTO_ROWS
-        if plan.counts == "both" or not (few or self.calibrate is True):
-            return problem.classes, self._keeping(solvers, len(tasks))
-        # A fold begins anew: what an earlier fit selected knows the rows that are held out.
-        fold = plan.of_fold()
-        scaled = calibrated(
-            solvers, tasks, problem.sizes,
-            tasks[0].y if self.loss == Ordinal.name else problem.labels,
-            lambda task, sizes: fold.select(task, tuple(sizes), certify=False),
-            plan.refit_C, seconds,
-        )  # fmt: skip
-        return problem.classes, self._keeping([scaled], len(tasks))
+        scaled = None if self.calibrate == "auto" else bool(self.calibrate)
+        if self.calibrate == "auto" and float(data.sample_weight.sum()) < AUTO_ROWS:
+            scaled = self._plan().counts != "both"
+        problem, solver = begun(self, data, seconds, scaled=scaled)
+        return problem.classes, self._keeping(solver, len(problem.tasks))
 
     @property
     def thresholds_(self) -> FloatArray:

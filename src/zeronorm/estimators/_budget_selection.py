@@ -35,6 +35,7 @@ class BudgetSelection(SparseLinearModel):
     method: str | Method = "auto"
     C: float | str = "auto"
     refit_C: float | str | None = "auto"
+    calibrate: bool | str = "auto"
     standardize: bool = True
     forced_features: Any = None
     signs: Any = None
@@ -85,14 +86,13 @@ class BudgetSelection(SparseLinearModel):
         """Return no classes, and the solver."""
         return None, self._keeping(begun(self, data, seconds)[1], 1)
 
-    def _keeping(self, solvers: list[Solver[Any]], n_tasks: int) -> list[Solver[Any]]:
-        """Return the solvers, as one that keeps what is finished where that is asked for."""
-        return solvers if self._kept is None else [keeping(solvers, self._kept, n_tasks)]
+    def _keeping(self, solver: Solver[Any], n_tasks: int) -> list[Solver[Any]]:
+        """Return the solver, as one that keeps what is finished where that is asked for."""
+        return [solver if self._kept is None else keeping([solver], self._kept, n_tasks)]
 
     def _store(self, results: list[Any]) -> None:
         """Set the attributes that the results of the solvers give."""
-        # A solver of all tasks, as of a calibration, has their paths in a list.
-        keep_paths(self, results[0] if isinstance(results[0], list) else results)
+        keep_paths(self, results[0])
         self._plan().keep_groups(self)
         _LOG.info(
             "%s on %d features: size %s, %d passes over the data, %.2f s",

@@ -64,20 +64,16 @@ class Folded:
         """What is selected in every fold."""
         return self.problems[0].sizes
 
-    def solvers(self) -> list[Solver[Path]]:
-        """Return the generators of scans of all folds, and in each of all classes."""
-        return [one for problem in self.problems for one in problem.solvers(certify=False)]
+    def solvers(self) -> list[Solver[list[Path]]]:
+        """Return the generators of scans of all folds, each of the paths of its classes."""
+        return [problem.solver(certify=False) for problem in self.problems]
 
     def rows(self) -> dict[str, IndexArray]:
         """Return what a checkpoint tells the folds apart by."""
         return {f"fold {i}": np.concatenate(fold) for i, fold in enumerate(self.folds)}
 
-    def by_fold(self, paths: Iterator[Path]) -> list[list[Path]]:
-        """Take the paths of the solvers, fold by fold."""
-        return [[next(paths) for _ in problem.tasks] for problem in self.problems]
-
     def run(self, callback: Callable[[Progress], None] | None = None) -> list[list[Path]]:
         """Return the paths of every fold, of its classes."""
         identity = self.estimator._identity(self.data, **self.rows())
         threads = self.estimator.n_threads
-        return self.by_fold(iter(run_together(self.solvers(), callback, threads, identity)))
+        return run_together(self.solvers(), callback, threads, identity)

@@ -232,11 +232,11 @@ class MeasureClassifier(LinearClassifier):
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
-        problem, solvers = begun(self, data, seconds)
-        return problem.classes, solvers
+        problem, solver = begun(self, data, seconds)
+        return problem.classes, [solver]
 
     def _store(self, results: list[Any]) -> None:
-        keep_paths(self, results)
+        keep_paths(self, results[0])
 
     def _keep_size(self, size: Any) -> None:
         """Make one of the sizes of the fit the model that predicts."""

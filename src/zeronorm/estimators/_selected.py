@@ -17,11 +17,11 @@ from ._sparse_linear import Rowwise, SparseLinearModel
 
 
 def begun(
-    model: Any, data: Rowwise, seconds: dict[str, float]
-) -> tuple[Problem, list[Solver[Path]]]:
-    """Return the problem of a fit, and its solvers.
+    model: Any, data: Rowwise, seconds: dict[str, float], **options: Any
+) -> tuple[Problem, Solver[list[Path]]]:
+    """Return the problem of a fit, and its solver, with options as of `Problem.solver`.
 
-    They begin with what the previous fit gives, where it had these columns and as many classes.
+    It begins with what the previous fit gives, where it had these columns and as many classes.
     """
     begin = time.perf_counter()
     model.__dict__.pop("_by_folds", None)
@@ -40,7 +40,7 @@ def begun(
     same = len(paths) == len(tasks) and model._n_columns == n_columns
     if model.warm_start and same:
         starts = model._plan().method.start(paths)
-    return problem, problem.solvers(starts, seconds)
+    return problem, problem.solver(starts, seconds, **options)
 
 
 def one_or_all(values: Sequence[Any]) -> Any:
@@ -73,6 +73,8 @@ def keep_size(model: SparseLinearModel, size: Any) -> None:
     """
     chosen = [path[size] for path in model._paths]
     model.size_ = size
+    if np.isfinite(model._paths[0].C) or model._paths[0].C > 0:
+        model.C_ = model._paths[0].C
     known: dict[str, Any] = {}
     certificates = [selection.certificate for selection in chosen]
     gaps = [selection.gap for selection in chosen]

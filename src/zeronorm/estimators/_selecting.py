@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
 from .. import validate
 from .._typing import FloatArray, IndexArray, Smooth
@@ -22,13 +23,18 @@ from ..losses import Multinomial, Responses
 from ..methods import L0, Bilevel, Method, Minimax, Pool, of_groups
 from ..result import Path
 from ..solvers import Request, Task
-from ..solvers.drive import Solver
+from ..solvers.drive import Solver, together
 from ..solvers.journal import Identity
+from ..solvers.procedures.judge import DEFAULT, judged, weights_of_grid
 from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import _covariates, _doubts, _signs
 from ._sizes import is_automatic, ladder, ladder_of_groups
 from ._sparse_linear import Rowwise
+
+# Budgets from which on, in features and as a share of the samples, the minimax cutting plane itself
+# is a candidate beside the pool: benchmarks/large_budgets.py.
+RIVAL_FEATURES, RIVAL_SHARE = 30, 0.025
 
 
 @dataclass(frozen=True)
@@ -39,29 +45,62 @@ class Problem:
     labels: np.ndarray  # (n,)
     classes: np.ndarray | None  # of a classifier; the positive one of two last
     sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
-    select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solvers`
+    select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solver`
     C: float
+    plan: Plan | None = None  # of the estimators with a budget
 
-    def solvers(
+    def solver(
         self,
         starts: Sequence[Sequence[IndexArray]] | None = None,
         seconds: dict[str, float] | None = None,
         *,
         certify: bool = True,
         fit: bool = True,
-    ) -> list[Solver[Path]]:
-        """Return the generator of scans of every task.
+        scaled: bool | None = None,
+    ) -> Solver[list[Path]]:
+        """Return the generator of scans of all tasks.
 
         starts : of each task, features of an earlier fit. seconds : filled by phase.
         certify : whether to certify, and to prove what is to be proven.
         fit : whether there are final fits; without them a path is of supports alone.
+        scaled : whether models are scaled by folds; None: as the plan has it.
         """
-        if starts is None:
-            starts = [()] * len(self.tasks)
-        return [
-            self.select(task, self.sizes, start=start, seconds=seconds, certify=certify, fit=fit)
-            for task, start in zip(self.tasks, starts, strict=True)
-        ]
+        begins = [()] * len(self.tasks) if starts is None else starts
+
+        def final(select: Callable[..., Solver[Path]]) -> list[Solver[Path]]:
+            return [
+                select(task, self.sizes, start=start, seconds=seconds, certify=certify, fit=fit)
+                for task, start in zip(self.tasks, begins, strict=True)
+            ]
+
+        if self.plan is None:
+            return together(final(self.select))
+        of_classes = self.classes is not None
+        plans = self.plan.candidates(self.tasks[0], self.sizes)
+        if scaled is None:
+            scaled = self.plan.scaled or (of_classes and len(plans) > 1)
+        scaled = fit and scaled
+        if len(plans) == 1 and not scaled:
+            return together(final(self.select))
+        free = of_classes and len(plans) == 1 and self.plan.refit_C == "loo"
+        ordinal = of_classes and self.tasks[0].loss.name == "ordinal"
+        return judged(
+            self.tasks, self.sizes, plans, self.tasks[0].y if ordinal else self.labels,
+            lambda plan: final(plan.select),
+            lambda plan, task, sizes: plan.of_fold().select(
+                task, sizes, certify=False, fit=not free
+            ),
+            of_classes=of_classes, scaled=scaled, free=free, seconds=seconds,
+        )  # fmt: skip
+
+    def at_chosen(self) -> Solver[Problem]:
+        """Return the problem at the C that its folds choose, by a generator of scans."""
+        if self.plan is None or len(self.plan.candidates(self.tasks[0], self.sizes)) == 1:
+            return self
+            yield  # a generator all the same
+        (path, *_) = yield from self.solver(certify=False, fit=False)
+        plan = replace(self.plan, C=path.C, tuned=False)
+        return replace(self, plan=plan, select=plan.select, C=plan.C)
 
 
 @runtime_checkable
@@ -107,6 +146,9 @@ class Plan:
     criterion: str | None
     fit_intercept: bool
     standardize: bool
+    rivalled: bool = False  # whether the method, of classes, is chosen by folds where k is large
+    tuned: bool = False  # whether C, of numbers and times, is chosen by folds
+    scaled: bool = False  # whether models are scaled by folds, in outer folds too
     report: Any = field(default=None)  # told where a proof stands
     kept: Any = field(default=None)  # told which sizes are finished
 
@@ -124,8 +166,8 @@ class Plan:
         if model.groups is not None:
             automatic = Minimax if model.n_features is None else Bilevel
         method = model._method(automatic)
-        C = method.default_weight(loss.name)
-        if not (isinstance(model.C, str) and model.C == "auto"):
+        C, given = method.default_weight(loss.name), not is_automatic(model.C)
+        if given:
             check = validate.check_positive
             if np.isinf(C):
                 check = validate.check_positive_or_infinite
@@ -146,12 +188,28 @@ class Plan:
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
             model.signs, model.forced_features, model.forced_groups, model.covariates,
             model.criterion,
-            bool(model.fit_intercept), bool(model.standardize), model._report, model._kept,
+            bool(model.fit_intercept), bool(model.standardize), report=model._report,
+            kept=model._kept,
         )  # fmt: skip
-        plan._check_budget(by_itself=getattr(model, "method", None) == "auto")
+        by_itself = getattr(model, "method", None) == "auto"
+        plan._check_budget(by_itself=by_itself)
         _signs.check_signs(plan.signs, plan.groups, plan.method)
         method.check(loss, plan.fit_intercept)
-        return plan
+        return plan._judged(model, given, by_itself)
+
+    def _judged(self, model: Any, given: bool, by_itself: bool) -> Plan:
+        """Return the plan with what folds decide of it.
+
+        given : whether C is a number. by_itself : whether the method follows from the budgets.
+        """
+        if self.counts == "both":
+            return self
+        if isinstance(model, ClassifierMixin):
+            single = self.counts == "features" and self.signs is None
+            return replace(self, rivalled=by_itself and single)
+        validate.check_calibrate(model.calibrate)
+        scaled = not given if model.calibrate == "auto" else bool(model.calibrate)
+        return replace(self, tuned=not given and self.method.penalises, scaled=scaled)
 
     @property
     def counts(self) -> str:
@@ -279,7 +337,7 @@ class Plan:
             for y in targets
         ]  # fmt: skip
         _covariates.check_tasks(tasks, beside, data)
-        return Problem(tasks, data.labels, classes, sizes, self.select, self.C)
+        return Problem(tasks, data.labels, classes, sizes, self.select, self.C, self)
 
     def _sizes(
         self, groups: Groups | None, usable: np.ndarray, forced: IndexArray, weight: FloatArray
@@ -338,7 +396,7 @@ class Plan:
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
-        yield from self.method.doubts(paths, size, self.C, self.tol)
+        yield from self.method.doubts(paths, size, paths[0].C, self.tol)
         yield from _signs.absent(paths, size, self.signs)
         if isinstance(self.method, L0) and self.n_features is not None:
             yield from _doubts.rank(paths, size)
@@ -353,6 +411,20 @@ class Plan:
         if groups is not None:
             model.groups_ = np.asarray(groups.labels[groups.of_features(model.support_)])
 
+    def candidates(self, task: Task, sizes: Sequence[Any]) -> list[Plan]:
+        """Return the plans among which held-out samples choose; the first is the default.
+
+        Elimination among three times too many candidates fits the training samples where the budget
+        is not small against their number: then the first features of the cutting plane itself are
+        another candidate (`RIVAL_FEATURES`, `RIVAL_SHARE`).
+        """
+        if self.rivalled and max(sizes) >= max(RIVAL_FEATURES, RIVAL_SHARE * task.n_rows):
+            return [self, replace(self, method=Minimax())]
+        if not self.tuned:
+            return [self]
+        grid = [replace(self, C=C) for C in weights_of_grid(task)]
+        return [grid[DEFAULT], *grid[:DEFAULT], *grid[DEFAULT + 1 :]]
+
     def of_fold(self) -> Plan:
-        """Return the plan of a fold of the calibration, which chooses C of final fits itself."""
-        return replace(self, kept=None, refit_C=LATER if self.refit_C == "loo" else self.refit_C)
+        """Return the plan of a fold, of which nothing is kept."""
+        return replace(self, kept=None, report=None)

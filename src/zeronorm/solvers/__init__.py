@@ -17,7 +17,7 @@ from .pool.refit import refit
 from .pool.ridge import ridge
 from .procedures.greedy import greedy
 from .procedures.l0 import select_l0
-from .procedures.select import is_penalised, reselect, select, select_l1, select_nested
+from .procedures.select import select, select_l1, select_nested
 from .request import Request
 from .risk import Risk
 from .task import Task
@@ -39,12 +39,10 @@ __all__ = [
     "certify_supports",
     "cutting_plane",
     "greedy",
-    "is_penalised",
     "l1_path",
     "l1_supports",
     "newton",
     "refit",
-    "reselect",
     "reweighted",
     "reweighted_supports",
     "ridge",

@@ -14,7 +14,6 @@ from ..reports._claims import (
     search_end,
     state_claim,
     threshold_rates,
-    weaker_penalty_text,
 )
 from ..reports._words import words_of
 from ._cells import NAME, Cell, cost
@@ -100,7 +99,7 @@ class Answers:
         if any(one["threshold"] for one in self.document["models"]):
             said[0] = f"from 0.5 on {said[0]}"
         said = [f"{one[0].upper()}{one[1:]}." for one in said]
-        return " ".join([*acting, *said, *self._penalty(model)])
+        return " ".join([*acting, *said])
 
     def _acting(self, model: Mapping[str, Any]) -> list[str]:
         """Return from where on a model acts, and how good that is; of 0.5 nothing."""
@@ -113,15 +112,6 @@ class Answers:
         if rates:
             said.append(f"So, on held-out samples, {rates} ({CHOSE_IT}).")
         return said
-
-    def _penalty(self, model: Mapping[str, Any]) -> list[str]:
-        """Return that a larger C does better on held-out samples, where that is known of a size."""
-        weaker = self.document.get("weaker_penalty")
-        if weaker is None or model["size"] != self.document["chosen"]:
-            return []
-        C = self.document["parameters"]["C"]
-        text = weaker_penalty_text(weaker, C, self.document["score"])
-        return [f"{text[0].upper()}{text[1:]}; select again with C = {weaker['C']:g}."]
 
     def _sure(self, model: Mapping[str, Any]) -> str:
         known = self.trust["stability"]

@@ -19,7 +19,7 @@ from typing import Any
 from ...methods import METHODS
 from .._messages import counted, show, some
 from ..reports._chance import mean_error
-from ..reports._claims import scope, weaker_penalty_text
+from ..reports._claims import scope
 from ..reports._words import describe_target, target_name
 from ._answers import Answers, stable_words
 from ._cells import NAME, TEXT, Cell, number
@@ -314,13 +314,7 @@ def _asked(answers: Answers) -> str:
     if data["filled"]:
         filled = [f"{show(name, 40)}: {n}" for name, n in data["filled"].items()]
         of_data["filled cells"] = some(filled, 20)
-    weaker = document.get("weaker_penalty")
-    said = weaker and weaker_penalty_text(weaker, parameters["C"], document["score"])
-    notes = [
-        show(note, 400)
-        for note in document["notes"][:_NOTES]
-        if not (said and note.startswith(said))
-    ]
+    notes = [show(note, 400) for note in document["notes"][:_NOTES]]
     checks = (
         "<ul class='notes'>" + "".join(f"<li>{escape(note)}.</li>" for note in notes) + "</ul>"
         if notes

@@ -173,20 +173,6 @@ def threshold_rates(
     return f"{text} ({positive} for all {fp * (1 - share):.3g}, for none {fn * share:.3g})"
 
 
-def weaker_penalty_text(found: Mapping[str, Any], C: float, score: str) -> str:
-    """Return what is known of a weaker penalty.
-
-    C, score : of the selection, and the name of its score, as a document has it.
-    """
-    score, loss = ("R²", "mean squared error") if score == "r2" else ("D²", "deviance")
-    return (
-        f"the penalty seems too strong for these columns: at C = {found['C']:g} in place of "
-        f"{C:g} the folds select features by which the {loss} of their held-out rows is "
-        f"{found['fall']:.0%} ± {found['error']:.0%} lower ({score} {found['score']:.3f} in place "
-        f"of {found['score_before']:.3f})"
-    )
-
-
 def weighted_classes(parameters: Mapping[str, Any]) -> str | None:
     """Return of which classes probabilities are where classes were weighted; None elsewhere."""
     weight = parameters.get("class_weight")

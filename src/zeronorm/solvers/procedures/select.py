@@ -13,7 +13,6 @@ Only the pool and the certificate scan the data: about seven passes, for any k.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +21,7 @@ import numpy as np
 from ..._threads import map_threads
 from ..._typing import Columns, IndexArray
 from ...designs._columns import gather
-from ...result import Path, Selection
+from ...result import Path
 from ..clock import PhaseClock
 from ..drive import Solver
 from ..found import Found
@@ -138,42 +137,6 @@ def _reduced(
     chosen = of_groups.eliminate(np.arange(features.size), sizes)
     improved = {k: of_groups.improve(of_groups.fit(chosen[k]), swaps=False) for k in few}
     return chosen | {k: found.columns for k, found in improved.items()}
-
-
-def is_penalised(task: Task, path: Path, C: float, least: float) -> bool:
-    """Return whether the ridge at C shrinks a fit to the pool of a path by a share of `least`.
-
-    The largest share is 1 / (1 + C e), e the least eigenvalue of the Gram matrix of the pool. Where
-    it is small, no larger C matters.
-    """
-    Z, weight = gather(task.design, np.sort(task.columns(path.order))), task.risk(1.0).weight
-    if Z.shape[0] <= Z.shape[1]:
-        return True
-    total = Z.dot(weight)
-    gram = Z.gram(weight) - np.outer(total, total) * (task.has_intercept / weight.sum())
-    gram[np.diag_indices_from(gram)] -= (1.0 / least - 1.0) / C
-    try:
-        np.linalg.cholesky(gram)
-    except np.linalg.LinAlgError:  # e is smaller
-        return True
-    return False
-
-
-def reselect(task: Task, path: Path, size: Any, C: float, refit_C: float | str) -> Selection:
-    """Return what elimination and splicing at another C leave of the pool of a path; no scan.
-
-    Only what predicts is known of it: no certificate, and no log-loss.
-    """
-    features = np.sort(task.columns(path.order))
-    Z = gather(task.design, features)
-    chosen = np.sort(_reduced(task, C, features, Z, [size])[size])
-    fit = refit_support(task, Z.take(chosen), features[chosen], refit_C)
-    support = np.sort(task.features(features[chosen]))
-    return replace(
-        path[size], support=support, coef=task.by_output(fit.coef), intercept=fit.intercept,
-        refit_C=fit.C, entered=np.zeros(support.size, np.int64), certificate=None,
-        loo_loss=fit.loo_loss, log_loss=float("nan"), criteria={}, effects=fit.effects,
-    )  # fmt: skip
 
 
 def select_nested(

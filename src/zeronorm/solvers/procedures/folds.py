@@ -1,0 +1,106 @@
+"""Folds that repeat a selection, within a fit: which samples each holds out.
+
+Equal samples are in one fold: a weight of 2 says the same as a sample that is there twice, and of a
+sample that was drawn twice no copy is held out next to the other. Nothing depends on the order of
+the samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import Design, FloatArray, IndexArray
+from ...designs._filled import filled_over
+from ...designs._operations import multiply, unscaled
+from ...losses import Cox
+from ..task import Task
+from ..ties import EQUAL_ROWS
+
+FOLDS = 5
+LEAST_SAMPLES = 10  # different samples, or events, that numbers and times need for folds
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The problems of all classes on the samples of a fold, and the samples that it holds out."""
+
+    tasks: list[Task]
+    storage: Design  # of all samples, on the scaling of the user
+    test: IndexArray
+    n_units: int  # what can be selected: columns that are constant in the fold cannot
+
+
+def folds_of(tasks: Sequence[Task], labels: np.ndarray, *, of_classes: bool) -> list[Fold]:
+    """Return the folds of the samples of some problems that share X; none where there can be none.
+
+    labels : (n,) of classes; else the target, (n,), (n, n_responses), or of survival times.
+    """
+    task = tasks[0]
+    storage, scale = unscaled(task.design_of_features)
+    # The legacy generator, whose numbers are the same in every version of NumPy.
+    direction = np.random.RandomState(0).uniform(-1.0, 1.0, scale.size)
+    place = multiply(storage, direction * scale)
+    if of_classes:
+        number = fold_numbers(place, labels)
+    else:
+        number = folds_of_numbers(place, labels, is_survival=task.loss.name == Cox.name)
+    folds: list[Fold] = []
+    for f in range(int(number.max()) + 1 if number.any() else 0):
+        held_out = number == f
+        train = np.flatnonzero(~held_out)
+        # What classes share is made once: the scales cost a pass over X.
+        first = task.rows(train)
+        own = task.places(train)
+        folds.append(
+            Fold(
+                [replace(first, y=other.y[own]) for other in tasks],
+                filled_over(storage, train),
+                np.flatnonzero(held_out),
+                int(first.units.usable.sum()),
+            )
+        )
+    return folds if folds and min(fold.n_units for fold in folds) > 0 else []
+
+
+def fold_numbers(place: FloatArray, labels: np.ndarray) -> IndexArray:
+    """Return the fold, from 0, that holds each row out, (n,); 0 for all where there can be none.
+
+    Stratified: the different rows of a class, in the order of their places, go to the folds in
+    turn. There are FOLDS folds, fewer where a class has fewer rows.
+
+    place : (n,) a number for every row, the same for equal rows.
+    """
+    codes = np.unique(labels, return_inverse=True)[1]
+    order = np.lexsort((place, codes))
+    new = np.diff(place[order], prepend=-np.inf) > EQUAL_ROWS * np.abs(place).max()
+    new |= np.diff(codes[order], prepend=-1) > 0
+    number = np.empty(order.size, np.int64)
+    number[order] = np.cumsum(new) - 1
+    fewest = int(np.bincount(codes[order[new]]).min())
+    return number % min(FOLDS, fewest) if fewest > 1 else np.zeros_like(number)
+
+
+def folds_of_numbers(
+    place: FloatArray, target: np.ndarray, *, is_survival: bool = False
+) -> IndexArray:
+    """Return the same of numbers, counts, several responses or survival times.
+
+    The different samples, in the order of their targets, go to the folds in turn, so that every
+    fold has its share of small and large ones; of survival times those with an event, in the order
+    of their times, and then the others. Fewer than LEAST_SAMPLES samples, or events, have no folds.
+
+    target : (n,), (n, n_responses), or of survival times (n, 3) and more: time, event, stratum.
+    """
+    columns = target.reshape(len(target), -1).T
+    keys = [1.0 - columns[1], columns[0], *columns[2:]] if is_survival else list(columns)
+    order = np.lexsort((place, *keys[::-1]))
+    new = np.diff(place[order], prepend=-np.inf) > EQUAL_ROWS * np.abs(place).max()
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    number = np.empty(order.size, np.int64)
+    number[order] = np.cumsum(new) - 1
+    counted = np.unique(number[keys[0] == keys[0].min()] if is_survival else number).size
+    return number % FOLDS if counted >= LEAST_SAMPLES else np.zeros_like(number)
