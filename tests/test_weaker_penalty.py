@@ -53,7 +53,7 @@ def cases():
     batch = np.column_stack([X, rng.normal(size=len(y))])
     yield "covariates", BudgetRegressor(2, C=1e-3, covariates=[20]), batch, y, squares, {}
     pairs = np.repeat(np.arange(10), 2)
-    groups = BudgetRegressor(n_groups=2, groups=pairs, method="pool", C=1e-3)
+    groups = BudgetRegressor(n_groups=2, feature_groups=pairs, method="pool", C=1e-3)
     yield "groups", groups, X, y, squares, {}
     signed = BudgetRegressor(2, C=1e-3, signs={3: 1})
     yield "signs", signed, X, y, squares, {}
