@@ -207,8 +207,8 @@ def bilevel(solver: str = "auto", groups: bool = True) -> Fit:
         found: dict[tuple[int, int], tuple[float, np.ndarray]] = {}
         for features, numbers in tables:
             model = estimator(
-                sorted(features), sorted(numbers), groups=task.groups, solver=solver, n_threads=1,
-                tol=1e-6 if solver == "auto" else 1e-5, max_iter=500,
+                sorted(features), sorted(numbers), feature_groups=task.groups, solver=solver,
+                n_threads=1, tol=1e-6 if solver == "auto" else 1e-5, max_iter=500,
             ).fit(task.Z, task.y)  # fmt: skip
             for k, g in set(pairs) & {(k, g) for k in features for g in numbers}:
                 coef = np.zeros(p)
@@ -229,7 +229,7 @@ def pursuit(groups: bool) -> Fit:
         size = int(setting[0])
         if groups:
             several = GroupOMPClassifier if task.logistic else GroupOMPRegressor
-            return several(size, groups=task.groups)
+            return several(size, feature_groups=task.groups)
         return (OMPClassifier if task.logistic else OMPRegressor)(size)
 
     def fit(task: Task, settings: Sequence[Setting]) -> Models:
@@ -250,7 +250,7 @@ def fractional(norm: int, max_iter: int = MAX_ITER) -> Callable[[Task, Setting],
         estimator = FractionalClassifier if task.logistic else FractionalRegressor
         penalty = setting[0] * task.y.size
         return estimator(
-            penalty, norm, groups=task.groups, standardize=False, tol=TOL, max_iter=max_iter
+            penalty, norm, feature_groups=task.groups, standardize=False, tol=TOL, max_iter=max_iter
         )
 
     return make
@@ -261,7 +261,9 @@ def _dc(task: Task, setting: Setting) -> Any:
     estimator = ConstrainedDCClassifier if task.logistic else ConstrainedDCRegressor
     k, g, *tau = setting
     k, g = min(int(k), task.Z.shape[1]), min(int(g), int(task.groups.max()) + 1)
-    return estimator(k, g, *tau, groups=task.groups, standardize=False, tol=TOL, max_iter=MAX_ITER)
+    return estimator(
+        k, g, *tau, feature_groups=task.groups, standardize=False, tol=TOL, max_iter=MAX_ITER
+    )
 
 
 def sparse_group_lasso(max_iter: int = MAX_ITER) -> Fit:

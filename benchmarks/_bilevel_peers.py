@@ -51,7 +51,7 @@ def zeronorm(X: np.ndarray, y: np.ndarray, groups: np.ndarray, k: int, g: int) -
     """BilevelRegressor."""
     from zeronorm.published import BilevelRegressor
 
-    return np.asarray(BilevelRegressor(k, g, groups=groups, n_threads=1).fit(X, y).coef_)
+    return np.asarray(BilevelRegressor(k, g, feature_groups=groups, n_threads=1).fit(X, y).coef_)
 
 
 def omp(X: np.ndarray, y: np.ndarray, groups: np.ndarray, k: int, g: int) -> np.ndarray:

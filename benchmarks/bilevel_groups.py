@@ -27,11 +27,11 @@ def search(name: str, arrays: dict[str, np.ndarray]) -> tuple[BilevelCV, float]:
     """Return the cross-validation, and the score of the model without features."""
     X, y, groups = arrays["X"].astype(float), arrays["y"], arrays["group"]
     if name == "splice":
-        model = BilevelClassifier(groups=groups)
+        model = BilevelClassifier(feature_groups=groups)
         positive = np.mean(y > 0)
         null = -float(positive * np.log(positive) + (1 - positive) * np.log(1 - positive))
     else:
-        model, null = BilevelRegressor(groups=groups), float(np.var(y))
+        model, null = BilevelRegressor(feature_groups=groups), float(np.var(y))
     grid = range(1, MOST_FEATURES[name] + 1), range(1, MOST_GROUPS[name] + 1)
     return BilevelCV(model, *grid).fit(X, y), null
 

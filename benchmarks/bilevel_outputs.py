@@ -71,7 +71,7 @@ def main() -> int:
         estimator: Any = BudgetClassifier if classes else BudgetRegressor
         options = {"C": 1.0, "refit_C": "loo", **({"calibrate": False} if classes else {})}
         rows = [
-            [g, *measured(estimator(K, n_groups=g, groups=groups, **options), X, y, groups)]
+            [g, *measured(estimator(K, n_groups=g, feature_groups=groups, **options), X, y, groups)]
             for g in N_GROUPS
         ]
         rows.append(["any", *measured(estimator(K, method="l0", **options), X, y, groups)])

@@ -135,7 +135,7 @@ problem(
     lambda: published.MinimaxLogisticRegression(8, C=1.0),
 )
 problem("minimax groups", lambda f: simulated(), lambda: published.MinimaxLogisticRegression(
-    groups=grouped(), n_groups=3))  # fmt: skip
+    feature_groups=grouped(), n_groups=3))  # fmt: skip
 for inner in ("fista", "simplemkl", "smoothing", "smoothing-published"):
     problem(f"minimax {inner}", lambda f: simulated(), lambda inner=inner:
             published.MinimaxLogisticRegression(9, solver=inner, fit_intercept=False))  # fmt: skip
@@ -146,7 +146,7 @@ problem("fgm published", lambda f: simulated(),
         lambda: published.FeatureGeneratingMachine.as_published(10))  # fmt: skip
 problem("greedy golub", golub, lambda: published.GreedyLogisticRegression([2, 6]))
 problem("greedy groups", lambda f: simulated(), lambda: published.GreedyLogisticRegression(
-    groups=grouped(), n_groups=[1, 3]))  # fmt: skip
+    feature_groups=grouped(), n_groups=[1, 3]))  # fmt: skip
 for solver in ("auto", "splicing", "iht", "salm", "asalm"):
     problem(f"l0 {solver}", lambda f: simulated(), lambda solver=solver:
             published.L0LogisticRegression(6, solver=solver))  # fmt: skip
@@ -167,11 +167,11 @@ problem("l1 size", named("colon_alon"), lambda: zn.L1Classifier(
 problem("l1 cv", lambda f: simulated(), lambda: zn.L1ClassifierCV(20, cv=3))
 problem("reweighted", lambda f: simulated(), lambda: published.ReweightedL1LogisticRegression(0.1))
 problem("bilevel classifier", lambda f: simulated(), lambda: published.BilevelClassifier(
-    6, 3, groups=grouped()))  # fmt: skip
+    6, 3, feature_groups=grouped()))  # fmt: skip
 problem("bilevel regressor", lambda f: simulated(target="number"),
-        lambda: published.BilevelRegressor(6, 3, groups=grouped()))  # fmt: skip
+        lambda: published.BilevelRegressor(6, 3, feature_groups=grouped()))  # fmt: skip
 problem("bilevel ista", lambda f: simulated(target="number"), lambda: published.BilevelRegressor(
-    [4, 6], 3, groups=grouped(), solver="ista"))  # fmt: skip
+    [4, 6], 3, feature_groups=grouped(), solver="ista"))  # fmt: skip
 problem("bilevel riboflavin", named("riboflavin"), lambda: published.BilevelRegressor(10, C=1.0))
 for measure in ("f1", "auc", "prbep"):
     problem(f"measure {measure}", lambda f: simulated(), lambda measure=measure:

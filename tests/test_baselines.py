@@ -218,7 +218,13 @@ def test_the_sparse_group_lasso_solves_its_problem(loss, l1, l2, intercept, weig
     X, y, groups = instance(loss, seed=int(10 * l1))
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float) if weighted else None
     model = SPARSE_GROUP[loss](
-        l1, l2, groups=groups, fit_intercept=intercept, standardize=False, tol=1e-9, max_iter=10**5
+        l1,
+        l2,
+        feature_groups=groups,
+        fit_intercept=intercept,
+        standardize=False,
+        tol=1e-9,
+        max_iter=10**5,
     ).fit(X, y, weight)
     _, _, best = conic(
         loss, X, y, groups, l1, l2 * roots(groups), intercept=intercept, weight=weight
@@ -235,7 +241,7 @@ def test_standardised_columns_are_what_is_penalised(loss):
     """The units of a column would change its penalty."""
     X, y, groups = instance(loss, seed=3)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
-    model = SPARSE_GROUP[loss](2.0, 1.0, groups=groups, tol=1e-9).fit(X, y, weight)
+    model = SPARSE_GROUP[loss](2.0, 1.0, feature_groups=groups, tol=1e-9).fit(X, y, weight)
     Z = standardise(X, weight)
     best = conic(loss, Z, y, groups, 2.0, roots(groups), weight=weight)[2]
     assert model.objective_ == pytest.approx(best, rel=1e-6)
@@ -280,7 +286,7 @@ def test_groups_enter_where_there_are_many(loss):
     z = 2 * X[:, groups == 3].sum(axis=1) + X[:, groups == 40] @ [1, -2, 0, 0, 0]
     y = z + rng.standard_normal(n) if loss == "least_squares" else np.where(z > 0, 1, -1)
     model = SPARSE_GROUP[loss](
-        4.0, 4.0, groups=groups, group_weights=np.ones(600), standardize=False, tol=1e-10
+        4.0, 4.0, feature_groups=groups, group_weights=np.ones(600), standardize=False, tol=1e-10
     ).fit(X, y)
     x, z = np.ravel(model.coef_), X @ np.ravel(model.coef_) + np.ravel(model.intercept_)[0]
     slope = z - y if loss == "least_squares" else -y / (1 + np.exp(y * z))
@@ -333,7 +339,7 @@ def test_the_model_is_empty_exactly_where_the_condition_says(loss, ratio):
         soft = np.maximum(np.abs(Z.T @ r) - l1, 0)
         lengths = [np.linalg.norm(soft[groups == g]) for g in np.unique(groups)]
         assert np.all(lengths <= l2 * roots(groups)) == empty
-        model = SPARSE_GROUP[loss](l1, l2, groups=groups, tol=1e-10).fit(X, y)
+        model = SPARSE_GROUP[loss](l1, l2, feature_groups=groups, tol=1e-10).fit(X, y)
         assert (model.support_.size == 0) == empty
 
 
@@ -348,7 +354,9 @@ def test_the_path_has_the_models_of_single_fits(loss):
     assert path.values[-1] == pytest.approx(0.1 * path.values[0])
     scores = path.decision_function(X)
     for i, value in enumerate(path.values):
-        model = SPARSE_GROUP[loss](0.7 * value, 0.3 * value, groups=groups, tol=1e-9).fit(X, y)
+        model = SPARSE_GROUP[loss](0.7 * value, 0.3 * value, feature_groups=groups, tol=1e-9).fit(
+            X, y
+        )
         np.testing.assert_allclose(path.coef[[i]].toarray()[0], np.ravel(model.coef_), atol=1e-4)
         z = X @ np.ravel(model.coef_) + np.ravel(model.intercept_)[0]
         np.testing.assert_allclose(scores[:, i], z, atol=1e-3)
@@ -363,7 +371,7 @@ def test_the_path_has_the_models_of_single_fits(loss):
 def test_few_steps_are_told():
     """A fit that did not converge would pass for one that did."""
     X, y, groups = instance("least_squares")
-    model = SparseGroupLassoRegressor(0.01, 0.01, groups=groups, max_iter=3)
+    model = SparseGroupLassoRegressor(0.01, 0.01, feature_groups=groups, max_iter=3)
     with pytest.warns(ConvergenceWarning, match="stopped at a certified gap of") as caught:
         model.fit(X, y)
     assert caught[0].filename == __file__
@@ -378,7 +386,7 @@ def test_few_steps_are_told():
 def test_fractional_models_are_fixed_points_of_the_reweighting(loss, norm):
     """Passes would end before the model stays."""
     X, y, groups = instance(loss, seed=6)
-    model = FRACTIONAL[loss](3.0, norm, groups=groups, max_passes=200, tol=1e-9).fit(X, y)
+    model = FRACTIONAL[loss](3.0, norm, feature_groups=groups, max_passes=200, tol=1e-9).fit(X, y)
     Z, x = standardise(X), np.ravel(model.coef_) * X.std(axis=0)
     lengths = np.array([np.linalg.norm(x[groups == g], norm) for g in np.unique(groups)])
     w = 2 / 3 * (lengths + 1e-4) ** (-1 / 3)
@@ -419,7 +427,7 @@ def truncated(x, groups, tau):
 def test_the_penalised_dc_model_never_rises_and_is_stationary(loss, seed):
     """A pass would raise the objective, or end where it still falls."""
     X, y, groups = instance(loss, seed)
-    model = DC[loss](1.0, 0.5, 0.4, groups=groups, max_passes=100, tol=1e-9).fit(X, y)
+    model = DC[loss](1.0, 0.5, 0.4, feature_groups=groups, max_passes=100, tol=1e-9).fit(X, y)
     x = np.ravel(model.coef_) * X.std(axis=0)
     counts = truncated(x, groups, 0.4)
     value = model_value(model, loss, X, y)
@@ -469,7 +477,7 @@ def test_the_penalised_dc_model_finds_the_best_counts(seed, n):
     A, y, groups = tiny("least_squares", seed, n)
     value, x = best_by_prices(A, y, groups, 1.0, 0.5)
     model = DCRegressor(
-        1.0, 0.5, 0.1, groups=groups, fit_intercept=False, standardize=False, tol=1e-10
+        1.0, 0.5, 0.1, feature_groups=groups, fit_intercept=False, standardize=False, tol=1e-10
     ).fit(A, y)
     assert np.abs(x[x != 0]).min() > 0.1
     assert model.objective_ == pytest.approx(value, rel=1e-6)
@@ -492,7 +500,14 @@ def test_the_constrained_dc_model_finds_the_best_supports(loss, seed, n, k, g, b
     """
     A, y, groups = tiny(loss, seed, n)
     model = CONSTRAINED[loss](
-        k, g, 0.1, groups=groups, fit_intercept=False, standardize=False, max_passes=200, tol=1e-8
+        k,
+        g,
+        0.1,
+        feature_groups=groups,
+        fit_intercept=False,
+        standardize=False,
+        max_passes=200,
+        tol=1e-8,
     ).fit(A, y)
     x = np.ravel(model.coef_)
     counts = truncated(x, groups, 0.1)
@@ -509,12 +524,12 @@ def test_the_constrained_dc_model_finds_the_best_supports(loss, seed, n, k, g, b
 def test_a_pass_of_the_constrained_dc_model_is_solved(loss, seed):
     """The convex problem of a pass would not be solved."""
     X, y, groups = instance(loss, seed)
-    model = CONSTRAINED[loss](4, 2, 0.3, groups=groups, max_passes=1, tol=1e-8).fit(X, y)
+    model = CONSTRAINED[loss](4, 2, 0.3, feature_groups=groups, max_passes=1, tol=1e-8).fit(X, y)
     Z = standardise(X)
     best = conic(loss, Z, y, groups, np.ones(14), np.ones(5), radii=(1.2, 0.6))[2]
     assert model.objective_ == pytest.approx(best, rel=1e-6)
     assert model.dual_gap_ <= 1e-8
-    two = CONSTRAINED[loss](4, 2, 0.3, groups=groups, max_passes=2, tol=1e-8).fit(X, y)
+    two = CONSTRAINED[loss](4, 2, 0.3, feature_groups=groups, max_passes=2, tol=1e-8).fit(X, y)
     x = np.ravel(model.coef_) * X.std(axis=0)
     small = np.abs(x) <= 0.3
     few = np.array([np.linalg.norm(x[groups == g]) <= 0.3 for g in np.unique(groups)])
@@ -579,7 +594,7 @@ def test_omp_and_group_omp_are_the_plain_ones(seed, weighted):
     weight = np.random.default_rng(2).uniform(0, 2, len(y)) if weighted else None
     single = np.arange(14)
     for model, labels, steps in (
-        (OMPRegressor(5), single, 5), (GroupOMPRegressor(3, groups=groups), groups, 3)
+        (OMPRegressor(5), single, 5), (GroupOMPRegressor(3, feature_groups=groups), groups, 3)
     ):  # fmt: skip
         order, coef, b = pursuit(X, y, labels, steps, weight)
         model.fit(X, y, weight)
@@ -610,7 +625,7 @@ def test_dependent_columns_of_a_group_are_shared():
     X[:, 2] = X[:, 0] + X[:, 1]
     y = X[:, 0] - X[:, 2] + 0.1 * rng.standard_normal(30)
     groups = np.array([0, 0, 0, 1, 1, 2])
-    model = GroupOMPRegressor(1, groups=groups).fit(X, y)
+    model = GroupOMPRegressor(1, feature_groups=groups).fit(X, y)
     assert model.order_.tolist() == [0]
     plain = np.linalg.lstsq(np.column_stack([np.ones(30), X[:, :2]]), y, rcond=None)[0]
     np.testing.assert_allclose(model.predict(X), plain[0] + X[:, :2] @ plain[1:], atol=1e-9)
@@ -646,7 +661,7 @@ def test_logistic_pursuit_is_the_plain_one(grouped):
     """Features would enter by another gradient than that of the loss."""
     X, y, groups = instance("logistic", seed=5, n=120)
     labels, steps = (groups, 2) if grouped else (np.arange(14), 4)
-    model = GroupOMPClassifier(2, groups=groups) if grouped else OMPClassifier(4)
+    model = GroupOMPClassifier(2, feature_groups=groups) if grouped else OMPClassifier(4)
     model.fit(X, y)
     Z, order = standardise(X), []
     for _ in range(steps):
@@ -678,12 +693,12 @@ def test_the_simulation_comes_out_as_it_should(seed):
     """
     A, y, groups, true = simulation(3, seed)  # within groups
     assert set(OMPRegressor(18).fit(A, y).support_) == set(true)
-    gomp = GroupOMPRegressor(6, groups=groups).fit(A, y)
+    gomp = GroupOMPRegressor(6, feature_groups=groups).fit(A, y)
     assert set(gomp.order_) == set(range(6))
-    first = FractionalRegressor(20.0, 1, groups=groups).fit(A, y)
-    second = FractionalRegressor(20.0, 2, groups=groups).fit(A, y)
-    dc = DCRegressor(10.0, 10.0, 0.5, groups=groups).fit(A, y)
-    lasso = SparseGroupLassoRegressor(10.0, 10.0, groups=groups).fit(A, y)
+    first = FractionalRegressor(20.0, 1, feature_groups=groups).fit(A, y)
+    second = FractionalRegressor(20.0, 2, feature_groups=groups).fit(A, y)
+    dc = DCRegressor(10.0, 10.0, 0.5, feature_groups=groups).fit(A, y)
+    lasso = SparseGroupLassoRegressor(10.0, 10.0, feature_groups=groups).fit(A, y)
     for model in (first, second, dc, lasso):
         assert set(true) <= set(model.support_)
     assert set(groups[first.support_]) == set(range(6))
@@ -692,7 +707,7 @@ def test_the_simulation_comes_out_as_it_should(seed):
     assert dc.support_.size < lasso.support_.size
 
     A, y, groups, true = simulation(10, seed)  # whole groups
-    assert set(GroupOMPRegressor(6, groups=groups).fit(A, y).support_) == set(true)
+    assert set(GroupOMPRegressor(6, feature_groups=groups).fit(A, y).support_) == set(true)
     assert set(OMPRegressor(60).fit(A, y).support_) != set(true)  # it cannot see groups
 
 
@@ -704,9 +719,9 @@ def test_a_grid_search_chooses():
     X, y, groups = instance("least_squares", seed=12, n=80)
     named = {f"g{g}": [f"x{j}" for j in np.flatnonzero(groups == g)] for g in np.unique(groups)}
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(14)])
-    search = GridSearchCV(SparseGroupLassoRegressor(groups=named), {"l1": [0.1, 1e3]}, cv=3)
+    search = GridSearchCV(SparseGroupLassoRegressor(feature_groups=named), {"l1": [0.1, 1e3]}, cv=3)
     assert search.fit(frame, y).best_params_ == {"l1": 0.1}
-    sizes = GridSearchCV(GroupOMPRegressor(groups=groups), {"n_groups": [1, 2]}, cv=3)
+    sizes = GridSearchCV(GroupOMPRegressor(feature_groups=groups), {"n_groups": [1, 2]}, cv=3)
     assert sizes.fit(X, y).best_params_ == {"n_groups": 2}
 
 
@@ -716,11 +731,11 @@ def test_a_grid_search_chooses():
         (SparseGroupLassoRegressor(l1=-1), "l1 must be finite and not negative; got -1."),
         (SparseGroupLassoClassifier(l2=np.nan), "l2 must be finite and not negative; got nan."),
         (
-            SparseGroupLassoRegressor(groups=[1, 2]),
+            SparseGroupLassoRegressor(feature_groups=[1, 2]),
             "every column of X (14); got shape (2,)",
         ),
         (
-            SparseGroupLassoRegressor(groups={0: [0, 1], 1: [1]}),
+            SparseGroupLassoRegressor(feature_groups={0: [0, 1], 1: [1]}),
             "must not overlap; feature 1",
         ),
         (
@@ -799,8 +814,8 @@ def test_groups_without_features_are_none(model):
     filled = {"b": [0, 1], "d": [2, 3], "f": [4, 5]}
     for empty in ("e", "ace", "z"):
         groups = filled | {label: [] for label in empty}
-        given = clone(model).set_params(groups=groups).fit(X, y)
-        plain = clone(model).set_params(groups=filled).fit(X, y)
+        given = clone(model).set_params(feature_groups=groups).fit(X, y)
+        plain = clone(model).set_params(feature_groups=filled).fit(X, y)
         np.testing.assert_array_equal(given.coef_, plain.coef_)
     if isinstance(model, GroupOMPRegressor):
         assert set(given.order_) <= set(filled)

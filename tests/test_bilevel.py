@@ -293,7 +293,7 @@ def grouped(seed=0, n=120, p=60, size=5, k=4, noise=0.5):
 def test_regression_recovers_features_and_groups():
     """The search would miss what is plain in the data."""
     X, y, groups, chosen = grouped()
-    model = BilevelRegressor(4, 2, groups=groups).fit(X, y)
+    model = BilevelRegressor(4, 2, feature_groups=groups).fit(X, y)
     assert model.support_.tolist() == chosen.tolist()
     assert model.groups_.tolist() == [1, 4]
     A = np.column_stack([X[:, chosen], np.ones(len(y))])
@@ -310,7 +310,9 @@ def test_ridge_and_scaling_of_the_regression():
     """C would be on another scaling than documented."""
     X, y, groups, _ = grouped()
     for standardize in (True, False):
-        model = BilevelRegressor(4, 2, groups=groups, C=0.02, standardize=standardize).fit(X, y)
+        model = BilevelRegressor(4, 2, feature_groups=groups, C=0.02, standardize=standardize).fit(
+            X, y
+        )
         Z = X[:, model.support_] - X[:, model.support_].mean(axis=0)
         std = Z.std(axis=0) if standardize else np.ones(4)
         Z = Z / std
@@ -323,7 +325,7 @@ def test_classification_of_groups(solver):
     """A solver would break a budget, or predict no better than chance."""
     X, y, groups, chosen = grouped(noise=0.1)
     labels = np.where(y > np.median(y), "high", "low")
-    model = BilevelClassifier(4, 2, groups=groups, solver=solver).fit(X, labels)
+    model = BilevelClassifier(4, 2, feature_groups=groups, solver=solver).fit(X, labels)
     assert model.support_.size <= 4
     assert model.groups_.size <= 2
     assert model.score(X, labels) > 0.9
@@ -346,7 +348,9 @@ def test_paths_over_both_budgets():
     """A larger budget would give a worse model, or a pair be left out or break its budgets."""
     X, y, groups, _ = grouped(3, noise=2.0)
     for solver in ("auto", "ista"):
-        model = BilevelRegressor(range(1, 7), [1, 2, 4], groups=groups, solver=solver).fit(X, y)
+        model = BilevelRegressor(range(1, 7), [1, 2, 4], feature_groups=groups, solver=solver).fit(
+            X, y
+        )
         assert sorted(model.path_) == [(k, g) for k in range(1, 7) for g in (1, 2, 4)]
         for k, g in model.path_:
             one = model.path_[k, g]
@@ -356,8 +360,8 @@ def test_paths_over_both_budgets():
                 if other in list(model.path_):
                     assert one.objective <= model.path_[other].objective * (1 + 1e-9)
         assert model.support_.tolist() == model.path_[6, 4].support.tolist()
-    alone = BilevelRegressor(4, 2, groups=groups).fit(X, y).path_[4, 2].objective
-    many = BilevelRegressor(range(1, 7), [1, 2, 4], groups=groups).fit(X, y)
+    alone = BilevelRegressor(4, 2, feature_groups=groups).fit(X, y).path_[4, 2].objective
+    many = BilevelRegressor(range(1, 7), [1, 2, 4], feature_groups=groups).fit(X, y)
     assert many.path_[4, 2].objective <= alone * (1 + 1e-6)
 
 
@@ -366,7 +370,7 @@ def test_forced_features_and_groups(solver):
     """Forced ones would be missing, or come on top of a budget."""
     X, y, groups, chosen = grouped()
     forced = int(np.setdiff1d(np.arange(60), chosen)[7])
-    options = {"groups": groups, "solver": solver}
+    options = {"feature_groups": groups, "solver": solver}
     model = BilevelRegressor(4, 3, forced_features=[forced], **options).fit(X, y)
     assert forced in model.support_
     assert model.support_.size == 4
@@ -383,11 +387,11 @@ def test_constant_columns_are_no_features():
     X, y, groups, chosen = grouped()
     X[:, groups == 2] = 7.0
     X[:, chosen[0]] = 0.0
-    model = BilevelRegressor(10, 4, groups=groups, standardize=False).fit(X, y)
+    model = BilevelRegressor(10, 4, feature_groups=groups, standardize=False).fit(X, y)
     assert chosen[0] not in model.support_
     assert 2 not in model.groups_
     with pytest.raises(ValueError, match=r"n_groups must be between 1 and 11 \(the groups with a"):
-        BilevelRegressor(10, 12, groups=groups).fit(X, y)
+        BilevelRegressor(10, 12, feature_groups=groups).fit(X, y)
 
 
 def test_names_of_groups():
@@ -395,12 +399,12 @@ def test_names_of_groups():
     X, y, groups, _ = grouped()
     names = np.array([f"g{number:02d}" for number in range(12)])
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(60)])
-    by_label = BilevelRegressor(4, 2, groups=names[groups]).fit(X, y)
+    by_label = BilevelRegressor(4, 2, feature_groups=names[groups]).fit(X, y)
     lists = {names[g]: [f"x{j}" for j in np.flatnonzero(groups == g)] for g in range(12)}
-    by_list = BilevelRegressor(4, 2, groups=lists).fit(frame, y)
+    by_list = BilevelRegressor(4, 2, feature_groups=lists).fit(frame, y)
     assert by_label.groups_.tolist() == by_list.groups_.tolist() == ["g01", "g04"]
     assert by_list.get_feature_names_out().tolist() == [f"x{j}" for j in by_label.support_]
-    given = BilevelRegressor(4, 2, groups=Groups.of(groups, 60)).fit(X, y)
+    given = BilevelRegressor(4, 2, feature_groups=Groups.of(groups, 60)).fit(X, y)
     assert given.support_.tolist() == by_label.support_.tolist()
 
 
@@ -421,13 +425,13 @@ def test_several_classes_and_refit():
     """Classes would share a selection, or stay without the refit."""
     X, y, groups, _ = grouped()
     labels = np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))
-    model = BilevelClassifier([2, 4], 2, groups=groups, refit_C="loo").fit(X, labels)
+    model = BilevelClassifier([2, 4], 2, feature_groups=groups, refit_C="loo").fit(X, labels)
     assert len(model.path_) == 3
     assert model.predict_proba(X).shape == (120, 3)
     for path in model.path_:
         assert list(path) == [(2, 2), (4, 2)]
         assert path[4, 2].n_features <= 4
-    hinge = BilevelClassifier(4, 2, groups=groups, loss="squared_hinge").fit(X, labels)
+    hinge = BilevelClassifier(4, 2, feature_groups=groups, loss="squared_hinge").fit(X, labels)
     assert not hasattr(hinge, "predict_proba")
     assert hinge.score(X, labels) > 0.5
     assert hasattr(hinge.set_params(refit_C=1.0), "predict_proba")
@@ -438,7 +442,7 @@ def test_solution_of_the_classifier_is_stationary():
     X, y, groups, _ = grouped()
     labels = np.where(y > y.mean(), 1.0, -1.0)
     for loss in ("logistic", "squared_hinge"):
-        model = BilevelClassifier(4, 2, groups=groups, loss=loss, C=0.3).fit(X, labels)
+        model = BilevelClassifier(4, 2, feature_groups=groups, loss=loss, C=0.3).fit(X, labels)
         std = X[:, model.support_].std(axis=0)
         Z = (X[:, model.support_] - X[:, model.support_].mean(axis=0)) / std
         u = model.coef_[0, model.support_] * std
@@ -453,11 +457,11 @@ def test_solution_of_the_classifier_is_stationary():
 def test_warm_start_and_persistence_of_the_object():
     """A warm start would be lost by pickling, or cost as much as a cold one."""
     X, y, groups, _ = grouped()
-    model = BilevelRegressor(4, 2, groups=groups, warm_start=True).fit(X, y)
+    model = BilevelRegressor(4, 2, feature_groups=groups, warm_start=True).fit(X, y)
     first = model.coef_
     again = pickle.loads(pickle.dumps(model)).set_params(n_features=5).fit(X, y)
     assert again.support_.size == 5
-    cold = BilevelRegressor(4, 2, groups=groups, solver="ista", warm_start=True)
+    cold = BilevelRegressor(4, 2, feature_groups=groups, solver="ista", warm_start=True)
     steps = cold.fit(X, y).n_scans_
     assert cold.fit(X, y).n_scans_ < steps
     np.testing.assert_array_equal(copy.deepcopy(model).fit(X, y).coef_, first)
@@ -467,9 +471,11 @@ def test_unconverged_methods_are_told():
     """A fit that did not converge would pass for one that did."""
     X, y, groups, _ = grouped()
     with pytest.warns(ConvergenceWarning, match=r"solver='ista' did not converge in max_iter=1 st"):
-        BilevelRegressor(4, 2, groups=groups, solver="ista", max_iter=1).fit(X, y)
+        BilevelRegressor(4, 2, feature_groups=groups, solver="ista", max_iter=1).fit(X, y)
     with pytest.warns(ConvergenceWarning, match=r"Use a larger max_iter or tol, or solver='auto'"):
-        BilevelClassifier(4, 2, groups=groups, solver="fista", max_iter=1).fit(X, y > y.mean())
+        BilevelClassifier(4, 2, feature_groups=groups, solver="fista", max_iter=1).fit(
+            X, y > y.mean()
+        )
 
 
 # ------------------------------------------------------------------- frames
@@ -488,7 +494,7 @@ def frame_of(n=200):
 def test_columns_of_a_frame_are_groups():
     """The categories of one column would be torn apart."""
     frame, y = frame_of()
-    model = BilevelRegressor(3, 2, groups="columns").fit(frame, y)
+    model = BilevelRegressor(3, 2, feature_groups="columns").fit(frame, y)
     assert model.groups_.tolist() == ["colour", "size"]
     names = model.get_feature_names_out().tolist()
     assert names[-1] == "size"
@@ -501,23 +507,25 @@ def test_columns_of_a_frame_are_groups():
     order = ["shape=round", "shape=square", "colour=blue", "colour=green", "colour=red"]
     dummies = dummies[[*order, "noise", "size"]]
     groups = ["shape"] * 2 + ["colour"] * 3 + ["noise", "size"]
-    same = BilevelRegressor(3, 2, groups=groups).fit(dummies, y)
+    same = BilevelRegressor(3, 2, feature_groups=groups).fit(dummies, y)
     np.testing.assert_allclose(same.coef_, model.coef_, rtol=1e-9)
     np.testing.assert_allclose(same.predict(dummies), model.predict(frame), rtol=1e-9)
     # Categories that were never seen are none of those.
     strange = frame.assign(colour="violet")
     assert np.isfinite(model.predict(strange)).all()
     assert model.transform(frame).shape == (200, 3)
-    labels = BilevelClassifier(3, 2, groups="columns").fit(frame, y > 0)
+    labels = BilevelClassifier(3, 2, feature_groups="columns").fit(frame, y > 0)
     assert labels.score(frame, y > 0) > 0.9
 
 
 def test_columns_need_a_frame():
     """An array would be grouped by columns that it does not have."""
     frame, y = frame_of()
-    with pytest.raises(ValueError, match=r"groups='columns' needs X as a data frame.*ndarray"):
-        BilevelRegressor(2, groups="columns").fit(frame[["size", "noise"]].to_numpy(), y)
-    model = BilevelRegressor(2, groups="columns").fit(frame, y)
+    with pytest.raises(
+        ValueError, match=r"feature_groups='columns' needs X as a data frame.*ndarray"
+    ):
+        BilevelRegressor(2, feature_groups="columns").fit(frame[["size", "noise"]].to_numpy(), y)
+    model = BilevelRegressor(2, feature_groups="columns").fit(frame, y)
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame.rename(columns={"size": "length"}))
 
@@ -530,7 +538,8 @@ def test_cross_validation_selects_columns():
     X, y, groups, _ = grouped()
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(60)])
     for model, target in (
-        (BilevelRegressor(groups=groups), y), (BilevelClassifier(groups=groups), y > 0),
+        (BilevelRegressor(feature_groups=groups), y),
+        (BilevelClassifier(feature_groups=groups), y > 0),
     ):  # fmt: skip
         search = BilevelCV(model, [2, 4], [1, 2], cv=3).fit(frame, target)
         best = search.best_estimator_
@@ -552,10 +561,10 @@ def test_cross_validation_is_what_it_says():
     X, y, groups, chosen = grouped(noise=1.0)
     folds = list(KFold(4, shuffle=True, random_state=3).split(X))
     grid = {"n_features": [1, 2, 4, 6], "n_groups": [1, 2, 3]}
-    search = BilevelCV(BilevelRegressor(groups=groups), **grid, cv=folds).fit(X, y)
+    search = BilevelCV(BilevelRegressor(feature_groups=groups), **grid, cv=folds).fit(X, y)
     assert search.sizes_ == [(k, g) for g in (1, 2, 3) for k in (1, 2, 4, 6)]
     for number, (train, test) in enumerate(folds):
-        one = BilevelRegressor(groups=groups, **grid).fit(X[train], y[train])
+        one = BilevelRegressor(feature_groups=groups, **grid).fit(X[train], y[train])
         for row, size in enumerate(search.sizes_):
             model = one.path_[size]
             error = X[test][:, model.support] @ model.coef + model.intercept - y[test]
@@ -566,9 +575,11 @@ def test_cross_validation_is_what_it_says():
     assert (search.n_features_, search.n_groups_) == search.sizes_[first] == (4, 2)
     assert search.support_.tolist() == chosen.tolist()
     np.testing.assert_allclose(
-        search.predict(X), BilevelRegressor(4, 2, groups=groups).fit(X, y).predict(X)
+        search.predict(X), BilevelRegressor(4, 2, feature_groups=groups).fit(X, y).predict(X)
     )
-    greedy = BilevelCV(BilevelRegressor(groups=groups), **grid, cv=folds, rule="best").fit(X, y)
+    greedy = BilevelCV(BilevelRegressor(feature_groups=groups), **grid, cv=folds, rule="best").fit(
+        X, y
+    )
     assert (greedy.n_features_, greedy.n_groups_) == search.sizes_[best]
 
 
@@ -580,13 +591,15 @@ def test_cross_validation_of_classifiers():
     grid = [2, 4], [1, 2]
     for scoring in (None, "accuracy", "auc"):
         search = BilevelCV(
-            BilevelClassifier(groups=groups), *grid, scoring=scoring, cv=3, rule="best"
+            BilevelClassifier(feature_groups=groups), *grid, scoring=scoring, cv=3, rule="best"
         ).fit(X, labels, weight)
         assert search.n_groups_ == 2
         assert search.score(X, labels) > 0.8
         assert search.predict_proba(X).shape == (120, 2)
         assert search.classes_.tolist() == ["a", "b"]
-    hinge = BilevelCV(BilevelClassifier(groups=groups, loss="squared_hinge"), *grid).fit(X, labels)
+    hinge = BilevelCV(BilevelClassifier(feature_groups=groups, loss="squared_hinge"), *grid).fit(
+        X, labels
+    )
     assert not hasattr(hinge, "predict_proba")
     assert hinge.mean_score_.max() <= 1
 
@@ -597,7 +610,9 @@ def test_folds_with_fewer_columns_than_all_data():
     X, groups = X[:, :10], np.arange(10) % 2
     X[:, 7] = 0.0
     X[4, 7] = 1.0
-    search = BilevelCV(BilevelRegressor(groups=groups), [2, 10], [1, 2], cv=KFold(5)).fit(X, y)
+    search = BilevelCV(BilevelRegressor(feature_groups=groups), [2, 10], [1, 2], cv=KFold(5)).fit(
+        X, y
+    )
     assert np.isfinite(search.scores_).all()
 
 
@@ -624,7 +639,11 @@ def test_folds_with_fewer_columns_than_all_data():
 def test_wrong_searches(options, error, message):
     """A wrong grid would be searched."""
     X, y, groups, _ = grouped()
-    given = {"estimator": BilevelRegressor(groups=groups), "n_features": [2], "n_groups": [1]}
+    given = {
+        "estimator": BilevelRegressor(feature_groups=groups),
+        "n_features": [2],
+        "n_groups": [1],
+    }
     with pytest.raises(error, match=message):
         BilevelCV(**{**given, **options}).fit(X, y)
 
@@ -644,23 +663,23 @@ GROUPS = np.arange(60) % 12
         ({"n_groups": 13}, r"n_groups must be between 1 and 12 .*; got 13\."),
         ({"n_groups": "2"}, r"n_groups must be an integer or a list of integers; got '2'"),
         ({"n_groups": [[1], [2, 3]]}, r"or a list of integers; got \[1\]"),
-        ({"groups": GROUPS[1:]}, r"one for every column of X \(60\); got shape \(59,\)"),
-        ({"groups": [*GROUPS[:-1], None]}, r"feature 59 has none\. Give it a group of its own"),
-        ({"groups": [*GROUPS[:-1].astype(float), np.nan]}, r"feature 59 has none"),
-        ({"groups": {"a": range(50), "b": range(49, 60)}},
+        ({"feature_groups": GROUPS[1:]}, r"one for every column of X \(60\); got shape \(59,\)"),
+        ({"feature_groups": [*GROUPS[:-1], None]}, r"feature 59 has none\. Give it a group"),
+        ({"feature_groups": [*GROUPS[:-1].astype(float), np.nan]}, r"feature 59 has none"),
+        ({"feature_groups": {"a": range(50), "b": range(49, 60)}},
          r"must not overlap; feature 49 is in the groups 'a' and 'b'\. Leave it in one"),
-        ({"groups": {"a": range(50), "b": range(51, 60)}}, r"feature 50 is in none"),
-        ({"groups": {"a": range(50), "b": range(52, 60)}}, r"feature 50 \(and 1 more\) is in none"),
-        ({"groups": {"a": range(61)}}, r"features from 0 to 59 .*; got 60 in group 'a'"),
-        ({"groups": {"a": ["x1"]}}, r"unknown feature 'x1' in group 'a'"),
-        ({"groups": {"a": 3}}, r"a list of features for every group; got 3 for 'a'"),
-        ({"groups": {}}, r"labels of the groups, at least one; got \[\]"),
+        ({"feature_groups": {"a": range(50), "b": range(51, 60)}}, r"feature 50 is in none"),
+        ({"feature_groups": {"a": range(50), "b": range(52, 60)}}, r"feature 50 \(and 1 more"),
+        ({"feature_groups": {"a": range(61)}}, r"features from 0 to 59 .*; got 60 in group 'a'"),
+        ({"feature_groups": {"a": ["x1"]}}, r"unknown feature 'x1' in group 'a'"),
+        ({"feature_groups": {"a": 3}}, r"a list of features for every group; got 3 for 'a'"),
+        ({"feature_groups": {}}, r"labels of the groups, at least one; got \[\]"),
         ({"forced_features": [0, 1, 2, 3]}, r"n_features counts the forced features.*4 .*; got 3"),
         ({"forced_features": [0, 1, 2], "n_groups": 2}, r"n_groups counts the groups of forced f"),
         ({"forced_groups": [0, 1, 2]}, r"it must be at least 3; got 2"),
-        ({"forced_groups": ["a"]}, r"forced_groups has the label 'a', which is not in groups"),
+        ({"forced_groups": ["a"]}, "has the label 'a', which is not in feature_groups"),
         ({"forced_groups": 3}, r"forced_groups must be a list of labels of groups; got 3"),
-        ({"groups": None, "forced_groups": [1]}, r"forced_groups names groups, but groups is None"),
+        ({"feature_groups": None, "forced_groups": [1]}, "but feature_groups is None"),
         ({"solver": "newton"}, r"solver must be one of 'auto', 'ista'.*; got 'newton'"),
         ({"max_iter": 0}, r"max_iter must be an integer of at least 1; got 0"),
         ({"C": 0}, r"C must be a positive finite number; got 0"),
@@ -671,7 +690,7 @@ GROUPS = np.arange(60) % 12
 def test_wrong_parameters(model, options, message):
     """A wrong option would be ignored, or fail deep inside."""
     X, y, _, _ = grouped()
-    given = {"n_features": 3, "n_groups": 2, "groups": GROUPS}
+    given = {"n_features": 3, "n_groups": 2, "feature_groups": GROUPS}
     with pytest.raises(ValueError, match=message):
         model(**{**given, **options}).fit(X, y > y.mean())
 
@@ -681,7 +700,7 @@ def test_wrong_data():
     X, y, groups, _ = grouped()
     with_nan = X.copy()
     with_nan[3, 5] = np.nan
-    model = BilevelRegressor(3, 2, groups=groups)
+    model = BilevelRegressor(3, 2, feature_groups=groups)
     with pytest.raises(ValueError, match="NaN at row 3, column 5"):
         model.fit(with_nan, y)
     for target, message in (
@@ -695,11 +714,11 @@ def test_wrong_data():
         with pytest.raises(ValueError, match=message):
             model.fit(X, target)
     with pytest.raises(ValueError, match="C must be at least 1e-100; got 1e-320"):
-        BilevelRegressor(3, 2, groups=groups, C=1e-320).fit(X, y)
+        BilevelRegressor(3, 2, feature_groups=groups, C=1e-320).fit(X, y)
     with pytest.raises(ValueError, match="C must be a positive finite number; got 1000"):
-        BilevelRegressor(3, 2, groups=groups, C=10**400).fit(X, y)
+        BilevelRegressor(3, 2, feature_groups=groups, C=10**400).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes"):
-        BilevelClassifier(3, 2, groups=groups).fit(X, np.ones(120))
+        BilevelClassifier(3, 2, feature_groups=groups).fit(X, np.ones(120))
     with pytest.raises(ValueError, match="loss must be one of 'logistic', 'squared_hinge'"):
         BilevelClassifier(3, loss="hinge").fit(X, y > 0)
     with pytest.raises(ValueError, match="refit_C must be 'loo' or"):
@@ -712,12 +731,12 @@ def test_exact_fits_and_extreme_scales():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for x_scale, y_scale in ((1.0, 1.0), (1e-30, 1e20), (1e40, 1e-20)):
-            model = BilevelRegressor(4, 2, groups=groups).fit(X * x_scale, y * y_scale)
+            model = BilevelRegressor(4, 2, feature_groups=groups).fit(X * x_scale, y * y_scale)
             assert model.support_.tolist() == chosen.tolist()
             np.testing.assert_allclose(model.predict(X * x_scale), y * y_scale, rtol=1e-6)
-        constant = BilevelRegressor(4, 2, groups=groups).fit(X, np.full(120, 2.5))
+        constant = BilevelRegressor(4, 2, feature_groups=groups).fit(X, np.full(120, 2.5))
         np.testing.assert_allclose(constant.predict(X), 2.5)
-        wide = BilevelRegressor(30, 12, groups=groups).fit(
+        wide = BilevelRegressor(30, 12, feature_groups=groups).fit(
             X[:20], y[:20]
         )  # more features than rows
         np.testing.assert_allclose(wide.predict(X[:20]), y[:20], atol=1e-6)
@@ -730,7 +749,7 @@ def test_the_objective_is_that_of_the_docstring():
     """The objective of a ridge would be on another scale than documented."""
     X, y, groups, _ = grouped()
     for C in (0.02, 3.0):
-        model = BilevelRegressor(4, 2, groups=groups, C=C).fit(X, y)
+        model = BilevelRegressor(4, 2, feature_groups=groups, C=C).fit(X, y)
         u = model.coef_[model.support_] * X[:, model.support_].std(axis=0)
         expected = 0.5 * np.sum((model.predict(X) - y) ** 2) + u @ u / (2 * C)
         assert model.path_[4, 2].objective == pytest.approx(expected, rel=1e-9)
@@ -740,7 +759,7 @@ def test_the_objective_is_that_of_the_docstring():
 def test_forced_groups_leave_room_for_others(model):
     """A budget of groups would be cut to that of the features, which forced groups do not need."""
     X, y, groups, chosen = grouped(noise=0.1)
-    options = {"groups": groups, "forced_groups": [7, 8]}
+    options = {"feature_groups": groups, "forced_groups": [7, 8]}
     y = y if model is BilevelRegressor else y > y.mean()
     one = model(1, 3, **options).fit(X, y)
     assert one.support_.size == 1
@@ -754,7 +773,9 @@ def test_many_forced_features():
     X, y, groups, _ = grouped()
     forced = [0, 2, 3, 5, 6]  # of five groups
     for n_groups in (5, 6, 7):
-        model = BilevelRegressor(7, n_groups, groups=groups, forced_features=forced).fit(X, y)
+        model = BilevelRegressor(7, n_groups, feature_groups=groups, forced_features=forced).fit(
+            X, y
+        )
         assert set(forced) <= set(model.support_.tolist())
         assert model.groups_.size <= n_groups
 
@@ -763,11 +784,13 @@ def test_forced_groups_of_constant_columns():
     """A forced group without a usable column would count, but could not be counted in n_groups."""
     X, y, groups, chosen = grouped()
     X[:, np.isin(groups, [2, 3])] = 7.0
-    options = {"groups": groups, "forced_groups": [2, 3]}
+    options = {"feature_groups": groups, "forced_groups": [2, 3]}
     model = BilevelRegressor(4, 4, **options).fit(X, y)
     assert model.support_.tolist() == chosen.tolist()
     assert BilevelRegressor(8, 12, **options).fit(X, y).support_.size == 8
-    folds = BilevelRegressor(groups=groups, forced_groups=[2], forced_features=[int(chosen[0])])
+    folds = BilevelRegressor(
+        feature_groups=groups, forced_groups=[2], forced_features=[int(chosen[0])]
+    )
     X[3, groups == 2] = 8.0  # constant in the fold that leaves out this row
     search = BilevelCV(folds, [1, 2], [2], cv=KFold(4)).fit(X, y)
     assert np.isfinite(search.scores_).all()
@@ -781,11 +804,13 @@ def test_columns_of_any_spread_without_standardisation(model):
     spread, groups = 10.0 ** rng.uniform(-3, 3, 300), np.arange(300) // 5
     z = X[:, rng.choice(300, 8)] @ rng.standard_normal(8) + rng.standard_normal(80)
     if model is BilevelRegressor:
-        first = model(8, 3, groups=groups).fit(X, z)
-        other = model(8, 3, groups=groups, standardize=False).fit(X * spread, z)
+        first = model(8, 3, feature_groups=groups).fit(X, z)
+        other = model(8, 3, feature_groups=groups, standardize=False).fit(X * spread, z)
     else:  # a ridge next to nothing, on either scale
-        first = model(2, 1, groups=groups, C=1e6).fit(X * 1e3, z > 0)
-        other = model(2, 1, groups=groups, C=1e6, standardize=False).fit(X * spread * 1e3, z > 0)
+        first = model(2, 1, feature_groups=groups, C=1e6).fit(X * 1e3, z > 0)
+        other = model(2, 1, feature_groups=groups, C=1e6, standardize=False).fit(
+            X * spread * 1e3, z > 0
+        )
     assert other.support_.tolist() == first.support_.tolist()
 
 
@@ -794,8 +819,8 @@ def test_offsets_without_standardisation(model):
     """Second derivatives of columns far from zero would cancel."""
     X, y, groups, _ = grouped()
     y = y if model is BilevelRegressor else y > y.mean()
-    near = model(4, 2, groups=groups, standardize=False).fit(X, y)
-    far = model(4, 2, groups=groups, standardize=False).fit(X + 1e8, y)
+    near = model(4, 2, feature_groups=groups, standardize=False).fit(X, y)
+    far = model(4, 2, feature_groups=groups, standardize=False).fit(X + 1e8, y)
     assert far.support_.tolist() == near.support_.tolist()
     np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-6)
 
@@ -807,7 +832,7 @@ def test_scaled_designs_without_standardisation(model, intercept):
     X, y, groups, _ = grouped()
     y = y if model is BilevelRegressor else y > y.mean()
     scale = np.linspace(1, 3, 60)
-    options = {"groups": groups, "standardize": False, "fit_intercept": intercept}
+    options = {"feature_groups": groups, "standardize": False, "fit_intercept": intercept}
     wrapped = model(4, 2, **options).fit(Scaled(as_design(X), None, scale), y)
     direct = model(4, 2, **options).fit(X * scale, y)
     np.testing.assert_allclose(wrapped.coef_, direct.coef_, rtol=1e-9)
@@ -819,7 +844,7 @@ def test_units_of_all_columns_without_standardisation(solver):
     methods would end at once and call that converged.
     """
     X, y, groups, _ = grouped(noise=2.0)
-    options = {"groups": groups, "standardize": False, "solver": solver}
+    options = {"feature_groups": groups, "standardize": False, "solver": solver}
     plain = BilevelRegressor(5, 3, **options).fit(X, y)
     for scale in (2.0**-40, 2.0**-10, 2.0**40):  # powers of two change no digit
         model = BilevelRegressor(5, 3, **options).fit(X * scale, y)
@@ -832,7 +857,7 @@ def test_columns_of_all_units_without_standardisation(solver):
     """The line search would end before a step is short enough for the largest column."""
     X, y, groups, _ = grouped()
     X = X * 10.0 ** np.random.default_rng(1).integers(-14, 14, 60)
-    options = {"groups": groups, "standardize": False, "solver": solver, "max_iter": 100}
+    options = {"feature_groups": groups, "standardize": False, "solver": solver, "max_iter": 100}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = BilevelRegressor(4, 2, forced_features=[7], **options).fit(X, y)
@@ -869,14 +894,14 @@ def test_huge_weights_do_not_take_long(monkeypatch):
     y = 2 * X[:, 0] - X[:, 4] + X[:, 8] + 0.3 * rng.standard_normal(60) > 0
     steps, step = [], Thresholding.step
     monkeypatch.setattr(Thresholding, "step", lambda *a: steps.append(1) or step(*a))
-    BilevelClassifier(4, 3, groups=np.repeat(np.arange(8), 3), C=1e12).fit(X, y)
+    BilevelClassifier(4, 3, feature_groups=np.repeat(np.arange(8), 3), C=1e12).fit(X, y)
     assert 0 < len(steps) <= 500
 
 
 def test_grids_over_many_features_take_several_scans(monkeypatch):
     """The scores of all pairs of a grid would be in memory at once."""
     X, y, groups, _ = grouped(noise=2.0)
-    options = {"n_features": range(1, 6), "n_groups": [1, 2], "groups": groups}
+    options = {"n_features": range(1, 6), "n_groups": [1, 2], "feature_groups": groups}
     whole = BilevelRegressor(**options).fit(X, y)
     widths, scan = [], solver_module.Scan
     monkeypatch.setattr(solver_module, "MOST_SCORES", 3 * 60)
@@ -894,7 +919,7 @@ def test_grids_over_many_features_take_several_scans(monkeypatch):
 def test_an_unfinished_search_is_told(monkeypatch):
     """A search cut short would call itself converged."""
     X, y, groups, _ = grouped(noise=2.0)
-    model = BilevelRegressor(4, 2, groups=groups)
+    model = BilevelRegressor(4, 2, feature_groups=groups)
     assert model.fit(X, y).path_.status is Status.CONVERGED
     monkeypatch.setattr(solver_module, "MAX_ROUNDS", 0)
     assert model.fit(X, y).path_.status is Status.MAX_ITER
@@ -903,16 +928,16 @@ def test_an_unfinished_search_is_told(monkeypatch):
 def test_warm_start_after_a_frame():
     """Columns of an encoded frame would be looked for in a matrix that has fewer."""
     frame, y = frame_of()
-    model = BilevelClassifier(3, 2, groups="columns", warm_start=True).fit(frame, y > 0)
+    model = BilevelClassifier(3, 2, feature_groups="columns", warm_start=True).fit(frame, y > 0)
     X = np.random.default_rng(0).standard_normal((200, 4))
-    model.set_params(groups=None, n_groups=None).fit(X, y > 0)
+    model.set_params(feature_groups=None, n_groups=None).fit(X, y > 0)
     assert model.support_.max() < 4
 
 
 def test_columns_that_cannot_be_encoded():
     """A column of odd values would be read as numbers."""
     frame, y = frame_of()
-    model = BilevelRegressor(3, 2, groups="columns")
+    model = BilevelRegressor(3, 2, feature_groups="columns")
     day = pd.date_range("2020-01-01", periods=200)
     for values in (day, [1, "a"] * 100, [[1]] * 200):
         with pytest.raises(ValueError, match="cannot encode column 'bad' of X, of type"):
@@ -928,8 +953,8 @@ def test_any_names_of_columns_are_encoded():
     """Scikit-learn reserves names of its steps, of which the user knows nothing."""
     frame, y = frame_of()
     new = {"colour": "colour__of", "shape": "remainder", "size": "n_jobs"}
-    model = BilevelRegressor(3, 2, groups="columns").fit(frame.rename(columns=new), y)
-    plain = BilevelRegressor(3, 2, groups="columns").fit(frame, y)
+    model = BilevelRegressor(3, 2, feature_groups="columns").fit(frame.rename(columns=new), y)
+    plain = BilevelRegressor(3, 2, feature_groups="columns").fit(frame, y)
     assert model.groups_.tolist() == ["colour__of", "n_jobs"]
     expected = [name.replace("colour", "colour__of") for name in plain.get_feature_names_out()]
     assert model.get_feature_names_out().tolist() == [
@@ -945,7 +970,7 @@ def test_folds_that_cannot_be_scored():
     X, y, groups, _ = grouped()
     labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
     folds = [(np.flatnonzero(labels != 1), np.flatnonzero(labels == 1)), (range(60), range(60, 99))]
-    search = BilevelCV(BilevelClassifier(groups=groups), [1, 2], [1], cv=folds)
+    search = BilevelCV(BilevelClassifier(feature_groups=groups), [1, 2], [1], cv=folds)
     with pytest.raises(ValueError, match="fold 0 has none of class 1"):
         search.fit(X, labels)
     with pytest.raises(ValueError, match="scoring='auc' needs two classes; got 3"):
@@ -954,7 +979,7 @@ def test_folds_that_cannot_be_scored():
     with pytest.raises(ValueError, match="held-out rows of both classes; those of fold 0"):
         search.set_params(cv=single).fit(X, labels == 2)
     X[1:, 5] = 0.0
-    forced = BilevelRegressor(groups=groups, forced_features=[5])
+    forced = BilevelRegressor(feature_groups=groups, forced_features=[5])
     with pytest.raises(ValueError, match=r"got column 5\..*training rows of fold 0"):
         BilevelCV(forced, [1, 2], [1], cv=KFold(3)).fit(X, y)
     once = np.zeros((120, 2))
@@ -975,6 +1000,6 @@ def test_more_features_than_rows():
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 model = BilevelRegressor(
-                    range(1, k + 1, 4), [1, 3, 5], groups=np.arange(p) // 5
+                    range(1, k + 1, 4), [1, 3, 5], feature_groups=np.arange(p) // 5
                 ).fit(X, y)
             assert np.isfinite(model.coef_).all()

@@ -122,7 +122,7 @@ def test_models_against_all_supports(kind, seed):
     kinds = {} if kind == "multinomial" else {"loss": kind}
     estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor
     model = estimator(
-        [2, 3, 4], n_groups=[1, 2], groups=GROUPS, C=C, fit_intercept=free, tol=1e-9,
+        [2, 3, 4], n_groups=[1, 2], feature_groups=GROUPS, C=C, fit_intercept=free, tol=1e-9,
         forced_features=forced, **kinds,
     ).fit(X, y, weight)  # fmt: skip
     mean = np.average(X, axis=0, weights=weight)
@@ -151,7 +151,7 @@ def test_published_methods_keep_both_budgets(kind, solver):
     X, y = drawn(kind)
     estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor
     kinds = {} if kind == "multinomial" else {"loss": kind}
-    options = {"n_groups": 2, "groups": GROUPS, "C": 0.3, **kinds}
+    options = {"n_groups": 2, "feature_groups": GROUPS, "C": 0.3, **kinds}
     model = estimator(3, method=methods.Bilevel(solver), **options).fit(X, y)
     best = estimator(3, **options).fit(X, y)
     assert model.support_.size == 3
@@ -230,7 +230,7 @@ def test_weights_repetition_storages_and_scales(kind):
     weight = np.random.default_rng(0).integers(0, 3, len(X))
     rows = np.repeat(np.arange(len(X)), weight)
     estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor
-    options = {"n_groups": 2, "groups": GROUPS, "C": 0.3}
+    options = {"n_groups": 2, "feature_groups": GROUPS, "C": 0.3}
     if kind != "multinomial":
         options["loss"] = kind
     model = estimator(3, **options).fit(X, y, weight)
@@ -253,7 +253,7 @@ def test_weights_repetition_storages_and_scales(kind):
 def test_final_fits_and_criteria():
     """The refit would be of one output, or its criteria count features in place of numbers."""
     X, y = drawn("multinomial")
-    options = {"n_groups": 2, "groups": GROUPS}
+    options = {"n_groups": 2, "feature_groups": GROUPS}
     refitted = BudgetClassifier(3, refit_C=0.7, **options).fit(X, y)
     own = X[:, refitted.support_]
     peer = LogisticRegression(C=0.7, tol=1e-10, max_iter=10_000).fit(own, y)
@@ -280,7 +280,7 @@ def test_warm_starts_and_files(kind, tmp_path):
     X, y = drawn(kind)
     estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor
     kinds = {} if kind == "multinomial" else {"loss": kind}
-    model = estimator([2, 3], n_groups=2, groups=GROUPS, warm_start=True, **kinds).fit(X, y)
+    model = estimator([2, 3], n_groups=2, feature_groups=GROUPS, warm_start=True, **kinds).fit(X, y)
     support, n_scans = model.support_.tolist(), model.n_scans_
     entered = np.concatenate([step.entered for step in model.history_])
     assert entered.max() < M
@@ -303,7 +303,7 @@ def test_ordered_classes():
     """Thresholds would be lost, or taken for one intercept."""
     X, Y = drawn("least_squares", n=90)
     y = np.digitize(Y[:, 0], np.quantile(Y[:, 0], [0.3, 0.6]))
-    options = {"n_groups": 2, "groups": GROUPS, "loss": "ordinal", "C": 0.3}
+    options = {"n_groups": 2, "feature_groups": GROUPS, "loss": "ordinal", "C": 0.3}
     model = BudgetClassifier(3, **options).fit(X, y)
     assert model.support_.size == 3
     assert model.groups_.size <= 2
@@ -341,9 +341,9 @@ def test_cross_validation_is_what_it_says(kind):
     weight = np.random.default_rng(0).integers(1, 3, 90) + 0.0
     if kind in ("multinomial", "ovr"):
         shared = "ovr" if kind == "ovr" else "shared"
-        model = BudgetClassifier(groups=GROUPS, multi_class=shared)
+        model = BudgetClassifier(feature_groups=GROUPS, multi_class=shared)
     else:
-        model = BudgetRegressor(groups=GROUPS, loss=kind, C=0.5)
+        model = BudgetRegressor(feature_groups=GROUPS, loss=kind, C=0.5)
     search = BilevelCV(model, [1, 3], [1, 2], cv=SPLITS).fit(X, y, weight)
     train, test = SPLITS[1]
     one = model.set_params(n_features=3, n_groups=2).fit(X[train], y[train], weight[train])
@@ -376,14 +376,18 @@ def test_cross_validation_of_survival_and_ordered_classes():
     """A loss would have no search over both budgets, or be scored by nonsense."""
     X, _ = drawn("least_squares", n=90)
     y = survival(X)
-    model = BudgetSurvivalAnalysis(groups=GROUPS)
+    model = BudgetSurvivalAnalysis(feature_groups=GROUPS)
     for scoring in (None, "c_index"):
         search = BilevelCV(model, [1, 2], [1, 2], cv=3, scoring=scoring, rule="best").fit(X, y)
         assert search.scores_.shape == (4, 3)
         assert search.score(X, y) > 0.6
     ordered = np.digitize(X[:, 1] + X[:, 4], [-1, 1])
     search = BilevelCV(
-        BudgetClassifier(groups=GROUPS, loss="ordinal"), [1, 2], [1, 2], cv=3, scoring="accuracy"
+        BudgetClassifier(feature_groups=GROUPS, loss="ordinal"),
+        [1, 2],
+        [1, 2],
+        cv=3,
+        scoring="accuracy",
     ).fit(X, ordered)
     assert search.support_.tolist() == [1, 4]
     assert search.mean_score_.max() > 0.8
@@ -403,10 +407,13 @@ def test_cross_validation_of_survival_and_ordered_classes():
     [
         ({"n_groups": 4}, r"n_groups must be between 1 and 3 .*; got 4"),
         ({"n_features": M + 1}, r"n_features must be between 1 and 6 .*; got 7"),
-        ({"groups": np.repeat(GROUPS, Q)}, r"one for every column of X \(6\); got shape \(18,\)"),
+        (
+            {"feature_groups": np.repeat(GROUPS, Q)},
+            r"one for every column of X \(6\); got shape \(18,\)",
+        ),
         ({"forced_features": [0, 1, 2]}, r"n_groups counts the groups of forced features"),
-        ({"forced_groups": [7]}, "forced_groups has the label 7, which is not in groups"),
-        ({"method": "l1"}, "method='l1' selects single features; got groups"),
+        ({"forced_groups": [7]}, "forced_groups has the label 7, which is not in feature_groups"),
+        ({"method": "l1"}, "method='l1' selects single features; got feature_groups"),
         ({"signs": 1}, "signs"),
     ],
 )
@@ -415,7 +422,7 @@ def test_wrong_parameters(kind, options, message):
     """Columns of the outputs would be counted in place of features."""
     X, y = drawn(kind)
     estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor
-    given = {"n_features": 3, "n_groups": 2, "groups": GROUPS}
+    given = {"n_features": 3, "n_groups": 2, "feature_groups": GROUPS}
     with pytest.raises(ValueError, match=message):
         estimator(**{**given, **options}).fit(X, y)
 
@@ -424,21 +431,21 @@ def test_targets_with_little_to_say():
     """A constant response, a class of one row or one group would give NaN, or end the fit."""
     X, Y = drawn("least_squares")
     Y[:, 1] = 7.0
-    model = BudgetRegressor(3, n_groups=2, groups=GROUPS).fit(X, Y)
+    model = BudgetRegressor(3, n_groups=2, feature_groups=GROUPS).fit(X, Y)
     assert np.abs(model.coef_[1]).max() <= 1e-12
     assert model.intercept_[1] == pytest.approx(7.0, rel=1e-12)
     assert np.isfinite(model.coef_).all()
-    constant = BudgetRegressor(3, n_groups=2, groups=GROUPS).fit(X, np.full_like(Y, 2.0))
+    constant = BudgetRegressor(3, n_groups=2, feature_groups=GROUPS).fit(X, np.full_like(Y, 2.0))
     assert not constant.coef_.any()
     np.testing.assert_allclose(constant.predict(X), 2.0)
     y = np.zeros(N, int)
     y[0], y[1] = 1, 2
     for groups in (GROUPS, np.zeros(M, int), np.arange(M)):
-        found = BudgetClassifier(2, n_groups=1, groups=groups).fit(X, y)
+        found = BudgetClassifier(2, n_groups=1, feature_groups=groups).fit(X, y)
         assert np.isfinite(found.predict_proba(X)).all()
         assert found.support_.size <= 2
     with pytest.raises(ValueError, match="squared_hinge"):
-        BudgetClassifier(2, n_groups=1, groups=GROUPS, loss="squared_hinge").fit(X, y)
+        BudgetClassifier(2, n_groups=1, feature_groups=GROUPS, loss="squared_hinge").fit(X, y)
     assert np.isfinite(BudgetClassifier(2, method=L0By()).fit(X, y).predict_proba(X)).all()
     for method in ("l1", "reweighted-l1"):
         with pytest.raises(ValueError, match="for more than two classes"):

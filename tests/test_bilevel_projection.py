@@ -227,11 +227,11 @@ def test_forms_of_groups_and_values(method):
     frozen.flags.writeable = False
     lists = {str(name): np.flatnonzero(names == name).tolist() for name in np.unique(names)}
     for groups in (Groups.of(code, 60), names, lists, list(code)):
-        assert np.array_equal(same(frozen, groups=groups), expected)
-    assert np.array_equal(same(np.repeat(v, 2)[::2], groups=code), expected)
-    assert np.array_equal(same(v.tolist(), groups=code), expected)
+        assert np.array_equal(same(frozen, feature_groups=groups), expected)
+    assert np.array_equal(same(np.repeat(v, 2)[::2], feature_groups=code), expected)
+    assert np.array_equal(same(v.tolist(), feature_groups=code), expected)
     order = rng.permutation(60)
-    assert np.array_equal(same(v[order], groups=code[order]), expected[order])
+    assert np.array_equal(same(v[order], feature_groups=code[order]), expected[order])
     once = project_bilevel(expected, 9, 3, code, method=method)
     assert np.array_equal(once, expected)
 
@@ -296,15 +296,15 @@ def test_values_that_are_not_finite(method, wrong, p):
         ({"v": [1j]}, TypeError, "v must be real numbers; got values of type complex128."),
         ({"v": []}, ValueError, "v must have at least one value; got none."),
         (
-            {"groups": Groups.of([0, 1], 2)},
+            {"feature_groups": Groups.of([0, 1], 2)},
             ValueError,
-            "groups must be of the 4 features of X; got groups of 2 features.",
+            "feature_groups must be of the 4 features of X; got groups of 2 features.",
         ),
     ],
 )
 def test_wrong_arguments_are_refused(changed, error, message):
     """They would be taken for something else."""
-    arguments = {"v": np.ones(4), "k": 2, "n_groups": 1, "groups": [0, 0, 1, 1], **changed}
+    arguments = {"v": np.ones(4), "k": 2, "n_groups": 1, "feature_groups": [0, 0, 1, 1], **changed}
     with pytest.raises(error) as caught:
         project_bilevel(**arguments)
     assert str(caught.value) == message

@@ -291,7 +291,7 @@ def test_no_bounded_model_of_groups_is_below_the_bound(labels, most, seed):
     """Groups would be bounded by what their lengths are worth, or not at all."""
     X, y = drawn(Logistic() if labels else LeastSquares(), n=40, p=10, seed=seed)
     kind = BudgetClassifier if labels else BudgetRegressor
-    model = kind(n_groups=2, groups=GROUPS, C=3.0, standardize=False, fit_intercept=False)
+    model = kind(n_groups=2, feature_groups=GROUPS, C=3.0, standardize=False, fit_intercept=False)
     model.fit(X, y)
     every = [
         bounded_optimum(X, y, np.flatnonzero(np.isin(GROUPS, pair)), 3.0, most, labels)
@@ -320,7 +320,8 @@ def test_bounds_of_groups_and_outputs_are_of_bounded_models_alone(kind):
     if kind == "groups":
         X, y = drawn(LeastSquares(), n=80, p=80, signal=2.0)
         model = BudgetRegressor(
-            n_groups=2, groups=np.arange(80) // 2, C=10.0, standardize=False, fit_intercept=False
+            n_groups=2, feature_groups=np.arange(80) // 2, C=10.0, standardize=False,
+            fit_intercept=False
         ).fit(X, y)  # fmt: skip
     else:
         X, y, model = several_outputs(0, kind == "classes")

@@ -51,7 +51,7 @@ CASES = {
     "against": (BudgetClassifier(multi_class="ovr", calibrate=False), KINDS),
     "survival": (BudgetSurvivalAnalysis(), TIMES),
     "measure": (MeasureClassifier("f1"), LABELS),
-    "groups": (BudgetRegressor(n_groups=3, groups=GROUPS), SIGNAL),
+    "groups": (BudgetRegressor(n_groups=3, feature_groups=GROUPS), SIGNAL),
 }
 
 
@@ -125,7 +125,7 @@ def test_automatic_numbers_of_groups():
     """They end at half of the rows and at the groups, above six where features outnumber rows."""
 
     def numbers(groups, rows=80, **options):
-        estimator = BudgetRegressor(groups=groups, n_groups="auto", **options)
+        estimator = BudgetRegressor(feature_groups=groups, n_groups="auto", **options)
         return automatic_budgets(estimator, X[:rows], SIGNAL[:rows])["n_groups"]
 
     assert numbers(GROUPS) == [1, 2, 3, 4, 5, 6, 8, 10, 12]
@@ -134,7 +134,7 @@ def test_automatic_numbers_of_groups():
     assert numbers(GROUPS, rows=6) == [1, 2, 3]
     assert numbers(np.arange(60) // 20) == [1, 2, 3]
     assert numbers(GROUPS, forced_features=[0, 5, 9]) == [2, 3, 4, 5, 6, 8, 10, 12]
-    pairs = BudgetRegressor([2, 4], groups=GROUPS, n_groups="auto").fit(X, SIGNAL)._paths[0]
+    pairs = BudgetRegressor([2, 4], feature_groups=GROUPS, n_groups="auto").fit(X, SIGNAL)._paths[0]
     assert set(pairs) == {(k, g) for k in (2, 4) for g in range(1, k + 1)}
 
 
@@ -153,7 +153,7 @@ def test_an_automatic_number_of_groups(name):
     """The number of groups must be that of the folds, by hand, and the model that of a fit."""
     estimator, y, sizes = GROUPED[name]
     X, y = FEW, y[::2]
-    estimator = clone(estimator).set_params(groups=GROUPS)
+    estimator = clone(estimator).set_params(feature_groups=GROUPS)
     own = clone(estimator).set_params(n_groups="auto").fit(X, y)
     assert list(own.validation_.sizes) == list(own._paths[0]) == sizes
     numbers = sorted({int(np.ravel(size)[-1]) for size in sizes})
@@ -183,7 +183,7 @@ def test_of_pairs_the_fewest_groups_are_the_smallest():
     assert found.choose(among=[(1, 1), (1, 2)]) == (1, 2)
     with pytest.raises(ValueError, match="among must have one of the sizes"):
         found.choose(among=[2])
-    estimator = BudgetRegressor(groups=GROUPS, n_groups=[1, 2, 3])
+    estimator = BudgetRegressor(feature_groups=GROUPS, n_groups=[1, 2, 3])
     search = BudgetCV(estimator, [1, 2, 3, 5]).fit(FEW, SIGNAL[::2])
     rival = BilevelCV(estimator, [1, 2, 3, 5], [1, 2, 3]).fit(FEW, SIGNAL[::2])
     assert (search.n_features_, search.n_groups_) == (rival.n_features_, rival.n_groups_)
@@ -232,7 +232,7 @@ def test_automatic_sizes_of_an_estimator(tmp_path):
     listed = BudgetRegressor(AUTOMATIC[:11], criterion="ebic").fit(X, y)
     assert by_criterion.size_ == listed.size_
     part = X[:, :20]
-    both = BudgetRegressor("auto", n_groups=[1, 2], groups=GROUPS[:20]).fit(part, y)
+    both = BudgetRegressor("auto", n_groups=[1, 2], feature_groups=GROUPS[:20]).fit(part, y)
     assert both.size_ in both.validation_.sizes
     assert both.size_ == cross_validate(both, part, y).choose()
     rare = np.hstack([X[:, :3], np.eye(40)[:, :2]])  # constant where a fold holds their row out
@@ -256,8 +256,8 @@ def test_a_failed_automatic_fit_leaves_the_model_before_it():
         BudgetClassifier("auto").fit(FEW, rare)
     three = BudgetClassifier("auto", calibrate=False).fit(FEW[:, :4], np.arange(40) < 3)
     assert three.validation_.scores.shape[1] == 3
-    with pytest.raises(ValueError, match="n_features must be None with groups"):
-        BudgetRegressor("auto", groups=GROUPS, n_groups=2, method="pool").fit(X, SIGNAL)
+    with pytest.raises(ValueError, match="n_features must be None with feature_groups"):
+        BudgetRegressor("auto", feature_groups=GROUPS, n_groups=2, method="pool").fit(X, SIGNAL)
 
 
 def test_repeats_add_no_rows():
@@ -351,14 +351,14 @@ def test_accuracy_that_cannot_choose():
         ({"n_features": "all"}, ValueError, "n_features must be 'auto'"),
         ({"n_features": None}, ValueError, "n_features must be 'auto'"),
         (
-            {"estimator": BudgetRegressor(groups=GROUPS, n_groups=3), "n_features": None},
+            {"estimator": BudgetRegressor(feature_groups=GROUPS, n_groups=3), "n_features": None},
             ValueError,
             "n_groups must be 'auto' or a list or range of sizes to compare; got 3",
         ),
         (
             {"estimator": BudgetRegressor(n_groups="auto")},
             ValueError,
-            "n_groups counts groups, but groups is None",
+            "n_groups counts groups, but feature_groups is None",
         ),
         ({"rule": "2se"}, ValueError, "rule must be one of"),
         ({"cv": 1}, ValueError, "cv must be between 2 and"),

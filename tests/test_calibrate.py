@@ -224,7 +224,9 @@ def test_groups_and_class_weights():
     """Models of groups, or with weights of classes, would stay without a scale."""
     X, y = weak()
     groups = np.arange(40) // 4
-    model = MinimaxLogisticRegression(groups=groups, n_groups=[1, 3], class_weight="balanced")
+    model = MinimaxLogisticRegression(
+        feature_groups=groups, n_groups=[1, 3], class_weight="balanced"
+    )
     model.fit(X, y)
     assert all(0.02 <= model.path_[g].scale != 1.0 for g in (1, 3))
 

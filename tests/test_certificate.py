@@ -466,7 +466,9 @@ def claims(case):
     usual = [BudgetClassifier, MinimaxLogisticRegression, L0LogisticRegression]
     for family in families.get(case, usual):
         if case == "groups":
-            model = family(n_groups=2, groups=np.arange(24) // 2, **options, calibrate=False)
+            model = family(
+                n_groups=2, feature_groups=np.arange(24) // 2, **options, calibrate=False
+            )
         else:
             model = family([2, 3, 4], **options, calibrate=False)
         model.fit(X, y, sample_weight=weight)

@@ -46,7 +46,7 @@ FITS = {
     "proof": lambda **o: BudgetRegressor(K, method=methods.L0(gap=0.0), **o).fit(X, Z),
     "greedy": lambda **o: BudgetRegressor(K, method="greedy", **o).fit(X, np.c_[Z, X[:, 5]]),
     "l1": lambda **o: BudgetClassifier(K, method="l1", calibrate=False, **o).fit(X, Y),
-    "bilevel": lambda **o: BudgetRegressor(K, n_groups=3, groups=GROUPS, **o).fit(X, Z),
+    "bilevel": lambda **o: BudgetRegressor(K, n_groups=3, feature_groups=GROUPS, **o).fit(X, Z),
     "classes": lambda **o: BudgetClassifier(K, calibrate=False, **o).fit(X, THREE),
     "ovr": lambda **o: BudgetClassifier(K, multi_class="ovr", **o).fit(X, THREE),
     "survival": lambda **o: BudgetSurvivalAnalysis(K, **o).fit(X, TIMES),
@@ -258,7 +258,9 @@ def test_several_fits_share_a_file_in_their_order(tmp_path, no_scans):
     def work(checkpoint=None, cv=3):
         model = BudgetRegressor(K).fit(X, Z)
         found = cross_validate(model, X, Z, cv=cv)
-        search = BilevelCV(BudgetRegressor(groups=GROUPS), range(1, 4), [1, 2], cv=3).fit(X, Z)
+        search = BilevelCV(BudgetRegressor(feature_groups=GROUPS), range(1, 4), [1, 2], cv=3).fit(
+            X, Z
+        )
         proof = zeronorm.prove(model, X, Z, gap=0)
         return bits(model), found.scores.tolist(), search.scores_.tolist(), proof.certificate.bound
 

@@ -693,7 +693,9 @@ def test_groups(run, table, groups):
     lines = rows_of(table)[1:]
     X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
     labels = np.array([f"set {j % 4}" for j in range(12)])
-    fitted = zeronorm.published.BilevelClassifier([2, 9], 2, groups=labels, refit_C="loo").fit(X, y)
+    fitted = zeronorm.published.BilevelClassifier(
+        [2, 9], 2, feature_groups=labels, refit_C="loo"
+    ).fit(X, y)
     validation = cross_validate(fitted, X, y, cv=3)
     assert document["data"]["n_groups"] == 4
     assert document["chosen"] == 9
@@ -711,7 +713,7 @@ def test_groups(run, table, groups):
                                       @ expected.coef + expected.intercept)  # fmt: skip
     parameters = document["parameters"]
     assert (parameters["method"], parameters["C"], parameters["refit_C"]) == ("bilevel", 1, "loo")
-    assert (parameters["n_groups"], parameters["groups"]) == (2, str(groups))
+    assert (parameters["n_groups"], parameters["feature_groups"]) == (2, str(groups))
     # Nine at most are six, where two groups have three features each.
     assert len(document["models"][1]["features"]) == 6
     text = " ".join(run(*command).stdout.split())
@@ -736,7 +738,9 @@ def test_the_number_of_groups_by_folds(run, table, groups):
     lines = rows_of(table)[1:]
     X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
     labels = np.array([f"set {j % 4}" for j in range(12)])
-    fitted = BudgetClassifier([1, 3, 5], groups=labels, n_groups=[1, 2, 3, 4], refit_C="loo")
+    fitted = BudgetClassifier(
+        [1, 3, 5], feature_groups=labels, n_groups=[1, 2, 3, 4], refit_C="loo"
+    )
     validation = cross_validate(fitted, X, y)
     k, g = validation.choose()
     by_number = {k: (k, g)}
@@ -788,7 +792,9 @@ def test_groups_of_several_classes_and_numbers(run, multiclass):
     command = ("select", "m.svm", "-k", 4, "--groups", 2, "--group-file", "g.txt", "--no-cv",
                "--per-class")  # fmt: skip
     (model,) = json.loads(run(*command, "--json").stdout)["models"]
-    fitted = zeronorm.published.BilevelClassifier(4, 2, groups=np.arange(25) // 5, refit_C="loo")
+    fitted = zeronorm.published.BilevelClassifier(
+        4, 2, feature_groups=np.arange(25) // 5, refit_C="loo"
+    )
     fitted.fit(sp.csr_array(X), y)
     for label, path in enumerate(fitted.path_):
         rows = [row for row in model["features"] if row["class"] == label]
@@ -1125,7 +1131,7 @@ def test_verify_says_what_the_budget_counts(run):
     X = rng.standard_normal((40, 12))
     y = np.where(X[:, 0] + X[:, 5] > 0, "b", "a")
     np.savez("data.npz", X=X, y=y)
-    model = MinimaxLogisticRegression(groups=np.arange(12) // 3, n_groups=2).fit(X, y)
+    model = MinimaxLogisticRegression(feature_groups=np.arange(12) // 3, n_groups=2).fit(X, y)
     persistence.save_certificate(model.certificate_, "g.npz", X, y)
     text = " ".join(run("verify", "data.npz", "g.npz").stdout.split())
     assert re.search(r"no (other )?2 groups of features lower the objective", text)

@@ -328,5 +328,5 @@ def test_features_in_few_groups_that_outputs_share(run, write, tmp_path, targets
     assert len({row["group"] for row in rows}) == 1
     estimator = BudgetClassifier if targets == "kind" else BudgetRegressor
     y = KINDS if targets == "kind" else TRAITS[:, :2]
-    model = estimator(2, n_groups=1, groups=np.arange(8) % 2, refit_C="loo").fit(X, y)
+    model = estimator(2, n_groups=1, feature_groups=np.arange(8) % 2, refit_C="loo").fit(X, y)
     assert {row["index"] for row in rows} == set(model.support_.tolist())

@@ -49,7 +49,7 @@ def test_whole_groups_are_those_of_the_estimator(run, data, kind):
     X, y, number = data
     target = y if kind == "class" else number
     estimator = BudgetClassifier if kind == "class" else BudgetRegressor
-    model = estimator(None, n_groups=[1, 2, 3], groups=LABELS).fit(X, target)
+    model = estimator(None, n_groups=[1, 2, 3], feature_groups=LABELS).fit(X, target)
     document = found(run, "select", f"{kind}.csv", *WHOLE, "1:3", *FILES, "--rule", "all")
     validation = cross_validate(model, X, target)
     assert document["data"]["n_groups"] == 5
@@ -73,7 +73,9 @@ def test_whole_groups_are_those_of_the_estimator(run, data, kind):
 def test_the_number_of_whole_groups_is_chosen_by_folds(run, data):
     """The folds would choose a number of features, or the report would call it that."""
     X, y, _ = data
-    model = BudgetClassifier(None, n_groups="auto", groups=LABELS, calibrate=False).fit(X, y)
+    model = BudgetClassifier(None, n_groups="auto", feature_groups=LABELS, calibrate=False).fit(
+        X, y
+    )
     given = ("select", "class.csv", *WHOLE, "auto", *FILES, "--no-calibrate", "--no-save")
     document = found(run, *given)
     assert document["chosen"] == model.size_
@@ -103,7 +105,7 @@ def test_whole_groups_are_certified_and_proven(run, data):
     run("select", "class.csv", *WHOLE, 2, *FILES, "--target", "y", "--no-cv", "-o", "m.npz")
     support = persistence.load("m.npz").support_
     names = ",".join({*LABELS[support]})
-    expected = certify(support, X, y, groups=LABELS)
+    expected = certify(support, X, y, feature_groups=LABELS)
     for given in ("m.npz", names):
         document = found(run, "certify", "class.csv", given, *FILES, "--certificate", "c.npz")
         assert document["certificate"]["bound"] == pytest.approx(expected.bound)
@@ -113,7 +115,7 @@ def test_whole_groups_are_certified_and_proven(run, data):
     # From the worst pair on the search finds the best one.
     worst = ["set 0", "set 2"]
     features = np.flatnonzero(np.isin(LABELS, worst) & (X.std(axis=0) > 0))
-    proof = prove(features, X, y, groups=LABELS, gap=0)
+    proof = prove(features, X, y, feature_groups=LABELS, gap=0)
     document = found(run, "prove", "class.csv", ",".join(worst), *FILES, "--gap", 0)
     assert document["certificate"]["proven"]
     assert document["certificate"]["objective"] == pytest.approx(proof.certificate.objective)
@@ -146,11 +148,11 @@ def test_the_page_of_whole_groups(run, data, tmp_path):
     assert document["n_features"] == persistence.load("class-g2.model.npz").support_.size
     page = (tmp_path / "page.html").read_text()
     words = ["of 2 groups", "2 groups were selected on each", "2 of 5 groups of features"]
-    for told in (*words, "n_groups=2", "groups=groups", "--group-file groups.tsv"):
+    for told in (*words, "n_groups=2", "feature_groups=feature_groups", "--group-file groups.tsv"):
         assert told in page
     assert "Groups(labels" not in page
     X, y, _ = data
-    model = BudgetClassifier(None, n_groups=2, groups=LABELS, calibrate=False).fit(X, y)
+    model = BudgetClassifier(None, n_groups=2, feature_groups=LABELS, calibrate=False).fit(X, y)
     known = {one.feature: one for one in substitutes(model, X, y, n=3)}
     sizes = json.loads(re.search(r"page-data\">(.*?)</script>", page)[1])
     assert [size["texts"]["size"][:8] for size in sizes] == ["2 groups", "3 groups"]

@@ -166,7 +166,7 @@ def test_folds_of_budgets_are_filled_by_their_own_means(holes):
     groups = np.arange(P) // 3
     folds = list(KFold(3).split(z))
     y = np.where(z - np.median(z) + rng.standard_normal(N) > 0, 1, 0)
-    model = BudgetClassifier(3, n_groups=2, groups=groups)
+    model = BudgetClassifier(3, n_groups=2, feature_groups=groups)
     found = BilevelCV(model, [3], [1, 2], cv=folds).fit(fill(holes.copy(order="F"), 1), y)
     for column, (train, test) in enumerate(folds):
         twin = filled_by(holes, train)

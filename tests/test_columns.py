@@ -380,8 +380,8 @@ PROCEDURES = {
     "greedy": GreedyLogisticRegression(n_features=5, calibrate=False),
     "l0": L0LogisticRegression(n_features=5, calibrate=False),
     "l0 to a gap": L0LogisticRegression(3, gap=0.05, time_limit=20, calibrate=False),
-    "bilevel": BilevelClassifier(n_features=5, n_groups=3, groups=CODE),
-    "bilevel regressor": BilevelRegressor(n_features=5, n_groups=3, groups=CODE),
+    "bilevel": BilevelClassifier(n_features=5, n_groups=3, feature_groups=CODE),
+    "bilevel regressor": BilevelRegressor(n_features=5, n_groups=3, feature_groups=CODE),
 }
 
 

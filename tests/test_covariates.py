@@ -255,7 +255,7 @@ def test_few_features_in_few_groups_beside_covariates(loss):
     X, z, rng = drawn(70, n=40)
     y = target(loss, z, rng)
     groups = np.array([0, 0, 1, 9, 1, 2, 9, 2])
-    options = {"n_groups": 1, "groups": groups, "covariates": COVARIATES, "C": 0.3}
+    options = {"n_groups": 1, "feature_groups": groups, "covariates": COVARIATES, "C": 0.3}
     model = estimator(loss, 2, **options).fit(X, y)
     values = {
         pair: optimum(X, y, loss, 0.3, list(pair), COVARIATES)[0]
@@ -284,7 +284,7 @@ def test_few_groups_are_cross_validated_beside_covariates():
     X[:, 3] += 40.0 * rng.standard_normal(120)
     y = target("least_squares", z + 0.1 * (X[:, 3] - 50.0), rng)
     groups = np.array([0, 0, 1, 9, 1, 2, 9, 2])
-    model = estimator("least_squares", 1, n_groups=1, groups=groups, covariates=[3])
+    model = estimator("least_squares", 1, n_groups=1, feature_groups=groups, covariates=[3])
     search = BilevelCV(model, n_features=[1, 2], n_groups=[1], cv=3).fit(X, y)
     assert np.array_equal(search.best_estimator_.covariates_, [3])
     assert search.best_estimator_.score(X, y) > 0.8
@@ -474,9 +474,9 @@ def test_forced_features_and_groups_beside_covariates():
     assert 7 in model.support_
     verify(X, y, model.certificate_)
     groups = [0, 0, 1, 1, 2, 2, 2, 3]
-    model = BudgetClassifier(n_groups=2, groups=groups, covariates=COVARIATES, calibrate=False).fit(
-        X, y
-    )
+    model = BudgetClassifier(
+        n_groups=2, feature_groups=groups, covariates=COVARIATES, calibrate=False
+    ).fit(X, y)
     assert model.groups_.size == 2
     assert not set(model.support_) & set(COVARIATES)
     verify(X, y, model.certificate_)

@@ -104,7 +104,7 @@ def test_defaults_are_the_documented_ones():
         "warm_start": False,
         "n_threads": None,
     }
-    grouped = {"groups": None, "n_groups": None}
+    grouped = {"feature_groups": None, "n_groups": None}
     own = {
         **{name: value for name, value in common.items() if name not in OPTIONS}, **grouped,
         "forced_groups": None, "method": "auto", "C": "auto", "refit_C": "auto", "tol": None,
@@ -937,11 +937,23 @@ def test_a_method_refuses_what_it_cannot_do(binary):
         (BudgetClassifier(3, method="lasso"), "method must be one of 'auto', 'pool', 'l1', "),
         (BudgetClassifier(3, method=methods.L1(), warm_start=True), "warm_start must be False"),
         (BudgetClassifier(3, loss="least_squares"), "loss must be one of 'logistic', 'squared"),
-        (BudgetClassifier(n_groups=2), "n_groups counts groups, but groups is None"),
-        (BudgetClassifier(groups=np.arange(40)), "groups needs the number of them to select"),
-        (BudgetClassifier(3, groups=np.arange(40)), "groups needs the number of them to select"),
-        (BudgetClassifier(3, n_groups=2, groups=np.arange(40), method="greedy"), "n_features must"),
-        (BudgetClassifier(n_groups=2, groups=np.arange(40), method="l1"), "selects single featur"),
+        (BudgetClassifier(n_groups=2), "n_groups counts groups, but feature_groups is None"),
+        (
+            BudgetClassifier(feature_groups=np.arange(40)),
+            "feature_groups needs the number of them to select",
+        ),
+        (
+            BudgetClassifier(3, feature_groups=np.arange(40)),
+            "feature_groups needs the number of them to select",
+        ),
+        (
+            BudgetClassifier(3, n_groups=2, feature_groups=np.arange(40), method="greedy"),
+            "n_features must",
+        ),
+        (
+            BudgetClassifier(n_groups=2, feature_groups=np.arange(40), method="l1"),
+            "selects single featur",
+        ),
         (BudgetClassifier(3, method="bilevel", calibrate=True), "calibrate must be 'auto' or Fal"),
         (BudgetClassifier(3, method="bilevel", criterion="bic"), "criterion chooses among numbers"),
         (
@@ -972,7 +984,7 @@ def test_the_front_door_is_the_published_algorithms(loss, binary):
     """A method of the front door would be another one than that under its paper's name."""
     X, y = binary
     groups = np.repeat(np.arange(20), 2)
-    whole = {"groups": groups, "n_groups": 3}
+    whole = {"feature_groups": groups, "n_groups": 3}
     cutting = MinimaxLogisticRegression if loss == "logistic" else FeatureGeneratingMachine
     pairs = [
         (BudgetClassifier(4, loss=loss, method="minimax"), cutting(4)),

@@ -288,8 +288,8 @@ def test_groups_enter_in_the_order_of_their_projections(seed, intercept, sparse)
     groups = np.random.default_rng(seed).permutation(np.repeat(np.arange(8), [1, 2, 3, 4] * 2)[:24])
     groups = np.append(groups, [9] * (24 - groups.size))
     model = GreedyLogisticRegression(
-        groups=groups, n_groups=[2, 4], fit_C=2.0, fit_intercept=intercept, standardize=False,
-        tol=TIGHT, calibrate=False
+        feature_groups=groups, n_groups=[2, 4], fit_C=2.0, fit_intercept=intercept,
+        standardize=False, tol=TIGHT, calibrate=False
     ).fit(sp.csr_array(X) if sparse else X, y)  # fmt: skip
     order, objectives = forward(X, y, 4, 2.0, intercept=intercept, groups=groups)
     np.testing.assert_array_equal(model.path_.order, order)
@@ -309,10 +309,12 @@ def test_a_change_of_basis_inside_a_group_changes_nothing():
     for g in range(8):
         mixed[:, groups == g] = X[:, groups == g] @ rng.standard_normal((3, 3))
     copied, labels = np.column_stack([X, X[:, groups == 2]]), np.append(groups, [2] * 3)
-    first = GreedyLogisticRegression(groups=groups, n_groups=1, calibrate=False).fit(X, y)
+    first = GreedyLogisticRegression(feature_groups=groups, n_groups=1, calibrate=False).fit(X, y)
     chosen = groups[first.support_[0]]
     for data, names in ((mixed, groups), (copied, labels)):
-        model = GreedyLogisticRegression(groups=names, n_groups=1, calibrate=False).fit(data, y)
+        model = GreedyLogisticRegression(feature_groups=names, n_groups=1, calibrate=False).fit(
+            data, y
+        )
         assert set(names[model.support_]) == {chosen}
 
 
@@ -320,7 +322,7 @@ def test_groups_of_one_are_features(binary):
     """Groups would be another method than features where they are features."""
     X, y = binary
     names = np.array([f"gene {j:02d}" for j in range(X.shape[1])])
-    by_group = GreedyLogisticRegression(groups=names, n_groups=6, calibrate=False).fit(X, y)
+    by_group = GreedyLogisticRegression(feature_groups=names, n_groups=6, calibrate=False).fit(X, y)
     by_feature = GreedyLogisticRegression(6, calibrate=False).fit(X, y)
     np.testing.assert_array_equal(by_group.path_.order, by_feature.path_.order)
     np.testing.assert_allclose(by_group.coef_, by_feature.coef_, rtol=1e-9)
@@ -333,13 +335,15 @@ def test_forced_and_constant_features_of_groups():
     X[:, 9:] = 0.0  # the last group has no usable column
     groups = np.repeat(np.arange(4), 3)
     model = GreedyLogisticRegression(
-        groups=groups, n_groups=1, forced_features=[3], calibrate=False
+        feature_groups=groups, n_groups=1, forced_features=[3], calibrate=False
     ).fit(X, y)
     assert model.support_.tolist() == [3, 5]
     with pytest.raises(ValueError, match=r"n_groups must be between 1 and 3 .*; got 4\."):
-        GreedyLogisticRegression(groups=groups, n_groups=4).fit(X, y)
+        GreedyLogisticRegression(feature_groups=groups, n_groups=4).fit(X, y)
     with pytest.raises(ValueError, match=r"at least 2; got 1\."):
-        GreedyLogisticRegression(groups=groups, n_groups=1, forced_features=[0, 5]).fit(X, y)
+        GreedyLogisticRegression(feature_groups=groups, n_groups=1, forced_features=[0, 5]).fit(
+            X, y
+        )
 
 
 # ------------------------------------------------------------------- the estimator
@@ -364,7 +368,7 @@ def test_cross_validation_is_that_of_separate_fits(binary, grouped):
     X, y = binary
     options = {"n_features": [2, 6]}
     if grouped:
-        options = {"groups": np.arange(40) // 2, "n_groups": [1, 3]}
+        options = {"feature_groups": np.arange(40) // 2, "n_groups": [1, 3]}
     model = GreedyLogisticRegression(**options, calibrate=False)
     folds = [(np.arange(40, 120), np.arange(40)), (np.arange(80), np.arange(80, 120))]
     result = cross_validate(model, X, y, cv=folds)
@@ -384,19 +388,40 @@ GROUPS = np.arange(40) // 2
         ({"fit_C": "a"}, r"fit_C must be a positive finite number; got 'a'\."),
         ({"n_features": 41}, r"n_features must be between 1 and 40"),
         ({"n_features": 3, "forced_features": [0, 1, 2, 3]}, r"must be at least 4"),
-        ({"n_groups": 3}, r"groups is None; got n_groups=3\. Pass the group"),
-        ({"groups": GROUPS, "n_features": 3}, r"n_features must be None with groups.*n_groups"),
-        ({"groups": GROUPS, "n_features": 3, "n_groups": 3}, r"n_features must be None with"),
-        ({"groups": GROUPS}, r"pass n_groups"),
-        ({"groups": GROUPS, "n_groups": 21}, r"n_groups must be between 1 and 20 .*; got 21\."),
-        ({"groups": GROUPS, "n_groups": [2, 0]}, r"n_groups must be between 1 and 20 .*; got 0\."),
-        ({"groups": GROUPS, "n_groups": 2.0}, r"n_groups must be an integer.*; got 2\.0\."),
-        ({"groups": GROUPS, "n_groups": True}, r"n_groups must be an integer.*; got True\."),
-        ({"groups": GROUPS, "n_groups": "2"}, r"n_groups must be an integer.*; got '2'\."),
-        ({"groups": GROUPS, "n_groups": []}, r"n_groups must be .*; got an empty list\."),
-        ({"groups": GROUPS[1:], "n_groups": 2}, r"every column of X \(40\); got shape \(39,\)\."),
-        ({"groups": GROUPS / 2, "n_groups": 2}, r"integers or strings.*; got values of type float"),
-        ({"groups": [[1], [2, 3]], "n_groups": 2}, r"integers or strings.*; got a ragged"),
+        ({"n_groups": 3}, r"feature_groups is None; got n_groups=3\. Pass the group"),
+        (
+            {"feature_groups": GROUPS, "n_features": 3},
+            r"n_features must be None with feature_groups.*n_groups",
+        ),
+        (
+            {"feature_groups": GROUPS, "n_features": 3, "n_groups": 3},
+            r"n_features must be None with",
+        ),
+        ({"feature_groups": GROUPS}, r"pass n_groups"),
+        (
+            {"feature_groups": GROUPS, "n_groups": 21},
+            r"n_groups must be between 1 and 20 .*; got 21\.",
+        ),
+        (
+            {"feature_groups": GROUPS, "n_groups": [2, 0]},
+            r"n_groups must be between 1 and 20 .*; got 0\.",
+        ),
+        ({"feature_groups": GROUPS, "n_groups": 2.0}, r"n_groups must be an integer.*; got 2\.0\."),
+        (
+            {"feature_groups": GROUPS, "n_groups": True},
+            r"n_groups must be an integer.*; got True\.",
+        ),
+        ({"feature_groups": GROUPS, "n_groups": "2"}, r"n_groups must be an integer.*; got '2'\."),
+        ({"feature_groups": GROUPS, "n_groups": []}, r"n_groups must be .*; got an empty list\."),
+        (
+            {"feature_groups": GROUPS[1:], "n_groups": 2},
+            r"every column of X \(40\); got shape \(39,\)\.",
+        ),
+        (
+            {"feature_groups": GROUPS / 2, "n_groups": 2},
+            r"integers or strings.*; got values of type float",
+        ),
+        ({"feature_groups": [[1], [2, 3]], "n_groups": 2}, r"integers or strings.*; got a ragged"),
     ],
 )
 def test_messages(binary, options, message):

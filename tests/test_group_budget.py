@@ -130,7 +130,9 @@ def test_exactly_the_usable_features_of_exactly_so_many_groups(classifier, stora
         X[np.abs(X) < 0.3] = 0.0
     constant = [3, 17, int(np.flatnonzero(LABELS == "set 00")[0])]
     X[:, constant] = 0.0
-    model = classifier(groups=LABELS, n_groups=range(1, 9), calibrate=False).fit(storage(X), y)
+    model = classifier(feature_groups=LABELS, n_groups=range(1, 9), calibrate=False).fit(
+        storage(X), y
+    )
     usable = np.setdiff1d(np.arange(40), constant)
     before = set()
     for n_groups, found in model.path_.selections.items():
@@ -154,7 +156,9 @@ def test_groups_of_one_are_features_to_the_bit(classifier, storage, forced, bina
     X, y = storage(binary[0]), binary[1]
     options = {"forced_features": forced, "block_size": 2}
     one = classifier([3, 8], **options, calibrate=False).fit(X, y)
-    other = classifier(groups=np.arange(40), n_groups=[3, 8], **options, calibrate=False).fit(X, y)
+    other = classifier(
+        feature_groups=np.arange(40), n_groups=[3, 8], **options, calibrate=False
+    ).fit(X, y)
     np.testing.assert_array_equal(one.path_.order, other.path_.order)
     for k in (3, 8):
         a, b = one.path_[k], other.path_[k]
@@ -173,9 +177,9 @@ def test_groups_of_one_are_features_to_the_bit(classifier, storage, forced, bina
 def test_groups_of_forced_features_are_forced_as_a_whole(classifier, binary):
     """Single features would be forced, or their groups not be counted."""
     X, y = binary
-    model = classifier(groups=LABELS, n_groups=[2, 4], forced_features=[7, 8], calibrate=False).fit(
-        X, y
-    )
+    model = classifier(
+        feature_groups=LABELS, n_groups=[2, 4], forced_features=[7, 8], calibrate=False
+    ).fit(X, y)
     must = set(LABELS[[7, 8]])
     assert len(must) == 2
     for n_groups in (2, 4):
@@ -197,8 +201,8 @@ def test_lists_of_features_are_the_same_groups(binary):
     """A dict of lists would be other groups than the labels that say the same."""
     X, y = binary
     lists = {label: np.flatnonzero(label == LABELS).tolist() for label in np.unique(LABELS)}
-    one = MinimaxLogisticRegression(groups=LABELS, n_groups=3, calibrate=False).fit(X, y)
-    other = MinimaxLogisticRegression(groups=lists, n_groups=3, calibrate=False).fit(X, y)
+    one = MinimaxLogisticRegression(feature_groups=LABELS, n_groups=3, calibrate=False).fit(X, y)
+    other = MinimaxLogisticRegression(feature_groups=lists, n_groups=3, calibrate=False).fit(X, y)
     np.testing.assert_array_equal(one.coef_, other.coef_)
 
 
@@ -207,7 +211,7 @@ def test_warm_start_goes_on_from_the_groups_before(classifier, binary):
     """A larger budget would begin anew, or count features of the old blocks as groups."""
     X, y = binary
     model = classifier(
-        groups=LABELS, n_groups=3, block_size=1, warm_start=True, calibrate=False
+        feature_groups=LABELS, n_groups=3, block_size=1, warm_start=True, calibrate=False
     ).fit(X, y)
     first, scans = model.path_.order, model.n_scans_
     model.set_params(n_groups=5).fit(X, y)
@@ -222,9 +226,9 @@ def test_classes_have_groups_of_their_own(multiclass):
     """The classes would share one support, or be certified with each other's."""
     X, y = multiclass
     groups = np.arange(25) // 4
-    model = MinimaxLogisticRegression(groups=groups, n_groups=2, calibrate=False).fit(X, y)
+    model = MinimaxLogisticRegression(feature_groups=groups, n_groups=2, calibrate=False).fit(X, y)
     for label, path in enumerate(model.path_):
-        alone = MinimaxLogisticRegression(groups=groups, n_groups=2, calibrate=False).fit(
+        alone = MinimaxLogisticRegression(feature_groups=groups, n_groups=2, calibrate=False).fit(
             X, y == label
         )
         np.testing.assert_array_equal(path[2].support, alone.support_)
@@ -236,7 +240,7 @@ def test_classes_have_groups_of_their_own(multiclass):
 def test_cross_validation_is_that_of_separate_fits(binary):
     """Sizes would count features in the folds."""
     X, y = binary
-    model = MinimaxLogisticRegression(groups=LABELS, n_groups=[1, 3], calibrate=False)
+    model = MinimaxLogisticRegression(feature_groups=LABELS, n_groups=[1, 3], calibrate=False)
     folds = [(np.arange(40, 120), np.arange(40)), (np.arange(80), np.arange(80, 120))]
     result = cross_validate(model, X, y, cv=folds)
     assert result.sizes == (1, 3)
@@ -249,14 +253,29 @@ def test_cross_validation_is_that_of_separate_fits(binary):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_groups": 3}, r"groups is None; got n_groups=3\. Pass the group"),
-        ({"groups": LABELS, "n_features": 3, "n_groups": 3}, r"n_features must be None with gr"),
-        ({"groups": LABELS}, r"pass n_groups"),
-        ({"groups": LABELS, "n_groups": 10}, r"n_groups must be between 1 and 9 .*; got 10\."),
-        ({"groups": LABELS, "n_groups": [2, 0]}, r"n_groups must be between 1 and 9 .*; got 0\."),
-        ({"groups": LABELS, "n_groups": 2.0}, r"n_groups must be an integer.*; got 2\.0\."),
-        ({"groups": LABELS[1:], "n_groups": 2}, r"every column of X \(40\); got shape \(39,\)\."),
-        ({"groups": {"a": [1, 1]}, "n_groups": 1}, r"groups must not overlap; feature 1"),
+        ({"n_groups": 3}, r"feature_groups is None; got n_groups=3\. Pass the group"),
+        (
+            {"feature_groups": LABELS, "n_features": 3, "n_groups": 3},
+            r"n_features must be None with fe",
+        ),
+        ({"feature_groups": LABELS}, r"pass n_groups"),
+        (
+            {"feature_groups": LABELS, "n_groups": 10},
+            r"n_groups must be between 1 and 9 .*; got 10\.",
+        ),
+        (
+            {"feature_groups": LABELS, "n_groups": [2, 0]},
+            r"n_groups must be between 1 and 9 .*; got 0\.",
+        ),
+        ({"feature_groups": LABELS, "n_groups": 2.0}, r"n_groups must be an integer.*; got 2\.0\."),
+        (
+            {"feature_groups": LABELS[1:], "n_groups": 2},
+            r"every column of X \(40\); got shape \(39,\)\.",
+        ),
+        (
+            {"feature_groups": {"a": [1, 1]}, "n_groups": 1},
+            r"feature_groups must not overlap; feature 1",
+        ),
     ],
 )
 def test_messages(classifier, binary, options, message):
@@ -407,7 +426,7 @@ def test_magnitudes_of_float32_scans_are_exact_where_groups_decide():
 def test_certificates_verify_and_tighten(classifier, case, binary):
     """A model of groups would be certified as one of features, or with a bound that is none."""
     X, y = binary
-    options = {"groups": LABELS, "n_groups": [1, 3]}
+    options = {"feature_groups": LABELS, "n_groups": [1, 3]}
     weight = None
     if case == "weights":
         weight = np.random.default_rng(8).uniform(0, 2, len(y))
@@ -446,9 +465,9 @@ def test_the_tightened_bound_is_that_of_the_relaxation(binary):
     code = Groups.of(LABELS, 40).code
     for n_groups in (2, 4):
         conic = oracles.full_problem(Z, sign, n_groups, 0.1, intercept=True, groups=code)
-        model = MinimaxLogisticRegression(groups=LABELS, n_groups=n_groups, calibrate=False).fit(
-            X, y
-        )
+        model = MinimaxLogisticRegression(
+            feature_groups=LABELS, n_groups=n_groups, calibrate=False
+        ).fit(X, y)
         tight = certify(model, X, y)
         assert tight.bound <= conic.objective * (1 + 1e-7)
         assert tight.bound == pytest.approx(conic.objective, rel=2e-4)
@@ -505,12 +524,12 @@ def test_any_support_is_certified_among_groups(binary):
     models[2].fit((X[:, :3] - X[:, :3].mean(0)) / X[:, :3].std(0), y)
     models[2].coef_ = np.append(models[2].coef_, np.zeros((1, 37)), axis=1)
     for model in models:
-        found = certify(model, X, y, groups=LABELS)
+        found = certify(model, X, y, feature_groups=LABELS)
         assert found.n_groups == np.unique(LABELS[found.support]).size
         assert found.support.size == 3
         verify(X, y, found)
     with pytest.raises(ValueError, match=r"every column of X \(40\); got shape \(39,\)"):
-        certify([0, 1], X, y, groups=LABELS[1:])
+        certify([0, 1], X, y, feature_groups=LABELS[1:])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -525,7 +544,7 @@ def test_proofs_find_the_best_groups(seed):
     models = oracles.enumerate_groups(X, y, 0.3, 2, groups, forced=forced)
     optimum = models[0][0]
     model = BudgetClassifier(
-        groups=groups, n_groups=2, C=0.3, fit_intercept=False, standardize=False,
+        feature_groups=groups, n_groups=2, C=0.3, fit_intercept=False, standardize=False,
         forced_features=list(forced), calibrate=False,
     ).fit(X, y)  # fmt: skip
     rough = prove(model, X, y, gap=0, max_nodes=1)
@@ -536,7 +555,7 @@ def test_proofs_find_the_best_groups(seed):
         assert np.unique(groups[proof.support]).size == 2
         verify(X, y, proof.certificate)
     assert rough.certificate.bound <= optimum * (1 + 1e-9)
-    other = prove(model, X, y, groups=np.arange(11) // 2, gap=0)
+    other = prove(model, X, y, feature_groups=np.arange(11) // 2, gap=0)
     with pytest.raises(ValueError, match="of another problem"):
         prove(model, X, y, resume=other)
 
@@ -550,7 +569,9 @@ def test_verifier_notices_tampering(binary, what):
     """A changed certificate would pass."""
     X, y = binary
     found = (
-        MinimaxLogisticRegression(groups=LABELS, n_groups=3, calibrate=False).fit(X, y).certificate_
+        MinimaxLogisticRegression(feature_groups=LABELS, n_groups=3, calibrate=False)
+        .fit(X, y)
+        .certificate_
     )
     labels = found.groups.labels
     other = np.flatnonzero(~np.isin(np.arange(40), found.support))[:1]
@@ -576,7 +597,9 @@ def test_verifier_notices_tampering(binary, what):
 
 def test_a_certificate_of_groups_says_so(binary):
     """Nobody could see what was certified."""
-    model = MinimaxLogisticRegression(groups=LABELS, n_groups=3, calibrate=False).fit(*binary)
+    model = MinimaxLogisticRegression(feature_groups=LABELS, n_groups=3, calibrate=False).fit(
+        *binary
+    )
     shown = repr(model.certificate_)
     assert shown.startswith(f"Certificate(n_groups=3, k={model.support_.size}, loss='logistic'")
     assert len(shown) < 200

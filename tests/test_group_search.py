@@ -51,7 +51,7 @@ def test_the_best_groups_of_all_are_found_and_proven(classes, seed):
     loss, kind = (Logistic(), BudgetClassifier) if classes else (LeastSquares(), BudgetRegressor)
     target = 2.0 * y - 1.0 if classes else y
     best = best_of_all(X, target, code, loss, 0.5, 3)
-    options = {"groups": code, "n_groups": 3, "C": 0.5}
+    options = {"feature_groups": code, "n_groups": 3, "C": 0.5}
     if classes:
         options["calibrate"] = False
     found = kind(method="l0", **options).fit(X, y)
@@ -134,6 +134,8 @@ def test_groups_of_one_column_are_features():
     X, y, _ = drawn(1)
     single = BudgetClassifier(3, method="l0", calibrate=False).fit(X, y)
     own = np.arange(X.shape[1])
-    groups = BudgetClassifier(groups=own, n_groups=3, method="l0", calibrate=False).fit(X, y)
+    groups = BudgetClassifier(feature_groups=own, n_groups=3, method="l0", calibrate=False).fit(
+        X, y
+    )
     assert groups.support_.tolist() == single.support_.tolist()
     np.testing.assert_allclose(groups.coef_, single.coef_, rtol=1e-5)

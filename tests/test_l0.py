@@ -252,7 +252,9 @@ def test_more_searches_find_better_models(groups):
         part = np.arange(120) % 4
         X = rng.standard_normal((50, 120)) + 2.0 * rng.standard_normal((50, 4))[:, part]
         y = X[:, :6].sum(1) + 4.0 * rng.standard_normal(50)
-        names = {"groups": np.arange(120) // 2, "n_groups": 5} if groups else {"n_features": 5}
+        names = (
+            {"feature_groups": np.arange(120) // 2, "n_groups": 5} if groups else {"n_features": 5}
+        )
         for n_starts, found in objectives.items():
             method = methods.L0(n_starts=n_starts)
             model = BudgetRegressor(method=method, C=1.0, **names).fit(X, y)
@@ -407,7 +409,11 @@ def test_all_features_are_eliminated_where_that_is_cheap(kind, called, monkeypat
         monkeypatch.setattr("zeronorm.solvers.l0.explore.MOST_ENTRIES", 30 * 20 - 1)
     X = np.random.default_rng(0).standard_normal((30, 20))
     y = np.digitize(X[:, 0], [-0.5, 0.5] if kind == "classes" else [0.0])
-    given = {"n_groups": 2, "groups": np.arange(20) // 4} if kind == "groups" else {"n_features": 2}
+    given = (
+        {"n_groups": 2, "feature_groups": np.arange(20) // 4}
+        if kind == "groups"
+        else {"n_features": 2}
+    )
     model = BudgetClassifier(**given, method=methods.L0(n_starts=2), calibrate=False)
     model.fit(sp.csc_array(X) if kind == "sparse" else X, y)
     assert shares == ([0.1, 1.0] if called else [])

@@ -82,36 +82,40 @@ SETTINGS = {
     "budget-regressor-l0": BudgetRegressor([2, 4], method="l0", C=1.0, refit_C=1.0, **TIGHT),
     "budget-regressor-l1": BudgetRegressor(4, method="l1", fit_intercept=False, refit_C=1.0),
     "budget-regressor-groups": BudgetRegressor(
-        groups=GROUPS, n_groups=2, method="greedy", standardize=False, refit_C=1.0
+        feature_groups=GROUPS, n_groups=2, method="greedy", standardize=False, refit_C=1.0
     ),
     "bilevel-budget-regressor": BudgetRegressor(
-        4, n_groups=2, groups=GROUPS, refit_C="loo", **TIGHT
+        4, n_groups=2, feature_groups=GROUPS, refit_C="loo", **TIGHT
     ),
     "huber": BudgetRegressor(4, loss="huber", method="l0", refit_C=1.0, **TIGHT),
     "quantile": BudgetRegressor(3, loss="quantile", refit_C=1.0, **TIGHT),
     "poisson": BudgetRegressor([2, 4], loss="poisson", refit_C=1.0, **TIGHT),
     "gamma": BudgetRegressor(4, loss="gamma", method="greedy", refit_C=1.0, **TIGHT),
     "survival": BudgetSurvivalAnalysis(4, refit_C=1.0, **TIGHT),
-    "survival-groups": BudgetSurvivalAnalysis(groups=GROUPS, n_groups=2, refit_C=1.0, **TIGHT),
+    "survival-groups": BudgetSurvivalAnalysis(
+        feature_groups=GROUPS, n_groups=2, refit_C=1.0, **TIGHT
+    ),
     "minimax": MinimaxLogisticRegression(4, block_size=2, **FIXED, **TIGHT),
     "minimax-fista": MinimaxLogisticRegression(4, solver="fista", **FIXED, tol=1e-7),
-    "minimax-groups": MinimaxLogisticRegression(groups=GROUPS, n_groups=3, **FIXED, **TIGHT),
+    "minimax-groups": MinimaxLogisticRegression(
+        feature_groups=GROUPS, n_groups=3, **FIXED, **TIGHT
+    ),
     "fgm": FeatureGeneratingMachine([2, 4], fit_intercept=False, refit_C=1.0, **TIGHT),
     "fgm-simplemkl": FeatureGeneratingMachine(3, solver="simplemkl", **FIXED, tol=1e-6),
     "greedy": GreedyLogisticRegression([2, 4], **FIXED),
     "greedy-raw": GreedyLogisticRegression(
         3, fit_C=50.0, fit_intercept=False, standardize=False, **FIXED
     ),
-    "greedy-groups": GreedyLogisticRegression(groups=GROUPS, n_groups=3, **FIXED),
+    "greedy-groups": GreedyLogisticRegression(feature_groups=GROUPS, n_groups=3, **FIXED),
     "l0": L0LogisticRegression([2, 4], **FIXED, **TIGHT),
     "l0-splicing": L0LogisticRegression(3, solver="splicing", C=1.0, **FIXED, **TIGHT),
     "l0-iht": L0LogisticRegression(3, solver="iht", standardize=False, C=0.01, **FIXED, **TIGHT),
     "l0-salm": L0LogisticRegression(3, solver="salm", **FIXED, tol=1e-6),
-    "bilevel": BilevelClassifier(4, 2, groups=GROUPS, **TIGHT),
+    "bilevel": BilevelClassifier(4, 2, feature_groups=GROUPS, **TIGHT),
     "bilevel-hinge": BilevelClassifier(3, loss="squared_hinge", C=0.5, refit_C=1.0, **TIGHT),
-    "bilevel-regressor": BilevelRegressor(4, 2, groups=GROUPS, **TIGHT),
+    "bilevel-regressor": BilevelRegressor(4, 2, feature_groups=GROUPS, **TIGHT),
     "bilevel-ista": BilevelRegressor(3, solver="ista", C=2.0, **TIGHT),
-    "bilevel-cv": BilevelCV(BilevelRegressor(groups=GROUPS), [2, 4], [1, 2], cv=FOLDS),
+    "bilevel-cv": BilevelCV(BilevelRegressor(feature_groups=GROUPS), [2, 4], [1, 2], cv=FOLDS),
     "size-cv": BudgetCV(BudgetRegressor(**TIGHT), [2, 4], cv=FOLDS),
     "l1": L1Classifier(0.3, **TIGHT),
     "l1-net": L1LogisticRegression(
@@ -135,18 +139,18 @@ SETTINGS = {
     "svm-rfe": SVMRFE([2, 4], tol=1e-8, max_iter=100_000),
     "l1-svm": L1SVM(C=0.2, tol=1e-10),
     "l1-bmrm": L1Bmrm("f1", C=0.02, tol=1e-4),
-    "constrained-dc": ConstrainedDCClassifier(4, 2, groups=GROUPS),
-    "constrained-dc-regressor": ConstrainedDCRegressor(4, 2, groups=GROUPS),
-    "dc": DCClassifier(0.3, 0.3, groups=GROUPS),
-    "dc-regressor": DCRegressor(5.0, 5.0, groups=GROUPS),
-    "fractional": FractionalClassifier(2.0, groups=GROUPS),
-    "fractional-regressor": FractionalRegressor(2.0, groups=GROUPS),
-    "group-omp": GroupOMPClassifier(2, groups=GROUPS),
-    "group-omp-regressor": GroupOMPRegressor(2, groups=GROUPS),
+    "constrained-dc": ConstrainedDCClassifier(4, 2, feature_groups=GROUPS),
+    "constrained-dc-regressor": ConstrainedDCRegressor(4, 2, feature_groups=GROUPS),
+    "dc": DCClassifier(0.3, 0.3, feature_groups=GROUPS),
+    "dc-regressor": DCRegressor(5.0, 5.0, feature_groups=GROUPS),
+    "fractional": FractionalClassifier(2.0, feature_groups=GROUPS),
+    "fractional-regressor": FractionalRegressor(2.0, feature_groups=GROUPS),
+    "group-omp": GroupOMPClassifier(2, feature_groups=GROUPS),
+    "group-omp-regressor": GroupOMPRegressor(2, feature_groups=GROUPS),
     "omp": OMPClassifier(3),
     "omp-regressor": OMPRegressor(3),
-    "lasso": SparseGroupLassoClassifier(2.0, 2.0, groups=GROUPS),
-    "lasso-regressor": SparseGroupLassoRegressor(9.0, 9.0, groups=GROUPS),
+    "lasso": SparseGroupLassoClassifier(2.0, 2.0, feature_groups=GROUPS),
+    "lasso-regressor": SparseGroupLassoRegressor(9.0, 9.0, feature_groups=GROUPS),
 }  # fmt: skip
 
 # Scores of two fits of one problem agree to this share of the largest one. Cutting planes end
@@ -344,9 +348,9 @@ def test_the_order_of_columns_does_not_matter(name):
     """A table with its columns in another order would give other features."""
     X, y = problem(name)
     order = np.random.default_rng(3).permutation(16)
-    changed = {"groups": GROUPS[order]} if "groups" in given(name) else {}
+    changed = {"feature_groups": GROUPS[order]} if "feature_groups" in given(name) else {}
     if name == "bilevel-cv":
-        changed = {"estimator__groups": GROUPS[order]}
+        changed = {"estimator__feature_groups": GROUPS[order]}
     if "calibrate" in given(name):  # its folds follow from the numbers in the rows
         changed["calibrate"] = False
     other = fit(name, X[:, order], y, **changed)
@@ -450,7 +454,7 @@ def test_the_number_of_threads_does_not_change_a_bit(name, storage):
         else np.where(y, "yes", "no")
     )
     X = np.asfortranarray(X) if storage == "F" else sp.csr_array(X)
-    changed = {"groups": np.arange(2000) // 20} if "groups" in given(name) else {}
+    changed = {"feature_groups": np.arange(2000) // 20} if "feature_groups" in given(name) else {}
     changed |= {"C": 0.02} if name == "l1-net" else {}
     one, three = (fit(name, X, y, n_threads=n, **changed) for n in (1, 3))
     assert_same_bits(one, three)
@@ -663,7 +667,7 @@ def test_every_parameter_is_checked_and_named(name):
     """A wrong option would be ignored, or fail deep inside."""
     X, y = problem(name)
     for parameter in parameters(name):
-        if parameter in ("groups", "estimator"):
+        if parameter in ("feature_groups", "estimator"):
             continue
         with pytest.raises((ValueError, TypeError), match=parameter):
             fit(name, X, y, **{parameter: object()})

@@ -254,7 +254,7 @@ def test_a_model_without_a_ridge_is_certified_at_a_finite_c_alone():
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((60, 12)), np.repeat(np.arange(3), 4)
     y = X[:, 3] - X[:, 1] + 0.1 * rng.standard_normal(60)
-    model = BudgetRegressor(5, n_groups=2, groups=groups).fit(X, y)
+    model = BudgetRegressor(5, n_groups=2, feature_groups=groups).fit(X, y)
     with pytest.raises(ValueError, match=r"C must be finite for a certificate.*got inf. Pass C"):
         certify(model, X, y)
     # There are more features than groups: neither number is a budget of the other kind.

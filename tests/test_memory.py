@@ -85,8 +85,8 @@ def test_parts_follow_the_storage(tmp_path):
             for name, method in methods.METHODS.items()
             if "features" in method.budgets
         ),
-        BudgetClassifier([3, 9]), BudgetClassifier(n_groups=2, groups=np.arange(30) // 3),
-        BudgetClassifier(5, n_groups=2, groups=np.arange(30) // 3),
+        BudgetClassifier([3, 9]), BudgetClassifier(n_groups=2, feature_groups=np.arange(30) // 3),
+        BudgetClassifier(5, n_groups=2, feature_groups=np.arange(30) // 3),
         BudgetClassifier(), BudgetRegressor(5), BudgetSurvivalAnalysis(5), L1Classifier(),
         MeasureClassifier("f1", 5), SVMRFE(5), L1SVM(), L1Bmrm("f1"),
     ],

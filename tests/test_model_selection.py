@@ -74,7 +74,7 @@ def test_features_and_groups_equal_fits_on_copied_folds(golub):
     """Pairs of budgets would be mixed up, or the groups be those of other columns."""
     X, y = golub
     groups = np.arange(X.shape[1]) % 7
-    model = BilevelClassifier([3, 6], [1, 2], groups=groups, refit_C=1.0)
+    model = BilevelClassifier([3, 6], [1, 2], feature_groups=groups, refit_C=1.0)
     answer = cross_validate(model, X, y, cv=3, random_state=1)
     assert answer.sizes == ((3, 1), (3, 2), (6, 1), (6, 2))
     folds = StratifiedKFold(3, shuffle=True, random_state=1).split(X, y)
@@ -94,7 +94,7 @@ def test_groups_that_are_constant_in_a_fold(budgets):
     X = rng.standard_normal((40, 6))
     y = (X[:, 0] > 0).astype(int)
     X[1:, 4:] = 0
-    model = BilevelClassifier(*budgets, groups=np.arange(6) // 2)
+    model = BilevelClassifier(*budgets, feature_groups=np.arange(6) // 2)
     answer = cross_validate(model, X, y, cv=4)
     ((k, g),) = answer.sizes
     assert (k, g) == (budgets[0] or 6, 3)

@@ -212,7 +212,7 @@ def test_groups_have_their_labels() -> None:
     """Supports of groups would be numbers that nobody knows."""
     X, y = many(3)
     labels = np.array([f"g{j // 2}" for j in range(16)])
-    estimator = BudgetClassifier(groups=labels, n_groups=2)
+    estimator = BudgetClassifier(feature_groups=labels, n_groups=2)
     near = one(near_optimal(X, y, 2, within=0.1, problem=estimator, cost=np.ones(16)))
     assert near.complete
     assert len(near) > 1
@@ -221,7 +221,7 @@ def test_groups_have_their_labels() -> None:
     values = {}
     for pair in combinations(np.unique(labels), 2):
         support = np.flatnonzero(np.isin(labels, pair))
-        certificate = zeronorm.certify(support, X, y, groups=labels)
+        certificate = zeronorm.certify(support, X, y, feature_groups=labels)
         assert not isinstance(certificate, list)
         values[pair] = certificate.objective
     best = min(values.values())
@@ -376,7 +376,7 @@ def test_features_in_few_groups_have_no_substitutes() -> None:
     """Two features of a group would be compared with all of another group."""
     X, y = load_golub(return_X_y=True)
     groups = np.arange(50) % 10
-    model = BudgetClassifier(3, n_groups=2, groups=groups).fit(X[:, :50], y)
+    model = BudgetClassifier(3, n_groups=2, feature_groups=groups).fit(X[:, :50], y)
     with pytest.raises(ValueError, match="one of features in few groups has no substitutes"):
         substitutes(model, X[:, :50], y)
     assert len(substitutes(model.support_, X[:, :50], y)) == 3
@@ -386,13 +386,15 @@ def test_substitutes_in_folds_of_groups_and_of_classes() -> None:
     """Features of a group would be missing, or the models of other classes change."""
     X, y = many()
     labels = np.array([f"g{j // 2}" for j in range(16)])
-    grouped = BudgetClassifier(groups=labels, n_groups=2, calibrate=False).fit(X, y)
+    grouped = BudgetClassifier(feature_groups=labels, n_groups=2, calibrate=False).fit(X, y)
     place = substitutes(grouped, X, y, n=1, cv=4, scoring="neg_log_loss")[0]
-    same = substitutes(grouped.support_, X, y, groups=labels, n=1, cv=4, scoring="neg_log_loss")[0]
+    same = substitutes(
+        grouped.support_, X, y, feature_groups=labels, n=1, cv=4, scoring="neg_log_loss"
+    )[0]
     assert (place.score, place.scores) == (same.score, same.scores)
     names = [*(set(grouped.groups_) - {place.feature}), place.features[0]]
     part = np.flatnonzero(np.isin(labels, names))
-    alone = BudgetClassifier(groups=labels[part], n_groups=2)
+    alone = BudgetClassifier(feature_groups=labels[part], n_groups=2)
     expected = zeronorm.cross_validate(alone, X[:, part], y, cv=4, scoring="neg_log_loss")
     assert place.scores[0] == pytest.approx(expected.mean[0], rel=1e-5)
     three = classes(X @ np.ones(16), 3)
@@ -440,12 +442,12 @@ def test_substitutes_of_one_feature_of_groups_and_of_classes() -> None:
     assert single.proven
     assert single.without > 0
     labels = np.array([f"g{j // 2}" for j in range(16)])
-    grouped = BudgetClassifier(groups=labels, n_groups=2).fit(X, y)
+    grouped = BudgetClassifier(feature_groups=labels, n_groups=2).fit(X, y)
     found = substitutes(grouped, X, y)
     assert [place.feature for place in found] == sorted(set(labels[grouped.support_]))
     for place in found:
         best = np.isin(labels, [place.features[0], *set(grouped.groups_) - {place.feature}])
-        certificate = zeronorm.certify(np.flatnonzero(best), X, y, groups=labels)
+        certificate = zeronorm.certify(np.flatnonzero(best), X, y, feature_groups=labels)
         cost = certificate.objective / grouped.certificate_.objective - 1
         assert place.costs[0] == pytest.approx(cost, rel=1e-6, abs=1e-9)
     three = classes(X @ np.ones(16), 3)

@@ -27,7 +27,7 @@ CASES = {
     "kinds": (BudgetClassifier(calibrate=False), [1, 2, 4], KINDS),
     "against": (BudgetClassifier(calibrate=False, multi_class="ovr"), [1, 2], KINDS),
     "survival": (BudgetSurvivalAnalysis(), [1, 2, 3], TIMES),
-    "groups": (BudgetRegressor(groups=np.arange(30) // 3, n_groups="auto"), None, SIGNAL),
+    "groups": (BudgetRegressor(feature_groups=np.arange(30) // 3, n_groups="auto"), None, SIGNAL),
 }
 
 
@@ -76,7 +76,7 @@ def test_an_automatic_estimator_is_its_own_search(tmp_path):
 
 def test_an_automatic_number_of_groups_is_no_other_budget():
     """The choice of whole groups would become one of features in few groups."""
-    estimator = BudgetRegressor(groups=np.arange(30) // 3, n_groups="auto")
+    estimator = BudgetRegressor(feature_groups=np.arange(30) // 3, n_groups="auto")
     own = nested_cross_validate(estimator, X, SIGNAL, cv=3)
     listed = clone(estimator).set_params(n_groups=[1, 2, 3, 4, 5, 6, 8, 10])
     assert own.sizes == nested_cross_validate(BudgetCV(listed, None), X, SIGNAL, cv=3).sizes

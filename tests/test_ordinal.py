@@ -228,7 +228,7 @@ def test_whole_groups():
     X, y = draw(2, n=100, p=24)
     groups = np.arange(24) // 3
     model = BudgetClassifier(
-        n_groups=2, groups=groups, loss="ordinal", calibrate=False
+        n_groups=2, feature_groups=groups, loss="ordinal", calibrate=False
     ).fit(X, y)  # fmt: skip
     assert len(np.unique(model.groups_)) == 2
     verify(X, y, model.certificate_)

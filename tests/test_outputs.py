@@ -456,7 +456,7 @@ def test_methods_groups_and_errors():
     """Whole groups and greedy steps work; what cannot share is refused with the remedy."""
     X, y, _ = problem("multinomial", 0)
     groups = [0, 1, 1, 2, 0, 2]
-    model = BudgetClassifier(groups=groups, n_groups=1, method="minimax").fit(X, y)
+    model = BudgetClassifier(feature_groups=groups, n_groups=1, method="minimax").fit(X, y)
     assert len(model.groups_) == 1
     assert model.support_.size == 2
     certificate = certify(model, X, y)

@@ -182,7 +182,7 @@ def test_steps_without_an_inner_problem_have_no_status(fitted, path):
 def test_files_of_earlier_versions(path, fitted, binary):
     """Files without losses and histories would no longer load."""
     arrays = parts(path)
-    late = ("history", "solutions", "criteria", "calibration", "groups", "threshold")
+    late = ("history", "solutions", "criteria", "calibration", "feature_groups", "threshold")
     late = (*late, "means", "n_samples", "errors")
     for key in (*late, "loss", "highest_score", "columns"):
         del arrays["metadata"][key]
@@ -195,7 +195,7 @@ def test_files_of_earlier_versions(path, fitted, binary):
     assert model.metadata["solutions"] == []
     assert model.metadata["criteria"] == []
     assert model.metadata["calibration"] is None
-    assert model.metadata["groups"] is None
+    assert model.metadata["feature_groups"] is None
     assert model.metadata["threshold"] is None
     assert model.metadata["n_samples"] is None
     assert model.metadata["errors"] is None
@@ -257,7 +257,7 @@ CLASSIFIERS = [
     FeatureGeneratingMachine(3),
     GreedyLogisticRegression(n_features=3),
     L0LogisticRegression(n_features=[2, 4]),
-    GreedyLogisticRegression(groups=np.arange(25) // 5, n_groups=[1, 2]),
+    GreedyLogisticRegression(feature_groups=np.arange(25) // 5, n_groups=[1, 2]),
     MinimaxLogisticRegression(3),
     L1Classifier(0.5),
     L1Classifier(0.5, loss="squared_hinge"),
@@ -1100,7 +1100,7 @@ SETS = np.array([f"set {g}" for g in np.random.default_rng(0).integers(0, 9, 40)
 def grouped(binary):
     X, y = binary
     return MinimaxLogisticRegression(
-        groups=SETS, n_groups=[1, 3], class_weight="balanced", calibrate=False
+        feature_groups=SETS, n_groups=[1, 3], class_weight="balanced", calibrate=False
     ).fit(X, y)
 
 
@@ -1116,7 +1116,7 @@ def test_models_of_groups(grouped, tmp_path):
     for n_groups in (None, 1):
         model = load(save(grouped, tmp_path / "m", n_features=n_groups))
         assert model.metadata["certificates"][0]["n_groups"] == (n_groups or 3)
-        assert model.metadata["parameters"]["groups"] == SETS.tolist()
+        assert model.metadata["parameters"]["feature_groups"] == SETS.tolist()
         expected = grouped.path_[n_groups or 3]
         np.testing.assert_array_equal(model.support_, expected.support)
         np.testing.assert_array_equal(model.coef[0], expected.coef)
@@ -1126,7 +1126,7 @@ def test_models_of_groups(grouped, tmp_path):
 
 @pytest.fixture(scope="module")
 def bilevel(binary):
-    return BilevelClassifier([3, 8], [1, 2], groups=SETS, refit_C="loo").fit(*binary)
+    return BilevelClassifier([3, 8], [1, 2], feature_groups=SETS, refit_C="loo").fit(*binary)
 
 
 @pytest.mark.parametrize("size", [None, (3, 1), [3, 1], (8, 1), (np.int64(3), 2)])
@@ -1137,8 +1137,8 @@ def test_models_of_features_and_groups(bilevel, binary, tmp_path, size):
     np.testing.assert_array_equal(model.support_, expected.support)
     np.testing.assert_array_equal(model.coef[0], expected.coef)
     metadata = model.metadata
-    assert metadata["groups"] == SETS[expected.support].tolist()
-    assert metadata["parameters"]["groups"] == SETS.tolist()
+    assert metadata["feature_groups"] == SETS[expected.support].tolist()
+    assert metadata["parameters"]["feature_groups"] == SETS.tolist()
     assert metadata["certificates"] == [None]
     assert metadata["refit_C"] == [expected.refit_C]
     assert [row["size"] for row in metadata["criteria"]] == [[3, 1], [3, 2], [8, 1], [8, 2]]
@@ -1162,7 +1162,7 @@ def test_sizes_of_features_and_groups_that_were_not_fitted(bilevel, tmp_path):
 def test_bilevel_models_without_a_refit_are_solutions(labelled, tmp_path, loss):
     """Scores that are no log-odds would be turned into probabilities, or NaN break the file."""
     X, y = labelled
-    fitted = BilevelClassifier(4, 2, groups=np.arange(25) // 5, loss=loss, C=0.5).fit(X, y)
+    fitted = BilevelClassifier(4, 2, feature_groups=np.arange(25) // 5, loss=loss, C=0.5).fit(X, y)
     model = load(save(fitted, tmp_path / "m"))
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(X))
     expected = {"C": 0.5, "loss": loss, "objective": None, "gap": None}
@@ -1188,13 +1188,13 @@ def test_groups_of_a_model_from_any_description(binary, tmp_path):
         lists[label].append(name)
     made = Groups.of(SETS, 40)
     for groups, written in ((lists, lists), (made, "9 groups of 40 features")):
-        fitted = BilevelClassifier(3, 2, groups=groups).fit(frame, y)
+        fitted = BilevelClassifier(3, 2, feature_groups=groups).fit(frame, y)
         metadata = load(save(fitted, tmp_path / "m")).metadata
-        assert metadata["groups"] == SETS[fitted.support_].tolist()
-        assert metadata["parameters"]["groups"] == written
-    numbered = BilevelClassifier(3, 2, groups=np.arange(40) // 8).fit(X, y)
+        assert metadata["feature_groups"] == SETS[fitted.support_].tolist()
+        assert metadata["parameters"]["feature_groups"] == written
+    numbered = BilevelClassifier(3, 2, feature_groups=np.arange(40) // 8).fit(X, y)
     metadata = load(save(numbered, tmp_path / "m")).metadata
-    assert metadata["groups"] == (numbered.support_ // 8).tolist()
+    assert metadata["feature_groups"] == (numbered.support_ // 8).tolist()
 
 
 def test_models_of_encoded_frames_are_not_saved(binary, tmp_path):
@@ -1202,17 +1202,19 @@ def test_models_of_encoded_frames_are_not_saved(binary, tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = binary
     frame = pd.DataFrame({"a": X[:, 0], "b": np.array(["u", "v", "w"])[np.arange(120) % 3]})
-    fitted = BilevelClassifier(2, 2, groups="columns").fit(frame, y)
-    with pytest.raises(ValueError, match="groups='columns' encodes the columns of a data frame"):
+    fitted = BilevelClassifier(2, 2, feature_groups="columns").fit(frame, y)
+    with pytest.raises(
+        ValueError, match="feature_groups='columns' encodes the columns of a data frame"
+    ):
         save(fitted, tmp_path / "m")
 
 
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        ({"groups": ["set 1"]}, "groups must be 8 labels"),
-        ({"groups": [None] * 8}, "groups must be 8 labels"),
-        ({"groups": {}}, "wrong type of groups"),
+        ({"feature_groups": ["set 1"]}, "feature_groups must be 8 labels"),
+        ({"feature_groups": [None] * 8}, "feature_groups must be 8 labels"),
+        ({"feature_groups": {}}, "wrong type of feature_groups"),
         ({"size": [8, 0]}, "the size of a row of criteria must be a number of features"),
         ({"size": [8, 2, 1]}, "the size of a row of criteria must be a number of features"),
         ({"size": [8]}, "the size of a row of criteria must be a number of features"),
@@ -1224,7 +1226,7 @@ def test_unsound_models_of_groups(bilevel, tmp_path, edit, message):
     """A damaged file would be taken for a model, and fail where it is shown."""
     path = save(bilevel, tmp_path / "m")
     arrays = parts(path)
-    where = arrays["metadata"] if "groups" in edit else arrays["metadata"]["criteria"][0]
+    where = arrays["metadata"] if "feature_groups" in edit else arrays["metadata"]["criteria"][0]
     where.update(edit)
     with pytest.raises(ModelFileError, match=message):
         load(rewrite(path, arrays))
@@ -1249,9 +1251,9 @@ def test_round_trip_of_a_certificate_of_groups(grouped, group_file, binary):
 def test_certificates_of_groups_of_several_classes(multiclass, tmp_path):
     """The groups would be taken for arrays of a further class."""
     X, y = multiclass
-    model = FeatureGeneratingMachine(groups=np.arange(25) // 5, n_groups=2, calibrate=False).fit(
-        X, y
-    )
+    model = FeatureGeneratingMachine(
+        feature_groups=np.arange(25) // 5, n_groups=2, calibrate=False
+    ).fit(X, y)
     certificates = [replace(one, groups=pickle.loads(pickle.dumps(one.groups)))
                     for one in model.certificate_]  # fmt: skip
     saved = load_certificate(save_certificate(certificates, tmp_path / "c", X, y))

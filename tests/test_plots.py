@@ -52,7 +52,7 @@ def lines(ax):
 def test_sizes_of_an_estimator_that_chose_its_own(grouped):
     """It would end in an error of an attribute that only BudgetCV has."""
     X, y = load_golub(return_X_y=True)
-    groups = {"groups": np.arange(60) % 6, "n_groups": "auto"} if grouped else {}
+    groups = {"feature_groups": np.arange(60) % 6, "n_groups": "auto"} if grouped else {}
     model = BudgetClassifier(None if grouped else "auto", calibrate=False, **groups)
     model.fit(X[:, :60], y)
     display = plots.SizesDisplay.from_estimator(model)
@@ -298,7 +298,7 @@ def test_pairs_of_budgets_have_no_line(golub):
     """Features in groups have two sizes."""
     X, y = golub
     groups = np.arange(100) // 5
-    model = BudgetClassifier(n_features=4, n_groups=2, groups=groups).fit(X[:, :100], y)
+    model = BudgetClassifier(n_features=4, n_groups=2, feature_groups=groups).fit(X[:, :100], y)
     with pytest.raises(ValueError, match="got pairs of both"):
         plots.SupportsDisplay.from_estimator(model)
 
@@ -575,7 +575,7 @@ def test_groups_by_what_they_do():
     """A group whose features cancel out does nothing, however large their coefficients are."""
     rng = np.random.default_rng(8)
     X = rng.standard_normal((80, 9))
-    model = BudgetRegressor(n_features=5, n_groups=2, groups=list("aaabbbccc"))
+    model = BudgetRegressor(n_features=5, n_groups=2, feature_groups=list("aaabbbccc"))
     model.fit(X, X @ [1, 1, 1, 2, 2, 0, 0, 0, 0])
     display = plots.GroupsDisplay.from_estimator(model, X)
     parts = X * model.coef_

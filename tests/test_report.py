@@ -117,7 +117,7 @@ def test_groups_have_a_page(data, tmp_path, kind):
         groups = {f"set {g}": [f"f{j}" for j in range(3 * g, 3 * g + 3)] for g in range(4)}
         X = pytest.importorskip("pandas").DataFrame(X, columns=[f"f{j}" for j in range(12)])
     k = 2 if kind == "few" else None
-    model = BudgetClassifier(k, n_groups=2, groups=groups).fit(X, z > 0)
+    model = BudgetClassifier(k, n_groups=2, feature_groups=groups).fit(X, z > 0)
     limit = {"time_limit": 0.2}
     page = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK | limit))
     (size,) = page.sizes
@@ -145,7 +145,7 @@ def test_the_page_of_large_groups_is_small(tmp_path):
     rng = np.random.default_rng(0)
     X, groups = rng.standard_normal((40, 3600)), np.arange(3600) // 600
     z = X[:, :600].sum(axis=1) + X[:, 1200:1800].sum(axis=1)
-    model = BudgetClassifier(None, n_groups=2, groups=groups).fit(X, z > 0)
+    model = BudgetClassifier(None, n_groups=2, feature_groups=groups).fit(X, z > 0)
     names = [f"gene {j}" for j in range(3600)]
     path = report(model, X, z > 0, tmp_path / "p.html", feature_names=names, **QUICK)
     (size,) = Page(path).sizes
@@ -160,11 +160,11 @@ def test_forced_features_have_no_share_of_the_half_samples(data, tmp_path):
     X, z = data
     for given in (
         {"n_features": 2},
-        {"n_features": None, "n_groups": 2, "groups": [*"aabbccddeeff"]},
+        {"n_features": None, "n_groups": 2, "feature_groups": [*"aabbccddeeff"]},
     ):
         model = BudgetClassifier(**given, forced_features=[5]).fit(X, z > 0)
         (size,) = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK)).sizes
-        what = "group" if "groups" in given else "feature"
+        what = "group" if "feature_groups" in given else "feature"
         said = size["texts"]["sure"]
         assert " of 1" in said
         assert f"(1 {what} forced into all of them)" in said
@@ -261,8 +261,8 @@ def test_bad_arguments_are_refused_before_any_work(data, model, tmp_path, monkey
     with pytest.raises(TypeError, match=r"estimator must be one of BudgetClassifier.*got L1Class"):
         report(L1Classifier().fit(X, y), X, y, path)
     frame = pytest.importorskip("pandas").DataFrame(X, columns=[f"f{j}" for j in range(12)])
-    columns = BudgetClassifier(None, n_groups=1, groups="columns").fit(frame, y)
-    with pytest.raises(ValueError, match=r"got groups='columns'.*get_dummies"):
+    columns = BudgetClassifier(None, n_groups=1, feature_groups="columns").fit(frame, y)
+    with pytest.raises(ValueError, match=r"got feature_groups='columns'.*get_dummies"):
         report(columns, frame, y, path)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "zeronorm\[plots\]"'):

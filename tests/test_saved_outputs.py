@@ -188,7 +188,7 @@ def test_certificates_of_responses(tmp_path, loss, Y):
 def test_certificates_of_groups_with_outputs(tmp_path):
     """The groups of a certificate of several classes would be lost."""
     groups = np.arange(M) // 2
-    model = BudgetClassifier(groups=groups, n_groups=2, calibrate=False).fit(X, CLASSES)
+    model = BudgetClassifier(feature_groups=groups, n_groups=2, calibrate=False).fit(X, CLASSES)
     saved = load_certificate(save_certificate(model.certificate_, tmp_path / "c", X, CLASSES))
     assert saved.certificates[0].n_groups == 2
     saved.verify(X, CLASSES)

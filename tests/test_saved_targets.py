@@ -132,7 +132,7 @@ def test_strata_have_baselines_of_their_own(tmp_path):
 
 def test_an_infinite_weight_and_an_l1_model(tmp_path):
     """JSON has no infinity: such models could not be saved."""
-    bilevel = BudgetRegressor(2, n_groups=2, groups=np.arange(8) // 2).fit(X, NUMBERS)
+    bilevel = BudgetRegressor(2, n_groups=2, feature_groups=np.arange(8) // 2).fit(X, NUMBERS)
     lasso = L1Regressor(0.1).fit(X, NUMBERS)
     for fitted, C in ((bilevel, None), (lasso, 0.1)):
         model = load(save(fitted, tmp_path / "m"))

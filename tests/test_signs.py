@@ -395,7 +395,7 @@ def test_signs_as_numbers_arrays_and_names_are_the_same():
         ({"signs": 1, "method": "minimax"}, "methods 'pool' and 'l0'"),
         ({"signs": 1, "method": methods.L0(solver="iht")}, "methods 'pool' and 'l0'"),
         ({"signs": 1, "method": published.L0By(solver="salm")}, "methods 'pool' and 'l0'"),
-        ({"signs": 1, "n_features": None, "groups": [0, 0, 0, 1, 1, 1, 1], "n_groups": 1},
+        ({"signs": 1, "n_features": None, "feature_groups": [0, 0, 0, 1, 1, 1, 1], "n_groups": 1},
          "signs are of single features"),
     ],
 )  # fmt: skip
@@ -462,8 +462,8 @@ def test_proofs_are_resumed_with_their_signs():
     fitted = BudgetRegressor(4, signs=1, C=3.0).fit(X, y)
     begun = prove(fitted, X, y, gap=0.0, max_nodes=2)
     assert prove(fitted, X, y, gap=0.0, resume=begun).certificate.proven
-    with pytest.raises(ValueError, match="groups must be None for a model with signs"):
-        certify(fitted, X, y, groups=np.arange(14) // 2)
+    with pytest.raises(ValueError, match="feature_groups must be None for a model with signs"):
+        certify(fitted, X, y, feature_groups=np.arange(14) // 2)
     with pytest.raises(ValueError, match="signs"):
         prove(BudgetRegressor(4, C=3.0).fit(X, y), X, y, gap=0.0, resume=begun)
 

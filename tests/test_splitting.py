@@ -662,7 +662,7 @@ def test_whole_groups_are_counted():
     groups = np.arange(24) // 3
     for classes in (y, three_classes(150, 24, 3)[1]):
         model = BudgetClassifier(
-            n_groups=3, groups=groups, forced_features=[9], method=L0By(solver="asalm")
+            n_groups=3, feature_groups=groups, forced_features=[9], method=L0By(solver="asalm")
         ).fit(X, classes)
         chosen = np.unique(groups[model.support_])
         assert chosen.size == 3

@@ -193,7 +193,11 @@ def cases():
         "signs": (BudgetRegressor(3, signs=signs), y, False),
         "times": (BudgetSurvivalAnalysis(3), times, "events"),
         "measure": (MeasureClassifier(n_features=3), y > 0.3, True),
-        "in few groups": (BudgetRegressor(4, n_groups=2, groups=np.arange(60) // 4), y, False),
+        "in few groups": (
+            BudgetRegressor(4, n_groups=2, feature_groups=np.arange(60) // 4),
+            y,
+            False,
+        ),
     }
 
 
@@ -215,7 +219,7 @@ def test_whole_groups_are_counted():
     """Of groups as a whole the groups are chosen, and their features are stable together."""
     X, y = sample()
     labels = np.array([f"g{j}" for j in np.arange(60) // 3])
-    model = BudgetRegressor(n_groups=2, groups=labels)
+    model = BudgetRegressor(n_groups=2, feature_groups=labels)
     found = StabilitySelection(model, 6).fit(X, y)
     record = found.stability_
     assert (record.unit, record.n_candidates, record.n_chosen) == ("groups", 20, 2)
@@ -461,7 +465,7 @@ def test_data_that_cannot_be():
         StabilitySelection(BudgetRegressor(3)).fit(rare, y)
     with pytest.raises(TypeError, match=r"estimator must be one of zeronorm.*got BudgetCV"):
         StabilitySelection(BudgetCV(BudgetRegressor(3))).fit(X, y)
-    groups = BudgetRegressor(n_groups=2, groups=np.arange(60) // 3)
+    groups = BudgetRegressor(n_groups=2, feature_groups=np.arange(60) // 3)
     with pytest.raises(ValueError, match=r"screen must be None with groups"):
         StabilitySelection(groups, screen=10).fit(X, y)
     found = StabilitySelection(BudgetRegressor(3), 3).fit(X, y).stability_

@@ -77,7 +77,7 @@ def test_public_names() -> None:
 
 # --------------------------------------------------------------------------- results of `fit`
 
-GROUPS = {"groups": np.repeat(np.arange(6), 2), "n_groups": 2}
+GROUPS = {"feature_groups": np.repeat(np.arange(6), 2), "n_groups": 2}
 BOTH = {"n_features": 3, **GROUPS}
 SELECTED = "size_ path_ history_ n_scans_ seconds_"
 GROUPED = f"{SELECTED} groups_"
@@ -133,7 +133,7 @@ TABLE = [
     (published.FeatureGeneratingMachine(3), CERTIFIED),
     (published.GreedyLogisticRegression(3), CERTIFIED),
     (
-        published.BilevelClassifier(3, 2, groups=GROUPS["groups"]),
+        published.BilevelClassifier(3, 2, feature_groups=GROUPS["feature_groups"]),
         f"{SELECTED} groups_ criteria_ n_iter_",
     ),
     (published.BilevelRegressor(3), f"{SELECTED} groups_ n_iter_"),
@@ -247,7 +247,7 @@ def test_results_of_an_earlier_fit_do_not_stay():
     model.set_params(**BOTH, method="auto").fit(X, y)
     gone = ("certificate_", "optimality_gap_", "proof_")
     assert not [name for name in gone if hasattr(model, name)]
-    model.set_params(n_features=3, n_groups=None, groups=None).fit(X, y)
+    model.set_params(n_features=3, n_groups=None, feature_groups=None).fit(X, y)
     assert model.certificate_.support.size == 3
     assert not hasattr(model, "groups_")
 

@@ -193,10 +193,10 @@ def test_groups_and_features_in_few_groups():
     """Budgets of groups would have no survival models."""
     X, event, time = draw(2, n=100, p=24)
     y, groups = survival(event, time), np.arange(24) // 3
-    whole = BudgetSurvivalAnalysis(n_groups=2, groups=groups).fit(X, y)
+    whole = BudgetSurvivalAnalysis(n_groups=2, feature_groups=groups).fit(X, y)
     assert len(np.unique(whole.groups_)) == 2
     verify(X, y, whole.certificate_)
-    both = BudgetSurvivalAnalysis(3, n_groups=2, groups=groups).fit(X, y)
+    both = BudgetSurvivalAnalysis(3, n_groups=2, feature_groups=groups).fit(X, y)
     assert both.support_.size == 3
     assert both.score(X, y) > 0.6
 

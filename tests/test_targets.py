@@ -213,11 +213,11 @@ def test_groups_and_features_in_few_groups(name):
     """Budgets of groups would have no models of a loss."""
     X, y = draw(name, 5, n=80, p=24)
     groups = np.arange(24) // 3
-    whole = BudgetRegressor(n_groups=2, groups=groups, loss=name).fit(X, y)
+    whole = BudgetRegressor(n_groups=2, feature_groups=groups, loss=name).fit(X, y)
     assert len(np.unique(whole.groups_)) == 2
     verify(X, y, whole.certificate_)
     verify(X, y, certify(whole, X, y))
-    both = BudgetRegressor(3, n_groups=2, groups=groups, loss=name).fit(X, y)
+    both = BudgetRegressor(3, n_groups=2, feature_groups=groups, loss=name).fit(X, y)
     assert both.support_.size == 3
     assert len(np.unique(both.groups_)) <= 2
     assert both.score(X, y) > 0.1
@@ -310,7 +310,7 @@ def test_the_loss_left_out_is_of_a_row_whatever_its_exposure(grouped):
     rng = np.random.default_rng(0)
     X, exposure = rng.standard_normal((n, 4)), rng.uniform(1.0, 50.0, n)
     y = rng.poisson(exposure * np.exp(0.5 * X[:, 0] - 1.0)).astype(float)
-    groups = {"n_groups": 2, "groups": [0, 0, 1, 1]} if grouped else {}
+    groups = {"n_groups": 2, "feature_groups": [0, 0, 1, 1]} if grouped else {}
     model = BudgetRegressor(2, loss="poisson", refit_C=C, **groups)
     model.fit(X, y, offset=np.log(exposure))
     total = 0.0

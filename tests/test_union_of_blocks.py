@@ -107,7 +107,7 @@ def test_several_classes_groups_and_forced_features(binary, tmp_path):
     assert forced.history_[0].n_features == 4
     assert forced.path_[8].cv_log_loss > 0
     groups = np.arange(40) // 4
-    whole = MinimaxLogisticRegression(groups=groups, **union).fit(X, y)
+    whole = MinimaxLogisticRegression(feature_groups=groups, **union).fit(X, y)
     assert 2 <= whole.groups_.size <= 6 == whole.size_
     assert np.isin(groups, whole.groups_).sum() == whole.support_.size
     persistence.save(forced, tmp_path / "m.npz")
@@ -129,8 +129,8 @@ def test_several_classes_groups_and_forced_features(binary, tmp_path):
         ({"block_size": 41}, r"block_size must be at most 40, .* not constant; got 41"),
         ({"n_features": 6}, "n_features must be None with union=True.*; got 6"),
         ({"n_features": "auto"}, "n_features must be None with union=True.*; got 'auto'"),
-        ({"n_groups": 6, "groups": np.arange(40)}, "n_groups must be None with union=True"),
-        ({"groups": np.arange(40) // 20, "block_size": 3}, "block_size must be at most 2"),
+        ({"n_groups": 6, "feature_groups": np.arange(40)}, "n_groups must be None with union=True"),
+        ({"feature_groups": np.arange(40) // 20, "block_size": 3}, "block_size must be at most 2"),
         ({"union": "yes"}, "union must be True or False; got 'yes'"),
         ({"warm_start": True}, "warm_start must be False for union=True"),
     ],

@@ -68,7 +68,7 @@ def certificates():
         ("searched", BudgetClassifier(3, C=0.3, calibrate=False), X, y),
         ("extracted", BudgetRegressor(4, C=1.0), weak, noisy),
         ("sparse", BudgetClassifier(3, calibrate=False), S, y),
-        ("groups", BudgetClassifier(n_groups=2, groups=groups, calibrate=False), X, y),
+        ("groups", BudgetClassifier(n_groups=2, feature_groups=groups, calibrate=False), X, y),
         ("signs", BudgetRegressor(3, signs=1), X, z),
         ("covariates", BudgetRegressor(2, covariates=[0, 33]), X, z),
         ("outputs", BudgetRegressor(2), X, np.column_stack([z, X[:, 11]])),

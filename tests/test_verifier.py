@@ -210,7 +210,7 @@ def small(seed):
         2, forced_features=[3], **options, calibrate=False
     ).fit(X, y)
     grouped = zeronorm.published.MinimaxLogisticRegression(
-        groups=np.arange(8) % 4, n_groups=2, **options, calibrate=False
+        feature_groups=np.arange(8) % 4, n_groups=2, **options, calibrate=False
     ).fit(X, y)
     return X, y, [
         zeronorm.prove([4, 7, 0], X, y, gap=0, **options).certificate,
@@ -553,7 +553,7 @@ def test_groups_have_no_equivalents():
     """A feature of another group would be said to take the place of one."""
     X, y, _ = oracles.certificate_instance(3)
     X = np.column_stack([X, -X[:, 1]])
-    c = zeronorm.certify([1], X, y, groups=np.arange(13))
+    c = zeronorm.certify([1], X, y, feature_groups=np.arange(13))
     verify(X, y, c)
     with pytest.raises(CertificateError, match="equivalents are of single features, but"):
         verify(X, y, dataclasses.replace(c, equivalents={1: np.array([12])}))
@@ -633,7 +633,7 @@ def test_rounding_is_what_the_theorem_says(loss, grouped):
     units = {"groups": Groups(np.arange(5), np.arange(9) // 2), "n_groups": 3} if grouped else {}
     _, mean, scale = oracles.standardise(X)
     design = Scaled(as_design(X), mean, scale)
-    options = {"groups": units["groups"]} if grouped else {}
+    options = {"feature_groups": units["groups"]} if grouped else {}
     c = certify(
         design, y, [0, 1, 2, 3, 4, 5] if grouped else [0, 2, 4], C=0.7, loss=loss,
         scaling="standardized", intercept=True, forced=np.array([4]), **options,

@@ -81,7 +81,7 @@ def default(A: np.ndarray, y: np.ndarray, k: int, g: int, codes: np.ndarray) -> 
     """Return where the default solver ends."""
     begin = time.process_time()
     model = BilevelRegressor(
-        k, g, groups=codes, fit_intercept=False, standardize=False, n_threads=1
+        k, g, feature_groups=codes, fit_intercept=False, standardize=False, n_threads=1
     ).fit(A, y)
     seconds = time.process_time() - begin
     value = 0.5 * float(np.sum((y - A @ model.coef_) ** 2))

@@ -77,7 +77,7 @@ def pose(
     fit_intercept: bool | None,
     standardize: bool | None,
     n_threads: int | None,
-    groups: Any,
+    feature_groups: Any,
     max_abs_coef: float | None = None,
 ) -> list[Posed]:
     """Return the binary problems of a model, on its selection scaling."""
@@ -104,10 +104,12 @@ def pose(
             )
         if not np.isin(tasks[0].features(tasks[0].forced), support).all():
             raise ValueError("the support lacks forced features of the model.")
-    if groups is not None:
+    if feature_groups is not None:
         if tasks[0].signs.any():
-            raise ValueError("groups must be None for a model with signs, of single features.")
-        partition = Groups.of(groups, m, data.names)
+            raise ValueError(
+                "feature_groups must be None for a model with signs, of single features."
+            )
+        partition = Groups.of(feature_groups, m, data.names)
         tasks = [task.with_groups(partition) for task in tasks]
     if max_abs_coef is not None:
         tasks = [_bounded(task, max_abs_coef) for task in tasks]

@@ -135,7 +135,7 @@ class BudgetCV(ChosenModel):
         model = clone(self.estimator)
         name = "n_features"
         wanted: Any = self.n_features
-        if wanted is None and getattr(model, "groups", None) is not None:
+        if wanted is None and getattr(model, "feature_groups", None) is not None:
             name, wanted = "n_groups", model.n_groups
         if not is_automatic(wanted):
             if validate.dimensions(wanted) == 0:

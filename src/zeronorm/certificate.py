@@ -28,7 +28,7 @@ def certify(
     y: Any,
     *,
     problem: Any = None,
-    groups: Any = None,
+    feature_groups: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
     C: float | None = None,
@@ -54,7 +54,7 @@ def certify(
     problem : an estimator with a budget, which need not be fitted, whose parameters say what the
         support is certified for: its loss, C, class weights, covariates, forced features. None: as
         in the model, if it is one of this package with a budget, else classes, or survival times.
-    groups : of the columns, as for `BudgetClassifier`: the support is then certified as
+    feature_groups : of the columns, as for `BudgetClassifier`: the support is then certified as
         one of so many groups as it has features of. None: as in the model.
     C, fit_intercept, standardize : the problem. None: as in `problem`, else as in the model, if it
         is one of this package with a budget (then its class weights, forced features and loss count
@@ -98,7 +98,7 @@ def certify(
         fit_intercept,
         standardize,
         n_threads,
-        groups,
+        feature_groups,
         max_abs_coef,
     )
     if posed[0].task.groups is None:
@@ -115,7 +115,7 @@ def prove(
     y: Any,
     *,
     problem: Any = None,
-    groups: Any = None,
+    feature_groups: Any = None,
     gap: float = 0.01,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
@@ -137,7 +137,7 @@ def prove(
 
     Parameters
     ----------
-    model, X, y, problem, groups, sample_weight, offset, C, fit_intercept, standardize,
+    model, X, y, problem, feature_groups, sample_weight, offset, C, fit_intercept, standardize,
     max_abs_coef, n_threads
         As in `certify`.
     gap : the wanted (objective - bound) / objective; 0 for a proof that no better support exists.
@@ -180,7 +180,7 @@ def prove(
         fit_intercept,
         standardize,
         n_threads,
-        groups,
+        feature_groups,
         max_abs_coef,
     )
     trees: list[Tree | None] = [None] * len(posed)

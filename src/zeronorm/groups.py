@@ -51,14 +51,16 @@ class Groups:
         if isinstance(groups, Groups):
             if groups.code.size != n_features:
                 raise ValueError(
-                    f"groups must be of the {n_features} features of X; got groups of "
+                    f"feature_groups must be of the {n_features} features of X; got groups of "
                     f"{groups.code.size} features."
                 )
             return groups
         if isinstance(groups, Mapping):
             return _of_lists(groups, n_features, names)
         what = "column of X"
-        return _of_labels(groups, n_features, "groups", what, partial(_refuse_missing, names))
+        return _of_labels(
+            groups, n_features, "feature_groups", what, partial(_refuse_missing, names)
+        )
 
     @classmethod
     def of_rows(cls, labels: Any, n_rows: int, name: str) -> Groups:
@@ -97,7 +99,7 @@ class Groups:
         for label in labels:
             plain = label.item() if isinstance(label, np.generic) else label
             if isinstance(plain, bool) or plain not in known:
-                raise ValueError(f"{name} has the label {plain!r}, which is not in groups.")
+                raise ValueError(f"{name} has the label {plain!r}, which is not in feature_groups.")
         return np.unique(np.array([known[label] for label in labels], np.int64))
 
     def members(self, group: int) -> IndexArray:
@@ -174,8 +176,8 @@ def _shown(feature: int, names: Sequence[str] | None) -> str:
 
 def _refuse_missing(names: Sequence[str] | None, feature: int) -> None:
     raise ValueError(
-        f"groups must have a label for every feature; {_shown(feature, names)} has none. Give it "
-        "a group of its own."
+        f"feature_groups must have a label for every feature; {_shown(feature, names)} has none. "
+        "Give it a group of its own."
     )
 
 
@@ -185,8 +187,8 @@ def _of_lists(groups: Mapping[Any, Any], n_features: int, names: Sequence[str] |
     texts = all(isinstance(key, str) for key in keys)
     if not keys or not (texts or all(_is_integer(key) for key in keys)):
         raise ValueError(
-            "groups must be a dict with strings or integers as labels of the groups, at least "
-            f"one; got {keys[:5]!r}."
+            "feature_groups must be a dict with strings or integers as labels of the groups, at "
+            f"least one; got {keys[:5]!r}."
         )
     labels = np.array(sorted(keys))
     place = {} if names is None else {name: feature for feature, name in enumerate(names)}
@@ -195,14 +197,14 @@ def _of_lists(groups: Mapping[Any, Any], n_features: int, names: Sequence[str] |
         members = groups[label]
         if isinstance(members, str | bytes) or not isinstance(members, Sequence | np.ndarray):
             raise ValueError(
-                f"groups must have a list of features for every group; got {members!r} for "
+                f"feature_groups must have a list of features for every group; got {members!r} for "
                 f"{label!r}."
             )
         for member in members:
             feature = _feature(member, label, n_features, place)
             if code[feature] >= 0:
                 raise ValueError(
-                    f"groups must not overlap; {_shown(feature, names)} is in the groups "
+                    f"feature_groups must not overlap; {_shown(feature, names)} is in the groups "
                     f"{labels[code[feature]].item()!r} and {label!r}. Leave it in one of them."
                 )
             code[feature] = number
@@ -210,8 +212,8 @@ def _of_lists(groups: Mapping[Any, Any], n_features: int, names: Sequence[str] |
         missing = np.flatnonzero(code < 0)
         more = f" (and {missing.size - 1} more)" if missing.size > 1 else ""
         raise ValueError(
-            f"groups must have every feature in a group; {_shown(int(missing[0]), names)}{more} "
-            "is in none. Give it a group of its own."
+            "feature_groups must have every feature in a group; "
+            f"{_shown(int(missing[0]), names)}{more} is in none. Give it a group of its own."
         )
     return Groups(labels, code)
 
@@ -224,15 +226,18 @@ def _feature(member: Any, label: Any, n_features: int, place: Mapping[str, int])
     """Return the index of a member of a group."""
     if isinstance(member, str):
         if member not in place:
-            raise ValueError(f"groups has the unknown feature {member!r} in group {label!r}.")
+            raise ValueError(
+                f"feature_groups has the unknown feature {member!r} in group {label!r}."
+            )
         return place[member]
     if not _is_integer(member):
         raise ValueError(
-            f"groups must list features by index or name; got {member!r} in group {label!r}."
+            f"feature_groups must list features by index or name; got {member!r} in group "
+            f"{label!r}."
         )
     if not 0 <= int(member) < n_features:
         raise ValueError(
-            f"groups must list features from 0 to {n_features - 1} (the columns of X); got "
+            f"feature_groups must list features from 0 to {n_features - 1} (the columns of X); got "
             f"{int(member)} in group {label!r}."
         )
     return int(member)

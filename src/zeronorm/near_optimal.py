@@ -218,7 +218,7 @@ def _poser(
             f"None; got {problem!r:.80}."
         )
     poser.set_params(criterion=None, **given)
-    if poser.groups is not None:
+    if poser.feature_groups is not None:
         poser.set_params(n_groups=k)
     elif poser.method == "auto":  # the better the first support, the fewer features are left
         poser.set_params(n_features=k, method="l0")
@@ -227,7 +227,7 @@ def _poser(
     if poser._plan().counts == "both":
         raise ValueError(
             "problem must select features, or whole groups: of features in few groups no bound "
-            "is known. Leave out n_features or groups."
+            "is known. Leave out n_features or feature_groups."
         )
     return poser
 

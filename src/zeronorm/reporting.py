@@ -151,11 +151,11 @@ def _model_of(estimator: Any) -> tuple[Any, CrossValidation | None]:
         )
     if not hasattr(model, "support_"):
         raise ValueError(f"estimator must be fitted; got {estimator!r:.60}. Call its fit first.")
-    if isinstance(getattr(model, "groups", None), str):
+    if isinstance(getattr(model, "feature_groups", None), str):
         raise ValueError(
-            "estimator must have groups as labels or lists for a report; got groups='columns', "
-            "whose features are not those of X. Encode the columns first, as by "
-            "pandas.get_dummies, and pass the group of every column."
+            "estimator must have groups as labels or lists for a report; got "
+            "feature_groups='columns', whose features are not those of X. Encode the columns "
+            "first, as by pandas.get_dummies, and pass the group of every column."
         )
     return model, validation
 
@@ -192,10 +192,12 @@ def _fitted_again(model: Any, X: Any, y: Any, offset: Any) -> Any:
     """Return the model fitted once more, to arrays; refuse data that make another one of it."""
     given = {} if offset is None else {"offset": offset}
     again = clone(model)
-    if getattr(model, "groups", None) is not None:
+    if getattr(model, "feature_groups", None) is not None:
         known = getattr(model, "feature_names_in_", None)
         names = None if known is None else [str(name) for name in known]
-        again.set_params(groups=Groups.of(model.groups, model.n_features_in_, names))
+        again.set_params(
+            feature_groups=Groups.of(model.feature_groups, model.n_features_in_, names)
+        )
     again.fit(X, y, **given)
     again._keep_size(model.size_)
     same = again.support_.shape == model.support_.shape and np.all(again.support_ == model.support_)
@@ -261,7 +263,7 @@ def _samples(
         column_names=columns,
         variants=variants,
     )  # fmt: skip
-    groups = getattr(model, "groups", None)
+    groups = getattr(model, "feature_groups", None)
     return Samples(table, Response(task, target, offset, order=order), groups)
 
 

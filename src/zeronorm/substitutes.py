@@ -81,7 +81,7 @@ def substitutes(
     within: float = 0.01,
     max_fits: int = 20_000,
     problem: Any = None,
-    groups: Any = None,
+    feature_groups: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
     C: float | None = None,
@@ -102,7 +102,8 @@ def substitutes(
 
     Parameters
     ----------
-    model, X, y, problem, groups, sample_weight, offset, C, fit_intercept, standardize, n_threads
+    model, X, y, problem, feature_groups, sample_weight, offset, C, fit_intercept, standardize
+    n_threads
         As in `certify`.
     n : so many substitutes of each feature at least (where there are any), with leave-one-out
         losses.
@@ -155,7 +156,7 @@ def substitutes(
         fit_intercept,
         standardize,
         n_threads,
-        groups,
+        feature_groups,
     )
     validation = None
     if cv is not None:  # what is wrong with the folds is told before the search
@@ -170,7 +171,7 @@ def substitutes(
     ]
     if validation is not None:
         replaced = [each for _, _, each in found]
-        results = _compared(results, replaced, posed, n, validation, groups)
+        results = _compared(results, replaced, posed, n, validation, feature_groups)
     return results[0] if len(results) == 1 else results
 
 
@@ -213,11 +214,11 @@ def _compared(
     posed: list[Posed],
     n: int,
     validation: Validation,
-    groups: Any,
+    feature_groups: Any,
 ) -> list[list[Substitutes]]:
     """Return records with the scores of the folds.
 
-    replaced : what the records are of. groups : as of `substitutes`.
+    replaced : what the records are of. feature_groups : as of `substitutes`.
     """
     units = [one.task.units.of(one.support) for one in posed]
     variants = [units]
@@ -226,7 +227,7 @@ def _compared(
             kept = units[place][units[place] != one.unit]
             others = [kept, *(np.append(kept, unit) for unit in one.units[:n].tolist())]
             variants += [[*units[:place], other, *units[place + 1 :]] for other in others]
-    partition = None if groups is None else posed[0].task.groups_of_features()
+    partition = None if feature_groups is None else posed[0].task.groups_of_features()
     scores = _in_folds(validation, variants, partition)
     repeats = repeats_of([test for _, test in validation.folded.folds])
     mean, error = scores.mean(axis=1), standard_error(scores - scores[0], repeats)

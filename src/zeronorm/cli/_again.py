@@ -24,7 +24,9 @@ from ._training_rows import other_rows
 if TYPE_CHECKING:
     from ..persistence import LoadedModel
 
-_NOT_RESTORED = {"n_features", "n_threads", "groups", "n_groups", "forced_groups", "covariates"}
+_NOT_RESTORED = {
+    "n_features", "n_threads", "feature_groups", "n_groups", "forced_groups", "covariates",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +85,7 @@ def size_of(loaded: LoadedModel) -> int:
     Of whole groups their number.
     """
     if has_whole_groups(loaded):
-        return len({*loaded.metadata["groups"]})
+        return len({*loaded.metadata["feature_groups"]})
     if len(loaded.metadata["certificates"]) == 1:
         return int(loaded.support_.size)
     own = ~np.isin(loaded.columns, loaded.covariates_)
@@ -103,7 +105,7 @@ def as_selection(options: ReportOptions, loaded: LoadedModel) -> SelectOptions:
             else f"--group-file {options.group_file} is of whole groups, and {options.model} is of "
             "features; leave it out."
         )
-    if parameters.get("groups") is not None and not whole:
+    if parameters.get("feature_groups") is not None and not whole:
         raise ValueError(
             f"{options.model} is of features in groups, which the file does not have; zeronorm "
             "select --report writes the page with the model."

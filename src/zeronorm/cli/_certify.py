@@ -79,7 +79,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             if by_group:
                 support = _features_of(names, problem, samples)
             given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
-            given |= {} if groups is None else {"groups": groups}
+            given |= {} if groups is None else {"feature_groups": groups}
             if response.offset is not None:
                 given["offset"] = response.offset
             work.progress.phase("Certifying")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 OPTIONS = {
     "n_features": "--features",
     "n_groups": "--groups",
-    "groups": "--group-file",
+    "feature_groups": "--group-file",
     "forced_features": "--force",
     "covariates": "--covariates",
     "signs": "--nonnegative or --nonpositive",

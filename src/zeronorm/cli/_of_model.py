@@ -27,7 +27,7 @@ def _named_whole(names: Sequence[str], codings: Mapping[str, Coding]) -> Iterato
 def has_whole_groups(model: LoadedModel) -> bool:
     """Return whether a model was selected as whole groups of features."""
     parameters = model.metadata["parameters"]
-    return parameters.get("groups") is not None and parameters.get("n_features") is None
+    return parameters.get("feature_groups") is not None and parameters.get("n_features") is None
 
 
 def options_of_model(model: LoadedModel) -> dict[str, Any]:

@@ -207,7 +207,7 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
         )
     if samples.groups is not None:
         n_groups = plan.sizes if plan.whole else plan.n_groups
-        common |= {"n_groups": n_groups, "groups": samples.groups}
+        common |= {"n_groups": n_groups, "feature_groups": samples.groups}
     if samples.groups is None or plan.whole:
         method = methods.L0(**plan.search) if plan.search else plan.method
         common |= {"method": method, "signs": _signs(options, samples.table)}
@@ -289,14 +289,14 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
 
 
 def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:
-    stated = ("n_features", "n_groups", "groups", "method", "criterion")
+    stated = ("n_features", "n_groups", "feature_groups", "method", "criterion")
     # Of a report the model has it, not the options.
     own = plan.method if plan.method in ("measure", "bilevel") else estimator.method
     return {
         "method": own if isinstance(own, str) else own.name,
         "measure": options.measure,
         "n_groups": plan.sizes if plan.whole else plan.n_groups,
-        "groups": None if options.group_file is None else str(options.group_file),
+        "feature_groups": None if options.group_file is None else str(options.group_file),
         "level": options.level,
         **{
             name: value

@@ -75,7 +75,8 @@ class BilevelCV(ChosenModel):
     >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
-    >>> search = BilevelCV(BudgetRegressor(groups=groups), range(1, 7), range(1, 4)).fit(X, y)
+    >>> model = BudgetRegressor(feature_groups=groups)
+    >>> search = BilevelCV(model, range(1, 7), range(1, 4)).fit(X, y)
     >>> search.n_features_, search.n_groups_
     (3, 2)
     """

@@ -35,8 +35,9 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     1/2 max(0, 1 - y z)^2. The budget is one of
 
     - `n_features`: exactly so many features, ||u||_0 <= k;
-    - `groups` and `n_groups`: exactly so many whole groups of features;
-    - `groups`, `n_groups` and `n_features`: at most so many features in at most so many groups.
+    - `feature_groups` and `n_groups`: exactly so many whole groups of features;
+    - `feature_groups`, `n_groups` and `n_features`: at most so many features in at
+      most so many groups.
 
     By default a pool of 3k features is found by the minimax cutting plane (about six passes over
     X), reduced to k by backward elimination and splicing, refitted on the scaling of X, and
@@ -52,14 +53,14 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         the largest. "auto": cross-validation chooses, five folds (or as many as the smallest class
         has rows) by the rule of one standard error among 1 to 6, 8, 10, 12, 15, 20, 25, 30, 40 and
         50 features, as `BudgetCV` with its defaults, or the criterion, where there is one. None:
-        10, or all usable columns if fewer; with `groups` whole groups.
+        10, or all usable columns if fewer; with `feature_groups` whole groups.
     n_groups : int, list or range of int, "auto", or None
-        How many groups; a list gives several models. Only with `groups`. "auto": cross-validation
-        chooses, as of n_features="auto", among the same numbers as far as half of the rows and
-        the groups go; of more than six whole groups as far as they have, in the mean, no more
-        features than there are rows. With a budget of features as well it chooses among pairs of
-        no more groups than features, and the fewest groups are the smallest model.
-    groups : (n_features_in_,) integers or strings, a dict of lists, `Groups`, "columns" or None
+        How many groups; a list gives several models. Only with `feature_groups`. "auto":
+        cross-validation chooses, as of n_features="auto", among the same numbers as far as half of
+        the rows and the groups go; of more than six whole groups as far as they have, in the mean,
+        no more features than there are rows. With a budget of features as well it chooses among
+        pairs of no more groups than features, and the fewest groups are the smallest model.
+    feature_groups : (n_features_in_,) labels, a dict of lists, `Groups`, "columns" or None
         The group of every column of X, or the columns (indices or names) of every group by its
         label. "columns": X is a data frame whose categorical columns (of strings, categories or
         booleans) are one-hot encoded; every column of the frame is a group. Constant columns of a
@@ -81,8 +82,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         - "greedy": the feature or group that fits best what is left, a scan for each.
         - "l1": the l1 path, at the largest C with at most k features.
         - "reweighted-l1": the same in stages that penalise large coefficients less.
-        - "bilevel": a search under both budgets, without a certificate; without `groups` every
-          column is a group, and `n_groups` may be None for any number.
+        - "bilevel": a search under both budgets, without a certificate; without `feature_groups`
+          every column is a group, and `n_groups` may be None for any number.
     C : "auto" or float
         Weight of the summed loss during selection, for standardised columns. "auto": 0.1, and 1 for
         "bilevel".
@@ -107,7 +108,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         columns are scaled but not centred). The final fit is on the scaling of X.
     forced_features : list of int or str, or None
         Always in the model (with whole groups: their groups), counted in the budgets. With
-        groups="columns" they are encoded columns, "column=category".
+        feature_groups="columns" they are encoded columns, "column=category".
     signs : None, -1, 1, (n_features_in_,) of -1, 0 and 1, or a mapping
         The signs that coefficients may have: 1 is w_j >= 0, -1 is w_j <= 0, 0 any; one number for
         all features, or {feature: sign} for some, by index or name. Selection, bounds and the final

@@ -28,7 +28,7 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
+    n_features, n_groups, feature_groups, method, forced_features, signs, forced_groups, covariates,
     fit_intercept, standardize, criterion, tol, warm_start, n_threads,
     checkpoint
         As in `BudgetClassifier`.
@@ -70,7 +70,7 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
     >>> model = BudgetRegressor(n_features=3, method="l0").fit(X, y)
     >>> model.support_.tolist(), model.certificate_.loss
     ([10, 12, 30], 'least_squares')
-    >>> model = BudgetRegressor(n_features=3, n_groups=2, groups=groups).fit(X, y)
+    >>> model = BudgetRegressor(n_features=3, n_groups=2, feature_groups=groups).fit(X, y)
     >>> model.support_.tolist(), model.groups_.tolist()
     ([10, 12, 30], [2, 6])
     """

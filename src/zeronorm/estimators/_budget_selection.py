@@ -31,7 +31,7 @@ class BudgetSelection(SparseLinearModel):
 
     n_features: int | str | Sequence[int] | None = field(default=None, kw_only=False)
     n_groups: int | str | Sequence[int] | None = None
-    groups: Any = None
+    feature_groups: Any = None
     method: str | Method = "auto"
     C: float | str = "auto"
     refit_C: float | str | None = "auto"

@@ -42,12 +42,15 @@ class EncodedFrame:
         if columns is None:
             given = "one without such names" if hasattr(X, "columns") else type(X).__name__
             raise ValueError(
-                "groups='columns' needs X as a data frame whose columns have strings as names; got "
-                f"{given}. Rename them, or pass the group of every column as groups."
+                "feature_groups='columns' needs X as a data frame whose columns have strings as "
+                f"names; got {given}. Rename them, or pass the group of every column as "
+                "feature_groups."
             )
         if len(set(columns)) < len(columns):
             twice = next(name for place, name in enumerate(columns) if name in columns[:place])
-            raise ValueError(f"groups='columns' needs distinct names of columns; got {twice!r}.")
+            raise ValueError(
+                f"feature_groups='columns' needs distinct names of columns; got {twice!r}."
+            )
         # Steps are named by number: not every name of a column may be that of a step.
         steps = [
             (str(place), _encoder() if _is_categorical(X[name]) else "passthrough", [name])
@@ -70,8 +73,8 @@ class EncodedFrame:
         repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
             raise ValueError(
-                "groups='columns' names encoded columns 'column=category', which must be distinct "
-                f"from all others; got {repeated[0]!r} twice. Rename a column of X."
+                "feature_groups='columns' names encoded columns 'column=category', which must be "
+                f"distinct from all others; got {repeated[0]!r} twice. Rename a column of X."
             )
         # Groups are sorted by label; the columns of a frame are not.
         order = np.argsort(np.array(columns), kind="stable")
@@ -101,7 +104,7 @@ def _blame(X: Any, name: str, encode: Callable[[Any], Any] | None, error: Except
             raise TypeError
     except (TypeError, ValueError):
         raise ValueError(
-            f"groups='columns' cannot encode column {name!r} of X, of type {column.dtype}: "
+            f"feature_groups='columns' cannot encode column {name!r} of X, of type {column.dtype}: "
             f"{error} Columns must be of numbers, strings, categories or booleans, of one type in "
             "fit and predict; make missing values NaN or a category of their own."
         ) from error
@@ -120,9 +123,9 @@ def _is_categorical(column: Any) -> bool:
     return str(column.dtype).lower().split("(")[0].startswith(CATEGORICAL)
 
 
-def encoded(X: Any, groups: Any) -> tuple[Any, list[str] | None, Any]:
+def encoded(X: Any, feature_groups: Any) -> tuple[Any, list[str] | None, Any]:
     """Return X as numbers, one-hot where the columns of a frame are the groups."""
-    if not (isinstance(groups, str) and groups == "columns"):
+    if not (isinstance(feature_groups, str) and feature_groups == "columns"):
         return X, feature_names(X), None
     encoding, matrix = EncodedFrame.fit(X)
     return matrix, encoding.names, encoding

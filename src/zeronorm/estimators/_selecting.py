@@ -163,7 +163,7 @@ class Plan:
         """
         loss = model._loss()
         automatic: type[Method] = Pool
-        if model.groups is not None:
+        if model.feature_groups is not None:
             automatic = Minimax if model.n_features is None else Bilevel
         method = model._method(automatic)
         C, given = method.default_weight(loss.name), not is_automatic(model.C)
@@ -185,7 +185,7 @@ class Plan:
             named = method.unbudgeted() or f"method={method.name!r}"
             raise ValueError(f"warm_start must be False for {named}, which always begins anew.")
         plan = cls(
-            method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.groups,
+            method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.feature_groups,
             model.signs, model.forced_features, model.forced_groups, model.covariates,
             model.criterion,
             bool(model.fit_intercept), bool(model.standardize), report=model._report,
@@ -228,36 +228,38 @@ class Plan:
         self._check_unbudgeted()
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
-                f"forced_groups names groups, but groups is None; got {self.forced_groups!r}. Pass "
-                "the group of every column as groups, or use forced_features."
+                "forced_groups names groups, but feature_groups is None; got "
+                f"{self.forced_groups!r}. Pass the group of every column as feature_groups, or use "
+                "forced_features."
             )
         if self.criterion is not None and (self.counts == "both" or self.groups is not None):
             raise ValueError(
                 "criterion chooses among numbers of single features; got "
-                f"criterion={self.criterion!r} with groups. Use cross_validate."
+                f"criterion={self.criterion!r} with feature_groups. Use cross_validate."
             )
         if self.counts == "both" and not by_itself:
             return
         if self.groups is None and self.n_groups is not None:
             raise ValueError(
-                f"n_groups counts groups, but groups is None; got n_groups={self.n_groups!r}. "
-                "Pass the group of every column as groups, or use n_features."
+                "n_groups counts groups, but feature_groups is None; got "
+                f"n_groups={self.n_groups!r}. Pass the group of every column as feature_groups, or "
+                "use n_features."
             )
         if self.groups is None:
             return
         both = self.counts == "both"
         if not both and "groups" not in self.method.budgets:
             raise ValueError(
-                f"method={self.method.name!r} selects single features; got groups. Leave them "
-                f"out, or use one of the methods {of_groups()}, or 'bilevel'."
+                f"method={self.method.name!r} selects single features; got feature_groups. Leave "
+                f"them out, or use one of the methods {of_groups()}, or 'bilevel'."
             )
         if not both and self.n_features is not None:
             raise ValueError(
-                "n_features must be None with groups, which enter as a whole; got "
+                "n_features must be None with feature_groups, which enter as a whole; got "
                 f"n_features={self.n_features!r}. Use n_groups."
             )
         if self.n_groups is None and not self.method.unbudgeted():
-            raise ValueError("groups needs the number of them to select: pass n_groups.")
+            raise ValueError("feature_groups needs the number of them to select: pass n_groups.")
         if not both and self.forced_groups is not None:
             raise ValueError(
                 "forced_groups is of bi-level selection; whole groups are forced by "

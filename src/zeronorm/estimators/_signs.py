@@ -17,8 +17,8 @@ def check_signs(signs: Any, groups: Any, method: Method) -> None:
         return
     if groups is not None:
         raise ValueError(
-            "signs are of single features, not of features in groups; got signs and groups. Leave "
-            "one of them out."
+            "signs are of single features, not of features in groups; got signs and "
+            "feature_groups. Leave one of them out."
         )
     if not method.keeps_signs():
         raise ValueError(

@@ -92,7 +92,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     fit_intercept: Any
     tol: Any
     n_threads: Any
-    groups: Any = None  # from here on: what some have, and the others do without
+    feature_groups: Any = None  # from here on: what some have, and the others do without
     n_groups: Any = None
     signs: Any = None
     forced_features: Any = None
@@ -291,7 +291,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
 
     def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
         """Return X as numbers, the names of its columns, and how it was encoded, if it was."""
-        return encoded(X, self.groups)
+        return encoded(X, self.feature_groups)
 
     def _stored(self, design: Design) -> Design:
         """Return the design in the storage that the solvers want."""

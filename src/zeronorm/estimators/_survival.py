@@ -193,7 +193,7 @@ class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
 
     Parameters
     ----------
-    n_features, n_groups, groups, method, forced_features, signs, forced_groups, covariates,
+    n_features, n_groups, feature_groups, method, forced_features, signs, forced_groups, covariates,
     standardize, criterion, tol, warm_start, n_threads, checkpoint
         As in `BudgetClassifier`.
     C : "auto" or float

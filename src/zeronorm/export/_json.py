@@ -67,7 +67,7 @@ def _document(given: Any) -> dict[str, Any]:
         solved = metadata["solutions"]
         loss = {"name": solved[0]["loss"] if solved else _loss_of_labels(link), "parameters": {}}
     covariates = set(model.covariates_.tolist())
-    groups = metadata["groups"] or [None] * len(model.columns)
+    groups = metadata["feature_groups"] or [None] * len(model.columns)
     regresses = isinstance(model, LoadedRegressor)
     target = metadata["target_name"]
     return {

@@ -68,7 +68,7 @@ _ENTRIES = {
     "criteria": list,
     "calibration": (dict, type(None)),
     "threshold": (dict, type(None)),
-    "groups": (list, type(None)),
+    "feature_groups": (list, type(None)),
     "covariates": list,
     "loss": (dict, type(None)),
     "highest_score": (float, type(None)),
@@ -222,10 +222,10 @@ def _linear(
         "covariates must be columns of the model, sorted, each once",
     )
     require(len(covariates) < k or not covariates, "a model must have more than its covariates")
-    groups = metadata["groups"]
+    groups = metadata["feature_groups"]
     require(
         groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
-        f"groups must be {k} labels",
+        f"feature_groups must be {k} labels",
     )
     means = metadata["means"]
     require(
@@ -292,7 +292,7 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("criteria", [])
     metadata.setdefault("calibration", None)
     metadata.setdefault("threshold", None)
-    metadata.setdefault("groups", None)
+    metadata.setdefault("feature_groups", None)
     metadata.setdefault("loss", None)
     metadata.setdefault("highest_score", None)
     metadata.setdefault("columns", {})

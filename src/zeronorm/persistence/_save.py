@@ -93,7 +93,7 @@ def save(
     ------
     ValueError
         If the size was not fitted, there is only one model, the names do not fit, or the estimator
-        encodes the columns of a data frame (groups="columns"), which a model file does not.
+        encodes the columns of a data frame (feature_groups="columns"), which a model file does not.
     TypeError
         If the estimator is not fitted or not of this package, or has a loss of one's own that
         another program could not import.
@@ -187,7 +187,7 @@ def _packed(
         "criteria": fitted.criteria,
         "calibration": fitted.calibration,
         "threshold": summarize_threshold(threshold, classes),
-        "groups": _groups_of(estimator, support),
+        "feature_groups": _groups_of(estimator, support),
         "covariates": getattr(estimator, "covariates_", np.empty(0, np.int64)).tolist(),
         "loss": None if fitted.loss is None else describe_loss(fitted.loss),
         "highest_score": None if fitted.baseline is None else fitted.baseline.highest,
@@ -286,8 +286,8 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     loss = None if classifies else estimator._loss()
     if getattr(estimator, "_encoding", None) is not None:
         raise ValueError(
-            f"{kind} with groups='columns' encodes the columns of a data frame, which a model file "
-            "does not. Fit it on the encoded columns, with their groups."
+            f"{kind} with feature_groups='columns' encodes the columns of a data frame, which a "
+            "model file does not. Fit it on the encoded columns, with their groups."
         )
     if selects:
         paths = estimator._paths
@@ -341,18 +341,20 @@ def _solved(estimator: Any, loss: Any, baseline: Any) -> _Contents:
 
 def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
     """Return the group of every feature of a support; None where there are no groups."""
-    if estimator.groups is None:
+    if estimator.feature_groups is None:
         return None
     names = getattr(estimator, "feature_names_in_", None)
     groups = Groups.of(
-        estimator.groups, int(estimator.n_features_in_), None if names is None else list(names)
+        estimator.feature_groups,
+        int(estimator.n_features_in_),
+        None if names is None else list(names),
     )
     return [_plain(label) for label in groups.labels[groups.code[support]].tolist()]
 
 
 def _plain(value: Any) -> Any:
     """Return a parameter as JSON has it; objects such as splitters as their repr."""
-    if isinstance(value, Groups):  # those of the features of the model stand in `groups`
+    if isinstance(value, Groups):  # those of the features of the model stand in `feature_groups`
         return f"{len(value)} groups of {value.code.size} features"
     if value is None or isinstance(value, (bool, str)):
         return value

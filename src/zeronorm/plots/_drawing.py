@@ -96,7 +96,9 @@ def chosen_model(estimator: Any) -> Any:
 
 def unit_of(estimator: Any) -> str:
     """Return what a number counts that is the size of a model: features, or whole groups."""
-    return "features" if getattr(chosen_model(estimator), "groups", None) is None else "groups"
+    return (
+        "features" if getattr(chosen_model(estimator), "feature_groups", None) is None else "groups"
+    )
 
 
 def budget_paths(estimator: Any) -> Any:

@@ -35,7 +35,7 @@ class GroupsDisplay(CoefficientsDisplay):
         ax : axes to draw on; None: a new figure.
         """
         model = as_model(chosen_model(estimator) if hasattr(estimator, "fit") else estimator)
-        of_columns = model.metadata["groups"]
+        of_columns = model.metadata["feature_groups"]
         if of_columns is None:
             raise ValueError("estimator must be of features in groups; it has none.")
         labels, code, sizes = np.unique(of_columns, return_inverse=True, return_counts=True)

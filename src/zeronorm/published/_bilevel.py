@@ -28,7 +28,7 @@ class BilevelClassifier(BudgetClassifier):
         How many features at most. None: 10, or all usable columns if fewer.
     n_groups : int, list or range of int, or None
         How many groups they are in at most. None: any number.
-    groups : (n_features_in_,) integers or strings, a dict of lists, `Groups`, "columns" or None
+    feature_groups : (n_features_in_,) labels, a dict of lists, `Groups`, "columns" or None
         The group of every column of X, or the columns (indices or names) of every group by its
         label. "columns": X is a data frame whose categorical columns (of strings, categories or
         booleans) are one-hot encoded; every column of the frame is a group. None: every column is a
@@ -47,9 +47,9 @@ class BilevelClassifier(BudgetClassifier):
         support is fitted on the scaling of X, with this C, or with the one that approximate
         leave-one-out chooses.
     forced_features : list of int or str, or None
-        In every model, counted in both budgets. With groups="columns" they are encoded columns: the
-        name of a categorical one is "column=category", and "column" alone is refused. To keep a
-        place for the column as a whole, use `forced_groups`.
+        In every model, counted in both budgets. With feature_groups="columns" they are encoded
+        columns: the name of a categorical one is "column=category", and "column" alone is refused.
+        To keep a place for the column as a whole, use `forced_groups`.
     forced_groups : list of labels, or None
         Counted as groups of every model, with or without features of theirs.
     tol : float
@@ -80,7 +80,7 @@ class BilevelClassifier(BudgetClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((200, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] > 0
-    >>> model = BilevelClassifier(n_features=3, n_groups=2, groups=groups).fit(X, y)
+    >>> model = BilevelClassifier(n_features=3, n_groups=2, feature_groups=groups).fit(X, y)
     >>> model.support_.tolist(), model.groups_.tolist()
     ([10, 12, 30], [2, 6])
     """
@@ -94,7 +94,7 @@ class BilevelClassifier(BudgetClassifier):
         n_features: int | Sequence[int] | None = None,
         n_groups: int | Sequence[int] | None = None,
         *,
-        groups: Any = None,
+        feature_groups: Any = None,
         solver: str = "auto",
         loss: str = "logistic",
         C: float = 1.0,
@@ -111,7 +111,7 @@ class BilevelClassifier(BudgetClassifier):
     ) -> None:
         self.n_features = n_features
         self.n_groups = n_groups
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.solver = solver
         self.loss = loss
         self.C = C
@@ -145,14 +145,14 @@ class BilevelRegressor(BudgetRegressor):
 
     Parameters
     ----------
-    n_features, n_groups, groups, solver, tol, max_iter, warm_start
+    n_features, n_groups, feature_groups, solver, tol, max_iter, warm_start
         As in `BilevelClassifier`.
     C : float
         The ridge is 1/(2 C) ||u||^2; inf: none. It is the C of `BilevelClassifier`: that objective,
         with C before the loss, is C times this one.
     forced_features, forced_groups
-        As in `BilevelClassifier`; with groups="columns" the names in `forced_features` are of
-        encoded columns, "column=category".
+        As in `BilevelClassifier`; with feature_groups="columns" the names in `forced_features` are
+        of encoded columns, "column=category".
     fit_intercept, standardize, n_threads
         As in `BudgetClassifier`.
 
@@ -172,7 +172,7 @@ class BilevelRegressor(BudgetRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
     >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
-    >>> model = BilevelRegressor(n_features=3, n_groups=2, groups=groups).fit(X, y)
+    >>> model = BilevelRegressor(n_features=3, n_groups=2, feature_groups=groups).fit(X, y)
     >>> model.support_.tolist(), model.groups_.tolist()
     ([10, 12, 30], [2, 6])
     """
@@ -187,7 +187,7 @@ class BilevelRegressor(BudgetRegressor):
         n_features: int | Sequence[int] | None = None,
         n_groups: int | Sequence[int] | None = None,
         *,
-        groups: Any = None,
+        feature_groups: Any = None,
         solver: str = "auto",
         C: float = np.inf,
         fit_intercept: bool = True,
@@ -201,7 +201,7 @@ class BilevelRegressor(BudgetRegressor):
     ) -> None:
         self.n_features = n_features
         self.n_groups = n_groups
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.solver = solver
         self.C = C
         self.fit_intercept = fit_intercept

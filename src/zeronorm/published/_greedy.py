@@ -21,7 +21,7 @@ class GreedyLogisticRegression(BudgetClassifier):
     path: a list of sizes costs one run. Features stay once they are in, which is the weakness of
     the method, and each of them costs a scan: `BudgetClassifier` needs about seven for any k.
 
-    With `groups` a step adds a whole group G, the one whose columns, after a change to an
+    With `feature_groups` a step adds a whole group G, the one whose columns, after a change to an
     orthonormal basis, have the largest ||X_G'(alpha y)||. The final model of a support is refitted
     on the scaling of X, and certified as one of so many features, or groups.
 
@@ -29,13 +29,13 @@ class GreedyLogisticRegression(BudgetClassifier):
     ----------
     n_features : int, list or range of int, or None
         How many features, exactly; a list gives several models. None: 10, or all usable columns if
-        fewer. Only without `groups`.
-    groups : (n_features_in_,) integers or strings, a dict of lists, or None
+        fewer. Only without `feature_groups`.
+    feature_groups : (n_features_in_,) integers or strings, a dict of lists, or None
         The label of the group of every column of X, or the columns of every group by its label.
         Constant columns of a group are left out.
     n_groups : int, list of int or None
         How many groups, exactly; a list gives several models, `path_[n_groups]`. Only with
-        `groups`, and needed there.
+        `feature_groups`, and needed there.
     fit_C : float
         Weight of the summed loss in the fits between steps. The published method has no penalty or
         a tiny one, `fit_C=1e8`, and often does worse where features outnumber samples by far.
@@ -44,7 +44,7 @@ class GreedyLogisticRegression(BudgetClassifier):
     refit_C : "loo" or float
         C of the final fit; "loo" chooses by approximate leave-one-out log-loss.
     forced_features : list of int or str, or None
-        In the model from the start (with `groups`: their groups), counted in the budget.
+        In the model from the start (with `feature_groups`: their groups), counted in the budget.
     tol : float
         Certified gap of the fits between steps, relative to their own objective. Fits are cheap
         beside scans, and a loose one can change the next feature.
@@ -85,7 +85,7 @@ class GreedyLogisticRegression(BudgetClassifier):
         self,
         n_features: int | Sequence[int] | None = None,
         *,
-        groups: Any = None,
+        feature_groups: Any = None,
         n_groups: int | list[int] | None = None,
         fit_C: float = 0.1,
         C: float = 0.1,
@@ -100,7 +100,7 @@ class GreedyLogisticRegression(BudgetClassifier):
         n_threads: int | None = None,
     ) -> None:
         self.n_features = n_features
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.n_groups = n_groups
         self.fit_C = fit_C
         self.C = C

@@ -21,7 +21,7 @@ class _CuttingPlane(BudgetClassifier):
         self,
         n_features: int | Sequence[int] | None = None,
         *,
-        groups: Any = None,
+        feature_groups: Any = None,
         n_groups: int | Sequence[int] | None = None,
         C: float = 0.1,
         refit_C: float | str = "loo",
@@ -39,7 +39,7 @@ class _CuttingPlane(BudgetClassifier):
         n_threads: int | None = None,
     ) -> None:
         self.n_features = n_features
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.n_groups = n_groups
         self.C = C
         self.refit_C = refit_C
@@ -110,21 +110,22 @@ class MinimaxLogisticRegression(_CuttingPlane):
     refitted without the bias of the penalty, on the scaling of X. With `union=True` the model has
     all features of T blocks of r, as published, whatever their number.
 
-    With `groups` there is one d for each group, 1/2 sum_g ||u_g||^2 / d_g, a block is the r groups
-    with the largest ||X_g'(alpha y)||, and exactly `n_groups` whole groups are selected. A group of
-    more columns has a longer ||X_g'(alpha y)|| by chance alone: compare groups of like sizes.
+    With `feature_groups` there is one d for each group, 1/2 sum_g ||u_g||^2 / d_g, a block is the r
+    groups with the largest ||X_g'(alpha y)||, and exactly `n_groups` whole groups are selected. A
+    group of more columns has a longer ||X_g'(alpha y)|| by chance alone: compare groups of like
+    sizes.
 
     Parameters
     ----------
     n_features : int, list or range of int, or None
         How many features, exactly (`max_blocks` yields to it); a list gives several models. None:
-        10, or all usable columns if fewer. Only without `groups`, and None with `union`.
-    groups : (n_features_in_,) integers or strings, a dict of lists, or None
+        10, or all usable columns if fewer. Only without `feature_groups`, and None with `union`.
+    feature_groups : (n_features_in_,) integers or strings, a dict of lists, or None
         The label of the group of every column of X, or the columns of every group by its label.
         Constant columns of a group are left out.
     n_groups : int, list or range of int, or None
         How many groups, exactly; a list gives several models, `path_[n_groups]`. Only with
-        `groups`, and needed there without `union`.
+        `feature_groups`, and needed there without `union`.
     C : float
         Weight of the summed loss during selection.
     refit_C : "loo" or float
@@ -154,15 +155,15 @@ class MinimaxLogisticRegression(_CuttingPlane):
         - "smoothing-published": the same with the published schedule of that parameter, which can
           stall far from the optimum. No intercept.
     forced_features : list of int or str, or None
-        Always in the model (with `groups`: their groups), counted in the budget.
+        Always in the model (with `feature_groups`: their groups), counted in the budget.
     calibrate, fit_intercept, standardize, class_weight, tol, warm_start, n_threads
         As in `BudgetClassifier`.
 
     Attributes
     ----------
-    As of `BudgetClassifier`; with `groups`, `certificate_` is of the best so many groups. A `Step`
-    of `history_` has the certified bounds of its problem over the generated blocks (`objective`,
-    `bound`, the relative `extra["gap"]`), the `status` of the solver, and in
+    As of `BudgetClassifier`; with `feature_groups`, `certificate_` is of the best so many groups. A
+    `Step` of `history_` has the certified bounds of its problem over the generated blocks
+    (`objective`, `bound`, the relative `extra["gap"]`), the `status` of the solver, and in
     `extra["outer_bound"]` a certified lower bound of the problem over all features.
 
     Warns
@@ -213,7 +214,7 @@ class FeatureGeneratingMachine(_CuttingPlane):
 
     Parameters
     ----------
-    n_features, groups, n_groups, forced_features, union
+    n_features, feature_groups, n_groups, forced_features, union
         As in `MinimaxLogisticRegression`.
     C : float
         Weight of the summed loss during selection (LIBLINEAR's C is half of it).

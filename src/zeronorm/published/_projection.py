@@ -12,7 +12,7 @@ from ..structures import best_bilevel, positive_integer
 
 
 def project_bilevel(
-    v: Any, k: int, n_groups: int, groups: Any, *, method: str = "auto"
+    v: Any, k: int, n_groups: int, feature_groups: Any, *, method: str = "auto"
 ) -> FloatArray:
     """Return the nearest point to v with at most k nonzeros in at most n_groups groups.
 
@@ -26,9 +26,9 @@ def project_bilevel(
     v : (p,) finite numbers.
     k : how many nonzeros, at least 1; more than p count as p.
     n_groups : how many groups, at least 1; more than there are count as all.
-    groups : (p,) integers or strings, the label of the group of every value; or a dict of lists of
-        indices by label; or `Groups`, which spares the check of labels in a loop. Groups need
-        be neither contiguous nor of equal size.
+    feature_groups : (p,) integers or strings, the label of the group of every value; or a dict of
+        lists of indices by label; or `Groups`, which spares the check of labels in a loop. Groups
+        need be neither contiguous nor of equal size.
     method : "auto", or "dp" for the dynamic programme of the paper, which gives the same distance.
 
     Returns
@@ -54,7 +54,7 @@ def project_bilevel(
     if method not in ("auto", "dp"):
         raise ValueError(f"method must be 'auto' or 'dp'; got {method!r}.")
     values = _vector(v)
-    partition = Groups.of(groups, values.size)
+    partition = Groups.of(feature_groups, values.size)
     opened = np.zeros(len(partition), np.uint8)
     kept = best_bilevel(values, k, n_groups, partition, opened, name="v", program=method == "dp")
     projected = np.zeros(values.size)

@@ -44,7 +44,8 @@ def describe_stability(
     counted, forced = estimator.support_, estimator.forced_features
     forced = np.array([] if forced is None else forced, np.int64)
     if of_groups:
-        counted, forced = estimator.groups.code[counted], estimator.groups.code[forced]
+        code = estimator.feature_groups.code
+        counted, forced = code[counted], code[forced]
     counted = np.setdiff1d(counted, forced)
     features = np.union1d(stability.features, counted).astype(np.int64)
     shares = np.zeros((2, features.size))
@@ -66,7 +67,7 @@ def describe_stability(
         "features": [
             {
                 **(
-                    _describe_group(estimator.groups, int(features[at]))
+                    _describe_group(estimator.feature_groups, int(features[at]))
                     if of_groups
                     else describe_feature(table, int(features[at]))
                 ),

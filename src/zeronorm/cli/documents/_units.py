@@ -29,7 +29,7 @@ class Units:
     def of(cls, estimator: Any, table: Table) -> Units:
         """Return the units of a fitted estimator; features in few groups are features."""
         whole = isinstance(estimator, BudgetSelection) and estimator._plan().counts == "groups"
-        return cls(table, estimator.groups if whole else None)
+        return cls(table, estimator.feature_groups if whole else None)
 
     @property
     def kind(self) -> str:

@@ -77,9 +77,9 @@ def code_of_model(estimator: Any, read: str, threshold: Mapping[str, Any] | None
     read : the line that has the data. threshold : from where on it acts, as of a document.
     """
     one, size = clone(estimator), estimator.size_
-    if getattr(one, "groups", None) is not None:
-        read += "\n# groups: the group of every feature, as --group-file has it"
-        one.set_params(groups=_Word("groups"))
+    if getattr(one, "feature_groups", None) is not None:
+        read += "\n# feature_groups: the group of every feature, as --group-file has it"
+        one.set_params(feature_groups=_Word("feature_groups"))
     if not isinstance(size, tuple):
         budget = "n_groups" if estimator.n_features is None else "n_features"
         one.set_params(**{budget: int(size)})

@@ -130,7 +130,7 @@ def _drawings(
     plain = not any(isinstance(one, tuple) for one in paths[0])
     model = as_model(named)
     model = replace(model, metadata={**model.metadata, "threshold": threshold})
-    if model.metadata["groups"] is not None:
+    if model.metadata["feature_groups"] is not None:
         text = "How much each group of features moves the scores"
         yield "features", text, lambda: GroupsDisplay.from_estimator(model, X)
     caption = "The coefficients of the model, for one standard deviation of each feature"

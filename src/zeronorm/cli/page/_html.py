@@ -287,7 +287,7 @@ def _asked(answers: Answers) -> str:
     if document["rule"] not in (None, "all"):
         facts["by the rule"] = document["rule"]
     facts["method"] = sentence.replace("{k}", "k")
-    hidden = ("method", "n_threads", "warm_start", "groups")
+    hidden = ("method", "n_threads", "warm_start", "feature_groups")
     facts |= {
         name.replace("_", " "): show(str(value), TEXT)
         for name, value in parameters.items()

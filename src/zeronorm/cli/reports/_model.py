@@ -44,7 +44,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         pairs.append(("covariates", _covariates(loaded)))
     if ordered:
         pairs.append(("thresholds", thresholds_text(labels, (-loaded.intercept_).tolist())))
-    groups = metadata["groups"]
+    groups = metadata["feature_groups"]
     if groups is not None:
         pairs.append(("groups", f"{len(set(groups)):,}"))
     name = metadata["target_name"]

@@ -113,7 +113,7 @@ def prepare(
     X: FloatArray,
     y: FloatArray,
     loss: ConvexLoss,
-    groups: Any = None,
+    feature_groups: Any = None,
     *,
     names: list[str] | None = None,
     sample_weight: Any = None,
@@ -123,11 +123,13 @@ def prepare(
     """Return the columns of X on the scaling of the problem, and their groups.
 
     With an intercept columns are centred, which changes no solution but for rounding. Rows of
-    weight 0 are left out, and groups without features. `groups=None` makes every feature a group of
-    its own.
+    weight 0 are left out, and groups without features. `feature_groups=None` makes every feature a
+    group of its own.
     """
     n, p = X.shape
-    partition = _filled(Groups.of(np.arange(p) if groups is None else groups, p, names))
+    partition = _filled(
+        Groups.of(np.arange(p) if feature_groups is None else feature_groups, p, names)
+    )
     weight = validate.check_sample_weight(sample_weight, n)
     validate.check_total_weight(1.0, weight)
     kept = weight > 0
@@ -210,7 +212,7 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     fit_intercept: Any
     standardize: Any = True  # a parameter of the methods with a penalty on the coefficients
-    groups: Any = None
+    feature_groups: Any = None
 
     _loss: ConvexLoss
 
@@ -245,8 +247,9 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         names = validate.feature_names(X)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=self._loss.name != "logistic")
         data, groups = prepare(
-            X, self._target(y), self._loss, self.groups, names=names, sample_weight=sample_weight,
-            intercept=bool(self.fit_intercept), standardize=bool(self.standardize),
+            X, self._target(y), self._loss, self.feature_groups, names=names,
+            sample_weight=sample_weight, intercept=bool(self.fit_intercept),
+            standardize=bool(self.standardize),
         )  # fmt: skip
         fit = self._solve(data, groups)
         coef, intercept = data.unscale(fit.x)

@@ -201,14 +201,14 @@ class _DC(InPasses):
         l2: float = 1.0,
         tau: float = 0.1,
         *,
-        groups: Any = None,
+        feature_groups: Any = None,
         fit_intercept: bool = True,
         standardize: bool = True,
         max_passes: int = MAX_PASSES,
         tol: float = TOL,
         max_iter: int = MAX_ITER,
     ) -> None:
-        super().__init__(groups, fit_intercept, standardize, max_passes, tol, max_iter)
+        super().__init__(feature_groups, fit_intercept, standardize, max_passes, tol, max_iter)
         self.l1 = l1
         self.l2 = l2
         self.tau = tau
@@ -233,14 +233,14 @@ class _ConstrainedDC(InPasses):
         n_groups: int | None = None,
         tau: float = 0.1,
         *,
-        groups: Any = None,
+        feature_groups: Any = None,
         fit_intercept: bool = True,
         standardize: bool = True,
         max_passes: int = MAX_PASSES,
         tol: float = TOL,
         max_iter: int = MAX_ITER,
     ) -> None:
-        super().__init__(groups, fit_intercept, standardize, max_passes, tol, max_iter)
+        super().__init__(feature_groups, fit_intercept, standardize, max_passes, tol, max_iter)
         self.n_features = n_features
         self.n_groups = n_groups
         self.tau = tau
@@ -277,7 +277,7 @@ class DCRegressor(_DC, Regressor):
         Where the penalties end: coefficients on the scaled columns beyond it cost no more.
     max_passes : int
         The most convex problems.
-    groups, fit_intercept, standardize, tol, max_iter
+    feature_groups, fit_intercept, standardize, tol, max_iter
         As of `SparseGroupLassoRegressor`; `tol` and `max_iter` of every convex problem.
 
     Attributes
@@ -309,7 +309,7 @@ class ConstrainedDCRegressor(_ConstrainedDC, Regressor):
         None: 10, or all columns if fewer.
     n_groups : int or None
         None: all groups.
-    tau, max_passes, groups, fit_intercept, standardize, tol, max_iter
+    tau, max_passes, feature_groups, fit_intercept, standardize, tol, max_iter
         As of `DCRegressor`. The first pass allows sum_j |x_j| <= tau n_features only: with a small
         tau it takes many passes to grow.
 

@@ -65,14 +65,14 @@ class _Fractional(InPasses):
         penalty: float = 1.0,
         norm: int = 1,
         *,
-        groups: Any = None,
+        feature_groups: Any = None,
         fit_intercept: bool = True,
         standardize: bool = True,
         max_passes: int = MAX_PASSES,
         tol: float = TOL,
         max_iter: int = MAX_ITER,
     ) -> None:
-        super().__init__(groups, fit_intercept, standardize, max_passes, tol, max_iter)
+        super().__init__(feature_groups, fit_intercept, standardize, max_passes, tol, max_iter)
         self.penalty = penalty
         self.norm = norm
 
@@ -104,7 +104,7 @@ class FractionalRegressor(_Fractional, Regressor):
         1 selects groups and features within them, frac(1,2); 2 whole groups, frac(2,1).
     max_passes : int
         The most convex problems.
-    groups, fit_intercept, standardize, tol, max_iter
+    feature_groups, fit_intercept, standardize, tol, max_iter
         As of `SparseGroupLassoRegressor`; `tol` and `max_iter` of every convex problem.
 
     Attributes

@@ -154,10 +154,10 @@ class _GroupPursuit(_Pursuit):
     """A number of groups."""
 
     def __init__(
-        self, n_groups: int | None = None, *, groups: Any = None, fit_intercept: bool = True
+        self, n_groups: int | None = None, *, feature_groups: Any = None, fit_intercept: bool = True
     ) -> None:
         self.n_groups = n_groups
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.fit_intercept = fit_intercept
 
     def _check_parameters(self) -> None:
@@ -217,7 +217,7 @@ class GroupOMPRegressor(_GroupPursuit, Regressor):
     ----------
     n_groups : int or None
         How many; None: 10, or all groups if fewer.
-    groups, fit_intercept
+    feature_groups, fit_intercept
         As of `SparseGroupLassoRegressor`.
 
     Attributes

@@ -47,14 +47,14 @@ class InPasses(LinearModel):
 
     def __init__(
         self,
-        groups: Any,
+        feature_groups: Any,
         fit_intercept: bool,
         standardize: bool,
         max_passes: int,
         tol: float,
         max_iter: int,
     ) -> None:
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.max_passes = max_passes

@@ -149,7 +149,7 @@ class _SparseGroupLasso(LinearModel):
         l1: float = 1.0,
         l2: float = 1.0,
         *,
-        groups: Any = None,
+        feature_groups: Any = None,
         group_weights: Any = None,
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -158,7 +158,7 @@ class _SparseGroupLasso(LinearModel):
     ) -> None:
         self.l1 = l1
         self.l2 = l2
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.group_weights = group_weights
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -190,7 +190,7 @@ class SparseGroupLassoRegressor(_SparseGroupLasso, Regressor):
     ----------
     l1, l2 : float
         The penalties, not negative.
-    groups : (n_features_in_,) integers or strings, a dict of lists, or None
+    feature_groups : (n_features_in_,) integers or strings, a dict of lists, or None
         The label of the group of every column of X, or the columns of every group by its label.
         None: every feature is a group of its own.
     group_weights : (n_groups,) not negative, or None
@@ -220,7 +220,7 @@ class SparseGroupLassoRegressor(_SparseGroupLasso, Regressor):
     >>> from zeronorm.published.baselines import SparseGroupLassoRegressor
     >>> X = np.random.default_rng(0).standard_normal((50, 6))
     >>> y = X[:, 0] - X[:, 1]
-    >>> model = SparseGroupLassoRegressor(5.0, 5.0, groups=[0, 0, 0, 1, 1, 1]).fit(X, y)
+    >>> model = SparseGroupLassoRegressor(5.0, 5.0, feature_groups=[0, 0, 0, 1, 1, 1]).fit(X, y)
     >>> model.support_
     array([0, 1])
     """
@@ -239,7 +239,7 @@ class SparseGroupLassoClassifier(_SparseGroupLasso, Classifier):
 def sparse_group_lasso_path(
     X: Any,
     y: Any,
-    groups: Any = None,
+    feature_groups: Any = None,
     *,
     loss: str = "least_squares",
     l1_ratio: float = 0.5,
@@ -279,7 +279,7 @@ def sparse_group_lasso_path(
             f"y must be -1 and +1 with loss='logistic'; got {np.unique(y)[:5].tolist()}."
         )
     data, partition = prepare(
-        X, validate.check_response(y, len(y)), LOSSES[loss], groups, names=names,
+        X, validate.check_response(y, len(y)), LOSSES[loss], feature_groups, names=names,
         sample_weight=sample_weight, intercept=fit_intercept, standardize=standardize,
     )  # fmt: skip
     l1 = np.full(data.n_features, ratio)
