@@ -245,7 +245,9 @@ def _coefficients(p: Split, Z: np.ndarray, mix: float) -> Iterator[np.ndarray]:
         w = np.zeros((*y.shape[1:], Z.shape[1]))
         for alpha in top * RATIO ** np.arange(1, POINTS):
             start = np.asfortranarray(w)
-            w = enet_path(Z, y, l1_ratio=mix, alphas=[alpha], coef_init=start)[1][..., 0]
+            w = enet_path(
+                Z, y, l1_ratio=mix, alphas=[alpha], coef_init=start, tol=1e-6, max_iter=5000
+            )[1][..., 0]
             yield w if w.ndim == 1 else np.linalg.norm(w, axis=0)
 
 

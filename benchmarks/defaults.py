@@ -41,6 +41,7 @@ import json
 import os
 import sys
 from collections import defaultdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -327,9 +328,8 @@ def size_table(f: Figures) -> str:
     return common.table(header, body)
 
 
-def set_table(f: Figures) -> str:
-    """Return the first judged figure of every set."""
-    figure = JUDGED[f.target][0]
+def set_table(f: Figures, figure: str) -> str:
+    """Return a figure of every set."""
     body = [
         [name, *(f"{f.of_set(name, method, figure):.3f}" for method in f.methods)]
         for name in f.sets
@@ -351,7 +351,8 @@ def half_report(half: str, part: dict[str, Any]) -> tuple[list[dict[str, Any]], 
         splits = len({row["seed"] for row in f.rows})
         text += [
             f"### {target}: {len(f.sets)} sets, {splits} splits",
-            *(method_table(f, tests), size_table(f), set_table(f)),
+            *(method_table(f, tests), size_table(f)),
+            *(set_table(f, figure) for figure in JUDGED[target]),
         ]
         failed = [row for row in f.rows if "failed" in row]
         lines = [f"- {r['method']}, {r['set']}, {r['seed']}: {r['failed']}" for r in failed]
@@ -378,7 +379,10 @@ def main() -> int:
     options.sets = [part for part in options.sets.split(",") if part]
     halves = dict(common.earlier(options.results, "defaults").get("halves", {}))
     if "confirming" in halves and options.half == "confirming":
-        sys.exit("the confirming half is run once, and defaults.json has it.")
+        sys.exit("the confirming half is run once, and defaults.json has it already.")
+    absent = [one for one in ("abess", "sksurv", "lifelines") if find_spec(one) is None]
+    if absent:
+        sys.exit(f"no {', '.join(absent)} here: pip install abess scikit-survival lifelines.")
     about = common.machine()
     cache = Cache(common.cache_folder() / "defaults.jsonl")
     rows = compute(cache, options, common.data_folder(options.data))
