@@ -360,7 +360,8 @@ class Path:
     history: tuple[Step, ...]
     status: Status
     gap: float = 0.0  # largest certified gap of the inner problems and final fits, relative
-    C: float = np.nan  # weight of the summed loss, by which these were selected
+    C: float = np.nan  # weight of the summed loss in the selection
+    method: str = ""  # that found the features, of `zeronorm.methods`
 
     def __repr__(self) -> str:
         """Return the sizes and the figures, without the models."""

@@ -73,8 +73,8 @@ def keep_size(model: SparseLinearModel, size: Any) -> None:
     """
     chosen = [path[size] for path in model._paths]
     model.size_ = size
-    if np.isfinite(model._paths[0].C) or model._paths[0].C > 0:
-        model.C_ = model._paths[0].C
+    if model._paths[0].method:  # else the problem is that of a measure
+        model.C_, model.method_ = model._paths[0].C, model._paths[0].method
     known: dict[str, Any] = {}
     certificates = [selection.certificate for selection in chosen]
     gaps = [selection.gap for selection in chosen]

@@ -20,7 +20,7 @@ from ..criteria import CRITERIA, LEAST_ROWS
 from ..designs._repeated import Repeated
 from ..groups import Groups
 from ..losses import Multinomial, Responses
-from ..methods import L0, Bilevel, Method, Minimax, Pool, of_groups
+from ..methods import L0, L1, Bilevel, Method, Minimax, Pool, of_groups
 from ..result import Path
 from ..solvers import Request, Task
 from ..solvers.drive import Solver, together
@@ -32,9 +32,9 @@ from . import _covariates, _doubts, _signs
 from ._sizes import is_automatic, ladder, ladder_of_groups
 from ._sparse_linear import Rowwise
 
-# Budgets from which on, in features and as a share of the samples, the minimax cutting plane itself
-# is a candidate beside the pool: benchmarks/large_budgets.py.
-RIVAL_FEATURES, RIVAL_SHARE = 30, 0.025
+# Budgets, in features and as a share of the samples, from which on other methods are candidates next
+# to the pool; and the share from which on the pool is none (benchmarks/large_budgets.py).
+RIVAL_FEATURES, RIVAL_SHARE, ALONE_SHARE = 30, 0.025, 0.1
 
 
 @dataclass(frozen=True)
@@ -394,7 +394,8 @@ class Plan:
         options["refit_C"] = LATER if no_fit else self.refit_C
         options |= {"start": start, "report": self.report, "kept": self.kept}
         request = Request(self.C, tol=self.tol, **options)
-        return self.method.select(task, sizes, request)
+        path = yield from self.method.select(task, sizes, request)
+        return replace(path, C=self.C, method=self.method.name)
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
@@ -417,11 +418,16 @@ class Plan:
         """Return the plans among which held-out samples choose; the first is the default.
 
         Elimination among three times too many candidates fits the training samples where the budget
-        is not small against their number: then the first features of the cutting plane itself are
-        another candidate (`RIVAL_FEATURES`, `RIVAL_SHARE`).
+        is not small against their number: then the cutting plane itself and the l1 path are
+        candidates too, and from ALONE_SHARE on a pool is not formed.
         """
         if self.rivalled and max(sizes) >= max(RIVAL_FEATURES, RIVAL_SHARE * task.n_rows):
-            return [self, replace(self, method=Minimax())]
+            rivals: list[Method] = [Minimax()]
+            alone = task.loss.outputs == 1 and not task.loss.own_intercepts
+            if alone and not (task.forced.size or task.covariates.size):
+                rivals.append(L1())
+            plans = [replace(self, method=one, tol=min(self.tol, one.tol)) for one in rivals]
+            return plans if max(sizes) >= ALONE_SHARE * task.n_rows else [self, *plans]
         if not self.tuned:
             return [self]
         grid = [replace(self, C=C) for C in weights_of_grid(task)]

@@ -92,8 +92,7 @@ def finish(
     )
     gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
     gaps += [fit.gap for _, fit in fits.values()]
-    order = task.features(first.order)
-    return Path(selections, order, history, first.status, max(gaps), request.C)
+    return Path(selections, task.features(first.order), history, first.status, max(gaps))
 
 
 def _entry_steps(pools: list[Found]) -> dict[int, int]:
