@@ -73,8 +73,7 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.published.baselines import SVMRFE
-from zeronorm.solvers.procedures import calibrate as _calibrate
-from zeronorm.solvers.procedures.calibrate import best_scale
+from zeronorm.solvers.procedures.scale import OfClasses
 
 SIZES = (3, 5, 10, 20, 50)
 SPLITS = 4
@@ -385,7 +384,7 @@ def cost(folder: Path, name: str) -> list[Row]:
         shape = "{} x {:,}".format(*p.user.shape)
         row = {"set": name, "shape": shape, "calibrate": calibrate, "cpu": common.median(seconds)}
         rows.append(
-            row | {"n_scans": model.n_scans_, "calibrate_s": model.seconds_.get("calibrate")}
+            row | {"n_scans": model.n_scans_, "calibrate_s": model.seconds_.get("folds")}
         )
     return rows
 
@@ -423,11 +422,13 @@ def several_classes(folder: Path, name: str) -> list[Row]:
         _, user, X_test = build(X, train, test, None)
         seen: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
-        def watched(z: Any, codes: Any, weight: Any, kind: str, seen: Any = seen) -> Any:
-            seen.append((z.copy(), codes, weight))
-            return best_scale(z, codes, weight, kind)
+        scale_of = OfClasses.scale
 
-        with mock.patch.object(_calibrate, "best_scale", watched):
+        def watched(own: OfClasses, z: np.ndarray, seen: Any = seen) -> tuple[float, float]:
+            seen.append((z.copy(), own.codes, own.weight))
+            return scale_of(own, z)
+
+        with mock.patch.object(OfClasses, "scale", watched):
             model = BudgetClassifier([3, 5, 10, 20], multi_class="ovr", calibrate=True, n_threads=1)
             paths = model.fit(user, y[train]).path_
         truth = np.searchsorted(model.classes_, y[test])
@@ -437,10 +438,11 @@ def several_classes(folder: Path, name: str) -> list[Row]:
                 [protocol.columns(X_test, m.support) @ m.coef + m.intercept for m in models]
             )
             own = codes[:, None] == np.arange(len(models))
-            each = [best_scale(z[:, [c]], own[:, c] * 1, weight)[0] for c in range(len(models))]
-            together = best_scale(
-                z.T.reshape(-1, 1), own.T.ravel() * 1, np.tile(weight, len(models))
-            )[0]
+            each = [
+                OfClasses(own[:, c] * 1, weight).scale(z[:, [c]])[0] for c in range(len(models))
+            ]
+            whole = OfClasses(own.T.ravel() * 1, np.tile(weight, len(models)))
+            together = whole.scale(z.T.reshape(-1, 1))[0]
             scales: list[Any] = [1.0, together, np.array(each), models[0].scale]
             for number, scale in zip(NUMBERS, scales, strict=True):
                 p = expit(outside / models[0].scale * scale) + 1e-300

@@ -114,7 +114,7 @@ def test_defaults_are_the_documented_ones():
     assert BudgetClassifier().get_params() == {
         **own, **classifier, "multi_class": "shared", "checkpoint": None,
     }  # fmt: skip
-    del own["class_weight"], own["calibrate"]
+    del own["class_weight"]
     assert BudgetRegressor().get_params() == {
         **own, "loss": "least_squares", "criterion": None, "checkpoint": None,
     }  # fmt: skip

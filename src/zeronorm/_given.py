@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._typing import IndexArray
-from .estimators._selecting import Selector
+from .estimators._problem import Selector
 from .validate import model_inside
 
 

@@ -16,7 +16,7 @@ from .designs import Rows, as_design
 from .designs._filled import filling_of
 from .designs._moments import measured
 from .designs._operations import memory
-from .estimators._selecting import Problem
+from .estimators._problem import Problem
 from .estimators._sparse_linear import Rowwise
 from .groups import Groups
 from .solvers import run_together

@@ -12,7 +12,7 @@ from ._folds import RULES
 from ._threads import one_blas_thread
 from .checkpoints import recorded
 from .estimators._chosen import ChosenModel
-from .estimators._selecting import Selector
+from .estimators._problem import Selector
 from .estimators._sizes import AUTOMATIC, is_automatic
 from .measures import Measure
 from .model_selection import cross_validate

@@ -9,7 +9,7 @@ and what the command says of a method. Solvers are imported late, for the comman
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,6 +29,8 @@ class Pool(Method):
 
     Parameters
     ----------
+    factor : float
+        Candidates in the pool for each feature to select, at least 1; a pool has 30 or more.
     block_size, max_blocks : int or None
         Features per scan of the pool, or its scans; a fifth of the pool by default.
     """
@@ -41,6 +43,15 @@ class Pool(Method):
 
     block_size: int | None = None
     max_blocks: int | None = None
+    factor: float = 3.0
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule."""
+        from . import validate
+
+        super().check(loss, fit_intercept)
+        if not validate.check_positive("factor", self.factor) >= 1.0:
+            raise ValueError(f"factor must be at least 1; got {self.factor!r}.")
 
     def keeps_signs(self) -> bool:
         """Return True."""
@@ -50,7 +61,8 @@ class Pool(Method):
         """Return the generator of scans."""
         from .solvers import select
 
-        return select(task, sizes, request, block_size=self.block_size, max_blocks=self.max_blocks)
+        options: Any = {"block_size": self.block_size, "max_blocks": self.max_blocks}
+        return select(task, sizes, request, factor=float(self.factor), **options)
 
 
 @dataclass(frozen=True)
@@ -356,23 +368,9 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
-def of_groups() -> str:
-    """Return the names of the methods that select whole groups, as a sentence."""
-    return _named(kind for kind in METHODS.values() if "groups" in kind.budgets)
-
-
-def of_outputs() -> str:
-    """Return the names of the methods that select for several outputs at once, as a sentence."""
-    return _named(kind for kind in METHODS.values() if kind.shares)
-
-
-def with_covariates() -> str:
-    """Return the names of the methods that have covariates, as a sentence."""
-    return _named(kind for kind in METHODS.values() if kind.adjusts)
-
-
-def _named(kinds: Iterable[type[Method]]) -> str:
-    names = [repr(kind.name) for kind in kinds]
+def names_of(can: Callable[[type[Method]], bool]) -> str:
+    """Return the names of the methods that can do something, as a part of a sentence."""
+    names = [repr(kind.name) for kind in METHODS.values() if can(kind)]
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -397,6 +395,5 @@ __all__ = [
     "Pool",
     "ReweightedL1",
     "named",
-    "of_groups",
-    "of_outputs",
+    "names_of",
 ]

@@ -21,7 +21,7 @@ from ._typing import Design, FloatArray, IndexArray
 from .checkpoints import recorded
 from .designs import Rows, filled_over
 from .estimators._folded import Folded
-from .estimators._selecting import Problem, Selector
+from .estimators._problem import Problem, Selector
 from .estimators._sparse_linear import Rowwise, margins_of
 from .files import PathLike
 from .measures import Measure, macro_average, parse_measure

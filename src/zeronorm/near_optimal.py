@@ -14,7 +14,7 @@ from ._posed import check_weight, estimator_for, names_of
 from ._threads import one_blas_thread
 from ._typing import FloatArray
 from .estimators._budget_selection import BudgetSelection
-from .estimators._selecting import Problem
+from .estimators._problem import Problem
 from .result import Progressed, Status
 from .solvers import Task, run, run_together
 from .solvers.certify.near_best import Near, near_best

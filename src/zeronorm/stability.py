@@ -17,7 +17,7 @@ from ._stability import Stability as Stability
 from ._threads import one_blas_thread
 from ._typing import IndexArray
 from .checkpoints import recorded
-from .estimators._selecting import Selector
+from .estimators._problem import Selector
 
 
 class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[misc]

@@ -13,15 +13,16 @@ from .._typing import FloatArray, Smooth
 from ..losses import Logistic, Multinomial, Ordinal
 from ..losses._multinomial import classes_as_outputs
 from ..losses._ordinal import log_odds_of_classes
-from ..methods import of_outputs
+from ..methods import names_of
 from ..ordering import numbered
 from ..solvers.drive import Solver
 from ..solvers.procedures.judge import AUTO_ROWS
 from ._budget_selection import BudgetSelection
 from ._linear import LinearClassifier
 from ._parameters import with_parameters
+from ._problem import Problem
 from ._selected import begun
-from ._selecting import Plan, Problem
+from ._selecting import Plan
 from ._sparse_linear import Rowwise
 
 
@@ -249,7 +250,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
             wrong = f"loss={plan.loss.name!r}"
         if wrong is not None:
             raise ValueError(
-                f"multi_class='shared' is of the logistic loss by the methods {of_outputs()}; got "
+                "multi_class='shared' is of the logistic loss by the methods "
+                f"{names_of(lambda one: one.shares)}; got "
                 f"{wrong} for more than two classes. Use multi_class='ovr', "
                 "which selects for each class against the others."
             )
@@ -270,7 +272,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         # know them, not l1.
         if not plan.method.shares:
             raise ValueError(
-                f"method must be one of {of_outputs()} for loss='ordinal'; got "
+                f"method must be one of {names_of(lambda one: one.shares)} for loss='ordinal'; got "
                 f"{plan.method.name!r}."
             )
 

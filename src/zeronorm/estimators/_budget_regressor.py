@@ -9,11 +9,11 @@ from sklearn.utils import Tags
 
 from .. import validate
 from ..losses import NumericLoss, Responses
-from ..methods import of_outputs
+from ..methods import names_of
 from ._budget_selection import BudgetSelection
 from ._linear import LinearRegressor
 from ._parameters import with_parameters
-from ._selecting import Problem
+from ._problem import Problem
 from ._sparse_linear import Rowwise
 
 
@@ -93,7 +93,8 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
         plan, q = self._plan(), data.labels.shape[1]
         if not plan.method.shares:
             raise ValueError(
-                f"several responses share their features by the methods {of_outputs()}; got "
+                "several responses share their features by the methods "
+                f"{names_of(lambda one: one.shares)}; got "
                 f"method={plan.method.name!r} for y of {q} columns. Fit a model for each column "
                 "for the others."
             )

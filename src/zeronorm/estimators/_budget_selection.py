@@ -14,8 +14,9 @@ from ..methods import Method, named
 from ..solvers.drive import Solver
 from ..solvers.kept import Kept, keeping
 from ._parameters import with_parameters
+from ._problem import Problem
 from ._selected import begun, keep_paths, keep_size
-from ._selecting import Plan, Problem
+from ._selecting import Plan
 from ._sizes import is_automatic, sizes_of_rows
 from ._sparse_linear import Rowwise, SparseLinearModel
 

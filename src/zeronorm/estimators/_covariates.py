@@ -14,7 +14,7 @@ from .._typing import FloatArray, IndexArray
 from ..designs._columns import gather
 from ..losses import as_adjusted
 from ..losses._adjusted import Adjusted
-from ..methods import Method, with_covariates
+from ..methods import Method, names_of
 from ..solvers import Task
 from ._sparse_linear import Rowwise
 
@@ -23,7 +23,7 @@ def check_method(covariates: Any, method: Method) -> None:
     """Raise ValueError where a method has no covariates."""
     if covariates is not None and not method.adjusts:
         raise ValueError(
-            f"covariates are of the methods {with_covariates()}; got "
+            f"covariates are of the methods {names_of(lambda one: one.adjusts)}; got "
             f"method={method.name!r}. Pass them as forced_features, which are counted and "
             "penalised, or use one of these."
         )

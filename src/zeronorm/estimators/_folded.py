@@ -13,7 +13,7 @@ from .._typing import IndexArray
 from ..result import Path
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
-from ._selecting import Problem
+from ._problem import Problem
 from ._sizes import has_automatic
 from ._sparse_linear import Rowwise
 

@@ -18,8 +18,8 @@ from ..solvers.drive import Solver
 from ..solvers.scaling import centred, rounded, selection_scaling
 from ._linear import LinearClassifier, one_versus_rest
 from ._parameters import with_parameters
+from ._problem import Problem
 from ._selected import begun, keep_paths, keep_size
-from ._selecting import Problem
 from ._sizes import is_automatic, ladder, sizes_of_rows
 from ._sparse_linear import Rowwise
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..criteria import criteria_table
 from ..result import Path
 from ..solvers.drive import Solver
-from ._selecting import Problem
+from ._problem import Problem
 from ._sizes import chosen_by_folds
 from ._sparse_linear import Rowwise, SparseLinearModel
 

@@ -1,15 +1,14 @@
-"""What estimators that select under a budget share: the problem they pose, what solves it, results.
+"""The parameters of an estimator that selects under a budget, as a plan.
 
 An estimator reads its parameters into a `Plan`, which is checked without data. The plan poses the
-data as a `Problem`: a task for every class, the sizes asked for, and what selects. Cross-validation
-and certificates ask an estimator (a `Selector`) for its problem as `fit` does.
+data as a `Problem`: a task for every class, the sizes asked for, and what selects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -20,111 +19,21 @@ from ..criteria import CRITERIA, LEAST_ROWS
 from ..designs._repeated import Repeated
 from ..groups import Groups
 from ..losses import Multinomial, Responses
-from ..methods import L0, L1, Bilevel, Method, Minimax, Pool, of_groups
+from ..methods import L0, L1, Bilevel, Method, Minimax, Pool, names_of
 from ..result import Path
 from ..solvers import Request, Task
-from ..solvers.drive import Solver, together
-from ..solvers.journal import Identity
-from ..solvers.procedures.judge import DEFAULT, judged, weights_of_grid
+from ..solvers.drive import Solver
+from ..solvers.procedures.judge import DEFAULT, weights_of_grid
 from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import _covariates, _doubts, _signs
+from ._problem import Problem
 from ._sizes import is_automatic, ladder, ladder_of_groups
 from ._sparse_linear import Rowwise
 
-# Budgets, in features and as a share of the samples, from which on other methods are candidates next
-# to the pool; and the share from which on the pool is none (benchmarks/large_budgets.py).
+# Budgets, in features and as a share of the samples, from which on other methods are candidates
+# next to the pool; and the share from which on the pool is none (benchmarks/large_budgets.py).
 RIVAL_FEATURES, RIVAL_SHARE, ALONE_SHARE = 30, 0.025, 0.1
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The data of a fit, posed: one task for each class against the rest, one for two classes."""
-
-    tasks: list[Task]
-    labels: np.ndarray  # (n,)
-    classes: np.ndarray | None  # of a classifier; the positive one of two last
-    sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
-    select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solver`
-    C: float
-    plan: Plan | None = None  # of the estimators with a budget
-
-    def solver(
-        self,
-        starts: Sequence[Sequence[IndexArray]] | None = None,
-        seconds: dict[str, float] | None = None,
-        *,
-        certify: bool = True,
-        fit: bool = True,
-        scaled: bool | None = None,
-    ) -> Solver[list[Path]]:
-        """Return the generator of scans of all tasks.
-
-        starts : of each task, features of an earlier fit. seconds : filled by phase.
-        certify : whether to certify, and to prove what is to be proven.
-        fit : whether there are final fits; without them a path is of supports alone.
-        scaled : whether models are scaled by folds; None: as the plan has it.
-        """
-        begins = [()] * len(self.tasks) if starts is None else starts
-
-        def final(select: Callable[..., Solver[Path]]) -> list[Solver[Path]]:
-            return [
-                select(task, self.sizes, start=start, seconds=seconds, certify=certify, fit=fit)
-                for task, start in zip(self.tasks, begins, strict=True)
-            ]
-
-        if self.plan is None:
-            return together(final(self.select))
-        of_classes = self.classes is not None
-        plans = self.plan.candidates(self.tasks[0], self.sizes)
-        if scaled is None:
-            scaled = self.plan.scaled or (of_classes and len(plans) > 1)
-        scaled = fit and scaled
-        if len(plans) == 1 and not scaled:
-            return together(final(self.select))
-        free = of_classes and len(plans) == 1 and self.plan.refit_C == "loo"
-        ordinal = of_classes and self.tasks[0].loss.name == "ordinal"
-        return judged(
-            self.tasks, self.sizes, plans, self.tasks[0].y if ordinal else self.labels,
-            lambda plan: final(plan.select),
-            lambda plan, task, sizes: plan.of_fold().select(
-                task, sizes, certify=False, fit=not free
-            ),
-            of_classes=of_classes, scaled=scaled, free=free, seconds=seconds,
-        )  # fmt: skip
-
-    def at_chosen(self) -> Solver[Problem]:
-        """Return the problem at the C that its folds choose, by a generator of scans."""
-        if self.plan is None or len(self.plan.candidates(self.tasks[0], self.sizes)) == 1:
-            return self
-            yield  # a generator all the same
-        (path, *_) = yield from self.solver(certify=False, fit=False)
-        plan = replace(self.plan, C=path.C, tuned=False)
-        return replace(self, plan=plan, select=plan.select, C=plan.C)
-
-
-@runtime_checkable
-class Selector(Protocol):
-    """What cross-validation, certificates and model files ask of an estimator that selects."""
-
-    n_features: Any
-    n_threads: Any
-    checkpoint: Any
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
-        """Return the data, validated as by `fit`."""
-
-    def _identity(self, data: Rowwise, **more: Any) -> Identity:
-        """Return what a checkpoint tells a run apart by, beside X."""
-
-    def _strata(self, labels: np.ndarray, cv: Any) -> np.ndarray:
-        """Return what folds have in equal shares, (n,)."""
-
-    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
-        """Return the sizes of all folds, checked with all data; None: each has its own."""
-
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
-        """Return the problem of `fit` on these rows."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +160,7 @@ class Plan:
         if not both and "groups" not in self.method.budgets:
             raise ValueError(
                 f"method={self.method.name!r} selects single features; got feature_groups. Leave "
-                f"them out, or use one of the methods {of_groups()}, or 'bilevel'."
+                f"them out, or use one of the methods {names_of(lambda one: 'groups' in one.budgets)}, or 'bilevel'."
             )
         if not both and self.n_features is not None:
             raise ValueError(

@@ -261,7 +261,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
     from sklearn.base import is_classifier
 
     from .. import estimators as own
-    from ..estimators._selecting import Selector
+    from ..estimators._problem import Selector
     from ..estimators._survival import SurvivalModel
     from ..validate import model_inside
 

@@ -338,10 +338,11 @@ class L1Bmrm(MeasureClassifier):
 
     def _store(self, results: list[Any]) -> None:
         # The size follows from the solution, of each class by itself: the largest names them all.
-        size = max(path[max(path)].n_features for path in results)
-        super()._store([replace(path, selections={size: path[max(path)]}) for path in results])
-        self.optimality_gap_ = max(float(path.gap) for path in results)
-        self.n_iter_ = max(len(path.history) for path in results)
+        (paths,) = results
+        size = max(path[max(path)].n_features for path in paths)
+        super()._store([[replace(path, selections={size: path[max(path)]}) for path in paths]])
+        self.optimality_gap_ = max(float(path.gap) for path in paths)
+        self.n_iter_ = max(len(path.history) for path in paths)
 
     def _doubts(self) -> Iterator[Warning]:
         worst = max(self._paths, key=lambda path: path.gap)

@@ -253,7 +253,8 @@ class SVMRFE(BudgetClassifier):
 
     def _store(self, results: list[Any]) -> None:
         super()._store(results)
-        self.n_iter_ = int(max(step.extra["n_iter"] for path in results for step in path.history))
+        (paths,) = results
+        self.n_iter_ = int(max(step.extra["n_iter"] for path in paths for step in path.history))
 
     @property
     def _score_loss(self) -> str:

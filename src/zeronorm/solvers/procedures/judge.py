@@ -152,7 +152,7 @@ def _judge_of(
     for fold in folds:
         intercept, effects = without_features(fold.tasks[0])
         null[fold.test] = _covariates(fold, task) @ np.atleast_2d(effects).T + intercept
-    return OfNumbers(task, null)
+    return OfNumbers(task, null, [fold.test for fold in folds])
 
 
 def _covariates(fold: Fold, task: Task) -> FloatArray:

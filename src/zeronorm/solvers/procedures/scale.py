@@ -7,7 +7,7 @@ multiplies what a model says beyond the model without features.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -105,21 +105,26 @@ class OfNumbers:
         a = argmin over [0.02, 1.2] of  l(null + a (z - null)) + (a - 1)^2 / (2 PRIOR^2),
 
     where null are the margins of the model without features. Few samples, or events, say little
-    about a, which the second term then keeps near 1.
+    about a, which the second term then keeps near 1. The samples of a fold are compared among
+    themselves: models of other folds may have another origin.
 
-    task : of all samples. null : (n, n_outputs).
+    task : of all samples. null : (n, n_outputs). folds : the samples of each.
     """
 
     task: Task
     null: FloatArray
+    folds: Sequence[IndexArray]
 
     def loss(self, z: FloatArray) -> float:
         """Return minus the log-likelihood of margins as they are, infinite where it overflows."""
-        task = self.task
+        task, value = self.task, 0.0
         risk, base = task.risk(1.0), without_covariates(task.loss).final
         each: Any = base.each if isinstance(base, Responses) else base
+        by_output = (z - task.origin).T.ravel()
         with np.errstate(over="ignore", invalid="ignore"):
-            value = each.value_gradient((z - task.origin).T.ravel(), risk.y, risk.weight)[0]
+            for rows in self.folds:
+                own = task.places(rows)
+                value += each.value_gradient(by_output[own], risk.y[own], risk.weight[own])[0]
         if not np.isfinite(value):
             return np.inf
         rows = task.n_rows * task.loss.outputs

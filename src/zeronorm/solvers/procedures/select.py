@@ -12,6 +12,7 @@ Only the pool and the certificate scan the data: about seven passes, for any k.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -54,6 +55,7 @@ def select(
     *,
     block_size: int | None = None,
     max_blocks: int | None = None,
+    factor: float = POOL_FACTOR,
 ) -> Solver[Path]:
     """Select exactly k features for every k of `sizes`, by a generator of scans.
 
@@ -62,6 +64,7 @@ def select(
     problems.
 
     block_size, max_blocks : of the pool (by default a fifth of the pool).
+    factor : candidates in the pool for each feature to select.
     """
     clock, C, start = PhaseClock(request.seconds), request.C, request.start
     fits: dict[int, tuple[IndexArray, Refit]] = {}
@@ -75,7 +78,7 @@ def select(
     while left:
         group = [k for k in left if SHARED_POOL * k >= left[0]]
         left = [k for k in left if k not in group]
-        size = min(int(task.units.usable.sum()), max(POOL_FACTOR * group[0], POOL_MIN))
+        size = min(int(task.units.usable.sum()), max(math.ceil(factor * group[0]), POOL_MIN))
         block = block_size
         if block is None:
             block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
