@@ -158,9 +158,10 @@ class Plan:
             return
         both = self.counts == "both"
         if not both and "groups" not in self.method.budgets:
+            whole = names_of(lambda one: "groups" in one.budgets)
             raise ValueError(
                 f"method={self.method.name!r} selects single features; got feature_groups. Leave "
-                f"them out, or use one of the methods {names_of(lambda one: 'groups' in one.budgets)}, or 'bilevel'."
+                f"them out, or use one of the methods {whole}, or 'bilevel'."
             )
         if not both and self.n_features is not None:
             raise ValueError(
