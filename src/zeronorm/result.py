@@ -52,6 +52,10 @@ class Status(Enum):
     INTERRUPTED = "interrupted; the gap is above the wanted one"
     DIVERGED = "the iterates grow without bound"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again; skops makes objects by this alone."""
+        return type(self), (self.value,)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -276,7 +276,10 @@ def _refuse_gaps(X: Any, error: ValueError) -> None:
 
 
 def _rows(X: Any, rows: IndexArray) -> Any:
-    """Return some rows of X."""
+    """Return some rows of X, a frame of the same library where it is one."""
+    frame = validate.frame_of(X)
+    if frame is not None:
+        return frame[rows.tolist()].to_native()
     return X[rows] if isinstance(X, Design) else _safe_indexing(X, rows)
 
 
