@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,25 +109,36 @@ def kinds_of(frame: Any) -> dict[Any, str]:
         else kinds.get(type(dtype), "others")
         for dtype in set(schema.values())
     }  # fmt: skip
+    labels = categories_of_schema(getattr(native, "schema", None))
     found = {name: known[dtype] for name, dtype in schema.items()}
-    return found | dict.fromkeys(_categories_of_pandas(native), "categories")
+    return found | dict.fromkeys(labels, "categories")
 
 
-def _categories_of_pandas(table: Any) -> list[str]:
-    """Return the categorical columns of a table of pyarrow that pandas has written.
+def is_number(kind: str) -> bool:
+    """Return whether a column of a kind of `kinds_of` has numbers."""
+    return kind in ("numbers", "wide numbers", "booleans")
 
-    Parquet keeps dictionaries of text alone. That the numbers of others are labels stands only in
-    what pandas wrote about the columns.
+
+def categories_of_pandas(written: str | bytes, names: Collection[str]) -> list[str]:
+    """Return the categorical columns by what pandas wrote about the columns of a Parquet file.
+
+    Such files keep dictionaries of text alone. That the numbers of others are labels stands only
+    there.
     """
-    metadata = getattr(getattr(table, "schema", None), "metadata", None)
-    if not isinstance(metadata, Mapping):
-        return []
     try:
-        columns = json.loads(metadata.get(b"pandas", b"{}")).get("columns", [])
+        columns = json.loads(written).get("columns", [])
         found = [one["field_name"] for one in columns if one["pandas_type"] == "categorical"]
     except (ValueError, KeyError, TypeError, AttributeError):
         return []
-    return [name for name in found if name in table.column_names]
+    return [name for name in found if name in names]
+
+
+def categories_of_schema(schema: Any) -> list[str]:
+    """Return the columns in a schema of pyarrow that pandas has written as categorical."""
+    metadata = getattr(schema, "metadata", None)
+    if not isinstance(metadata, Mapping):
+        return []
+    return categories_of_pandas(metadata.get(b"pandas", b"{}"), schema.names)
 
 
 def numbers_of(frame: Any) -> Any:

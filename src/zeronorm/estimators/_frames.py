@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._frames import frame_of, kinds_of, names_of, values_of
+from .._frames import frame_of, is_number, kinds_of, names_of, values_of
 from ..groups import Groups
 from ..validate import check_columns
 
@@ -93,7 +93,7 @@ class EncodedFrame:
             kind, column = kinds[name], frame[name]
             if levels is None:
                 values = values_of(column, kind)
-                if kind in _CATEGORIES[:2] or values.dtype.kind not in "biuf":
+                if not is_number(kind) and (kind != "others" or values.dtype.kind not in "biuf"):
                     raise _refusal(name, column.dtype, "it holds no numbers.")
                 parts.append(values[:, None])
             else:

@@ -308,7 +308,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
             tabulate(getattr(estimator, "criteria_", None)),
             summarize_calibration(chosen[0]) if refit and classifies else None,
             loss,
-            estimator._baselines[size] if of_survival else None,
+            estimator._baselines[sizes.index(size)] if of_survival else None,
         )  # fmt: skip
     if n_features is not None:
         raise ValueError(
