@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 _DATES = "Take numbers from them, such as days, or read them by zeronorm.files.read_frame"
 _WAYS = {
     "categories": (
-        "Pass feature_groups='columns', where the estimator has it: each column becomes one group of 0/1 "
-        "columns. For any other estimator encode them first: make_pipeline(make_column_transformer("
-        "(OneHotEncoder(), {columns}), remainder='passthrough'), estimator)"
+        "Estimators with feature_groups take them: n_groups=5, feature_groups='columns' selects 5 "
+        "columns, each as a whole. For any other encode them first: make_pipeline("
+        "make_column_transformer((OneHotEncoder(), {columns}), remainder='passthrough'), estimator)"
     ),
     "text": (
-        "Convert it to numbers where it is written numbers. Where it is categories, pass "
-        "feature_groups='columns', where the estimator has it, or use OneHotEncoder in a ColumnTransformer"
+        "Convert it where it is numbers written as text. Where it is categories, use "
+        "OneHotEncoder in a ColumnTransformer, or n_groups=5, feature_groups='columns' for 5 "
+        "columns, each as a whole"
     ),
     "dates": _DATES,
     "times": _DATES,

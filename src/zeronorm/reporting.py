@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from . import validate
+from ._frames import frame_of
 from .budget_cv import BudgetCV
 from .designs import as_design
 from .estimators import (
@@ -103,7 +104,7 @@ def report(
         raise ValueError(f"cv must be None or an integer of at least 2; got {validate.shown(cv)}.")
     model, validation = _model_of(estimator)
     names = _names_of(model, X, feature_names)
-    if validate.frame_of(X) is not None:
+    if frame_of(X) is not None:
         X = validate.as_fitted(model, X)
     model = _fitted_again(model, X, y, offset)
     samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)

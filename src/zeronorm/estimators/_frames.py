@@ -50,7 +50,8 @@ class EncodedFrame:
             given = type(X).__name__ if frame is None else "one without such names"
             raise ValueError(
                 "feature_groups='columns' needs X as a data frame whose columns have strings as "
-                f"names; got {given}. Rename them, or pass the group of every column as feature_groups."
+                f"names; got {given}. Rename them, or pass the group of every column as "
+                "feature_groups."
             )
         levels: list[list[Any] | None] = []
         names: list[str] = []
@@ -64,8 +65,8 @@ class EncodedFrame:
         repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
             raise ValueError(
-                "feature_groups='columns' names encoded columns 'column=category', which must be distinct "
-                f"from all others; got {repeated[0]!r} twice. Rename a column of X."
+                "feature_groups='columns' names encoded columns 'column=category', which must be "
+                f"distinct from all others; got {repeated[0]!r} twice. Rename a column of X."
             )
         # Groups are sorted by label; the columns of a frame are not.
         order = np.argsort(np.array(columns), kind="stable")
@@ -131,12 +132,13 @@ def _one_hot(name: str, column: Any, levels: Sequence[Any]) -> NDArray[np.uint8]
         raise _refusal(name, column.dtype, f"its labels are {got[0]}, and were {was[0]} in fit.")
     place = {level: j for j, level in enumerate(levels)}
     codes = np.array([place.get(label, -1) for label in labels], np.int64)
-    return (codes[:, None] == np.arange(len(levels))).astype(np.uint8)
+    return np.asarray(codes[:, None] == np.arange(len(levels)), np.uint8)
 
 
 def _refusal(name: str, dtype: Any, why: str) -> ValueError:
     return ValueError(
-        f"feature_groups='columns' cannot encode column {name!r} of X, of type {dtype}: {why} {_RULE}"
+        f"feature_groups='columns' cannot encode column {name!r} of X, of type {dtype}: {why} "
+        f"{_RULE}"
     )
 
 

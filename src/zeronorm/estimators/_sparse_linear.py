@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import validate
+from .._frames import frame_of
 from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..checkpoints import identity_of, recorded
@@ -245,10 +246,12 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
 
     def _keep_columns(self, data: Rowwise) -> None:
         """Set what the columns of a fit are known by."""
-        names = data.names if data.encoding is None else data.encoding.columns
-        self.n_features_in_ = data.design.shape[1] if data.encoding is None else len(names)
-        validate.keep_names(self, names)
         self._encoding, self._n_columns = data.encoding, data.design.shape[1]
+        self.n_features_in_, names = self._n_columns, data.names
+        if data.encoding is not None:
+            names = data.encoding.columns
+            self.n_features_in_ = len(names)
+        validate.keep_names(self, names)
 
     def _identity(self, data: Rowwise, **more: Any) -> Callable[[], dict[str, str]]:
         """Return what a checkpoint tells a run of this estimator apart by, beside X."""
@@ -352,7 +355,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
         check_is_fitted(self)
         if self._encoding is None and not validate.out_of_core(X):
-            frame = validate.frame_of(X)
+            frame = frame_of(X)
             if frame is None:
                 return super().transform(X)
             if frame.implementation.is_pandas():  # columns of which set_output keeps the types

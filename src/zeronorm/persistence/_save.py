@@ -233,8 +233,15 @@ def _of_rows(X: Any, columns: IndexArray, estimator: Any) -> tuple[list[float], 
 
     design = as_design(X)
     check_names(design.feature_names, names_of_fit(estimator))
-    found = np.asarray(design.gather(columns).mean(axis=0), np.float64).ravel()
-    return [float(mean) for mean in found], int(design.shape[0])
+    return means_of(design, columns), int(design.shape[0])
+
+
+def means_of(X: Any, columns: IndexArray) -> list[float]:
+    """Return the means of some columns of data."""
+    from ..designs import as_design
+
+    found = np.asarray(as_design(X).gather(columns).mean(axis=0), np.float64).ravel()
+    return [float(mean) for mean in found]
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def as_fitted(estimator: Any, X: Any) -> Any:
     if frame is not None:
         check_columns(estimator, frame)
         X = numbers_of(frame)
-        assert_all_finite(X.data if sp.issparse(X) else X, input_name="X")
+        assert_all_finite(getattr(X, "data", X) if sp.issparse(X) else X, input_name="X")
     elif sp.issparse(X):
         validate_data(estimator, X, reset=False, skip_check_array=True)
         values = getattr(X, "data", None)
@@ -87,7 +87,7 @@ def check_columns(estimator: Any, frame: Any) -> None:
     elif fitted is not None and names is None:
         told = f"X does not have valid feature names, but {of} was fitted with feature names"
         warnings.warn(told, stacklevel=2)
-    elif names is not None and list(fitted) != names:
+    elif fitted is not None and names is not None and list(fitted) != names:
         raise ValueError(
             "The feature names should match those that were passed during fit.\n"
             + (
