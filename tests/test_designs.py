@@ -409,7 +409,7 @@ def test_data_frames():
     with pytest.raises(ValueError, match=r"Input X contains NaN .* at row 2, column 0"):
         as_design(nullable.astype(object))
     mixed = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
-    with pytest.raises(ValueError, match=r"the text 'x' at row 0, column 1"):
+    with pytest.raises(ValueError, match=r"must hold numbers; got text in column 'b'"):
         as_design(mixed)
 
 

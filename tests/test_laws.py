@@ -12,6 +12,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
@@ -600,23 +601,40 @@ def test_certificates_are_verified(name, storage):
 # -------------------------------------------------------------------------------- names, labels
 
 
+NAMES = [f"gene {j}" for j in range(16)]
+FRAMES = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "pyarrow": lambda X: pa.table(dict(zip(NAMES, X.T, strict=True))),
+}
+
+
+def in_order(frame, names):
+    """Return a frame with its columns in another order, or some of them."""
+    return frame[names] if isinstance(frame, pd.DataFrame) else frame.select(names)
+
+
 @each_class(SETTINGS)
-def test_names_go_in_and_come_out(name):
-    """The names of the selected features would be lost, or columns in another order be read."""
+@pytest.mark.parametrize("library", FRAMES)
+def test_names_go_in_and_come_out(name, library):
+    """The names of features would be lost, or columns in another order be read as they stand."""
     X, y = problem(name)
-    names = [f"gene {j}" for j in range(16)]
-    frame = pd.DataFrame(X, columns=names)
+    frame = FRAMES[library](X)
     model = fit(name, frame, y)
-    np.testing.assert_array_equal(model.feature_names_in_, names)
-    chosen = [names[j] for j in model.support_]
+    np.testing.assert_array_equal(model.feature_names_in_, NAMES)
+    chosen = [NAMES[j] for j in model.support_]
     np.testing.assert_array_equal(model.get_feature_names_out(), chosen)
-    for library, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
-        output = model.set_output(transform=library).transform(frame)
-        assert isinstance(output, kind)
-        assert list(output.columns) == chosen
-        np.testing.assert_array_equal(output.to_numpy(), X[:, model.support_])
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[names[::-1]])
+    np.testing.assert_array_equal(model.transform(frame), X[:, model.support_])
+    assert_same_bits(model, fit(name, np.asfortranarray(X), y))
+    for ask in ("predict", "transform", "decision_function", "predict_proba"):
+        for columns, why in ((NAMES[::-1], "same order"), (NAMES[:-1], "missing:\n- gene 15")):
+            with pytest.raises(ValueError, match=f"feature names should match(.|\n)*{why}"):
+                getattr(model, ask, model.predict)(in_order(frame, columns))
+    for output, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        shown = model.set_output(transform=output).transform(frame)
+        assert isinstance(shown, kind)
+        assert list(shown.columns) == chosen
+        np.testing.assert_array_equal(shown.to_numpy(), X[:, model.support_])
     plain = fitted(name)
     assert not hasattr(plain, "feature_names_in_")
     np.testing.assert_array_equal(plain.get_feature_names_out(), [f"x{j}" for j in plain.support_])

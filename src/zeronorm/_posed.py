@@ -84,6 +84,7 @@ def pose(
     supports = supports_of(model)
     poser = poser_of(model, problem, y, C, fit_intercept, standardize, n_threads)
     data = poser._read(X, y, sample_weight, offset)
+    validate.check_names(data.names, validate.names_of_fit(model))
     m = data.design.shape[1]
     for support in supports:
         if support[-1] >= m:

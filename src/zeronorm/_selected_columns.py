@@ -20,12 +20,12 @@ class SelectedColumns(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     _columns: Any  # an estimator that knows the columns of the fit
     _of_columns: ClassVar = ("n_features_in_", "feature_names_in_")
 
-    def _keep_columns(self, model: Any, X: Any, data: Rowwise, support: IndexArray) -> None:
+    def _keep_columns(self, model: Any, data: Rowwise, support: IndexArray) -> None:
         """Set what is known of the columns of a fit, and which of them are chosen.
 
         model : an estimator that is ours to change, and read the data.
         """
-        model._keep_columns(X, data)
+        model._keep_columns(data)
         model.support_ = self.support_ = support
         self._columns = model
         for name in self._of_columns:

@@ -128,7 +128,7 @@ class FalseDiscoverySelector(SelectedColumns):
         with solver_threads(self.n_threads):
             design = center_scale(data.design, np.ones(target.size), center=True)
             found = self._find(design, design.scale > 0, target, data.names)
-        self._keep_columns(model, X, data, found.found)
+        self._keep_columns(model, data, found.found)
         self.discoveries_ = found
         return self
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from . import validate
+from ._frames import frame_of
 from .budget_cv import BudgetCV
 from .designs import as_design
 from .estimators import (
@@ -103,7 +104,8 @@ def report(
         raise ValueError(f"cv must be None or an integer of at least 2; got {validate.shown(cv)}.")
     model, validation = _model_of(estimator)
     names = _names_of(model, X, feature_names)
-    X = _numbers_of(X)
+    if frame_of(X) is not None:
+        X = validate.as_fitted(model, X)
     model = _fitted_again(model, X, y, offset)
     samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)
     if validation is None and cv is not None:
@@ -175,19 +177,6 @@ def _names_of(model: Any, X: Any, given: Any) -> list[str] | None:
     return names
 
 
-def _numbers_of(X: Any) -> Any:
-    """Return the columns of a data frame as numbers; all else as it is."""
-    if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
-        return X
-    values = X.to_numpy()
-    if values.dtype.kind not in "fiub":
-        raise TypeError(
-            "X must have numbers in all columns for a report; it has text, dates or categories. "
-            "zeronorm select --report reads these from a file."
-        )
-    return values
-
-
 def _fitted_again(model: Any, X: Any, y: Any, offset: Any) -> Any:
     """Return the model fitted once more, to arrays; refuse data that make another one of it."""
     given = {} if offset is None else {"offset": offset}
@@ -253,7 +242,7 @@ def _samples(
     if several:
         of = target_name or "response"
         target_names = tuple(f"{of} {number}" for number in range(target.shape[1]))
-    data: Any = as_design(X) if hasattr(X, "columns") else X
+    data: Any = X
     table = Table(
         data,
         target,

@@ -52,6 +52,10 @@ class Status(Enum):
     INTERRUPTED = "interrupted; the gap is above the wanted one"
     DIVERGED = "the iterates grow without bound"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again; skops makes objects by this alone."""
+        return type(self), (self.value,)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -362,6 +366,17 @@ class Path:
     gap: float = 0.0  # largest certified gap of the inner problems and final fits, relative
     C: float = np.nan  # weight of the summed loss in the selection
     method: str = ""  # that found the features, of `zeronorm.methods`
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "selections", dict(self.selections))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again, with the selections as a list.
+
+        skops makes mappings of JSON, whose keys are no pairs.
+        """
+        selections = [*self.selections.items()]
+        return type(self), (selections, self.order, self.history, self.status, self.gap)
 
     def __repr__(self) -> str:
         """Return the sizes and the figures, without the models."""

@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from . import validate
+from ._frames import frame_of
 from ._submodel import MODELS, Estimates, check_rows, estimates, target_of
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
@@ -276,7 +277,10 @@ def _refuse_gaps(X: Any, error: ValueError) -> None:
 
 
 def _rows(X: Any, rows: IndexArray) -> Any:
-    """Return some rows of X."""
+    """Return some rows of X, a frame of the same library where it is one."""
+    frame = frame_of(X)
+    if frame is not None:
+        return frame[rows.tolist()].to_native()
     return X[rows] if isinstance(X, Design) else _safe_indexing(X, rows)
 
 

@@ -155,7 +155,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
         stable = self.stability_.stable(threshold)
         self.threshold_ = threshold
         self.expected_low_ = self.stability_.expected_low(threshold, assume=self.assume)
-        self._keep_columns(model, X, data, budget.columns(stable))
+        self._keep_columns(model, data, budget.columns(stable))
         return self
 
     def _check(self) -> None:

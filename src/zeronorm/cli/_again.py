@@ -12,7 +12,7 @@ import numpy as np
 from .. import methods
 from ..files import quote
 from ..persistence import LoadedClassifier
-from ..persistence._save import _means, as_loaded
+from ..persistence._save import as_loaded, means_of
 from ._of_model import has_whole_groups, options_of_model, with_forced
 from ._options import SelectOptions
 from ._paths import is_golub
@@ -170,7 +170,7 @@ def _check_same_samples(options: ReportOptions, loaded: LoadedModel, samples: Sa
     means = loaded.metadata["means"]
     if means is None:
         return
-    found = np.array(_means(table.X, columns))
+    found = np.array(means_of(table.X, columns))
     if not np.allclose(found, means, rtol=1e-5, atol=1e-9 + 1e-6 * np.abs(means).max(initial=0)):
         raise ValueError(
             f"{options.data}: not the samples that {options.model} was selected from, as the means "

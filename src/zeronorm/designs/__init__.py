@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._frames import frame_of, names_of, numbers_of
 from .._typing import Design, Wrapper
 from ..validate import is_dask, is_lazy
 from ._beside import Beside
@@ -51,7 +52,7 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         the path of a .bed file of genotypes, as `read_plink` opens it by default, or of a
         single-cell file (.h5ad, .h5 of 10x Genomics), of which X is read by blocks;
         a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
-        a data frame or nested lists, by `numpy.asarray`;
+        a data frame of numbers, by narwhals, whose names are those of the columns; nested lists;
         an array of h5py, zarr or xarray, or another one with `shape`, `dtype` and slicing by
         columns: it is read block by block, or mapped where an HDF5 file holds it in one piece;
         a group of HDF5 or Zarr that is a sparse matrix as AnnData writes it;
@@ -86,6 +87,9 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
         return open_dask(X, threads)
     if is_lazy(X):
         return open_lazy(X, threads)
+    frame = frame_of(X)
+    if frame is not None:
+        return as_design(numbers_of(frame), threads).named(names_of(frame))
     return read_dense(X, threads)
 
 

@@ -21,7 +21,7 @@ from .._typing import (
     Wrapper,
     float64_scan_error,
 )
-from ..validate import check_names, feature_names
+from ..validate import check_names
 from ._best_products import Best, best_products
 from ._dense import BLOCK_BYTES, Dense, as_features, as_vectors
 from ._factors import Factors
@@ -370,7 +370,7 @@ def _read(X: Any, n_threads: int | None) -> tuple[Design, list[str] | None]:
                 "scale products themselves; center= says what a product is."
             )
         storage = storage.base
-    return base, base.feature_names if isinstance(X, Design) else feature_names(X)
+    return base, base.feature_names
 
 
 def _check_names(names: Any, n_features: int) -> list[str]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.preprocessing import OneHotEncoder
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from .._typing import IndexArray
+from .._frames import frame_of, is_number, kinds_of, names_of, values_of
 from ..groups import Groups
-from ..validate import feature_names
+from ..validate import check_columns
 
-CATEGORICAL = ("category", "object", "str", "bool", "categorical", "enum", "utf8", "string")
+_CATEGORIES = ("categories", "text", "booleans", "objects")
+_SPARSE = 0.3  # share of nonzero entries below which the matrix is sparse
+_RULE = (
+    "Columns must be of numbers, strings, categories or booleans, of one type in fit and predict; "
+    "make missing values NaN or a category of their own."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +30,8 @@ class EncodedFrame:
     Categories that were not seen by `fit` are zero in all columns; missing ones are a category.
     """
 
-    transformer: Any
+    columns: list[str]  # of the frame
+    levels: list[list[Any] | None]  # of each, sorted, the missing one, None, last; None: numbers
     names: list[str]  # of the columns of the matrix
     groups: Groups  # a group for every column of the frame
 
@@ -36,40 +42,26 @@ class EncodedFrame:
         Raises
         ------
         ValueError
-            Where X is no data frame with names of its columns.
+            Where X is no data frame with names of its columns, or a column cannot be encoded.
         """
-        columns = feature_names(X)
+        frame = frame_of(X)
+        columns = None if frame is None else names_of(frame)
         if columns is None:
-            given = "one without such names" if hasattr(X, "columns") else type(X).__name__
+            given = type(X).__name__ if frame is None else "one without such names"
             raise ValueError(
                 "feature_groups='columns' needs X as a data frame whose columns have strings as "
                 f"names; got {given}. Rename them, or pass the group of every column as "
                 "feature_groups."
             )
-        if len(set(columns)) < len(columns):
-            twice = next(name for place, name in enumerate(columns) if name in columns[:place])
-            raise ValueError(
-                f"feature_groups='columns' needs distinct names of columns; got {twice!r}."
-            )
-        # Steps are named by number: not every name of a column may be that of a step.
-        steps = [
-            (str(place), _encoder() if _is_categorical(X[name]) else "passthrough", [name])
-            for place, name in enumerate(columns)
-        ]
-        transformer = ColumnTransformer(steps, verbose_feature_names_out=False)
-        try:
-            matrix = transformer.fit_transform(X)
-        except (TypeError, ValueError) as error:
-            for name in columns if len(X) else ():
-                _blame(X, name, _encoder().fit if _is_categorical(X[name]) else None, error)
-            raise
-        code: list[IndexArray] = []
+        levels: list[list[Any] | None] = []
         names: list[str] = []
-        for place, (_, step, own) in enumerate(transformer.transformers_):
-            encoded = isinstance(step, OneHotEncoder)
-            part = step.get_feature_names_out(own).tolist() if encoded else own
-            code.append(np.full(len(part), place, np.int64))
-            names += part
+        code: list[int] = []
+        for place, (name, kind) in enumerate(kinds_of(frame).items()):
+            own = _levels(name, frame[name]) if kind in _CATEGORIES else None
+            some = [name] if own is None else [_name_of(name, level) for level in own]
+            levels.append(own)
+            names += some
+            code += [place] * len(some)
         repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
             raise ValueError(
@@ -80,52 +72,83 @@ class EncodedFrame:
         order = np.argsort(np.array(columns), kind="stable")
         rank = np.empty(len(columns), np.int64)
         rank[order] = np.arange(len(columns))
-        groups = Groups(np.array(columns)[order], rank[np.concatenate(code)])
-        return cls(transformer, names, groups), matrix
+        groups = Groups(np.array(columns)[order], rank[np.array(code, np.int64)])
+        encoding = cls(columns, levels, names, groups)
+        return encoding, encoding._matrix(frame)
 
-    def transform(self, X: Any) -> Any:
-        """Return the matrix of another frame with these columns."""
-        try:
-            return self.transformer.transform(X)
-        except (TypeError, ValueError) as error:
-            for _, step, own in self.transformer.transformers_:
-                if isinstance(step, OneHotEncoder):
-                    _blame(X, own[0], step.transform, error)
-            raise
+    def transform(self, estimator: Any, X: Any) -> Any:
+        """Return the matrix of another frame with the columns of the fit of an estimator."""
+        frame = frame_of(X)
+        if frame is None:
+            raise ValueError(
+                f"X must be a data frame with the columns of the fit; got {type(X).__name__}."
+            )
+        check_columns(estimator, frame)
+        return self._matrix(frame)
+
+    def _matrix(self, frame: Any) -> Any:
+        """Return the matrix of a frame, (n_samples, n_names)."""
+        kinds = kinds_of(frame)
+        parts: list[Any] = []
+        for name, levels in zip(self.columns, self.levels, strict=True):
+            kind, column = kinds[name], frame[name]
+            if levels is None:
+                values = values_of(column, kind)
+                if not is_number(kind) and (kind != "others" or values.dtype.kind not in "biuf"):
+                    raise _refusal(name, column.dtype, "it holds no numbers.")
+                parts.append(values[:, None])
+            else:
+                parts.append(_one_hot(name, column, levels))
+        if len(self.columns) < _SPARSE * len(self.names):
+            return sp.csr_array(sp.hstack([sp.csc_array(part, dtype=np.float64) for part in parts]))
+        return np.hstack(parts, dtype=np.float64)
 
 
-def _blame(X: Any, name: str, encode: Callable[[Any], Any] | None, error: Exception) -> None:
-    """Raise with the name of a column of a frame where it cannot become numbers."""
-    column = X[name]
+def _labels(column: Any) -> list[Any]:
+    """Return the labels in a column, None where one is missing."""
+    missing = column.is_null().to_list()
+    return [
+        None if gap or value != value else value
+        for value, gap in zip(column.to_list(), missing, strict=True)
+    ]
+
+
+def _levels(name: str, column: Any) -> list[Any]:
+    """Return the labels that occur in a column, sorted, that of missing values last."""
     try:
-        if encode is not None:
-            encode(X[[name]])
-        elif np.asarray(column).dtype.kind not in "biuf":
-            raise TypeError
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"feature_groups='columns' cannot encode column {name!r} of X, of type {column.dtype}: "
-            f"{error} Columns must be of numbers, strings, categories or booleans, of one type in "
-            "fit and predict; make missing values NaN or a category of their own."
-        ) from error
+        found = set(_labels(column))
+        return sorted(found - {None}) + [None] * (None in found)
+    except TypeError as error:
+        raise _refusal(name, column.dtype, f"{error}.") from error
 
 
-def _encoder() -> OneHotEncoder:
-    return OneHotEncoder(handle_unknown="ignore", feature_name_combiner=_name_of)
+def _one_hot(name: str, column: Any, levels: Sequence[Any]) -> NDArray[np.uint8]:
+    """Return whether the labels of a column are those of the fit, (n_samples, n_levels)."""
+    labels = _labels(column)
+    known = {type(level) for level in levels if level is not None}
+    types = {type(label) for label in labels if label is not None}
+    if known and types and known.isdisjoint(types):
+        got, was = (sorted(one.__name__ for one in some) for some in (types, known))
+        raise _refusal(name, column.dtype, f"its labels are {got[0]}, and were {was[0]} in fit.")
+    place = {level: j for j, level in enumerate(levels)}
+    codes = np.array([place.get(label, -1) for label in labels], np.int64)
+    return np.asarray(codes[:, None] == np.arange(len(levels)), np.uint8)
 
 
-def _name_of(column: str, category: Any) -> str:
-    return f"{column}={category}"
+def _refusal(name: str, dtype: Any, why: str) -> ValueError:
+    return ValueError(
+        f"feature_groups='columns' cannot encode column {name!r} of X, of type {dtype}: {why} "
+        f"{_RULE}"
+    )
 
 
-def _is_categorical(column: Any) -> bool:
-    """Return whether a column of a frame holds categories, strings or booleans."""
-    return str(column.dtype).lower().split("(")[0].startswith(CATEGORICAL)
+def _name_of(column: str, level: Any) -> str:
+    return f"{column}={'nan' if level is None else level}"
 
 
-def encoded(X: Any, feature_groups: Any) -> tuple[Any, list[str] | None, Any]:
-    """Return X as numbers, one-hot where the columns of a frame are the groups."""
+def encoded(X: Any, feature_groups: Any) -> tuple[Any, EncodedFrame | None]:
+    """Return X as numbers where the columns of a frame are the groups, one-hot, and how."""
     if not (isinstance(feature_groups, str) and feature_groups == "columns"):
-        return X, feature_names(X), None
+        return X, None
     encoding, matrix = EncodedFrame.fit(X)
-    return matrix, encoding.names, encoding
+    return matrix, encoding

@@ -10,13 +10,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, assert_all_finite
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from .. import validate
+from .._frames import frame_of
 from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..checkpoints import identity_of, recorded
@@ -26,7 +26,6 @@ from ..methods import METHODS, Method
 from ..result import Path, Progressed, Selection
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
-from ..validate import check_unmasked
 from ._callbacks import CALLER_OF_FIT, CallbackSupportMixin
 from ._callbacks import with_callbacks as with_callbacks
 from ._doubts import warn_before
@@ -233,7 +232,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
             seconds["read"] = time.perf_counter() - begin
             classes, solvers = self._begin(data, seconds)
             results = run_together(solvers, report, self.n_threads, self._identity(data))
-        self._keep_columns(X, data)
+        self._keep_columns(data)
         if classes is not None:
             self._set_classes(classes)
         self.n_scans_ = passes
@@ -245,16 +244,14 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         for doubt in self._doubts():
             warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
 
-    def _keep_columns(self, X: Any, data: Rowwise) -> None:
+    def _keep_columns(self, data: Rowwise) -> None:
         """Set what the columns of a fit are known by."""
-        if hasattr(X, "shape") and not (isinstance(X, np.ndarray) or validate.out_of_core(X)):
-            validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and the names
-        else:
-            self.n_features_in_ = data.design.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            if data.names is not None:
-                self.feature_names_in_ = np.array(data.names, dtype=object)
         self._encoding, self._n_columns = data.encoding, data.design.shape[1]
+        self.n_features_in_, names = self._n_columns, data.names
+        if data.encoding is not None:
+            names = data.encoding.columns
+            self.n_features_in_ = len(names)
+        validate.keep_names(self, names)
 
     def _identity(self, data: Rowwise, **more: Any) -> Callable[[], dict[str, str]]:
         """Return what a checkpoint tells a run of this estimator apart by, beside X."""
@@ -278,20 +275,16 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         """Validate parameters, X, y, weights and offset; rows of weight 0 are left out."""
         self._check_parameters()
         y, sample_weight, offset = map(validate.in_memory, (y, sample_weight, offset))
-        X, names, encoding = self._numeric(X)
+        X, encoding = encoded(X, self.feature_groups)
         stored = as_design(validate.check_data(X), n_threads=self.n_threads)
         design = self._stored(stored)
-        names = stored.feature_names if names is None else names
+        names = stored.feature_names if encoding is None else encoding.names
         n = design.shape[0]
         target = self._target(y, n)
         weight = validate.check_sample_weight(sample_weight, n)
         given = None if offset is None else self._offset(offset, n)
         data = Rowwise(design, target, weight, names, encoding, given, self._order(y))
         return data if weight.all() else data.rows(np.flatnonzero(weight))
-
-    def _numeric(self, X: Any) -> tuple[Any, list[str] | None, Any]:
-        """Return X as numbers, the names of its columns, and how it was encoded, if it was."""
-        return encoded(X, self.feature_groups)
 
     def _stored(self, design: Design) -> Design:
         """Return the design in the storage that the solvers want."""
@@ -353,30 +346,21 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         NaN and infinity are looked for in arrays in memory; of files only the support is read.
         """
         if self._encoding is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return as_design(self._encoding.transform(X), n_threads=self.n_threads)
-        out_of_core = validate.out_of_core(X)
-        matrix = None if out_of_core or sp.issparse(X) else validate.sparse_frame(X)
-        if matrix is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
-            X = matrix
-            assert_all_finite(X.data, input_name="X")
-        elif not out_of_core and not sp.issparse(X):
-            check_unmasked("X", X)
-            X = validate_data(self, X, reset=False, dtype=None)
-        elif sp.issparse(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-            values = getattr(X, "data", None)
-            if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-                assert_all_finite(values, input_name="X")
+            X = self._encoding.transform(self, X)
+        elif not validate.out_of_core(X):
+            X = validate.as_fitted(self, X)
         return as_design(X, n_threads=self.n_threads)
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
         check_is_fitted(self)
-        stored = validate.out_of_core(X)
-        if not stored and self._encoding is None:
-            return super().transform(X)
+        if self._encoding is None and not validate.out_of_core(X):
+            frame = frame_of(X)
+            if frame is None:
+                return super().transform(X)
+            if frame.implementation.is_pandas():  # columns of which set_output keeps the types
+                validate.as_fitted(self, X)
+                return super().transform(X)
         design, places = self._prediction_columns(X, self.support_)
         return design.gather(places)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -55,21 +55,21 @@ class SurvivalModel(SparseLinearModel):
         design = self._prediction_design(X)
         target = validate.check_survival(y, design.shape[0])
         weight = validate.check_sample_weight(sample_weight, design.shape[0])
-        self._baselines = {
-            size: baseline_of(_risk(design, model), target, weight, self._loss().ties)
-            for size, model in self._models_by_size().items()
-        }
+        self._baselines = [
+            baseline_of(_risk(design, model), target, weight, self._loss().ties)
+            for model in self._models_of_sizes()
+        ]
         self._set_baseline()
         return self
 
-    def _models_by_size(self) -> Mapping[Any, Model]:
-        """Return the models of the fit, by their size where there are several."""
-        return {None: self._models[0]}
+    def _models_of_sizes(self) -> Sequence[Model]:
+        """Return the models of the fit, in the order of their sizes where there are several."""
+        return self._models[:1]
 
     @property
-    def _model_size(self) -> Any:
-        """The size of the one that predicts; None where there is one only."""
-        return None
+    def _place(self) -> int:
+        """The place among them of the one that predicts."""
+        return 0
 
     def _loss(self) -> Cox:
         """Return the loss of the selection."""
@@ -163,7 +163,7 @@ class SurvivalModel(SparseLinearModel):
 
     def _baseline(self) -> Baseline:
         check_is_fitted(self)
-        return self._baselines[self._model_size]
+        return self._baselines[self._place]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return Harrell's C: the share of comparable pairs whose risk scores are in order.
@@ -252,13 +252,13 @@ class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
         super()._keep_size(size)
         self._set_baseline()
 
-    def _models_by_size(self) -> Mapping[Any, Model]:
+    def _models_of_sizes(self) -> Sequence[Model]:
         (path,) = self._paths
-        return {size: path[size] for size in path}
+        return [path[size] for size in path]
 
     @property
-    def _model_size(self) -> Any:
-        return self.size_
+    def _place(self) -> int:
+        return [*self._paths[0]].index(self.size_)
 
 
 def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:

@@ -79,7 +79,7 @@ class Cells:
             self,
             numbers=np.asfortranarray(self.numbers[kept]),
             texts={
-                order: Texts(some.levels, some.codes[kept]) for order, some in self.texts.items()
+                order: replace(some, codes=some.codes[kept]) for order, some in self.texts.items()
             },
             places=_Kept(self.places, kept),
             problems={

@@ -246,7 +246,10 @@ def _infinite(values: FloatArray) -> Problem | None:
 
 
 def _of_text(column: str, texts: Texts) -> Coding | Problem:
-    """Return how a column of text is coded: as dates where they are, else as a category."""
+    """Return how a column of text is coded: as dates where they are, else as a category.
+
+    Labels of a categorical column are a category, whatever they look like.
+    """
     counts = texts.counts()
     n = sum(counts.values())
 
@@ -257,7 +260,7 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
         row = int(texts.rows(lambda text: text and holds(text))[0])
         return Problem(what, ways or (MEND, DROP), row, only=False)
 
-    if most(_is_any_number):
+    if most(_is_any_number) and not texts.are_labels:
         if any(text.startswith("=") for text in counts):
             what = f"is {OF_FORMULA}"
             return problem(what, lambda text: text.startswith("="), VALUES, DROP)
@@ -273,7 +276,7 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
         else:
             what = "has a decimal comma; numbers have a point"
         return problem(what, has_comma, POINTS)
-    if most(_DATE.fullmatch):
+    if most(_DATE.fullmatch) and not texts.are_labels:
         moments = {text: _moment(text) for text in counts}
         if None in moments.values():
             what = "is no ISO date, as most of the column are"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._frames import frame_of, kinds_of
 from ._coded import Cells, coded
 from ._codings import WAYS
 from ._errors import FileError
@@ -40,11 +41,13 @@ def read_frame(
     FileError
         Where a column cannot be a feature, or is not there; TypeError where it is no data frame.
     """
-    import narwhals as nw
-
     if missing not in (None, *WAYS):
         raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
-    table = nw.from_native(frame, eager_only=True)
+    table = frame_of(frame)
+    if table is None:
+        raise TypeError(
+            f"frame must be a data frame of pandas, polars or pyarrow; got {type(frame).__name__}."
+        )
     if not len(table):
         raise FileError(f"{_FRAME}: no samples in it.")
     request = Request(
@@ -63,5 +66,5 @@ def coded_frame(frame: Any, like: Layout) -> Any:
     columns: Columns = assign(_FRAME, list(frame.columns), len(frame.columns), None, request)
     series = [frame[frame.columns[position]] for position in columns.features]
     places = [f"row {row}" for row in range(1, len(frame) + 1)]
-    cells: Cells = cells_of(series, columns, request, places)
+    cells: Cells = cells_of(series, kinds_of(frame), columns, request, places)
     return coded(_FRAME, columns, cells, request).X

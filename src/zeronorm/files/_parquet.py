@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._frames import categories_of_pandas, is_number, kinds_of
 from ._cells import shown
 from ._coded import Cells, as_table, needs_coding, text_features
 from ._codings import DROP, Problem
@@ -22,6 +23,8 @@ from ._labels import as_labels, read_kept
 from ._source import Source, Stream
 from ._table import Columns, Request, Table, assign, first_nonfinite, labels_needed
 from ._texts import Texts
+
+_WORDS = ("text", "categories", "dates", "objects")  # kinds of columns that are read as text
 
 
 def read_parquet(
@@ -54,25 +57,36 @@ def _frame_of(source: Source, stream: Stream) -> Any:
         read = pq.read_table
     except ImportError:
         try:
-            import polars as pl
+            from polars import read_parquet, read_parquet_metadata
 
-            read = pl.read_parquet
+            def read(data: Any) -> Any:
+                return _with_categories(read_parquet(data), read_parquet_metadata(data))
+
         except ImportError:
             raise FileError(
-                f"{source}: Parquet files need polars or pyarrow; install one with "
+                f"{source}: Parquet files need pyarrow, or polars from 1.30 on; install them with "
                 "pip install 'zeronorm[files]'."
             ) from None
     with engine_errors(f"{source}: not a readable Parquet file"):
         return nw.from_native(read(data), eager_only=True)
 
 
+def _with_categories(frame: Any, metadata: Mapping[str, str]) -> Any:
+    """Return a frame of polars with the columns as categories that pandas has written as such."""
+    import polars as pl
+
+    labels = pl.col(categories_of_pandas(metadata.get("pandas", "{}"), frame.columns))
+    return frame.with_columns(labels.cast(pl.String).cast(pl.Categorical))
+
+
 def table_from(source: Source | str, frame: Any, request: Request) -> Table:
     """Return the table in a data frame of narwhals."""
     names: list[str] = frame.columns
+    kinds = kinds_of(frame)
     samples = names.index("__index_level_0__") if "__index_level_0__" in names else None
     columns = assign(source, names, len(names), samples, request)
     if request.lacks_labels(columns):
-        text = [j for j in columns.features if not _is_number(frame[names[j]].dtype)]
+        text = [j for j in columns.features if not is_number(kinds[names[j]])]
         raise labels_needed(source, columns, text)
     places = [f"row {row}" for row in range(1, len(frame) + 1)]  # of the file, for messages
     if request.where is not None:
@@ -85,8 +99,9 @@ def table_from(source: Source | str, frame: Any, request: Request) -> Table:
         frame = frame.filter(held)
     series = [frame[names[position]] for position in columns.features]
     cells = None
-    if needs_coding(request.like) or not all(map(_is_full_number, series)):
-        cells = cells_of(series, columns, request, places)
+    coded = needs_coding(request.like)
+    if coded or not all(_is_full_number(one, kinds[one.name]) for one in series):
+        cells = cells_of(series, kinds, columns, request, places)
         X = cells.numbers
     else:
         X = _matrix_of(source, series, columns, places)
@@ -133,9 +148,16 @@ def _matrix_of(
 
 
 def cells_of(
-    columns: Sequence[Any], known: Columns, request: Request, places: Sequence[str]
+    columns: Sequence[Any],
+    kinds: Mapping[str, str],
+    known: Columns,
+    request: Request,
+    places: Sequence[str],
 ) -> Cells:
-    """Return what stands in columns of any type. places : of every row, as "row 3"."""
+    """Return what stands in columns of any type.
+
+    kinds : of the columns by name, as of `kinds_of`. places : of every row, as "row 3".
+    """
     import narwhals as nw
 
     text = text_features(known, request.like)
@@ -143,15 +165,15 @@ def cells_of(
     numbers = np.full((n, len(columns)), np.nan, order="F")
     texts: dict[int, Texts] = {}
     problems: dict[int, Problem] = {}
-    words = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Object)
     for order, series in enumerate(columns):
-        dtype = series.dtype
-        if _is_number(dtype) and order not in text:
+        kind = kinds[series.name]
+        if is_number(kind) and order not in text:
             numbers[:, order] = series.cast(nw.Float64).to_numpy()
-        elif _is_number(dtype) or dtype in words or n == series.null_count():
-            texts[order] = Texts.of(_text_of(value) for value in series.to_list())
+        elif is_number(kind) or kind in _WORDS or n == series.null_count():
+            words = map(_text_of, series.to_list())
+            texts[order] = Texts.of(words, are_labels=kind == "categories")
         else:
-            what = f"is of the type {dtype}; features are numbers, text or dates"
+            what = f"is of the type {series.dtype}; features are numbers, text or dates"
             problems[order] = Problem(what, (DROP,))
     return Cells(numbers, texts, places, problems)
 
@@ -163,17 +185,11 @@ def _text_of(value: Any) -> str:
     return value.isoformat() if hasattr(value, "isoformat") else str(value).strip()
 
 
-def _is_full_number(series: Any) -> bool:
+def _is_full_number(series: Any, kind: str) -> bool:
     """Whether a column has a number in every row."""
-    if not _is_number(series.dtype) or series.null_count():
+    if not is_number(kind) or series.null_count():
         return False
     return not (series.dtype.is_float() and bool(series.is_nan().any()))
-
-
-def _is_number(dtype: Any) -> bool:
-    import narwhals as nw
-
-    return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
 
 def _first_null(series: Any) -> int | None:

@@ -144,7 +144,8 @@ def _joined_cells(
         else:
             places.extend([path.name] * n)
     said = [table.cells.gaps for _, table in found if table.cells is not None]
-    whole = {order: Texts.of(column) for order, column in texts.items()}
+    labels = {order for words in own for order, some in words.items() if some.are_labels}
+    whole = {order: Texts.of(column, order in labels) for order, column in texts.items()}
     return Cells(numbers, whole, places, problems, said[0])
 
 

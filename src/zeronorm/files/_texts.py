@@ -23,13 +23,15 @@ class Texts:
 
     levels: list[str]  # all different
     codes: NDArray[np.int64]  # (n,) the place of each row's text among them
+    are_labels: bool = False  # whether they are labels even where they look like numbers or dates
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Texts:
+    def of(cls, texts: Iterable[str], are_labels: bool = False) -> Texts:
         """Return the column of some texts."""
         known = list(texts)
         code = {text: place for place, text in enumerate(dict.fromkeys(known))}
-        return cls([*code], np.fromiter(map(code.__getitem__, known), np.int64, len(known)))
+        codes = np.fromiter(map(code.__getitem__, known), np.int64, len(known))
+        return cls([*code], codes, are_labels)
 
     def __len__(self) -> int:
         return self.codes.size

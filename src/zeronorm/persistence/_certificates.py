@@ -144,7 +144,8 @@ def save_certificate(
         raise TypeError(
             f"certificate must be a Certificate or a list of them; got {certificate!r:.80}."
         )
-    n, m = X.shape if hasattr(X, "shape") else as_design(X).shape
+    design = as_design(X)
+    n, m = design.shape
     weight = validate.check_sample_weight(sample_weight, n)
     classes, factors, size = np.empty(0, np.int64), np.empty(0), int((weight > 0).sum())
     n_outputs, outputs = 1, ""
@@ -170,7 +171,7 @@ def save_certificate(
     if not all(_equal(one.groups, groups) for one in given):
         raise ValueError("certificate must be of one fit; got certificates of different groups.")
     if feature_names is None:
-        feature_names = validate.feature_names(X)
+        feature_names = design.feature_names
     metadata = {
         **describe_versions(CERTIFICATE),
         "n_samples": int(n),

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logit, softmax
 
+from .._frames import frame_of, numbers_of
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
 from ..files._unique import other_number
@@ -166,11 +167,9 @@ class LinearModel:
         frame = None
         if isinstance(X, Table):
             X, names = X.X, X.feature_names
-        elif hasattr(X, "columns") and not sp.issparse(X):
-            import narwhals as nw
-
-            frame = nw.from_native(X, eager_only=True)
-            names = list(frame.columns)
+        else:
+            frame = frame_of(X)
+            names = None if frame is None else list(frame.columns)
         if names is not None and self.feature_names is not None:
             where = {name: j for j, name in enumerate(names)}
             missing = [name for name in self.feature_names if name not in where]
@@ -195,10 +194,11 @@ class LinearModel:
             if frame is not None and not self.feature_names:
                 return np.zeros((len(frame), 1)), self.columns  # of nothing, rows only
             if frame is not None:
-                return frame.select(self.feature_names).to_numpy(), np.arange(len(self.columns))
+                chosen = frame.select(self.feature_names)
+                return numbers_of(chosen), np.arange(len(self.columns))
             return X, np.array([where[name] for name in self.feature_names], np.int64)
         if frame is not None:
-            X = frame.to_numpy()
+            X = numbers_of(frame)
         X = X if hasattr(X, "shape") else np.asarray(X)
         if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError(

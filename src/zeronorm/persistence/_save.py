@@ -162,6 +162,7 @@ def _packed(
     names = feature_names
     if names is None:
         names = getattr(estimator, "feature_names_in_", None)
+    means, n_samples = (None, None) if X is None else _of_rows(X, support, estimator)
     metadata = {
         **describe_versions(MODEL),
         "estimator": type(estimator).__name__,
@@ -191,8 +192,8 @@ def _packed(
         "covariates": getattr(estimator, "covariates_", np.empty(0, np.int64)).tolist(),
         "loss": None if fitted.loss is None else describe_loss(fitted.loss),
         "highest_score": None if fitted.baseline is None else fitted.baseline.highest,
-        "means": None if X is None else _means(X, support),
-        "n_samples": None if X is None else _n_rows(X),
+        "means": means,
+        "n_samples": n_samples,
         "errors": _errors(errors, fitted.loss, len(coef)),
     }
     arrays = {
@@ -225,19 +226,22 @@ def _errors(errors: Any, loss: Any, n_scores: int) -> dict[str, Any] | None:
     return summarize_errors(errors)
 
 
-def _means(X: Any, columns: IndexArray) -> list[float]:
+def _of_rows(X: Any, columns: IndexArray, estimator: Any) -> tuple[list[float], int]:
+    """Return the means of some columns of the data of a fit, and how many rows they have."""
+    from ..designs import as_design
+    from ..validate import check_names, names_of_fit
+
+    design = as_design(X)
+    check_names(design.feature_names, names_of_fit(estimator))
+    return means_of(design, columns), int(design.shape[0])
+
+
+def means_of(X: Any, columns: IndexArray) -> list[float]:
     """Return the means of some columns of data."""
     from ..designs import as_design
 
     found = np.asarray(as_design(X).gather(columns).mean(axis=0), np.float64).ravel()
     return [float(mean) for mean in found]
-
-
-def _n_rows(X: Any) -> int:
-    """Return how many rows data have."""
-    from ..designs import as_design
-
-    return int((X if hasattr(X, "shape") else as_design(X)).shape[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +315,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
             tabulate(getattr(estimator, "criteria_", None)),
             summarize_calibration(chosen[0]) if refit and classifies else None,
             loss,
-            estimator._baselines[size] if of_survival else None,
+            estimator._baselines[sizes.index(size)] if of_survival else None,
         )  # fmt: skip
     if n_features is not None:
         raise ValueError(

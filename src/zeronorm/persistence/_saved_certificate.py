@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._frames import frame_of, names_of, numbers_of
 from .._typing import Design, FloatArray, IndexArray
 from ..files import Layout, quote
 from ..result import Certificate
@@ -106,6 +107,10 @@ class SavedCertificate:
         # On use: reading a file needs no scikit-learn, which the checks import.
         from ..validate import check_sample_weight
 
+        frame = frame_of(X)
+        if frame is not None:
+            self._check_names(names_of(frame))
+            X = numbers_of(frame)
         X = X if hasattr(X, "shape") else np.asarray(X)
         shape = (self.metadata["n_samples"], self.metadata["n_features_in"])
         if tuple(X.shape) != shape:
@@ -167,6 +172,16 @@ class SavedCertificate:
         if undecided:
             raise undecided[0]
         return found
+
+    def _check_names(self, names: Sequence[str] | None) -> None:
+        """Raise where the features of the certificates have other names, or other places."""
+        for place, known in zip(self.columns.tolist(), self.feature_names or (), strict=False):
+            if names is not None and names[place : place + 1] != [known]:
+                found = quote(names[place]) if place < len(names) else "not there"
+                raise ValueError(
+                    f"X must have the columns of the fit, in their order; column {place} must be "
+                    f"{quote(known)}, and is {found}."
+                )
 
     def _weigh_classes(self, labels: NDArray[Any], weight: FloatArray) -> None:
         """Multiply weights by those of the classes; refuse rows of other classes."""

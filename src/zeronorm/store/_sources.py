@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._frames import categories_of_schema
 from .._typing import FloatArray, IndexArray
 from ..designs import as_design
 from ..designs._filled import Filled
@@ -350,6 +351,8 @@ def _of_parquet(
             hint = did_you_mean(name, schema.names, given={*others, *drop})
             raise FileError(f"{paths[0]}: no column {quote(name)}.{hint}")
     features = [name for name in schema.names if name not in {*others, *drop}]
+    if not {*features}.isdisjoint(categories_of_schema(schema)):
+        return None
     kinds = set()
     for name in features:
         kind = schema.field(name).type

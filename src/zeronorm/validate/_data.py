@@ -2,80 +2,135 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.validation import validate_data
 
+from .._frames import frame_of, names_of, numbers_of
 from .._typing import Design, FloatArray, IndexArray
-from ._lazy import is_lazy, out_of_core
+from ._lazy import out_of_core
 from ._numbers import LARGEST, as_numbers, dimensions, number, shown
 
 LARGEST_SPREAD = 1e50  # Products of columns with deviations up to this stay finite.
 
 
 def check_data(X: Any) -> Any:
-    """Return X as something `as_design` takes: arrays, sparse matrices, paths and designs pass.
+    """Return X as something `as_design` takes: arrays, frames, sparse matrices, paths, designs.
 
-    Data frames and nested sequences become arrays. Values are not converted or copied, and NaN and
-    infinity are found later, by the first scan.
+    Nested sequences become arrays. Values are not converted or copied, and NaN and infinity are
+    found later, by the first scan.
     """
-    if out_of_core(X) or sp.issparse(X):
+    if out_of_core(X) or sp.issparse(X) or frame_of(X) is not None:
         return X
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind == "f" and X.size:
         return X  # check_array looks for what it is not
     check_unmasked("X", X)
-    matrix = sparse_frame(X)
-    if matrix is not None:
-        return matrix
     return check_array(X, dtype=None, ensure_all_finite=False, estimator="X")
-
-
-def sparse_frame(X: Any) -> Any:
-    """Return a pandas frame whose columns are all sparse as a CSC matrix, None of anything else."""
-    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
-    if not kinds or any(type(kind).__name__ != "SparseDtype" for kind in kinds):
-        return None
-    if any(kind.fill_value != 0 for kind in kinds):
-        raise ValueError(
-            "X must have 0 as the fill value of all sparse columns; got "
-            f"{shown(next(kind.fill_value for kind in kinds if kind.fill_value != 0))}. Use "
-            "X.sparse.to_dense()."
-        )
-    return X.sparse.to_coo().tocsc()
 
 
 def feature_names(X: Any) -> list[str] | None:
     """Return the column names of a data frame, None where there are none or no strings."""
-    columns = getattr(X, "columns", None)
-    if columns is None or sp.issparse(X) or isinstance(X, Design) or is_lazy(X):
-        return None
-    names = list(columns)
-    kinds = sorted({type(name).__name__ for name in names})
-    if "str" in kinds and len(kinds) > 1:
-        raise TypeError(
-            "Feature names are only supported if all input features have string names, but your "
-            f"input has {kinds} as feature name / column name types; convert them to strings."
+    frame = frame_of(X)
+    return None if frame is None else names_of(frame)
+
+
+def keep_names(estimator: Any, names: Sequence[str] | None) -> None:
+    """Set `feature_names_in_` of an estimator; unset it where X has no names."""
+    estimator.__dict__.pop("feature_names_in_", None)
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+
+
+def as_fitted(estimator: Any, X: Any) -> Any:
+    """Return X, data in memory, as numbers, where it has the columns of the fit in their order.
+
+    That is the check of scikit-learn, in its words, for data frames of any library.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where columns are missing, are new or in another order, hold no numbers, or have NaN or
+        infinity.
+    """
+    frame = frame_of(X)
+    if frame is not None:
+        check_columns(estimator, frame)
+        X = numbers_of(frame)
+        assert_all_finite(getattr(X, "data", X) if sp.issparse(X) else X, input_name="X")
+    elif sp.issparse(X):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        values = getattr(X, "data", None)
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            assert_all_finite(values, input_name="X")
+    else:
+        check_unmasked("X", X)
+        X = validate_data(estimator, X, reset=False, dtype=None)
+    return X
+
+
+def check_columns(estimator: Any, frame: Any) -> None:
+    """Raise ValueError where a frame has not the columns of the fit, in their order.
+
+    Warn where only one of both has names.
+    """
+    of, n = type(estimator).__name__, frame.shape[1]
+    fitted, names = getattr(estimator, "feature_names_in_", None), names_of(frame)
+    if fitted is None and names is not None:
+        told = f"X has feature names, but {of} was fitted without feature names"
+        warnings.warn(told, stacklevel=2)
+    elif fitted is not None and names is None:
+        told = f"X does not have valid feature names, but {of} was fitted with feature names"
+        warnings.warn(told, stacklevel=2)
+    elif fitted is not None and names is not None and list(fitted) != names:
+        raise ValueError(
+            "The feature names should match those that were passed during fit.\n"
+            + (
+                _listed("Feature names unseen at fit time:", {*names} - {*fitted})
+                + _listed("Feature names seen at fit time, yet now missing:", {*fitted} - {*names})
+                or "Feature names must be in the same order as they were in fit.\n"
+            )
         )
-    return names if kinds == ["str"] else None
+    if n != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n} features, but {of} is expecting {estimator.n_features_in_} features as "
+            "input."
+        )
+
+
+def _listed(title: str, names: Collection[str]) -> str:
+    """Return some names under a title, "" where there are none."""
+    lines = [f"- {name}\n" for name in sorted(names)]
+    return "".join([f"{title}\n", *lines[:5], "- ...\n" * (len(lines) > 5)]) if lines else ""
 
 
 def check_names(names: Sequence[str] | None, fitted: Any) -> None:
-    """Raise where the columns of a design have other names, or another order, than in fit."""
-    if names is None or fitted is None:
+    """Raise where the columns of a design have other names, or another order, than in fit.
+
+    Designs of another number of columns are left to other checks.
+    """
+    if names is None or fitted is None or len(names) != len(fitted):
         return
-    place = next(
-        (j for j, (own, known) in enumerate(zip(names, fitted, strict=True)) if own != known), None
-    )
+    place = next((j for j, name in enumerate(names) if name != fitted[j]), None)
     if place is not None:
+        way = "Put them in that order"
+        if names[place] not in set(fitted):
+            way = "Read the same data (of genotypes the same variants, counting the same alleles)"
         raise ValueError(
             f"X must have the columns that fit has seen, in their order; column {place} is "
-            f"{names[place]!r}, and was {fitted[place]!r}. Read the same variants, and count the "
-            "same alleles."
+            f"{names[place]!r}, and was {fitted[place]!r}. {way}."
         )
+
+
+def names_of_fit(model: Any) -> Any:
+    """Return the names of the columns of the design that a model was fitted to, None without."""
+    encoding = getattr(model, "_encoding", None)
+    return getattr(model, "feature_names_in_", None) if encoding is None else encoding.names
 
 
 def columns_of_fit(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._frames import frame_of, numbers_of
 from .._memory import available_memory, readable
 from .._typing import Design, FloatArray, IndexArray
 
@@ -160,6 +161,9 @@ class Source:
     def __init__(self, X: Any) -> None:
         if hasattr(X, "to_dask_array"):  # a data frame of Dask, whose rows have to be counted
             X = X.to_dask_array(lengths=True)
+        frame = frame_of(X)
+        if frame is not None:
+            X = numbers_of(frame)
         shape = getattr(X, "shape", None) or ()
         if hasattr(X, "compute_chunk_sizes") and any(size != size for size in shape):
             X = X.compute_chunk_sizes()
@@ -182,6 +186,8 @@ class Source:
         """
         n, m = max(1, self.shape[0]), self.shape[1]
         if isinstance(self._X, np.ndarray) and self._X.dtype.kind not in "fiub":
+            if self._X.dtype.kind != "O" or any(isinstance(x, str | bytes) for x in self._X.flat):
+                raise ValueError(f"X must hold numbers; got dtype {self._X.dtype}. Convert it.")
             self._X = self._X.astype(np.float64)
         room = min(READ * free / (8.0 * n), float(max(m, CELLS)))  # columns
         self.width = max(1, min(max(LEAST_COLUMNS, CELLS // n), int(room)))

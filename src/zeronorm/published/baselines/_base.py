@@ -162,6 +162,17 @@ def _filled(groups: Groups) -> Groups:
     return Groups(groups.labels[filled], (np.cumsum(filled) - 1)[groups.code])
 
 
+def dense(X: Any) -> tuple[Any, list[str] | None]:
+    """Return X as an array of numbers, (n, p), and the names of its columns.
+
+    Sparse data are left to the checks of scikit-learn, which refuse them.
+    """
+    if sp.issparse(X):
+        return X, None
+    design = as_design(validate.check_data(X))
+    return design.gather(slice(None)), design.feature_names
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Coefficients on the columns of `Data`, and how good they are."""
@@ -198,7 +209,7 @@ class LinearPath:
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return X coef' + intercept of every model, (n_samples, n_models)."""
-        X = check_array(X, dtype=np.float64)
+        X = check_array(dense(X)[0], dtype=np.float64)
         if X.shape[1] != self.coef.shape[1]:
             raise ValueError(
                 f"X must have {self.coef.shape[1]} columns, as the path was fitted on; got "
@@ -244,8 +255,9 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     @one_blas_thread
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        names = validate.feature_names(X)
+        X, names = dense(X)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=self._loss.name != "logistic")
+        validate.keep_names(self, names)
         data, groups = prepare(
             X, self._target(y), self._loss, self.feature_groups, names=names,
             sample_weight=sample_weight, intercept=bool(self.fit_intercept),
@@ -268,7 +280,7 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> FloatArray:
         """Return X coef + intercept, (n_samples,)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X, _ = dense(validate.as_fitted(self, X))
         return np.asarray(X @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
 
     def _get_support_mask(self) -> np.ndarray:

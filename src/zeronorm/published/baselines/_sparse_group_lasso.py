@@ -29,6 +29,7 @@ from ._base import (
     LinearModel,
     LinearPath,
     Regressor,
+    dense,
     prepare,
     warn_of_gap,
 )
@@ -272,7 +273,7 @@ def sparse_group_lasso_path(
     validate.check_share("penalty_ratio", penalty_ratio)
     validate.check_gap("tol", tol)
     validate.check_iterations("max_iter", max_iter)
-    names = validate.feature_names(X)
+    X, names = dense(X)
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
     if loss == "logistic" and not np.array_equal(np.unique(y), [-1, 1]):
         raise ValueError(
