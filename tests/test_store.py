@@ -223,26 +223,6 @@ def test_single_cells_keep_obs(tmp_path):
     assert table.y.tolist() == list(range(30))
 
 
-def test_a_matrix_market_folder_of_10x(tmp_path):
-    """Genes would be taken for cells."""
-    from scipy.io import mmwrite
-
-    X = sparse(n=15, p=9, dtype="int64")
-    folder = tmp_path / "filtered"
-    folder.mkdir()
-    mmwrite(folder / "matrix.mtx", X.T.tocoo())
-    (folder / "features.tsv").write_text("".join(f"ENS{j}\tgene{j}\tx\n" for j in range(9)))
-    (folder / "barcodes.tsv").write_text("".join(f"AC{i}\n" for i in range(15)))
-    convert(folder, tmp_path / "x.zarr")
-    table = read_table(tmp_path / "x.zarr")
-    same(table.X, X.astype(float))
-    assert table.feature_names[0] == "ENS0"
-    assert table.sample_names[14] == "AC14"
-    (folder / "barcodes.tsv").write_text("AC1\n")
-    with pytest.raises(FileError, match=r"15 cells.*barcodes.tsv 1"):
-        convert(folder, tmp_path / "z.zarr")
-
-
 @pytest.mark.parametrize("form", [dense, sparse])
 def test_fits_are_those_of_the_data(tmp_path, small_files, form):
     """A selection from a store would be another one."""

@@ -83,21 +83,19 @@ def convert(
     ----------
     data : path or matrix
         svmlight (plain or compressed), .npy, .npz, CSV, JSON lines, .xlsx, Parquet (a file, or a
-        directory or pattern of files with the same columns), .mtx or a directory of 10x Genomics,
-        .h5ad, 10x .h5, a directory of Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or
-        .vcf.bgz, also several such files with the same samples, by a list of paths or a pattern,
-        as chr*.pgen (chr2 before chr10); or what estimators take as X; or a Table, as read_table
-        returns it, with all of its columns.
+        directory or pattern of files with the same columns), .h5ad, 10x .h5, a directory of Zarr;
+        genotypes as .pgen or .bgen, also several such files with the same samples, by a list of
+        paths or a pattern, as chr*.pgen (chr2 before chr10); or what estimators take as X; or a
+        Table, as read_table returns it, with all of its columns.
         svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time. The
-        arrays of .npz and the entries of .mtx (16 bytes each; symmetric ones and patterns are
-        loaded) lie in a file without a name beside the store until the conversion ends. CSV is gone
-        through once: its numbers lie by row in such a file, 8 bytes each, and memory has `memory`
-        (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV with text,
-        dates or empty cells, below 64 KiB, or with anything that the fast reader does not know, as
-        line ends within quotes or blanks between fields, is loaded. A column of genotypes is the
-        dosage of an allele, from 0 to 2, of ALT in .pgen and VCF, of the first one in BGEN: the
-        allele that read_plink counts where PLINK 2 has written both files. A missing one is the
-        mean of its variant over the samples, and `notes` says how many there are.
+        arrays of .npz lie in a file without a name beside the store until the conversion ends. CSV
+        is gone through once: its numbers lie by row in such a file, 8 bytes each, and memory has
+        `memory` (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV
+        with text, dates or empty cells, below 64 KiB, or with anything that the fast reader does
+        not know, as line ends within quotes or blanks between fields, is loaded. A column of
+        genotypes is the dosage of an allele, from 0 to 2, of ALT in .pgen, of the first one in
+        BGEN: the allele that read_plink counts where PLINK 2 has written both files. A missing one
+        is the mean of its variant over the samples, and `notes` says how many there are.
     store : path
         Where it is to be, by custom NAME.zarr.
     target, id, keep, drop : names of columns of CSV, Parquet, .npz or obs
@@ -106,8 +104,7 @@ def convert(
         The labels of svmlight are kept as "label", obs of AnnData as a whole. Of .pgen and BGEN
         they are columns of the .psam or .sample file.
     layer : str
-        Which matrix of an AnnData, which dataset of HDF5; of VCF "GT" or "DS", None: GT where all
-        variants have it.
+        Which matrix of an AnnData, which dataset of HDF5.
     encoding : str
         Of CSV and JSON lines that are not UTF-8, as "latin-1"; it is as of `read_table`.
     dtype : "float32", "float64", "uint8", ... or None
