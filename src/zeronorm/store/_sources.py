@@ -17,6 +17,7 @@ from ..designs._filled import Filled
 from ..files import Coding, FileError, did_you_mean, quote, read_request
 from ..files._annotated import Annotated
 from ..files._elsewhere import refuse_format
+from ..files._errors import engine_errors
 from ..files._hdf5 import Cells, open_annotated
 from ..files._parts import parts_of
 from ..files._plink import names_of_variants
@@ -299,10 +300,11 @@ def _of_zarr(path: Path, target: str | None, keep: Sequence[str], layer: str | N
         raise FileError(
             f"{path}: Zarr needs the package zarr; install it with pip install 'zeronorm[zarr]'."
         ) from None
-    node = zarr.open(path, mode="r")
-    if isinstance(node, zarr.Array):
-        return Contents(OfDesign(node))
-    return _of_cells(Annotated(node, str(path), layer), target, keep)
+    with engine_errors(f"{path}: not readable as Zarr, or damaged"):
+        node = zarr.open(path, mode="r")
+        if isinstance(node, zarr.Array):
+            return Contents(OfDesign(node))
+        return _of_cells(Annotated(node, str(path), layer), target, keep)
 
 
 def _of_parquet(
