@@ -96,6 +96,11 @@ class ZarrArray:
             _SOUND.add(seen)
         return np.memmap(file, self.dtype, "r", 0, self.chunk, "F")
 
+    def checksum(self, number: int) -> NDArray[np.uint8]:
+        """Return the checksum that was written with a chunk."""
+        self.look_at(number)
+        return np.fromfile(self.file(number), np.uint8, offset=self.chunk_bytes - CHECKSUM_BYTES)
+
     def check(self, number: int) -> None:
         """Raise BlockError where the bytes of a chunk are not those that were written."""
         self.look_at(number)

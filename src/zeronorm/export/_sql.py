@@ -35,8 +35,9 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
 
     The SQL is standard (ISO 9075): only arithmetic, CASE, EXP, LN and nested SELECT, with FLOOR,
     LENGTH and SUBSTR where there are dates, which are text as ISO 8601 has it, or DATE or
-    TIMESTAMP. Names are quoted, with " doubled; numbers are the shortest that read back as the same double, with an
-    exponent, so that servers take them for doubles and not for decimals of few places.
+    TIMESTAMP. Names are quoted, with " doubled; numbers are the shortest that read back as the same
+    double, with an exponent, so that servers take them for doubles and not for decimals of few
+    places.
 
     Parameters
     ----------
