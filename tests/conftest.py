@@ -44,6 +44,7 @@ def foreign_options(command, told):
         if "No such option" in line:  # which tells the one that was given
             continue
         for part in re.split(r"(?<=[.;:]) ", line):
+            part = re.sub(r"\bplink2? .*", "", part)  # which has options of its own
             other = re.search(r"zeronorm (\w+)", part)
             named = other[1] if other and other[1] in cli.COMMANDS else command
             own = COMMAND.commands[named].params

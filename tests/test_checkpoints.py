@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import zeronorm
 from conftest import slow
@@ -310,3 +311,36 @@ def test_any_value_of_the_data_counts(place, tmp_path):
     other[place] += 1e-3
     with pytest.raises(ValueError, match="other data"):
         model.fit(other, Z)
+
+
+def stored_otherwise(kind, values, folder):
+    """Return values as X of another storage."""
+    if kind == "store":
+        return zeronorm.convert(values, folder / "x.zarr", overwrite=True).path
+    if kind == "h5":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(folder / "x.h5", "w") as file:
+            file["X"] = values
+        return h5py.File(folder / "x.h5")["X"]
+    return {"float32": values, "rows": values, "csr": sp.csr_array(values),
+            "columns": np.asfortranarray(values), "csc": sp.csc_array(values)}[kind]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float32", "rows", "columns", "csr", "csc", "store", "h5"])
+def test_a_change_below_the_rounding_of_a_sum_counts(kind, tmp_path):
+    """Answers of other data would be taken where a sum over the rows rounds the change away."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((500, 6))
+    values[:, 5] += 1e6
+    values = values.astype(np.float32) if kind == "float32" else values
+    y = values[:, 0] + rng.standard_normal(500)
+    model = BudgetRegressor(2, standardize=False, checkpoint=tmp_path / "c")
+    model.fit(stored_otherwise(kind, values, tmp_path), y)
+    before = (tmp_path / "c").read_bytes()
+    model.fit(stored_otherwise(kind, values.copy(), tmp_path), y)
+    for place in ((7, 2), (499, 5)):
+        other = values.copy()
+        other[place] = np.nextafter(other[place], np.inf)
+        with pytest.raises(ValueError, match="other data"):
+            model.fit(stored_otherwise(kind, other, tmp_path), y)
+    assert (tmp_path / "c").read_bytes() == before

@@ -5,8 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from conftest import write_csv
+from zeronorm import BudgetClassifier
 from zeronorm.cli.documents import _columns
 from zeronorm.datasets import load_golub
+from zeronorm.persistence import save
 
 N = 60
 rng = np.random.default_rng(8)
@@ -151,3 +154,39 @@ def test_an_export_says_what_it_wrote(run, tmp_path):
     said = " ".join(run("info", "m.npz", "--format", "json", "-o", "m.json").stdout.split())
     size = (tmp_path / "m.json").stat().st_size
     assert said == f"model m.npz json m.json, {size:,} bytes"
+
+
+@pytest.mark.parametrize("form", ["scorecard", "sql", "json"])
+def test_names_cannot_act_on_a_terminal(run, tmp_path, form):
+    """A name would set the title of the terminal, clear it, or turn the direction of text."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = np.where(X[:, 0] + rng.logistic(size=60) > 0, "\x1b[31mcase", "con\x9btrol")
+    model = BudgetClassifier(2, calibrate=False).fit(X, y)
+    names = ["\x1b]0;pwned\x07\x1b[2Jx", "\u202eb", "c\rd"]
+    save(model, tmp_path / "m.npz", feature_names=names)
+    shown = run("info", "m.npz", "--format", form)
+    for text in (shown.stdout, shown.stderr):
+        assert not set(text) & {*"\x1b\x07\x9b\u202e\r"}
+    assert "x1b" in shown.stdout or "u001b" in shown.stdout
+    run("info", "m.npz", "--format", form, "--output", f"m.{form}")
+    kept = (tmp_path / f"m.{form}").read_bytes().decode()
+    if form != "json":
+        assert "are escaped on standard output" in shown.stderr
+        assert names[0] in kept
+
+
+def test_predictions_and_logs_cannot_act_on_a_terminal(run, tmp_path):
+    """A label would clear the terminal by way of standard output or of the log."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(60)
+    y = np.where(x + rng.logistic(size=60) > 0, "\x1b[2Jcase", "control")
+    write_csv(tmp_path / "d.csv", {"a\x1b[31m": x, "b": x[::-1], "y": y, "s\x9b": [*map(str, x)]})
+    columns = ("--target", "y", "--id", "s\x9b")
+    run("select", "d.csv", *columns, "-k", 1, "--no-cv", "-o", "m.npz", "--log", "run.log")
+    shown = run("predict", "m.npz", "d.csv", "--id", "s\x9b", "--log", "run.log")
+    assert "case" in shown.stdout
+    for text in (shown.stdout, shown.stderr, (tmp_path / "run.log").read_text()):
+        assert not set(text) & {*"\x1b\x9b"}
+    run("predict", "m.npz", "d.csv", "--id", "s\x9b", "-o", "p.csv")
+    assert "\x1b[2Jcase" in (tmp_path / "p.csv").read_text()

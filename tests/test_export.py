@@ -37,6 +37,7 @@ from zeronorm.cli import app
 from zeronorm.datasets import load_golub
 from zeronorm.export import (
     FORMATS,
+    _sql,
     as_loaded,
     to_json,
     to_onnx,
@@ -322,6 +323,15 @@ def test_names_and_numbers_of_sql():
         to_sql(model, table="")
     unnamed = as_loaded(BudgetRegressor(2).fit(*sick()))
     assert all(f'"x{j}"' in to_sql(unnamed) for j in unnamed.columns)
+
+
+@pytest.mark.parametrize("text", ["a\\", "\\' THEN 0 END, (SELECT 1) -- ", '\\"x', "a\\b"])
+def test_a_backslash_is_refused_in_sql(text):
+    """MySQL, BigQuery and others take it for an escape: a label would leave its literal."""
+    for quoted in (_sql.literal, _sql.identifier):
+        with pytest.raises(ValueError, match=r"without a backslash; got .* Rename it"):
+            quoted(text)
+    assert _sql.literal("it's") == "'it''s'"
 
 
 def test_an_exposure_is_a_column(tmp_path):

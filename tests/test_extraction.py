@@ -137,8 +137,8 @@ def test_verifier_bounds_every_model_at_any_dual_point_and_any_diagonal(
             }
             assert node.bound <= min(models.values()) + node.rounding
             for limit in np.quantile(list(models.values()), [0.0, 0.2, 0.6]):
-                out = free_units[node.excluded(limit * (1 + 1e-9))]
-                into = free_units[node.needed(limit * (1 + 1e-9))]
+                out = free_units[node.outside() > limit * (1 + 1e-9)]
+                into = free_units[node.inside() > limit * (1 + 1e-9)]
                 for some, value in models.items():
                     if value <= limit:
                         assert not np.isin(out, some).any()

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
+from zeronorm.designs import as_design
 from zeronorm.files import (
     FileError,
     Layout,
@@ -1177,3 +1178,50 @@ def test_a_line_that_may_be_a_sample_is_no_header(tmp_path, first):
     (tmp_path / "s.csv").write_text("\n".join([first, rest, rest]) + "\n")
     with pytest.raises(FileError, match="mixes names and numbers"):
         read_table(tmp_path / "s.csv", "0")
+
+
+def as_npy(path, values):
+    np.save(path, values)
+    return path
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", ["mapped", "packed", "npz", "sparse", "labels", "h5", "array"])
+def test_a_boolean_that_is_no_boolean_is_refused(tmp_path, order, kind):
+    """A byte of 104 would be the number 104 here, and True in NumPy."""
+    values = np.array([[1, 0], [0, 1], [1, 1]], bool, order=order)
+    sound = values.copy(order="K")
+    values.view(np.uint8)[2, 1] = 104
+    labels = np.ascontiguousarray(values[:, 1])
+
+    def read(X, y):
+        if kind == "mapped":
+            return read_table(as_npy(tmp_path / "x.npy", X)).X
+        if kind == "packed":
+            np.save(tmp_path / "x.npy", X)
+            (tmp_path / "x.npy.gz").write_bytes(gzip.compress((tmp_path / "x.npy").read_bytes()))
+            return read_table(tmp_path / "x.npy.gz").X
+        if kind == "npz":
+            np.savez(tmp_path / "x.npz", X=X)
+            return read_table(tmp_path / "x.npz").X
+        if kind == "sparse":
+            full = sp.csr_array(np.ones_like(X))
+            full.data = np.ascontiguousarray(X).ravel()
+            sp.save_npz(tmp_path / "x.npz", full)
+            return (
+                as_design(full).gather(slice(None))
+                if order == "F"
+                else read_table(tmp_path / "x.npz").X
+            )
+        if kind == "labels":
+            np.savez(tmp_path / "x.npz", X=np.eye(3), y=y)
+            return read_table(tmp_path / "x.npz").y
+        if kind == "h5":
+            h5py = pytest.importorskip("h5py")
+            with h5py.File(tmp_path / "x.h5", "w") as file:
+                return as_design(file.create_dataset("X", data=X)).gather(slice(None))
+        return as_design(X).gather(slice(None))
+
+    read(sound, np.ascontiguousarray(sound[:, 1]))
+    with pytest.raises(ValueError, match=r"must be stored as 0 or 1; got 104 at \(?[0-9]"):
+        read(values, labels)

@@ -1,18 +1,16 @@
-"""Stores of sparse files whose entries lie by row or in any order: no bit and no entry is lost."""
+"""Stores of sparse files whose entries lie by row: no bit and no entry is lost."""
 
-import gzip
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-import scipy.io
 import scipy.sparse as sp
 
 from zeronorm import convert
 from zeronorm.designs import as_design
-from zeronorm.files import FileError, read_table
-from zeronorm.store import _entries, _market, _writing
+from zeronorm.files import read_table
+from zeronorm.store import _entries, _writing
 
 MEMORY = 1 << 20
 
@@ -22,7 +20,6 @@ def small_pieces(monkeypatch):
     """Pieces of a few entries, files of a few more."""
     monkeypatch.setattr(_entries, "PIECE", 53)
     monkeypatch.setattr(_writing, "SPARSE_ENTRIES", 97)
-    monkeypatch.setattr(_market, "PART", 400)
 
 
 @pytest.fixture
@@ -86,61 +83,6 @@ def test_npz_of_arrays(tmp_path, order):
     np.testing.assert_array_equal(read_table(made.path, "y").y, y)
 
 
-@pytest.mark.parametrize("field", ["real", "integer"])
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_matrix_market(tmp_path, small_pieces, few_columns, monkeypatch, field, suffix):
-    """An entry would be in the next column, or the text be loaded whole."""
-    X = drawn(dtype=np.float64 if field == "real" else np.int64)
-    X.data = X.data * (1 / 3 if field == "real" else 1)
-    path = tmp_path / f"x.mtx{suffix}"
-    shuffled = X.tocoo()
-    order = np.random.default_rng(0).permutation(X.nnz)
-    shuffled = sp.coo_array(
-        (shuffled.data[order], (shuffled.row[order], shuffled.col[order])), shape=X.shape
-    )
-    scipy.io.mmwrite(tmp_path / "x.mtx", shuffled, field=field, precision=17, comment=" of a test")
-    if suffix:
-        path.write_bytes(gzip.compress((tmp_path / "x.mtx").read_bytes()))
-    monkeypatch.setattr(_market, "_loaded", None)
-    made = convert(path, tmp_path / "x.zarr", memory=MEMORY)
-    np.testing.assert_array_equal(
-        stored(made).toarray(), scipy.io.mmread(tmp_path / "x.mtx").toarray()
-    )
-
-
-BANNER = "%%MatrixMarket matrix coordinate "
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (BANNER + "pattern general\n2 2 1\n1 2\n", ""),
-        (BANNER + "real symmetric\n2 2 1\n2 1 4\n", ""),
-        (BANNER + "real general\n2 2 1\n1   2\t4\n", ""),
-        (BANNER + "real general\n2 2 2\n1 2 4\n\n1 1 5\n", ""),
-        (BANNER + "real general\n2 2 2\n1 2 4\n", "not readable as Matrix Market"),
-        (BANNER + "real general\n2 2 1\n1 3 4\n", "not readable as Matrix Market"),
-        (BANNER + "real general\n2 2 1\n0 1 4\n", "not readable as Matrix Market"),
-        (BANNER + "real general\n2 2 1\n1 1 x\n", "not readable as Matrix Market"),
-        (BANNER + "real general\n2 2 1\n1.5 1 4\n", "not readable as Matrix Market"),
-        (BANNER + "complex general\n2 2 1\n1 1 4 5\n", "must hold real numbers"),
-        ("1 2 3\n", "not readable as Matrix Market"),
-        ("", "the file is empty"),
-    ],
-)
-def test_other_texts_of_matrix_market(tmp_path, text, message):
-    """What the fast reader does not know would be read as something else."""
-    path = tmp_path / "x.mtx"
-    path.write_text(text)
-    if message:
-        with pytest.raises(FileError, match=message):
-            convert(path, tmp_path / "x.zarr")
-        return
-    known = scipy.io.mmread(path).toarray()
-    made = convert(path, tmp_path / "x.zarr")
-    np.testing.assert_array_equal(stored(made).toarray(), known)
-
-
 BOUNDED = """
 import resource, sys
 import zeronorm, zeronorm.store, zeronorm.files
@@ -154,20 +96,15 @@ zeronorm.convert(sys.argv[1], sys.argv[2], memory=8 << 20)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory by the system")
-@pytest.mark.parametrize("name", ["x.npz", "x.mtx"])
-def test_memory_is_bounded(tmp_path, name):
+def test_memory_is_bounded(tmp_path):
     """A matrix larger than memory would end the process."""
     rng = np.random.default_rng(0)
     X = sp.random_array((20_000, 2_000), density=0.15, rng=rng, format="csr")  # 72 MB of entries
-    if name == "x.npz":
-        sp.save_npz(tmp_path / name, X, compressed=False)
-    else:
-        scipy.io.mmwrite(tmp_path / name, X, precision=5)
+    sp.save_npz(tmp_path / "x.npz", X, compressed=False)
     done = subprocess.run(
-        [sys.executable, "-c", BOUNDED, str(tmp_path / name), str(tmp_path / "x.zarr")],
+        [sys.executable, "-c", BOUNDED, str(tmp_path / "x.npz"), str(tmp_path / "x.zarr")],
         capture_output=True, text=True, check=False, env={"OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    read = sp.load_npz(tmp_path / name) if name == "x.npz" else scipy.io.mmread(tmp_path / name)
     found = as_design(tmp_path / "x.zarr").gather(np.arange(3))
-    np.testing.assert_array_equal(found.toarray(), sp.csc_array(read)[:, :3].toarray())
+    np.testing.assert_array_equal(found.toarray(), sp.csc_array(X)[:, :3].toarray())

@@ -1,12 +1,9 @@
-"""Stores of .pgen, BGEN and VCF: what a column counts, what is missing, and what is refused."""
+"""Stores of .pgen and BGEN: what a column counts, what is missing, and what is refused."""
 
-import gzip
 import importlib
 import json
 import os
-import struct
 import sys
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,28 +16,7 @@ from zeronorm.files import FileError, read_table
 from zeronorm.store import _convert, _genotypes
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "/nonexistent")) / "plink_example" / "regenie"
-LIBRARIES = {".pgen": "pgenlib", ".bgen": "bgen", ".vcf": "cyvcf2"}
-HEADER = (
-    "##fileformat=VCFv4.2\n##contig=<ID=1>\n"
-    '##FORMAT=<ID=GT,Number=1,Type=String,Description="genotype">\n'
-    '##FORMAT=<ID=DS,Number=A,Type=Float,Description="dosage">\n'
-)
-
-
-def text_of(samples, lines):
-    """A VCF file: variants are (ID, REF, ALT, FORMAT, fields of the samples)."""
-    columns = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT"]
-    rows = [[*columns, *samples]]
-    for j, (name, other, allele, form, *fields) in enumerate(lines):
-        rows.append(["1", str(100 + j), name, other, allele, ".", ".", ".", form, *fields])
-    return HEADER + "".join("\t".join(row) + "\n" for row in rows)
-
-
-def write_vcf(path, copies):
-    calls = {-1: "./.", 0: "0|0", 1: "1/0", 2: "1/1"}
-    lines = [(f"rs{j}", "G", "A", "GT", *(calls[int(c)] for c in column))
-             for j, column in enumerate(copies.T)]  # fmt: skip
-    path.write_text(text_of([f"S{i}" for i in range(len(copies))], lines))
+LIBRARIES = {".pgen": "pgenlib", ".bgen": "bgen"}
 
 
 def write_bgen(path, copies):
@@ -70,7 +46,7 @@ def write_pgen(path, copies, dosages=False):
     path.with_suffix(".psam").write_text("#FID\tIID\tSEX\ty\n" + lines)
 
 
-WRITERS = {".pgen": write_pgen, ".bgen": write_bgen, ".vcf": write_vcf}
+WRITERS = {".pgen": write_pgen, ".bgen": write_bgen}
 
 
 @pytest.fixture(params=WRITERS)
@@ -128,7 +104,7 @@ def test_memory_is_that_of_a_block(tmp_path, suffix):
     """A file larger than memory would be read as a whole."""
     path = tmp_path / f"x{suffix}"
     WRITERS[suffix](path, draw(20, 60))
-    matrix, *_ = _genotypes.open_genotypes(path, None, ())
+    matrix, *_ = _genotypes.open_genotypes(path, ())
     assert matrix.end(0, 8 * 20 * 5) == 5
     assert matrix.end(58, 8 * 20 * 5) == 60
     assert matrix.end(3, 1) == 4
@@ -214,35 +190,6 @@ def test_phased_and_haploid_bgen(tmp_path):
     assert "1 missing values of 1 columns" in made.notes[-1]
 
 
-def test_calls_and_dosages_of_vcf(tmp_path):
-    """Half a call would be taken for a whole one, or haploid calls for half of one."""
-    pytest.importorskip("cyvcf2")
-    lines = [
-        ("rs1", "A", "G", "GT:DS", "0/1:1.25", "1:2", "0:.", "1|1:1.5"),
-        (".", "C", "T", "GT:DS", "./1:0.5", "1|0:1", ".:0.25", "0/0:0"),
-    ]
-    text = text_of("abcd", lines)
-    with gzip.open(tmp_path / "x.vcf.gz", "wt") as file:
-        file.write(text)
-    for layer, wanted in ((None, [[1, 0.5], [2, 1], [0, 0.5], [2, 0]]),
-                          ("DS", [[1.25, 0.5], [2, 1], [19 / 12, 0.25], [1.5, 0]])):  # fmt: skip
-        made = convert(tmp_path / "x.vcf.gz", tmp_path / "x.zarr", layer=layer, overwrite=True)
-        assert f"columns are {layer or 'GT'}, the dosage of ALT" in made.notes
-        found = values_of(tmp_path / "x.zarr")
-        np.testing.assert_array_equal(found, np.array(wanted, np.float32))
-    table = read_table(tmp_path / "x.zarr")
-    assert table.feature_names == ["rs1_G", "1:101:C:T_T"]
-    assert table.sample_names == [*"abcd"]
-    only = [(*line[:3], "DS", *(field.split(":")[1] for field in line[4:])) for line in lines]
-    (tmp_path / "y.vcf").write_text(text_of("abcd", only))
-    assert "columns are DS" in convert(tmp_path / "y.vcf", tmp_path / "y.zarr").notes[0]
-    np.testing.assert_array_equal(values_of(tmp_path / "y.zarr"), found)
-    with pytest.raises(FileError, match="of 2 variants 0 have GT and 2 have DS"):
-        convert(tmp_path / "y.vcf", tmp_path / "z.zarr", layer="GT")
-    with pytest.raises(FileError, match="layer must be GT or DS"):
-        convert(tmp_path / "y.vcf", tmp_path / "z.zarr", layer="GP")
-
-
 def test_whole_calls_fit_into_small_integers(tmp_path, suffix):
     """A store would be four times as large as it must."""
     copies = draw(20, 8, missing=0)[:, :-1]
@@ -252,24 +199,6 @@ def test_whole_calls_fit_into_small_integers(tmp_path, suffix):
     np.testing.assert_array_equal(values_of(tmp_path / "x.zarr"), copies)
 
 
-@pytest.mark.parametrize(("lines", "message"), [
-    ([("rs1", "A", "G,T", "GT", "0/1", "1/2")], "'rs1 at 1:100' has 3 alleles, 'A,G,T'"),
-    ([("rs1", "A", "G", "GT", "0/1/1", "0/0")], "3 copies of alleles"),
-    ([("rs1", "A", "G", "GT", "0/2", "0/0")], "up to number 2"),
-    ([("rs1", "A", "G", "DS", "2.5", "0")], r"'rs1' in sample 1 must be from 0 to 2; got 2\.5"),
-    ([("rs1", "A", "G", "GQ", "5", "7")], "0 have GT and 0 have DS"),
-    ([("rs1", "A", "G", "GT", "0/1")], "not readable as VCF, or it is cut"),
-    ([], "no variants"),
-])  # fmt: skip
-def test_what_of_vcf_is_refused(tmp_path, lines, message):
-    """Columns would count what nobody meant."""
-    pytest.importorskip("cyvcf2")
-    (tmp_path / "x.vcf").write_text(text_of("ab", lines))
-    with pytest.raises(FileError, match=message):
-        convert(tmp_path / "x.vcf", tmp_path / "x.zarr")
-    assert not (tmp_path / "x.zarr").exists()
-
-
 def test_cut_files(tmp_path, suffix):
     """The last variants would be lost in silence."""
     path = tmp_path / f"x{suffix}"
@@ -277,27 +206,13 @@ def test_cut_files(tmp_path, suffix):
     whole = path.read_bytes()
     for size in (len(whole) - 5, len(whole) - 3, len(whole) // 2, 30, 3, 0):
         path.write_bytes(whole[:size])
-        with pytest.raises(FileError, match=r"x\.(pgen|bgen|vcf)"):
+        with pytest.raises(FileError, match=r"x\.(pgen|bgen)"):
             convert(path, tmp_path / "x.zarr")
     path.write_bytes(b"something else\n" * 20)
     with pytest.raises(FileError, match="not readable as"):
         convert(path, tmp_path / "x.zarr")
     with pytest.raises(FileError, match="no such file"):
         convert(tmp_path / f"none{suffix}", tmp_path / "x.zarr")
-
-
-def test_compressed_text_that_is_cut(tmp_path):
-    """The last variants would be lost in silence, where a file ends after a whole block."""
-    pytest.importorskip("cyvcf2")
-    write_vcf(tmp_path / "x.vcf", draw(50, 40))
-    packed = gzip.compress((tmp_path / "x.vcf").read_bytes())
-    (tmp_path / "x.vcf.gz").write_bytes(packed[:-300])
-    with pytest.raises(FileError, match="not readable as VCF, or it is cut"):
-        convert(tmp_path / "x.vcf.gz", tmp_path / "x.zarr")
-    extra = b"\x1f\x8b\x08\x04" + bytes(6) + b"\x06\x00BC\x02\x00" + bytes(40)
-    (tmp_path / "y.vcf.bgz").write_bytes(extra)
-    with pytest.raises(FileError, match="does not end with an empty block"):
-        convert(tmp_path / "y.vcf.bgz", tmp_path / "x.zarr")
 
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch, suffix):
@@ -336,7 +251,7 @@ def test_files_that_do_not_belong_together(tmp_path):
     with pytest.raises(FileError, match=r"no column 'z'.*'y'"):
         convert(path, tmp_path / "x.zarr", target="z")
     for options in ({"id": "IID"}, {"drop": ["rs1"]}, {"layer": "DS"}):
-        with pytest.raises(FileError, match=r"leave out|only a VCF"):
+        with pytest.raises(FileError, match="leave out"):
             convert(path, tmp_path / "x.zarr", **options)
 
 
@@ -432,8 +347,8 @@ def test_several_files_that_do_not_fit(tmp_path):
         convert([a, b], store)
     with pytest.raises(FileError, match=r"c.pgen: sample 4 is 'T3', but 'S3' in .*a.pgen. All"):
         convert([a, c], store)
-    with pytest.raises(FileError, match=r"must all be .pgen, all .bgen or all .vcf"):
-        convert([a, tmp_path / "x.vcf"], store)
+    with pytest.raises(FileError, match=r"must all be .pgen or all .bgen"):
+        convert([a, tmp_path / "x.bgen"], store)
     with pytest.raises(ValueError, match=r"must name every file once; got .*a.pgen twice"):
         convert([a, a], store)
     with pytest.raises(FileError, match=r"z\*.pgen: no such files"):
@@ -468,22 +383,3 @@ def test_a_compressed_list_of_variants(tmp_path):
     np.testing.assert_array_equal(values_of(tmp_path / "packed.zarr"), imputed(copies))
     names = [read_table(tmp_path / f"{one}.zarr").feature_names for one in ("plain", "packed")]
     assert names[0] == names[1]
-
-
-@pytest.mark.parametrize("end", [".vcf.bgz", ".vcf.gz"])
-def test_a_whole_vcf_in_blocks(tmp_path, end):
-    """A file of bgzip that is not cut would be refused, or end after its first block."""
-    pytest.importorskip("cyvcf2")
-    copies = draw(12, 9)
-    write_vcf(tmp_path / "x.vcf", copies)
-    text, blocks = (tmp_path / "x.vcf").read_bytes(), b""
-    for start in range(0, len(text), 300):
-        part = text[start : start + 300]
-        packer = zlib.compressobj(wbits=-15)
-        body = packer.compress(part) + packer.flush()
-        blocks += bytes.fromhex("1f8b08040000000000ff0600424302 00")
-        blocks += struct.pack("<H", len(body) + 25) + body
-        blocks += struct.pack("<II", zlib.crc32(part), len(part))
-    (tmp_path / f"y{end}").write_bytes(blocks + _genotypes._BGZF_END)
-    convert(tmp_path / f"y{end}", tmp_path / "y.zarr")
-    np.testing.assert_array_equal(values_of(tmp_path / "y.zarr"), imputed(copies))

@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -15,6 +18,7 @@ from zeronorm.cli import app
 from zeronorm.designs import as_design
 from zeronorm.designs._zarr import open_array
 from zeronorm.files import FileError, Layout, read_table
+from zeronorm.persistence import write_file
 from zeronorm.store import StoreError, _convert, _entries, _sources, _writing
 
 
@@ -256,3 +260,96 @@ def test_a_fit_of_a_cut_store_is_an_error(tmp_path):
     with pytest.raises(OSError, match="must have"):
         BudgetClassifier(2, calibrate=False).fit(tmp_path / "x.zarr", np.arange(30) % 2)
     shutil.rmtree(tmp_path / "x.zarr")
+
+
+KILLED = """
+import os, signal, sys
+from zeronorm.persistence import writing
+with writing(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    if sys.argv[2] == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_a_kill_leaves_is_removed_and_what_is_being_written_is_not(tmp_path):
+    """Half files would pile up beside models, or a concurrent writer lose its own."""
+    command = [sys.executable, "-c", KILLED]
+    for _ in range(2):
+        killed = subprocess.run([*command, tmp_path / "a.npz", "kill"], check=False)
+        assert killed.returncode == -signal.SIGKILL
+    assert len([*tmp_path.glob(".zeronorm-*.tmp")]) == 1  # the second removed that of the first
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*command, tmp_path / "b.npz", "wait"], stdin=pipe, stdout=pipe) as busy:
+        assert busy.stdout.readline() == b"ready\n"
+        write_file(tmp_path / "c.npz", b"whole")
+        left = [*tmp_path.glob(".zeronorm-*.tmp")]
+        assert [one.read_bytes() for one in left] == [b"half"]
+        busy.communicate(b"")
+        assert busy.returncode == 0
+    assert (tmp_path / "b.npz").read_bytes() == b"half"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["b.npz", "c.npz"]
+    subprocess.run([*command, tmp_path / "a.npz", "kill"], check=False)
+    convert(np.eye(3), tmp_path / "x.zarr")
+    assert not [*tmp_path.glob(".zeronorm-*.tmp")]
+
+
+def stopped(data, store, **options):
+    """Convert up to the first blocks."""
+
+    def stop(done, _):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        convert(data, store, progress=stop, **options)
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.csv"])
+def test_a_half_converted_store_may_be_moved(tmp_path, monkeypatch, name):
+    """The journal would have the old place, and the work begin anew."""
+    monkeypatch.setattr("zeronorm.store._writing.BLOCK_BYTES", 7 * 20 * 8)
+    monkeypatch.setattr(
+        "zeronorm.store._convert.DenseWriter.end", lambda self, first, _: min(first + 7, 60)
+    )
+    X = np.random.default_rng(0).standard_normal((20, 60))
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    if name == "x.npy":
+        np.save(old / name, X)
+        np.save(old / "y.npy", np.arange(20))
+    else:
+        np.savetxt(old / name, X, delimiter=",", header=",".join(f"g{j}" for j in range(60)),
+                   comments="")  # fmt: skip
+    target = {"target": str(old / "y.npy")} if name == "x.npy" else {"target": "g3"}
+    stopped(old / name, old / "x.zarr", **target)
+    journal = (old / "x.zarr.partial" / "journal.json").read_text()
+    assert str(tmp_path) not in journal
+    old.rename(new)
+    if name == "x.npy":
+        target = {"target": str(new / "y.npy")}
+    made = convert(new / name, new / "x.zarr", **target)
+    assert made.resumed == 7
+    kept = X if name == "x.npy" else np.delete(X, 3, axis=1)
+    np.testing.assert_array_equal(as_design(made.path).gather(slice(None)), kept)
+
+
+def test_what_a_kill_leaves_of_a_replaced_store_is_removed(tmp_path):
+    """The old store would stay under another name, or the new one not get its place."""
+    for left in (["X", "obs", "var", "zarr.json"], ["X"], []):
+        convert(np.eye(3), tmp_path / "x.zarr", overwrite=True)
+        old = tmp_path / "x.zarr.replaced"
+        old.mkdir()
+        for name in left:
+            (old / name).mkdir()
+        convert(2 * np.eye(3), tmp_path / "x.zarr", overwrite=True)
+        assert not old.exists()
+        np.testing.assert_array_equal(
+            as_design(tmp_path / "x.zarr").gather(slice(None)), 2 * np.eye(3)
+        )
+    (tmp_path / "x.zarr.replaced").mkdir()
+    (tmp_path / "x.zarr.replaced" / "thesis.txt").write_text("mine")
+    with pytest.raises(OSError, match="not empty"):
+        convert(np.eye(3), tmp_path / "x.zarr", overwrite=True)

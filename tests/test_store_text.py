@@ -148,5 +148,5 @@ def test_a_table_with_the_name_of_a_format_within_its_own_is_a_table(tmp_path):
     path = tmp_path / "counts.vcf.csv"
     path.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(9)))
     assert read_table(path, "y").X.shape == (9, 2)
-    with pytest.raises(FileError, match="become a store first"):
+    with pytest.raises(FileError, match="VCF files are not read"):
         read_table(path.rename(tmp_path / "counts.vcf"), "y")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path as FilePath
 from typing import get_type_hints
@@ -32,6 +35,11 @@ from zeronorm.methods import METHODS
 from zeronorm.result import Certificate, Path, Proof, Step
 
 SOURCE = FilePath(zeronorm.__file__).parent
+SUBMODULES = [
+    one.stem
+    for one in SOURCE.iterdir()
+    if not one.stem.startswith("_") and (one.suffix == ".py" or (one / "__init__.py").is_file())
+]
 
 
 def imported(path: FilePath) -> set[str]:
@@ -269,3 +277,19 @@ def test_annotations_of_parameters_are_types():
         if isinstance(kind, type) and issubclass(kind, BaseEstimator):
             known = get_type_hints(kind.__init__)
             assert known.keys() - {"return"} == inspect.signature(kind).parameters.keys()
+
+
+def test_modules_of_the_documentation_are_there_after_import_zeronorm():
+    """`import zeronorm` and then zeronorm.reporting, as the pages have it, would be an error."""
+    page = (FilePath(__file__).parents[1] / "docs" / "api.md").read_text()
+    written = {name for name in re.findall(r"zeronorm\.([a-z_]+)", page) if name != "zeronorm"}
+    written |= set(re.findall(r"`([a-z_]+)\.\w+\(", page)) & {*SUBMODULES}
+    assert written > {"reporting", "thresholds", "near_optimal", "stability", "persistence"}
+    program = "import sys, zeronorm\nfor name in sys.argv[1:]: getattr(zeronorm, name).__name__"
+    names = sorted({*written, *SUBMODULES})
+    done = subprocess.run(
+        [sys.executable, "-c", program, *names], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(AttributeError, match="no attribute 'no_such_module'"):
+        _ = zeronorm.no_such_module

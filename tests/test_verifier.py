@@ -574,11 +574,11 @@ def test_chains_that_show_nothing():
 def test_decisions_are_strict():
     """Features of models exactly as good as the limit would be decided."""
     node = Node(2.0, 0.0, np.array([4.0, 2.0, 1.0]), np.array([True, True, False]), 2.0, 1.0)
-    assert node.excluded(2.5).tolist() == [False, False, False]
-    assert node.excluded(2.4999).tolist() == [False, False, True]
-    assert node.needed(3.5).tolist() == [False, False, False]
-    assert node.needed(3.4999).tolist() == [True, False, False]
-    assert node.needed(2.4999).tolist() == [True, True, False]
+    assert (node.outside() > 2.5).tolist() == [False, False, False]
+    assert (node.outside() > 2.4999).tolist() == [False, False, True]
+    assert (node.inside() > 3.5).tolist() == [False, False, False]
+    assert (node.inside() > 3.4999).tolist() == [True, False, False]
+    assert (node.inside() > 2.4999).tolist() == [True, True, False]
 
 
 def test_what_is_decided_needs_a_margin():
@@ -1206,3 +1206,54 @@ def test_what_is_no_certificate_is_told_how_to_be_one(given):
         CertificateError, match=r"Certificate; got .*certificate_.*load_certificate"
     ):
         verify(np.ones((4, 2)), [0, 1, 0, 1], given)
+
+
+def test_a_bound_that_a_tree_shows_to_rtol_alone_is_returned_weaker():
+    """A gap would be called recomputed that nothing shows."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 9))
+    y = (X[:, :3] @ [1, -1, 0.7] + rng.logistic(size=60) > 0).astype(int)
+    honest = zeronorm.prove([0, 1, 2], X, y, gap=0.0008, C=0.5).certificate
+    forged = dataclasses.replace(honest, bound=honest.bound * (1 + 9e-4))
+    with pytest.raises(CertificateError, match="of its tree shows only"):
+        verify(X, y, forged)
+    found = verify(X, y, forged, rtol=1e-3)
+    assert found["bound"] == forged.bound * (1 - 1e-3) < honest.bound
+    assert found["gap"] > honest.gap
+    for rtol in (1e-10, 1e-6):
+        assert verify(X, y, honest, rtol=rtol)["bound"] == honest.bound
+
+
+@pytest.mark.parametrize("sign", [1, -1, 0])
+def test_equivalents_have_the_signs_that_the_problem_asks_for(sign):
+    """A feature would be named that no model may have instead of the selected one."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6))
+    X[:, 4], X[:, 5] = X[:, 0], -X[:, 0]
+    y = (X[:, 0] + 0.3 * rng.logistic(size=60) > 0).astype(int)
+    signs = np.array([0, 0, 0, 0, sign, sign])
+    fitted = BudgetClassifier(1, C=1.0, signs=signs, calibrate=False).fit(X, y)
+    honest = zeronorm.certify([0], X, y, problem=fitted)
+    right = {1: [4], -1: [5], 0: [4, 5]}[sign]
+    assert honest.equivalents[0].tolist() == right
+    for others in ([4], [5], [4, 5]):
+        claimed = dataclasses.replace(honest, equivalents={0: np.array(others)})
+        if set(others) <= set(right):
+            verify(X, y, claimed)
+            continue
+        with pytest.raises(CertificateError, match="the certificate claims equivalents"):
+            verify(X, y, claimed)
+
+
+def test_a_forced_feature_has_no_equivalents():
+    """Every model has it: nothing can take its place."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6))
+    X[:, 5] = X[:, 0]
+    y = (X[:, 0] + 0.3 * rng.logistic(size=60) > 0).astype(int)
+    fitted = BudgetClassifier(2, C=1.0, forced_features=[0], calibrate=False).fit(X, y)
+    honest = zeronorm.certify(fitted, X, y)
+    verify(X, y, honest)
+    assert 0 not in honest.equivalents
+    with pytest.raises(CertificateError, match="the certificate claims equivalents"):
+        verify(X, y, dataclasses.replace(honest, equivalents={0: np.array([5])}))

@@ -72,7 +72,6 @@ _HOMES = {
     "on_cluster": "cluster",
     "verify": "verification",
 }
-_MODULES = ("losses", "methods", "published")
 
 __all__ = [
     "BagClassifier",
@@ -112,8 +111,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-    if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+    if not name.startswith("_"):  # a module, as zeronorm.reporting
+        try:
+            return importlib.import_module(f".{name}", __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

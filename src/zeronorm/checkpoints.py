@@ -7,8 +7,8 @@ entries, of n rows). A fit that is started again begins at its beginning; where 
 the data and its answer is in the file, the answer is taken from there. What is computed between
 passes, on the selected features, is computed again.
 
-An answer is known by its vector and its data: by a digest of the data's scores for one fixed
-vector, a pass at the beginning of a fit, in which every value of X counts. What is not in the file
+An answer is known by its vector and its data: by a digest of the checksums of the data's bytes, a
+pass at the beginning of a fit, in which every value of X counts. What is not in the file
 is read from the data. To be of use it has to be of this fit, so that parameters, target, weights
 and data are compared, and other ones refused by name.
 """
@@ -25,9 +25,10 @@ from typing import Any, Self
 import numpy as np
 
 from . import __version__
-from ._kernels import HAS_COMPILED_SOLVERS
+from ._kernels import HAS_COMPILED_SOLVERS, crc32c
 from ._typing import Design, FloatArray, Wrapper
 from .designs._operations import scan
+from .designs._values import values_of
 from .files import PathLike, quote
 from .persistence._journal import CheckpointError, JournalFile
 from .solvers.journal import Identity, Journal, current
@@ -216,23 +217,34 @@ def _differences(there: Any, here: Mapping[str, str]) -> str:
 
 
 def _digest_of(base: Design, design: Design) -> str:
-    """Return a digest of the shape and the type, of a score of every column, of means and scales.
+    """Return a digest of the shape and the type, of all values, of means and scales.
 
-    The vector of the scores is drawn, so that no value of X, nor a change of some, goes unnoticed.
+    Values are checksums of their bytes. Of a design that does not have them at hand, computed or
+    on other machines, they are the scores of a drawn vector, in which every value counts beyond
+    the rounding of a sum.
     """
     n_samples, n_features = base.shape
-    drawn = np.random.default_rng(0).standard_normal(n_samples)
-    starts = range(0, n_features, base.block)
-    parts = [base.correlate(drawn, j, min(j + base.block, n_features)) for j in starts]
-    seen = np.concatenate(parts)
-    v, wrappers = np.ones(design.shape[0]), []
+    seen: Any = _checksums(base)
+    if not seen:
+        drawn = np.random.default_rng(0).standard_normal(n_samples)
+        starts = range(0, n_features, base.block)
+        parts = [base.correlate(drawn, j, min(j + base.block, n_features)) for j in starts]
+        seen = np.concatenate(parts)
+    v, wrappers, own = np.ones(design.shape[0]), [], []
     while isinstance(design, Wrapper):
         wrappers.append((design, v))
+        own.append(_checksums(design))
         v, design = design.lower(v), design.base
     lifted = np.ones((n_features, *v.shape[1:]))
     for wrapper, v in reversed(wrappers):
         lifted = wrapper.lift(lifted, v, 0, wrapper.shape[1])
-    return _digest(type(base).__name__, base.shape, base.scan_error, seen, lifted)
+    return _digest(type(base).__name__, base.shape, base.scan_error, seen, lifted, own)
+
+
+def _checksums(design: Design) -> list[tuple[str, int, int]]:
+    """Return the type, the size and the checksum of the arrays that hold the values of a design."""
+    parts = ((part, part.reshape(-1).view(np.uint8)) for part in values_of(design))
+    return [(part.dtype.str, part.size, crc32c(numbers, 0)) for part, numbers in parts]
 
 
 def _digest(*values: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from ._output import csv_cell
 from ._paths import check_folder
+from ._standard_output import standard_output
 
 # What a row of the file has, by name: a value for each row.
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
@@ -55,8 +55,7 @@ def columns_file(path: Path | None, form: str = "delimited") -> Iterator[Write]:
     with ExitStack() as stack:
         if str(path) == STDOUT:
             kind = "json_lines" if form == "json_lines" else "csv"
-            sys.stdout.flush()
-            file: BinaryIO = sys.stdout.buffer
+            file: BinaryIO = standard_output()
         else:
             kind = FORMATS[path.suffix.lower()]
             file = stack.enter_context(writing(path))

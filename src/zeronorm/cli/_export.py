@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from ._input import read
 from ._options import InfoOptions
 from ._paths import check_folder, refuse_overwriting
+from ._standard_output import standard_output
 
 OPTIONS = ("table", "key", "points", "data")  # of one format each
 
@@ -69,5 +69,6 @@ def export(options: InfoOptions) -> None:
         persistence.write_file(options.output, written)
         print_export(options.model, options.format, options.output, len(written))
         return
-    sys.stdout.buffer.write(written)
-    sys.stdout.buffer.flush()
+    file = standard_output()
+    file.write(written)
+    file.flush()

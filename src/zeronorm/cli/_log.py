@@ -14,8 +14,23 @@ from typing import Any
 
 import typer
 
+from ._standard_output import escaped
+
 LOG = logging.getLogger("zeronorm.cli")
 _FORM = "%(asctime)s.%(msecs)03d %(levelname)-7s %(message)s"
+
+
+class _Lines(logging.Formatter):
+    """Records as lines that a terminal can do nothing but show."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """Return a record as one line."""
+        record.message = escaped(record.message.replace("\n", "\\n"))
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """Return a traceback."""
+        return escaped(super().formatException(ei))
 
 
 @contextmanager
@@ -33,7 +48,7 @@ def logged(path: Path | None, options: str) -> Iterator[None]:
     if path.suffix.lower() != ".log":
         raise ValueError(f"--log must end in .log; got {path}.")
     handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
-    handler.setFormatter(logging.Formatter(_FORM, "%Y-%m-%dT%H:%M:%S"))
+    handler.setFormatter(_Lines(_FORM, "%Y-%m-%dT%H:%M:%S"))
     package = logging.getLogger("zeronorm")
     level, begin = package.level, time.perf_counter()
     package.addHandler(handler)

@@ -281,10 +281,10 @@ class ConvertOptions:
     """What `zeronorm convert` is asked for."""
 
     data: str = argument(
-        "svmlight, .npy, .npz, CSV, TSV, JSON lines, .xlsx, Parquet or .mtx; -: standard input; "
+        "svmlight, .npy, .npz, CSV, TSV, JSON lines, .xlsx or Parquet; -: standard input; "
         "single cells (.h5ad, 10x .h5); "
-        "genotypes (.pgen, .bgen, .vcf, .vcf.gz), several files by a pattern in quotes, as "
-        "'chr*.pgen'; or a directory: of Parquet files, of 10x (matrix.mtx), of Zarr.",
+        "genotypes (.pgen, .bgen), several files by a pattern in quotes, as "
+        "'chr*.pgen'; or a directory: of Parquet files, of Zarr.",
         metavar="DATA",
     )
     store: Path = argument("The store, a directory; by custom NAME.zarr.", metavar="STORE")
@@ -303,8 +303,7 @@ class ConvertOptions:
     drop: list[str] | None = None
     encoding: str | None = None
     layer: str | None = option(
-        "Of HDF5: which matrix; of cells the layer, raw, or the genome; default: X. Of VCF: GT or "
-        "DS; default: GT where all variants have it.",
+        "Of HDF5: which matrix; of cells the layer, raw, or the genome; default: X.",
         "--layer",
         "--dataset",
         metavar="NAME",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR, dense_correlate, dense_moments
 from .._typing import Design, FloatArray, IndexArray, float64_scan_error
-from ..validate import check_unmasked
+from ..validate import check_unmasked, flags
 
 NATIVE_TYPES = frozenset(np.dtype(t) for t in (np.float64, np.float32, np.int8, np.uint8))
 
@@ -262,7 +262,7 @@ def read_dense(X: Any, n_threads: int) -> Dense:
     if x.dtype.kind == "O":
         x = _numbers_of(x)
     check_type(x.dtype, x)
-    return Dense(x, n_threads)
+    return Dense(flags("X", x) if x.dtype == np.bool_ else x, n_threads)
 
 
 def as_vectors(v: FloatArray, shape: tuple[int, int], start: int, stop: int) -> FloatArray:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._memory import available_memory, readable
 from .._typing import IndexArray
-from ..validate import check_unmasked
+from ..validate import check_unmasked, flags
 from ._dense import NATIVE_TYPES, check_size, check_type
 from ._inflated import inflated
 
@@ -302,6 +302,8 @@ def fetch(array: Any, where: Any) -> NDArray[Any]:
         raise unreadable(array, error) from error
     except Exception as error:
         raise unreadable(array, error) from error
+    if found.dtype == np.bool_:
+        flags(f"X, a {name_of(array)}", np.atleast_1d(found))
     return found
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._kernels import (
     audit_indices,
 )
+from ..validate import flags
 from ._dense import NATIVE_TYPES, check_size
 from ._sparse import Sparse
 
@@ -180,7 +181,7 @@ def _narrow(data: NDArray[Any]) -> NDArray[Any]:
     """
     native = data.dtype.newbyteorder("=")
     if data.dtype == np.bool_:
-        data = data.view(np.uint8)
+        data = flags("X", data)
     elif native in NATIVE_TYPES:
         data = data.astype(native, copy=False)
     elif data.dtype.kind == "f":

@@ -36,8 +36,9 @@ class Store(InParts):
     """A matrix in a store, (n_samples, n_features): a directory that `zeronorm.convert` wrote.
 
     A block of columns is a file that is mapped while it is read, so that a store may be larger than
-    memory; a file that is missing or of another size than it should be is an error before it is
-    read. The store is found again by its path, in other processes too.
+    memory; a file that is missing, of another size than it should be or with other bytes than were
+    written is an error when it is first read. The store is found again by its path, in other
+    processes too.
 
     Parameters
     ----------
@@ -99,12 +100,6 @@ class Store(InParts):
         """Columns per scan block: those of some files for each thread."""
         return min(self.shape[1], self._width * FILES_EACH * self.n_threads)
 
-    def check(self) -> None:
-        """Read all blocks and compare their checksums; BlockError names the first that is wrong."""
-        for array in self._arrays():
-            for number in range(array.n_chunks):
-                array.check(number)
-
     def gather(self, features: IndexArray | slice) -> Stored:
         """Return the columns in the given order: F-ordered float64, or a csc_array if sparse."""
         n_features = self.shape[1]
@@ -119,28 +114,37 @@ class Store(InParts):
         if self.n_threads == 1 or stop - start < 2 * self.n_threads * self._width:
             super()._each_part(start, stop, act)
             return
-        parts, turn = self._parts(start, stop), Lock()
+        cuts, turn = self._cuts(start, stop), Lock()
 
         def work(_: int) -> None:
             while True:
-                with turn:  # a file is mapped when its turn has come
-                    mine = next(parts, None)
-                if mine is None:
+                with turn:
+                    cut = next(cuts, None)
+                if cut is None:
                     return
-                mine[0].n_threads = 1
-                act(*mine)
+                part, low, high = self._within(*cut)  # a file is mapped when its turn has come
+                part.n_threads = 1
+                act(part, low, high, cut[0] - start)
 
         with ThreadPoolExecutor(self.n_threads) as pool:
             list(pool.map(work, range(self.n_threads)))
+
+    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
+        for cut in self._cuts(start, stop):
+            yield *self._within(*cut), cut[0] - start
+
+    @abstractmethod
+    def _cuts(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield runs of columns: those within a file, or one that is in more than one."""
+
+    @abstractmethod
+    def _within(self, first: int, last: int) -> tuple[Design, int, int]:
+        """Return a design that has the columns of a run, and which of its own they are."""
 
     @property
     @abstractmethod
     def _width(self) -> int:
         """The columns of a file, about."""
-
-    @abstractmethod
-    def _arrays(self) -> list[ZarrArray]:
-        """Return the arrays that the matrix is made of."""
 
     @abstractmethod
     def _gathered(self, features: IndexArray) -> Stored:
@@ -207,16 +211,17 @@ class DenseStore(Store):
             rows[:, own] = self._chunk(number)[: len(rows), : rows[:, own].shape[1]]
         return rows
 
-    def _arrays(self) -> list[ZarrArray]:
-        return [self._x]
+    def _cuts(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        first = start
+        while first < stop:
+            last = min((first // self._width + 1) * self._width, stop)
+            yield first, last
+            first = last
 
-    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
-        width = self._x.chunk[1]
-        for number in range(start // width, -(-stop // width)):
-            begin = number * width
-            first, last = max(start - begin, 0), min(stop - begin, width)
-            if first < last:
-                yield self._part(number), first, last, begin + first - start
+    def _within(self, first: int, last: int) -> tuple[Design, int, int]:
+        number = first // self._width
+        begin = number * self._width
+        return self._part(number), first - begin, last - begin
 
     def _part(self, number: int) -> Dense:
         return Dense(self._chunk(number), self.n_threads)
@@ -249,19 +254,14 @@ class SparseStore(Store):
             raise StoreError(f"{path / 'X'}: has no shape; convert the data again.") from None
         self._shape = n_samples, n_features
         self._data, self._indices = open_array(path / "X" / "data"), open_array(path / "X/indices")
-        self._pointers = open_array(path / "X" / "indptr")
         self._chunks = _Mapped(self._indices), _Mapped(self._data)
-        self._indptr = self._pointers.whole().astype(np.int64)
-        entries = self._data.shape[0]
-        ends = self._indptr[[0, -1]].tolist() if self._indptr.size else []
-        sound = self._indptr.size == n_features + 1 and ends == [0, entries]
-        alike = self._indices.shape == (entries,) and self._indices.chunk == self._data.chunk
-        if not (
-            sound
-            and alike
-            and (np.diff(self._indptr) >= 0).all()
-            and self._indices.dtype == np.int32
-        ):
+        pointers, entries = open_array(path / "X" / "indptr"), self._data.shape
+        alike = self._indices.shape == entries and self._indices.chunk == self._data.chunk
+        sound = alike and pointers.shape == (n_features + 1,) and self._indices.dtype == np.int32
+        if sound:
+            self._indptr = pointers.whole().astype(np.int64)
+            sound = (self._indptr[0], self._indptr[-1]) == (0, *entries)
+        if not sound or (np.diff(self._indptr) < 0).any():
             raise StoreError(
                 f"{path}: the pointers, indices and values of X do not belong to each other; "
                 "convert the data again."
@@ -286,15 +286,10 @@ class SparseStore(Store):
         """That of sums in float64."""
         return float64_scan_error(self.shape[0])
 
-    def _arrays(self) -> list[ZarrArray]:
-        return [self._data, self._indices, self._pointers]
-
-    def _parts(self, start: int, stop: int) -> Iterator[tuple[Design, int, int, int]]:
-        for first, last in self._cuts(start, stop):
-            yield self._part(first, last), 0, last - first, first - start
+    def _within(self, first: int, last: int) -> tuple[Design, int, int]:
+        return self._part(first, last), 0, last - first
 
     def _cuts(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield runs of columns: those within a file, or one that is in more than one."""
         size, first = self._data.chunk[0], start
         while first < stop:
             end = (self._indptr[first] // size + 1) * size  # of the file where it begins

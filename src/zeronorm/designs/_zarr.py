@@ -27,6 +27,7 @@ TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
          "float32", "float64")  # fmt: skip
 _TEXT = "string"
 _TEXT_BYTES = 1 << 20  # that are written at once
+_SOUND: set[tuple[int, ...]] = set()  # the chunks whose checksums this process has compared
 _TEXT_CODECS = [{"name": "vlen-utf8"}, {"name": "crc32c"}]
 
 
@@ -62,28 +63,43 @@ class ZarrArray:
         first = ("0",) if len(self.shape) == 2 else ()
         return self.path.joinpath("c", *first, str(number))
 
-    def look_at(self, number: int) -> None:
-        """Raise BlockError where the file of a chunk is missing or of another size.
+    def look_at(self, number: int) -> tuple[int, ...]:
+        """Return what tells the file of a chunk from any other, and from itself before a change.
 
-        To read a mapped file beyond its end would end the process.
+        BlockError where it is missing or of another size: to read a mapped file beyond its end
+        would end the process.
         """
         path = self.file(number)
         try:
-            size = path.stat().st_size
+            found = path.stat()
         except FileNotFoundError:
             raise BlockError(
                 f"{path}: this block of the store is missing; convert the data again, or copy it."
             ) from None
-        if size != self.chunk_bytes:
+        if found.st_size != self.chunk_bytes:
             raise BlockError(
                 f"{path}: a block of the store must have {self.chunk_bytes:,} bytes; it has "
-                f"{size:,}. Convert the data again, or copy it again."
+                f"{found.st_size:,}. Convert the data again, or copy it again."
             )
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
     def mapped(self, number: int) -> NDArray[Any]:
-        """Return a chunk where it lies, read-only, in Fortran order."""
+        """Return a chunk where it lies, read-only, in Fortran order.
+
+        Its bytes are compared with their checksum when this process reads them for the first time,
+        and again when the file has changed.
+        """
+        seen = self.look_at(number)
+        file = self.file(number)
+        if seen not in _SOUND:
+            _sound(file, np.memmap(file, np.uint8, "r"))
+            _SOUND.add(seen)
+        return np.memmap(file, self.dtype, "r", 0, self.chunk, "F")
+
+    def checksum(self, number: int) -> NDArray[np.uint8]:
+        """Return the checksum that was written with a chunk."""
         self.look_at(number)
-        return np.memmap(self.file(number), self.dtype, "r", 0, self.chunk, "F")
+        return np.fromfile(self.file(number), np.uint8, offset=self.chunk_bytes - CHECKSUM_BYTES)
 
     def check(self, number: int) -> None:
         """Raise BlockError where the bytes of a chunk are not those that were written."""
@@ -93,7 +109,7 @@ class ZarrArray:
     def whole(self) -> NDArray[Any]:
         """Return all of it, in memory, when its checksums are right."""
         for number in range(self.n_chunks):  # before memory is asked for what metadata say
-            self.check(number)
+            self.look_at(number)
         out = np.empty(self.shape, self.dtype, order="F")
         width = self.chunk[-1]
         for number in range(self.n_chunks):
@@ -180,11 +196,14 @@ def open_array(path: Path) -> ZarrArray:
         key = node["chunk_key_encoding"]
         order = [_configured(one).get("order") for one in node["codecs"] if one["name"] != "bytes"]
         endian = [_configured(one).get("endian", "little") for one in node["codecs"]]
-        well = all(isinstance(size, int) and size >= 0 for size in shape) and all(
-            isinstance(size, int) and size > 0 for size in chunk
+        well = all(type(size) is int and size >= 0 for size in shape) and all(
+            type(size) is int and size > 0 for size in chunk
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path / METADATA}: not the metadata of an array ({error}).") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise StoreError(
+            f"{path / METADATA}: not the metadata of an array ({type(error).__name__}: {error}). "
+            "Copy this file again, or convert the data again."
+        ) from None
     wanted = ["bytes", "crc32c"] if len(shape) == 1 else ["transpose", "bytes", "crc32c"]
     known = (
         well
@@ -192,7 +211,7 @@ def open_array(path: Path) -> ZarrArray:
         and dtype in TYPES
         and codecs == wanted
         and (len(shape) == 1 or (order[0] == [1, 0] and chunk[0] == shape[0]))
-        and set(endian) == {"little"}
+        and all(one == "little" for one in endian)
         and key == {"name": "default", "configuration": {"separator": "/"}}
     )
     if not known:
@@ -260,8 +279,8 @@ def _sound(file: Path, stored: NDArray[np.uint8]) -> NDArray[np.uint8]:
     if found != written:
         raise BlockError(
             f"{file}: the checksum of this block is {found[::-1].hex()}, and "
-            f"{written[::-1].hex()} was written: its bytes have changed. Convert the data again, "
-            "or copy it again."
+            f"{written[::-1].hex()} was written: its bytes have changed. Copy this file again, "
+            "or convert the data again; zeronorm info STORE --check finds all such blocks."
         )
     return numbers
 

@@ -59,7 +59,7 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import MilesEmbedding
+    >>> from zeronorm.estimators import MilesEmbedding
     >>> bags = [np.array([[0.0], [1.0]]), np.array([[3.0]])]
     >>> MilesEmbedding(sigma=1.0).fit_transform(bags).round(3)
     array([[1.   , 1.   , 0.135],

@@ -33,10 +33,11 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
     the mean, exp(score) for log links (of several responses "mean_NAME"); of survival times the
     risk. A row with NULL in a feature has NULL.
 
-    The SQL is standard: only arithmetic, CASE, EXP, LN and nested SELECT, with FLOOR, LENGTH and
-    SUBSTR where there are dates, which are text as ISO 8601 has it, or DATE or TIMESTAMP. Names are
-    quoted, with " doubled; numbers are the shortest that read back as the same double, with an
-    exponent, so that servers take them for doubles and not for decimals of few places.
+    The SQL is standard (ISO 9075): only arithmetic, CASE, EXP, LN and nested SELECT, with FLOOR,
+    LENGTH and SUBSTR where there are dates, which are text as ISO 8601 has it, or DATE or
+    TIMESTAMP. Names are quoted, with " doubled; numbers are the shortest that read back as the same
+    double, with an exponent, so that servers take them for doubles and not for decimals of few
+    places.
 
     Parameters
     ----------
@@ -51,8 +52,8 @@ def to_sql(model: Any, *, table: str | Sequence[str] = "data", key: str | None =
     Raises
     ------
     ValueError
-        If a name is empty or has a NUL, key is the name of a prediction, or a score has no
-        expression: as `to_json`.
+        If a name or a label has a NUL or a backslash, a name is empty, key is the name of a
+        prediction, or a score has no expression: as `to_json`.
     """
     loaded = as_model(model)
     stages, kept = _stages(loaded, scores(loaded))
@@ -214,6 +215,7 @@ def identifier(name: str, what: str = "name") -> str:
             f"SQL must have names of at least one character and without NUL; got {name!r:.40} for "
             f"{what}. Rename it."
         )
+    _refuse_backslash(name, what)
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -230,8 +232,20 @@ def literal(label: Label) -> str:
     if isinstance(label, str):
         if "\0" in label:
             raise ValueError(f"SQL must have text without NUL; got the class {label!r:.40}.")
+        _refuse_backslash(label, "a class or a level")
         return "'" + label.replace("'", "''") + "'"
     return repr(label)
+
+
+def _refuse_backslash(text: str, what: str) -> None:
+    """Raise ValueError where servers do not agree on where a quoted text ends."""
+    if "\\" in text:
+        raise ValueError(
+            f"SQL must have names and text without a backslash; got {text!r:.60} for {what}. In "
+            "standard SQL it is a character as any other; MySQL, BigQuery, ClickHouse and "
+            "Databricks take it for an escape, and what follows for part of the query. Rename it, "
+            "or export another format (json, onnx)."
+        )
 
 
 def _named(what: str, parts: Iterable[str]) -> list[str]:

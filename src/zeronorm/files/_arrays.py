@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ._errors import FileError, did_you_mean, quote
 from ._labels import LABEL_KEYS, as_labels, as_target, read_labels, read_others
-from ._npy import Member, decoded, listed, load_npz, read_npy, read_npy_header
+from ._npy import Member, checked_flags, decoded, listed, load_npz, read_npy, read_npy_header
 from ._source import Source, Stream, is_label_file, similar_files
 from ._table import Request, Table
 from ._unique import unique_names
@@ -40,6 +40,7 @@ def read_npy_table(
         if math.prod(shape):
             order: Any = "F" if fortran else "C"
             X = np.memmap(source.path, dtype, "r", stream.tell(), shape, order)
+            checked_flags(str(source), X)
         else:
             X = np.empty(shape, dtype)
     else:

@@ -69,7 +69,9 @@ def engine_errors(message: str) -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit, MemoryError, FileError):
         raise
     except BaseException as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        said = error.args[0] if error.args else ""
+        said = said.decode(errors="replace") if isinstance(said, bytes) else str(error)
+        reason = (said.splitlines() or [type(error).__name__])[0]
         raise FileError(f"{message} ({reason}).") from None
 
 

@@ -81,7 +81,20 @@ def read_npy(
         buffer = on_disk(_chunks(where, stream, n_bytes), spill)
     else:
         buffer = _in_memory(where, stream, n_bytes, f"the shape {shape} of {dtype}")
-    return buffer.view(dtype).reshape(shape, order="F" if fortran else "C")
+    values = buffer.view(dtype).reshape(shape, order="F" if fortran else "C")
+    return checked_flags(where, values)
+
+
+def checked_flags(where: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return values, where they are booleans after a look at their bytes."""
+    if values.dtype == np.bool_:
+        from ..validate import flags  # scikit-learn takes its time
+
+        try:
+            flags(where, np.atleast_1d(values))
+        except ValueError as error:
+            raise FileError(str(error)) from None
+    return values
 
 
 def _in_memory(where: str, stream: IO[bytes], n_bytes: int, what: str) -> NDArray[np.uint8]:

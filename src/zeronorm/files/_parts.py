@@ -19,6 +19,7 @@ from .._remedies import remedy
 from ._coded import Cells, coded_whole
 from ._coded_notes import notes_of
 from ._codings import DROP, Problem
+from ._elsewhere import refuse_format
 from ._errors import FileError, MissingFileError, quote
 from ._source import PathLike
 from ._table import Request, Table, check_count
@@ -33,13 +34,16 @@ def parts_of(path: PathLike) -> list[Path] | None:
     text = str(path)
     try:
         if Path(path).is_dir():
+            refuse_format(Path(path))
             return [Path(name) for name in matching(f"{glob.escape(text)}/*.parquet")]
         if Path(path).exists() or not glob.has_magic(text) or "\0" in text:
             return None
-    except FileError:
+    except MissingFileError:
         raise FileError(
             f"{path}: a directory; name a file in it. Parquet files alone may be a directory."
         ) from None
+    except FileError:
+        raise
     except (OSError, ValueError):
         return None
     return [Path(name) for name in matching(text)]

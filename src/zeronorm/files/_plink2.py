@@ -55,7 +55,7 @@ def variant(
         )
     if not str(position).isascii() or not str(position).isdecimal():
         raise FileError(f"{path}: the position of the variant {shown} must be a whole number.")
-    both = [*alleles, "."][:2]  # of VCF without an ALT: nobody differs from the reference
+    both = [*alleles, "."][:2]  # of BGEN with one allele: nobody differs from it
     return intern(chromosome), name or ".", int(position), both[counted], both[1 - counted]
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from ._decimal_commas import DecimalCommas, WithPoints
+from ._elsewhere import refuse_content, refuse_format
 from ._encodings import Recoded
 from ._errors import FileError, MissingFileError, did_you_mean, os_errors, quote
 from ._zstd import Frames
@@ -205,9 +206,10 @@ def format_of(source: Source, stream: Stream) -> str:
         raise FileError(f"{source}: compressed twice; decompress it once.")
     if head[:1] == b"\x80" and head[1:2] <= b"\x05":
         raise FileError(f"{source}: a pickle, which is never loaded; save arrays as .npz instead.")
-    if source.suffix in {".pgen", ".bgen", ".vcf"} or source.path.name.lower().endswith(".vcf.bgz"):
+    refuse_content(source.path, source.name, head)
+    if source.suffix in {".pgen", ".bgen"}:
         raise FileError(
-            f"{source}: genotypes of PLINK 2, BGEN and VCF become a store first: zeronorm convert "
+            f"{source}: genotypes of PLINK 2 and BGEN become a store first: zeronorm convert "
             f"{source.path.name} STORE.zarr."
         )
     if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5", ".xlsx"}:
@@ -262,6 +264,7 @@ def check_path(path: PathLike) -> Path:
     except (OSError, ValueError) as error:  # too long, not permitted, a NUL in it
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise FileError(f"{quote(str(path))}: cannot be read ({reason}).") from None
+    refuse_format(path)
     if stat.S_ISDIR(mode):
         raise FileError(f"{path}: a directory; name a file in it.")
     if not stat.S_ISREG(mode):

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import FileError, PathLike, check_path, quote, read_npy
+from ._journal import locks
 
 Require: TypeAlias = Callable[[bool, str], None]
 
@@ -166,6 +167,35 @@ def write_file(path: PathLike, data: bytes) -> Path:
     return Path(path)
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes have left of files in a folder.
+
+    A process locks the file that it writes, and the system unlocks it when the process ends. Where
+    there are no locks, nothing is removed.
+    """
+    for old in folder.glob(".zeronorm-*.tmp") if locks is not None else ():
+        with contextlib.suppress(OSError):  # locked, gone by now, or somebody else's
+            handle = os.open(old, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
+                old.unlink()
+            finally:
+                os.close(handle)
+
+
+def _begun(path: Path) -> int:
+    """Return a new file, locked, with the permissions that the user's mask gives to any."""
+    while True:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        if locks is None:  # pragma: no cover
+            return handle
+        with contextlib.suppress(OSError):  # a file system without locks
+            locks.flock(handle, locks.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle
+        os.close(handle)  # taken for a leftover before it was locked
+
+
 @contextlib.contextmanager
 def writing(path: PathLike) -> Iterator[BinaryIO]:
     """Yield a file to write to that is there complete at the end, or not at all."""
@@ -177,10 +207,10 @@ def writing(path: PathLike) -> Iterator[BinaryIO]:
         raise IsADirectoryError(f"{path}: a directory; name a file in it.")
     if final.exists() and not final.is_file():
         raise ModelFileError(f"{path}: not a regular file; name a file.")
+    remove_leftovers(final.parent)
     temporary = final.with_name(f".zeronorm-{secrets.token_hex(8)}.tmp")
     try:
-        # Created with the permissions that the user's mask gives to any new file.
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+        with open(_begun(temporary), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

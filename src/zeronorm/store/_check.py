@@ -90,18 +90,21 @@ def _files(path: Path) -> Iterator[tuple[Path, tuple[int, int] | None, Callable[
             yield array.file(number), columns(number), partial(array.check, number)
     for node in (path / GAPS / "indptr", path / GAPS / "rows"):
         if node.exists():
-            gaps = open_array(node)
-            for number in range(gaps.n_chunks):
-                yield gaps.file(number), None, partial(gaps.check, number)
+            yield from _one_block(node)
     for frame in (path / "var", path / "obs"):
         for name in (INDEX, *columns_of(frame)):
             node = frame / name
             if read_node(node).get("data_type") == "string":
                 yield node / "c" / "0", None, partial(read_texts, node)
             else:
-                own = open_array(node)
-                for number in range(own.n_chunks):
-                    yield own.file(number), None, partial(own.check, number)
+                yield from _one_block(node)
+
+
+def _one_block(node: Path) -> Iterator[tuple[Path, None, Callable[[], object]]]:
+    """Yield the file of an array that is written as one block, however many its metadata claim."""
+    array = open_array(node)
+    if array.n_chunks:
+        yield array.file(0), None, array.whole
 
 
 def _arrays(path: Path) -> Iterator[tuple[ZarrArray, _Columns]]:

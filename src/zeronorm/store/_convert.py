@@ -25,15 +25,17 @@ from ..designs._store import INDEX
 from ..designs._zarr import METADATA
 from ..files import FREQUENT, WAYS, FileError, Table, quote
 from ..files._parts import parts_of
+from ..persistence._archive import remove_leftovers
 from ._describing import describe
 from ._entries import KINDS
 from ._genotypes import beside
 from ._several import several
 from ._sources import Contents, Matrix, OfDesign, of_genotypes, of_table, open_source
-from ._writing import DenseWriter, Journal, SparseWriter, alone, tidy
+from ._writing import JOURNAL_FILE, DenseWriter, Journal, SparseWriter, alone, tidy
 
 LEAST_MEMORY = 1 << 20
 PARTIAL = ".partial"
+_PARTS = {"X", "obs", "var", "uns", METADATA, JOURNAL_FILE}  # of a store
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")  # a name of a directory that is not hidden
 
 
@@ -83,21 +85,19 @@ def convert(
     ----------
     data : path or matrix
         svmlight (plain or compressed), .npy, .npz, CSV, JSON lines, .xlsx, Parquet (a file, or a
-        directory or pattern of files with the same columns), .mtx or a directory of 10x Genomics,
-        .h5ad, 10x .h5, a directory of Zarr; genotypes as .pgen, .bgen, .vcf, .vcf.gz or
-        .vcf.bgz, also several such files with the same samples, by a list of paths or a pattern,
-        as chr*.pgen (chr2 before chr10); or what estimators take as X; or a Table, as read_table
-        returns it, with all of its columns.
+        directory or pattern of files with the same columns), .h5ad, 10x .h5, a directory of Zarr;
+        genotypes as .pgen or .bgen, also several such files with the same samples, by a list of
+        paths or a pattern, as chr*.pgen (chr2 before chr10); or what estimators take as X; or a
+        Table, as read_table returns it, with all of its columns.
         svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time. The
-        arrays of .npz and the entries of .mtx (16 bytes each; symmetric ones and patterns are
-        loaded) lie in a file without a name beside the store until the conversion ends. CSV is gone
-        through once: its numbers lie by row in such a file, 8 bytes each, and memory has `memory`
-        (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV with text,
-        dates or empty cells, below 64 KiB, or with anything that the fast reader does not know, as
-        line ends within quotes or blanks between fields, is loaded. A column of genotypes is the
-        dosage of an allele, from 0 to 2, of ALT in .pgen and VCF, of the first one in BGEN: the
-        allele that read_plink counts where PLINK 2 has written both files. A missing one is the
-        mean of its variant over the samples, and `notes` says how many there are.
+        arrays of .npz lie in a file without a name beside the store until the conversion ends. CSV
+        is gone through once: its numbers lie by row in such a file, 8 bytes each, and memory has
+        `memory` (two blocks of the store if more), 48 MiB, and what is kept of the samples. CSV
+        with text, dates or empty cells, below 64 KiB, or with anything that the fast reader does
+        not know, as line ends within quotes or blanks between fields, is loaded. A column of
+        genotypes is the dosage of an allele, from 0 to 2, of ALT in .pgen, of the first one in
+        BGEN: the allele that read_plink counts where PLINK 2 has written both files. A missing one
+        is the mean of its variant over the samples, and `notes` says how many there are.
     store : path
         Where it is to be, by custom NAME.zarr.
     target, id, keep, drop : names of columns of CSV, Parquet, .npz or obs
@@ -106,8 +106,7 @@ def convert(
         The labels of svmlight are kept as "label", obs of AnnData as a whole. Of .pgen and BGEN
         they are columns of the .psam or .sample file.
     layer : str
-        Which matrix of an AnnData, which dataset of HDF5; of VCF "GT" or "DS", None: GT where all
-        variants have it.
+        Which matrix of an AnnData, which dataset of HDF5.
     encoding : str
         Of CSV and JSON lines that are not UTF-8, as "latin-1"; it is as of `read_table`.
     dtype : "float32", "float64", "uint8", ... or None
@@ -150,7 +149,8 @@ def convert(
     ways = [way for way in WAYS if way != FREQUENT]  # which takes all rows of a column at once
     if missing not in (None, *ways):
         raise ValueError(f"missing must be one of {', '.join(ways)}, or None; got {missing!r:.50}.")
-    contents, identity = _opened(
+    remove_leftovers(path.parent)
+    contents, sources, identity = _opened(
         data, target, id, keep, drop, layer, encoding, missing, path.parent
     )
     matrix = contents.matrix
@@ -179,7 +179,8 @@ def convert(
                 if progress is not None:
                     progress(last, matrix.shape[1])
             writer.finish(journal)
-            _check_unchanged(identity, partial)
+            if identity is not None:
+                _check_unchanged(sources, identity, partial)
             describe(partial, contents)
             _replace(partial, path)
     tidy(path)
@@ -209,26 +210,23 @@ def _check_free(path: Path, overwrite: bool) -> None:
 def _opened(
     data: Any, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
     layer: str | None, encoding: str | None, missing: str | None, spill: Path,
-) -> tuple[Contents, dict[str, Any] | None]:  # fmt: skip
-    """Return what data hold, and what says that a file is the same one in a later call."""
+) -> tuple[Contents, Sequence[Path], dict[str, Any] | None]:  # fmt: skip
+    """Return what data hold, their files, and what says that these are the same in a later call."""
     asked = [target, id, *keep, *drop, layer, encoding, missing]
     paths = several(data)
     if paths is not None:
         if missing is not None:
             raise FileError(f"{paths[0]}: genotypes are filled by means; leave out missing.")
-        each = [_written(path) for path in paths]
-        contents = of_genotypes(paths, target, id, keep, drop, layer)
-        return contents, {"source": [*map(str, paths)], "written": each, "asked": asked}
+        identity = _identity(paths, asked)
+        return of_genotypes(paths, target, id, keep, drop, layer), paths, identity
     if isinstance(data, str | os.PathLike):
         source = Path(data).absolute()
-        parts = None if source.is_dir() else parts_of(source)
-        each = [_written(path) for path in parts or [source]]
+        paths = (None if source.is_dir() else parts_of(source)) or [source]
+        identity = _identity(paths, asked)
         contents = open_source(source, target, id, keep, drop, layer, encoding, missing, spill)
-        if parts is not None:
-            return contents, {"source": [*map(str, parts)], "written": each, "asked": asked}
-        return contents, {"source": str(source), "written": each[0], "asked": asked}
+        return contents, paths, identity
     if isinstance(data, Table) and not any(asked):
-        return of_table(data), None
+        return of_table(data), [], None
     if any(asked):
         raise ValueError(
             "target, id, keep, drop, layer, encoding and missing are of files; convert an array "
@@ -237,19 +235,22 @@ def _opened(
     named = getattr(data, "columns", None)
     design = OfDesign(data)
     names = design.names or (None if named is None else [str(name) for name in named])
-    return Contents(design, names), None
+    return Contents(design, names), [], None
 
 
-def _check_unchanged(identity: Mapping[str, Any] | None, partial: Path) -> None:
+def _identity(paths: Sequence[Path], asked: Sequence[str | None]) -> dict[str, Any]:
+    """Return what says that files are the same ones in a later call, wherever they lie by then."""
+    placeless = [one and (Path(one).name if os.path.isabs(one) else one) for one in asked]
+    names = [path.name for path in paths]
+    return {"source": names, "written": [*map(_written, paths)], "asked": placeless}
+
+
+def _check_unchanged(paths: Sequence[Path], identity: Mapping[str, Any], partial: Path) -> None:
     """Raise FileError where a file is not the one that was begun with; forget what was written."""
-    if identity is None:
-        return
-    source, written = identity["source"], identity["written"]
-    one = isinstance(source, str)
-    for name, before in [(source, written)] if one else zip(source, written, strict=True):
-        if _written(Path(name)) != before:
+    for path, before in zip(paths, identity["written"], strict=True):
+        if _written(path) != before:
             shutil.rmtree(partial)
-            raise FileError(f"{name}: has changed while it was read; convert it again.")
+            raise FileError(f"{path}: has changed while it was read; convert it again.")
 
 
 @contextmanager
@@ -360,10 +361,10 @@ def _replace(partial: Path, path: Path) -> None:
     """Give the store its name; one that is there is taken away when the new one is complete."""
     for folder in (partial, *(one for one in partial.rglob("*") if one.is_dir())):
         _sync(folder)
+    old = path.with_name(path.name + ".replaced")
+    if old.is_dir() and {one.name for one in old.iterdir()} <= _PARTS:
+        shutil.rmtree(old)  # of an earlier call that was ended here
     if path.exists():
-        old = path.with_name(path.name + ".replaced")
-        if (old / METADATA).exists():  # of an earlier call that was ended here
-            shutil.rmtree(old)
         path.rename(old)
         partial.rename(path)
         shutil.rmtree(old)

@@ -1,4 +1,4 @@
-"""Sparse data that lie by row, or in any order: their columns, a few at a time.
+"""Sparse data that lie by row: their columns, a few at a time.
 
 The entries are gone through again for every few columns, and put where they belong as they come.
 """
@@ -25,11 +25,10 @@ KINDS = {np.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16",
                                      "float32", "float64")}  # fmt: skip
 ENTRY_BYTES = 16  # of a sparse entry in memory: row, column or place, value
 PIECE = 1 << 20  # entries that are looked at together
-TRIPLE = np.dtype([("row", np.int32), ("column", np.int32), ("value", np.float64)])
 
 
 class OfEntries(ABC):
-    """Entries in any order, of which the columns are known to have so many each."""
+    """Entries by row, of which the columns are known to have so many each."""
 
     is_sparse = True
     dtype: np.dtype[Any] = np.dtype(np.float64)
@@ -111,24 +110,6 @@ class OfCompressedRows(OfEntries):
             own, row = _within(indices, np.diff(indptr[start : stop + 1]), first, last)
             yield start + row, indices[own] - first, self._matrix.data[some][own]
             start = stop
-
-
-class OfTriples(OfEntries):
-    """The columns of rows, columns and values that are mapped from a file, in any order."""
-
-    def __init__(self, triples: NDArray[Any], shape: tuple[int, int]) -> None:
-        """Take triples, of the fields of TRIPLE, within the shape."""
-        self._triples, self.shape = triples, shape
-        counts = np.zeros(shape[1], np.int64)
-        for start in range(0, triples.size, PIECE):
-            np.add.at(counts, triples["column"][start : start + PIECE], 1)
-        self.indptr = _pointers(counts)
-
-    def _entries(self, first: int, last: int) -> Iterator[Entries]:
-        for start in range(0, self._triples.size, PIECE):
-            some = self._triples[start : start + PIECE]
-            own = some[(some["column"] >= first) & (some["column"] < last)]
-            yield own["row"], own["column"] - first, own["value"]
 
 
 class OfCompressedColumns:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import FileError, quote
+from ..files._elsewhere import refuse_format
 from ..files._parts import matching
-from ._genotypes import Dosages, OfVcf, genotypes_suffix, open_genotypes
+from ._genotypes import Dosages, genotypes_suffix, open_genotypes
 
 
 def several(data: Any) -> list[Path] | None:
@@ -32,9 +33,10 @@ def several(data: Any) -> list[Path] | None:
     paths = [Path(name).absolute() for name in names]
     kind = genotypes_suffix(paths[0])
     for place, path in enumerate(paths):
+        refuse_format(path)
         if kind is None or genotypes_suffix(path) != kind:
             raise FileError(
-                f"{path}: several files must all be .pgen, all .bgen or all .vcf; the first one "
+                f"{path}: several files must all be .pgen or all .bgen; the first one "
                 f"is {paths[0].name}. Convert files of other formats each by itself."
             )
         if path in paths[:place]:
@@ -64,19 +66,13 @@ class Beside(Dosages):
 
 
 def open_several(
-    paths: Sequence[Path], layer: str | None, wanted: Sequence[str]
+    paths: Sequence[Path], wanted: Sequence[str]
 ) -> tuple[Dosages, dict[str, NDArray[Any]], tuple[str, ...]]:
     """Return the genotypes of files, columns of the samples from the first one, and notes."""
-    matrix, columns, notes = open_genotypes(paths[0], layer, wanted)
+    matrix, columns, notes = open_genotypes(paths[0], wanted)
     if len(paths) == 1:
         return matrix, columns, notes
-    parts = [matrix, *(open_genotypes(path, layer, ())[0] for path in paths[1:])]
-    fields = {part.field: part.path for part in parts if isinstance(part, OfVcf)}
-    if len(fields) > 1:
-        raise FileError(
-            f"{fields['DS']}: its columns would be DS, but GT in {fields['GT']}; name the layer "
-            "that all files have (layer, --layer)."
-        )
+    parts = [matrix, *(open_genotypes(path, ())[0] for path in paths[1:])]
     return Beside(parts), columns, notes
 
 

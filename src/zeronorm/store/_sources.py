@@ -17,14 +17,14 @@ from ..designs import as_design
 from ..designs._filled import Filled
 from ..files import Coding, FileError, did_you_mean, quote, read_request
 from ..files._annotated import Annotated
+from ..files._elsewhere import refuse_format
+from ..files._errors import engine_errors
 from ..files._hdf5 import Cells, open_annotated
 from ..files._parts import parts_of
 from ..files._plink import names_of_variants
 from ..files._table import Request, Table
-from ..files._unique import unique_names
 from ._entries import KINDS, OfCompressedColumns, OfCompressedRows, OfText, end_of, kind_of
 from ._genotypes import genotypes_suffix
-from ._market import open_market, read_column
 from ._several import open_several
 
 _HDF5 = (".h5ad", ".h5", ".hdf5")
@@ -196,16 +196,13 @@ def open_source(
         parquet = _parquet_in(path)
         if parquet is None:
             _refuse_missing(path, missing)
-            return _of_directory(path, target, keep, layer, spill)
+            return _of_zarr(path, target, keep, layer)
     elif parquet is not None:
         parquet = parts_of(path) or parquet
     if parquet is not None and missing is None:
         numbers = _of_parquet(parquet, target, id, keep, drop)
         if numbers is not None:
             return numbers
-    if ".mtx" in suffixes:
-        _refuse_missing(path, missing)
-        return Contents(open_market(path, spill))
     request = Request(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
         encoding=encoding, missing=missing, spill=spill,
@@ -240,8 +237,10 @@ def of_genotypes(
 ) -> Contents:  # fmt: skip
     """Return the genotypes of files with the same samples, side by side."""
     _refuse(paths[0], "genotypes have", id=id, drop=drop)
+    if layer is not None:
+        raise FileError(f"{paths[0]}: genotypes have no layers; leave out {quote(layer)}.")
     wanted = [*(target.split(",") if target else ()), *keep]
-    matrix, columns, notes = open_several(paths, layer, wanted)
+    matrix, columns, notes = open_several(paths, wanted)
     names = names_of_variants(matrix.variants)
     return Contents(matrix, names, matrix.samples, columns, notes, impute=True)
 
@@ -282,36 +281,16 @@ def _of_cells(cells: Cells, target: str | None, keep: Sequence[str]) -> Contents
 
 
 def _parquet_in(path: Path) -> list[Path] | None:
-    """Return the Parquet files of a directory; None where it is of Zarr or 10x Genomics."""
-    if any((path / name).exists() for name in _ZARR) or any(path.glob("matrix.mtx*")):
+    """Return the Parquet files of a directory; None where it is of Zarr."""
+    if any((path / name).exists() for name in _ZARR):
         return None
+    refuse_format(path)
     found = sorted(path.glob("*.parquet"))
     if not found:
         raise FileError(
-            f"{path}: a directory must be of Zarr, of 10x Genomics (matrix.mtx, features.tsv, "
-            "barcodes.tsv) or hold Parquet files; name a file in it."
+            f"{path}: a directory must be of Zarr or hold Parquet files; name a file in it."
         )
     return found
-
-
-def _of_directory(
-    path: Path, target: str | None, keep: Sequence[str], layer: str | None, spill: Path
-) -> Contents:
-    """Return what a directory holds: Zarr, or a matrix of 10x Genomics."""
-    if any((path / name).exists() for name in _ZARR):
-        return _of_zarr(path, target, keep, layer)
-    market = min(path.glob("matrix.mtx*"))
-    names = [read_column(path, stem) for stem in ("features.tsv", "genes.tsv", "barcodes.tsv")]
-    features = [line.split("\t")[0] for line in names[0] or names[1]]
-    unique, notes = unique_names(features)
-    matrix = open_market(market, spill, of_cells=True)
-    for found, size in ((unique, matrix.shape[1]), (names[2], matrix.shape[0])):
-        if len(found) != size:
-            raise FileError(
-                f"{path}: the matrix is of {matrix.shape[0]} cells and {matrix.shape[1]} "
-                f"features; features.tsv has {len(unique)} lines, barcodes.tsv {len(names[2])}."
-            )
-    return Contents(matrix, unique, names[2], notes=notes)
 
 
 def _of_zarr(path: Path, target: str | None, keep: Sequence[str], layer: str | None) -> Contents:
@@ -322,10 +301,11 @@ def _of_zarr(path: Path, target: str | None, keep: Sequence[str], layer: str | N
         raise FileError(
             f"{path}: Zarr needs the package zarr; install it with pip install 'zeronorm[zarr]'."
         ) from None
-    node = zarr.open(path, mode="r")
-    if isinstance(node, zarr.Array):
-        return Contents(OfDesign(node))
-    return _of_cells(Annotated(node, str(path), layer), target, keep)
+    with engine_errors(f"{path}: not readable as Zarr, or damaged"):
+        node = zarr.open(path, mode="r")
+        if isinstance(node, zarr.Array):
+            return Contents(OfDesign(node))
+        return _of_cells(Annotated(node, str(path), layer), target, keep)
 
 
 def _of_parquet(

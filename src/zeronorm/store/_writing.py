@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,8 @@ from numpy.typing import NDArray
 
 from ..designs._dense import BLOCK_BYTES
 from ..designs._zarr import ZarrArray, write_group, write_whole
+from ..persistence._journal import locks
 from ._sources import Matrix
-
-locks: Any = None
-with suppress(ImportError):  # Windows has no such locks
-    import fcntl
-
-    locks = fcntl
 
 SPARSE_ENTRIES = 1 << 23  # in a file: 64 MiB of float64
 JOURNAL_FILE = "journal.json"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import validate_data
 
@@ -196,6 +197,23 @@ def check_unmasked(name: str, value: Any) -> None:
             f"first one at {place if len(place) > 1 else place[0]}. Fill them with "
             f"{name}.filled(value), impute them, or leave these rows out."
         )
+
+
+def flags(name: str, values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return booleans as 0 and 1 without a copy; ValueError where a byte is neither.
+
+    NumPy takes such a byte for True in some operations and for its number in others.
+    """
+    stored = values.view(np.uint8)
+    if stored.size and stored.max() > 1:
+        line = next(i for i, one in enumerate(stored) if one.max() > 1)
+        place = (line, *(int(i) for i in np.argwhere(stored[line] > 1)[0]))
+        raise ValueError(
+            f"{name}: a boolean must be stored as 0 or 1; got {stored[place]} at "
+            f"{place if len(place) > 1 else line}. The data are damaged, or no booleans: write "
+            "them again, or as uint8 if they are numbers."
+        )
+    return stored
 
 
 def check_penalty_factor(value: Any, n_columns: int) -> FloatArray:

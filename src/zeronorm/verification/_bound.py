@@ -35,13 +35,19 @@ class Node:
         wrong = claim - self.bound
         return wrong if wrong <= self.rounding else np.inf
 
-    def excluded(self, limit: float) -> np.ndarray:
-        """Return which free units are in no model with an objective of at most a limit."""
-        return ~self.top & (self.bound + 0.5 * (self.last - self.square) > limit)
+    def outside(self) -> FloatArray:
+        """Return a bound of the models with each free unit; -inf of the best set, which tells none.
 
-    def needed(self, limit: float) -> np.ndarray:
-        """Return which free units are in all models with an objective of at most a limit."""
-        return self.top & (self.bound + 0.5 * (self.square - self.following) > limit)
+        A unit whose bound is above an objective is in no model as good as that.
+        """
+        return np.where(self.top, -np.inf, self.bound + 0.5 * (self.last - self.square))
+
+    def inside(self) -> FloatArray:
+        """Return a bound of the models without each free unit; -inf outside of the best set.
+
+        A unit whose bound is above an objective is in all models as good as that.
+        """
+        return np.where(self.top, self.bound + 0.5 * (self.square - self.following), -np.inf)
 
 
 class Units:
@@ -141,8 +147,10 @@ class Units:
 
 def replay(
     data: Data, tree: Tree, units: Units, claim: float, extraction: Extraction | Curvature | None
-) -> tuple[float, int, float]:
-    """Return the rounding, the number of nodes below the root and what rounding leaves short.
+) -> tuple[float, float, int, float]:
+    """Return the bound, its rounding, the number of nodes below the root and what is left short.
+
+    The bound is at least the claim where nothing is left short by rounding.
 
     extraction : D, for all nodes but the root.
 
@@ -151,7 +159,7 @@ def replay(
     children: dict[int, list[int]] = {}
     for number, parent in enumerate(tree.parent.tolist()):
         children.setdefault(parent, []).append(number)
-    rounding, short, n_nodes, n_waiting = 0.0, 0.0, -1, 0
+    shown, rounding, short, n_nodes, n_waiting = np.inf, 0.0, 0.0, -1, 0
     waiting = [(0, units.fixed, units.free, np.empty(0), 0.0)]
     while waiting:
         number, fixed, free, dual, doubt = waiting.pop()
@@ -161,6 +169,7 @@ def replay(
         node = units.node(dual, fixed, free, extraction if number else None)
         rounding = max(rounding, node.rounding)
         if node.bound >= claim:
+            shown = min(shown, node.bound)
             continue
         # Where rounding may end a node, so it may have ended one of its units in the search.
         missing = node.short_of(claim)
@@ -174,8 +183,10 @@ def replay(
                 f"the certificate claims the bound {claim!r}; node {number} of its tree shows only "
                 f"{node.bound!r}."
             )
-        into, out = node.needed(claim), node.excluded(claim)
-        fixed, free = np.append(fixed, free[into]), free[~into & ~out]
+        of_models = np.maximum(node.inside(), node.outside())  # that this node need not look at
+        decided = of_models > claim
+        shown = min(shown, float(of_models[decided].min(initial=np.inf)))
+        fixed, free = np.append(fixed, free[decided & node.top]), free[~decided]
         if fixed.size > units.budget:
             continue  # no model has them all
         if fixed.size == units.budget:
@@ -200,4 +211,4 @@ def replay(
         n_waiting += sum(left[2].size for left in waiting[n_before:])
         if n_waiting > MOST_WAITING:
             raise CertificateError("the tree of the certificate is too deep to be replayed.")
-    return rounding, n_nodes, short
+    return shown, rounding, n_nodes, short
