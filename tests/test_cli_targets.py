@@ -462,7 +462,7 @@ def test_signs_that_cannot_be(fails, write):
         assert message in fails(*common, *options)
     measured = ["select", path, "--target", "grade", "-k", 2, "--no-save", "--nonnegative", "x1"]
     assert "which has no --nonnegative" in fails(*measured, "--measure", "f1")
-    assert "Say --per-class" in fails(*measured, "--task", "classes")
+    assert "Use --per-class" in fails(*measured, "--task", "classes", "--shared")
 
 
 def test_paths_of_survival_times_and_of_counts(run, fails, write):

@@ -317,7 +317,7 @@ class Judge:
     @property
     def normalised(self) -> bool:
         """Whether the softmax of the scores of several classes are their probabilities."""
-        shared = getattr(self.estimator, "multi_class", "ovr") == "shared"
+        shared = self.estimator._multi_class == "shared"
         return shared and getattr(self.estimator, "loss", "logistic") != "ordinal"
 
     @property

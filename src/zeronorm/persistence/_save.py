@@ -169,7 +169,8 @@ def _packed(
             key: _plain(value)
             for key, value in estimator.get_params().items()
             if key != "checkpoint"  # which is of the fit, not of the model
-        },
+        }
+        | ({"multi_class": estimator.multi_class_} if hasattr(estimator, "multi_class_") else {}),
         **describe_features(
             support,
             int(estimator.n_features_in_),
