@@ -323,13 +323,14 @@ class LoadedRegressor(LinearModel):
         (n_samples,), of several responses (n_samples, n_responses).
 
         X : as for `LoadedClassifier.decision_function`.
-        offset : (n_samples,) added to the scores, as the logarithm of an exposure; None: 0.
+        offset : (n_samples,) added to the scores, as the logarithm of an exposure, or one number
+            for all rows. A model that was fitted with an offset needs it; 0 predicts without it.
         """
-        scores = self._scores(X)
-        if offset is not None:
-            from ..validate import check_offset
+        from ..validate import check_new_offset
 
-            known = check_offset(offset, len(scores), self.loss.largest_offset)
+        scores, fitted = self._scores(X), self.metadata["offset"]
+        known = check_new_offset(offset, len(scores), self.loss.largest_offset, fitted=fitted)
+        if known is not None:
             scores = scores + known[:, None]
         means = np.asarray(self.loss.mean(scores))
         return means[:, 0] if means.shape[1] == 1 else means

@@ -75,6 +75,7 @@ _ENTRIES = {
     "means": (list, type(None)),
     "n_samples": (int, type(None)),
     "errors": (dict, type(None)),
+    "offset": bool,
 }
 
 
@@ -301,6 +302,9 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("means", None)
     metadata.setdefault("n_samples", None)
     metadata.setdefault("errors", None)
+    columns = metadata["columns"]
+    known = isinstance(columns, dict) and not columns.keys().isdisjoint(("offset", "exposure"))
+    metadata.setdefault("offset", known)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return

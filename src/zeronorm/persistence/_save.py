@@ -111,6 +111,7 @@ def as_loaded(
     n_features: int | tuple[int, int] | None = None,
     feature_names: Sequence[str] | None = None,
     target_name: str | Sequence[str] | None = None,
+    columns: Mapping[str, str] | None = None,
     threshold: Threshold | None = None,
 ) -> LoadedModel:
     """Return a fitted model as `load` would return it from a file, without one.
@@ -118,7 +119,7 @@ def as_loaded(
     The parameters and the errors are those of `save`.
     """
     names = feature_names, 0, target_name
-    return _packed(estimator, n_features, *names, threshold=threshold)[1]
+    return _packed(estimator, n_features, *names, columns, threshold=threshold)[1]
 
 
 def _packed(
@@ -195,6 +196,7 @@ def _packed(
         "means": None if X is None else _means(X, support),
         "n_samples": None if X is None else _n_rows(X),
         "errors": _errors(errors, fitted.loss, len(coef)),
+        "offset": getattr(estimator, "_has_offset", False),
     }
     arrays = {
         "metadata": encode(metadata),
