@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import logit, softmax
+from scipy.special import softmax
 
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
 from ..files._unique import other_number
-from ..ordering import predicted
+from ..ordering import cut_of, predicted
 from ._shown import shown, shown_in_notebook
 
 if TYPE_CHECKING:
@@ -268,10 +268,9 @@ class LoadedClassifier(LinearModel):
         record = self.metadata["threshold"]
         if record is None:
             return 0.0
-        odds = float(logit(record["probability"]))
-        if not record["positive"]:
-            return -odds
-        return float(min(np.nextafter(odds, -np.inf), odds - np.finfo(float).tiny))
+        by_score = record["probability"] is None
+        value = record["score" if by_score else "probability"]
+        return cut_of(value, record["positive"], by_score=by_score)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of the largest score, (n_samples,).
