@@ -445,8 +445,10 @@ def test_targets_with_little_to_say():
         assert np.isfinite(found.predict_proba(X)).all()
         assert found.support_.size <= 2
     with pytest.raises(ValueError, match="squared_hinge"):
-        BudgetClassifier(2, n_groups=1, feature_groups=GROUPS, loss="squared_hinge").fit(X, y)
+        BudgetClassifier(
+            2, n_groups=1, feature_groups=GROUPS, loss="squared_hinge", multi_class="shared"
+        ).fit(X, y)
     assert np.isfinite(BudgetClassifier(2, method=L0By()).fit(X, y).predict_proba(X)).all()
     for method in ("l1", "reweighted-l1"):
         with pytest.raises(ValueError, match="for more than two classes"):
-            BudgetClassifier(2, method=method).fit(X, y)
+            BudgetClassifier(2, method=method, multi_class="shared").fit(X, y)

@@ -178,10 +178,14 @@ def test_each_class_by_itself(run, fails, write):
     document = json.loads(run(*command, "--per-class", "--json").stdout)
     assert document["outputs"] == []
     assert {row["class"] for row in document["models"][0]["features"]} == {"red", "green", "blue"}
-    say = "selects for each of several classes by itself; say --per-class for 2 features of each"
-    message = fails(*command, "--method", "l1")
-    assert f"--method l1 {say}, or leave out --method l1 for as many in all" in message
-    run(*command, "--method", "l1", "--per-class")
+    say = "--method l1 cannot select for several classes at once"
+    assert f"{say}. Use --per-class" in fails(*command, "--method", "l1", "--shared")
+    chosen = run(*command, "--method", "l1")
+    assert f"{say}, so that each of the 3 classes has a model" in " ".join(chosen.stderr.split())
+    assert chosen.stdout.count("against the other classes") == 3
+    document = json.loads(run(*command, "--method", "l1", "--json").stdout)
+    assert document["parameters"]["multi_class"] == "ovr"
+    assert "cannot select" not in run(*command, "--method", "l1", "--per-class").stderr
     measured = ("--measure", "f1", "--shared")
     assert "a method of its own, which has no --shared" in fails(*command[:6], "--no-cv", *measured)
     numbers = fails("select", write(fat=TRAITS[:, 0]), "-k", 1, "--target", "fat", "--shared",

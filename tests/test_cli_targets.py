@@ -126,8 +126,6 @@ def test_counts_of_an_exposure(run, fails, write):
     assert predicted["score"] == pytest.approx(model.score(X, COLUMNS["claims"], offset=offset))
     unknown = fails("verify", write("claims"), "d-k2.certificate.npz")
     assert "made with the exposure 'years', which is not there; say where it is with" in unknown
-    alone = run("predict", "d-k2.model.npz", write("claims"))
-    assert "Note: no column years (exposure) in the data: predictions are for one" in alone.stderr
     logs = write("claims", "years", years=offset)
     document = json.loads(
         run("select", logs, "-k", 2, "--target", "claims", "--task", "counts", "--offset", "years",
@@ -462,7 +460,7 @@ def test_signs_that_cannot_be(fails, write):
         assert message in fails(*common, *options)
     measured = ["select", path, "--target", "grade", "-k", 2, "--no-save", "--nonnegative", "x1"]
     assert "which has no --nonnegative" in fails(*measured, "--measure", "f1")
-    assert "Say --per-class" in fails(*measured, "--task", "classes")
+    assert "Use --per-class" in fails(*measured, "--task", "classes", "--shared")
 
 
 def test_paths_of_survival_times_and_of_counts(run, fails, write):
@@ -550,10 +548,14 @@ def save_arrays():
     return "arrays.npz"
 
 
-def test_predictions_without_their_exposure_say_so(run, write):
+def test_predictions_without_their_exposure_are_refused(run, fails, write):
     """Rates of one year would be taken for counts, and a score of them for that of the model."""
     command = ("--target", "claims", "--exposure", "years", "-k", 2, "--no-cv", "--output", "m.npz")
     run("select", write("claims", "years"), *command)
     assert run("predict", "m.npz", write("claims", "years")).stderr.count("exposure") == 0
-    said = run("predict", "m.npz", write("claims")).stderr
-    assert said.count("no column years (exposure) in the data: predictions are for one unit") == 1
+    alone = write("claims")
+    for command in ("predict", "evaluate", "explain"):
+        said = " ".join(fails(command, "m.npz", alone).split())
+        assert "no column years (exposure), which the model was fitted with" in said
+        assert "--exposure COLUMN, or add one, of 1 in every row" in said
+    assert run("predict", "m.npz", write("claims", years=np.ones(len(X)))).stdout

@@ -66,7 +66,7 @@ OTHERS = [
     ),
     (BudgetRegressor(1, loss="quantile", method="greedy", refit_C=1.0), {}),
     (
-        BudgetClassifier(2, method="l1", multi_class="ovr", fit_intercept=False, **FAST),
+        BudgetClassifier(2, method="l1", fit_intercept=False, **FAST),
         {CLASS_WEIGHTS: NO_SHIFT},
     ),
     (

@@ -112,7 +112,7 @@ def test_defaults_are_the_documented_ones():
     }  # fmt: skip
     classifier = {"loss": "logistic", "criterion": None}
     assert BudgetClassifier().get_params() == {
-        **own, **classifier, "multi_class": "shared", "checkpoint": None,
+        **own, **classifier, "multi_class": "auto", "checkpoint": None,
     }  # fmt: skip
     del own["class_weight"]
     assert BudgetRegressor().get_params() == {

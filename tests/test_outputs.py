@@ -14,12 +14,21 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 
-from zeronorm import BudgetClassifier, BudgetRegressor, certify, cross_validate, prove, verify
+from zeronorm import (
+    BudgetClassifier,
+    BudgetRegressor,
+    certify,
+    cross_validate,
+    methods,
+    prove,
+    verify,
+)
 from zeronorm.designs import Scaled, as_design
 from zeronorm.designs._columns import as_columns
 from zeronorm.designs._repeated import Repeated, RepeatedColumns
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
 from zeronorm.losses._multinomial import _circulating, classes_as_outputs
+from zeronorm.persistence import as_loaded
 from zeronorm.result import Status
 from zeronorm.solvers import run_together
 from zeronorm.solvers.drive import Scan
@@ -465,10 +474,10 @@ def test_methods_groups_and_errors():
     verify(X, y, certificate)
     for method in ("greedy", "minimax", "l0"):
         assert BudgetClassifier(2, method=method).fit(X, y).support_.size == 2
-    with pytest.raises(ValueError, match="multi_class='ovr'"):
-        BudgetClassifier(2, method="l1").fit(X, y)
+    with pytest.raises(ValueError, match=r"method='l1' for more than two .* multi_class='ovr'"):
+        BudgetClassifier(2, method="l1", multi_class="shared").fit(X, y)
     with pytest.raises(ValueError, match="squared_hinge"):
-        BudgetClassifier(2, loss="squared_hinge").fit(X, y)
+        BudgetClassifier(2, loss="squared_hinge", multi_class="shared").fit(X, y)
     with pytest.raises(ValueError, match="multi_class must be"):
         BudgetClassifier(2, multi_class="both").fit(X, y)
     by_class = BudgetClassifier(2, multi_class="ovr").fit(X, y)
@@ -481,6 +490,39 @@ def test_methods_groups_and_errors():
     Y[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         BudgetRegressor(2).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        ({}, "shared"),
+        ({"method": "greedy"}, "shared"),
+        ({"loss": "ordinal"}, "shared"),
+        ({"method": "l1"}, "ovr"),
+        ({"method": "reweighted-l1"}, "ovr"),
+        ({"method": methods.L1(max_iter=30)}, "ovr"),
+        ({"loss": "squared_hinge"}, "ovr"),
+        ({"loss": "squared_hinge", "refit_C": None, "method": "bilevel"}, "ovr"),
+        ({"signs": {0: 1}}, "ovr"),
+    ],
+)
+def test_the_default_can_always_fit_several_classes(options, chosen):
+    """A default setting would refuse three classes, or not say which model it fitted."""
+    X, y, _ = problem("multinomial", 0)
+    options = {"calibrate": False, **options}
+    model = BudgetClassifier(2, **options).fit(X, y)
+    asked = BudgetClassifier(2, multi_class=chosen, **options).fit(X, y)
+    assert model.get_params()["multi_class"] == "auto"  # a clone chooses anew
+    assert model.multi_class_ == asked.multi_class_ == chosen
+    np.testing.assert_array_equal(model.coef_, asked.coef_)
+    np.testing.assert_array_equal(model.decision_function(X), asked.decision_function(X))
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_array_equal(model.predict_proba(X), asked.predict_proba(X))
+    loaded = as_loaded(model)
+    assert loaded.metadata["parameters"]["multi_class"] == chosen
+    np.testing.assert_allclose(loaded.decision_function(X), model.decision_function(X))
+    scores = [cross_validate(one, X, y, cv=3).scores for one in (model, asked)]
+    np.testing.assert_array_equal(*scores)
 
 
 def test_cross_validation():

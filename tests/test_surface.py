@@ -207,6 +207,8 @@ def test_every_estimator_has_the_results_of_the_table(model, results):
     assert not results_of(clone(model))
     fitted = clone(model).fit(X, y)
     classes = {"classes_"} if is_classifier(model) else set()
+    if isinstance(model, BudgetClassifier) and "multi_class" in model.get_params():
+        classes.add("multi_class_")
     linear = LINEAR - ({"intercept_"} if isinstance(model, SURVIVAL) else set())
     assert results_of(fitted) == linear | classes | set(results.split())
     for name, kind in {**PER_CLASS, **OVERALL}.items():

@@ -17,20 +17,24 @@ class HeldOut(BaseEstimator):  # type: ignore[misc]
     """What scorers take for a fitted model: it knows the margins of the rows that are asked."""
 
     @staticmethod
-    def of(estimator: Any, z: FloatArray, classes: np.ndarray) -> HeldOut:
-        """Return one for held-out rows; z : scores of classes, or margins, offsets among them."""
+    def of(estimator: Any, z: FloatArray, classes: np.ndarray, cut: float = 0.0) -> HeldOut:
+        """Return one for held-out rows; z : scores of classes, or margins, offsets among them.
+
+        cut : what has been subtracted from the scores of two classes, to predict from another one.
+        """
         found = _Numbers() if is_regressor(estimator) else Risks()
         if is_classifier(estimator):
             found, found.classes_ = _Classes(), classes
             if z.shape[1] > 1:  # scorers take the sorted classes for the columns
                 order = np.argsort(classes, kind="stable")
                 z, found.classes_ = z[:, order], classes[order]
-        found.estimator, found.z = estimator, z
+        found.estimator, found.z, found.cut = estimator, z, cut
         return found
 
     estimator: Any
     classes_: np.ndarray
     z: FloatArray
+    cut: float
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return True."""
@@ -72,12 +76,12 @@ def _gives_probabilities(held_out: HeldOut) -> bool:
 class _Classes(ClassifierMixin, HeldOut):  # type: ignore[misc]
     def decision_function(self, X: np.ndarray) -> FloatArray:
         """Return the margins."""
-        z = self.z[X[:, 0]]
+        z = self.z[X[:, 0]] + self.cut
         return np.asarray(z[:, 0] if z.shape[1] == 1 else z)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the labels."""
-        return np.asarray(self.classes_[predicted(self.decision_function(X))])
+        return np.asarray(self.classes_[predicted(self.z[X[:, 0]])])
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator,unused-ignore]
     def predict_proba(self, X: np.ndarray) -> FloatArray:

@@ -11,7 +11,7 @@ from . import validate
 from ._folds import RULES
 from ._threads import one_blas_thread
 from .checkpoints import recorded
-from .estimators._chosen import ChosenModel
+from .estimators._chosen import ChosenModel, given_offset
 from .estimators._problem import Selector
 from .estimators._sizes import AUTOMATIC, is_automatic
 from .measures import Measure
@@ -99,10 +99,11 @@ class BudgetCV(ChosenModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> BudgetCV:
         """Choose the size, and fit the model on all rows.
 
-        X, y, sample_weight, offset : as for `fit` of the estimator.
+        X, y, sample_weight, offset : as for `fit` of the estimator. After a fit with an offset
+            `predict` and `score` need one, too.
         """
         model = self._model()
-        given = {} if offset is None else {"offset": offset}
+        given = given_offset(offset)
         file = self.estimator.checkpoint
         # One file has the folds and the fit.
         model.checkpoint = None  # published classes have no such parameter

@@ -18,6 +18,7 @@ from ._folds import repeats_of, splits
 from ._held_out import HeldOut, Risks, as_times
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
+from ._wrapped import cut_asked, way_out, without_threshold
 from .checkpoints import recorded
 from .designs import Rows, filled_over
 from .estimators._folded import Folded
@@ -25,6 +26,7 @@ from .estimators._problem import Problem, Selector
 from .estimators._sparse_linear import Rowwise, margins_of
 from .files import PathLike
 from .measures import Measure, macro_average, parse_measure
+from .measures._ranking import AUC, AveragePrecision
 from .ordering import numbered, predicted
 from .result import Path
 from .solvers import Progress
@@ -109,9 +111,16 @@ def fold_models(
 ) -> tuple[Validation, list[list[Path]]]:
     """Return a cross-validation, and the models of every fold: as of `cross_validate`."""
     judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
-    with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
+    with recorded(judge.estimator.checkpoint if checkpoint is None else checkpoint):
         posed = Validation.pose(judge, data, cv, pos_label, random_state)
         return posed, posed.folded.run(callback)
+
+
+def _needs_labels(judge: Judge) -> bool:
+    """Return whether a score depends on the threshold: it is not of an order or probabilities."""
+    if judge.scorer is not None:
+        return getattr(judge.scorer, "_response_method", "predict") == "predict"
+    return not isinstance(judge.measure, (AUC, AveragePrecision))
 
 
 def prepared(
@@ -127,13 +136,17 @@ def prepared(
 
     Rows of weight 0 are among them, as splits number all rows.
     """
-    if not isinstance(estimator, Selector):
+    inner = without_threshold(estimator)
+    if not isinstance(inner, Selector):
         raise TypeError(
             "estimator must be one of zeronorm with a budget of features; got "
-            f"{type(estimator).__name__}. Use scikit-learn's cross_validate."
+            f"{type(inner).__name__}. Use scikit-learn's cross_validate."
+            f"{way_out('estimator', inner)}"
         )
-    judge = Judge.of(estimator, measure, scoring)
-    data = estimator._read(X, y, None, offset)
+    judge = Judge.of(inner, measure, scoring)
+    data = inner._read(X, y, None, offset)
+    if inner is not estimator and _needs_labels(judge):
+        judge = replace(judge, cut=cut_asked(estimator, np.unique(data.labels)))
     weight = validate.check_sample_weight(sample_weight, len(data.labels))
     return judge, replace(data, sample_weight=weight)
 
@@ -251,6 +264,7 @@ class Judge:
     name: str
     measure: Measure | None = None  # of classes; None: accuracy, or a scorer
     scorer: Callable[..., float] | None = None  # of scikit-learn
+    cut: float = 0.0  # the score above which the second of two classes is predicted
 
     @classmethod
     def of(cls, estimator: Any, measure: Any, scoring: Any) -> Judge:
@@ -285,11 +299,11 @@ class Judge:
         return bool(is_regressor(self.estimator) and self.estimator._score_name == "r2")
 
     def class_scores(self, z: FloatArray) -> FloatArray:
-        """Return the scores of classes that margins give; of others the margins."""
+        """Return the scores of classes that margins give, less the cut; of others the margins."""
         if not is_classifier(self.estimator):
             return z
         scores: FloatArray = self.estimator._class_scores(z)
-        return scores
+        return scores - self.cut if self.cut else scores
 
     def scores_of(self, fold: Fold, size: Any) -> FloatArray:
         """Return the scores of held-out rows by the models of a size, as `class_scores`."""
@@ -312,12 +326,12 @@ class Judge:
             problem.classes,
             normalised=self.normalised,
         )
-        return np.tile(shares, (test.size, 1))
+        return np.tile(shares - self.cut, (test.size, 1))
 
     @property
     def normalised(self) -> bool:
         """Whether the softmax of the scores of several classes are their probabilities."""
-        shared = getattr(self.estimator, "multi_class", "ovr") == "shared"
+        shared = self.estimator._multi_class == "shared"
         return shared and getattr(self.estimator, "loss", "logistic") != "ordinal"
 
     @property
@@ -337,7 +351,7 @@ class Judge:
         labels, weight = fold.labels, fold.weight
         moved = z if fold.offset is None else z + fold.offset[:, None]
         if self.scorer is not None:
-            given = HeldOut.of(self.estimator, moved, fold.classes)
+            given = HeldOut.of(self.estimator, moved, fold.classes, self.cut)
             equal = bool((weight == weight[0]).all())
             options = {} if equal else {"sample_weight": weight}
             if isinstance(given, Risks):

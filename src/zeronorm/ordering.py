@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from ._typing import FloatArray, IndexArray
 
@@ -56,6 +57,26 @@ def predicted(scores: FloatArray) -> IndexArray:
     if scores.ndim == 2 and scores.shape[1] > 1:
         return np.asarray(scores.argmax(axis=1))
     return (np.ravel(scores) > 0).astype(np.int64)
+
+
+def cut_of(threshold: float, positive: int, *, by_score: bool) -> float:
+    """Return the score above which the second of two classes is predicted.
+
+    threshold : of the positive class, the second (1) or the first (0) one, which is predicted from
+        there on: a score, or a probability 1 / (1 + exp(-score)) as these are rounded.
+    """
+    least = threshold if by_score else least_score(threshold)
+    if not positive:
+        return -least
+    return float(min(np.nextafter(least, -np.inf), least - np.finfo(float).tiny))
+
+
+def least_score(probability: float) -> float:
+    """Return the least score whose probability, rounded, is at least that."""
+    low, high = -800.0, 800.0
+    while low < (middle := 0.5 * (low + high)) < high:
+        low, high = (low, middle) if expit(middle) >= probability else (middle, high)
+    return high
 
 
 def numbered(labels: np.ndarray, classes: np.ndarray) -> IndexArray:

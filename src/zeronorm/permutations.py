@@ -12,6 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 from . import validate
 from ._threads import one_blas_thread
 from ._typing import FloatArray
+from ._wrapped import without_threshold
 from .checkpoints import recorded
 from .files import PathLike
 from .measures import Measure
@@ -91,17 +92,18 @@ def permutation_test(
         permuted labels would lose together with the features, and as for `cross_validate`.
     """
     validate.check_iterations("n_permutations", n_permutations)
-    if getattr(estimator, "covariates", None) is not None:
+    inner = without_threshold(estimator)
+    if getattr(inner, "covariates", None) is not None:
         raise ValueError(
             "estimator must have no covariates for a permutation test: permuted labels lose them "
             "together with the features, so that p would be of both; got "
-            f"covariates={estimator.covariates!r:.50}. Compare with the baseline of cross_validate."
+            f"covariates={inner.covariates!r:.50}. Compare with the baseline of cross_validate."
         )
     if isinstance(cv, Iterator):
         cv = list(cv)
     validate.check_seed(random_state)
     judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
-    with recorded(estimator.checkpoint if checkpoint is None else checkpoint):
+    with recorded(inner.checkpoint if checkpoint is None else checkpoint):
         posed = Validation.pose(judge, data, cv, pos_label, random_state)
         own = posed.scored(posed.folded.run())
         return permuted(

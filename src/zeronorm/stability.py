@@ -16,6 +16,7 @@ from ._selected_columns import SelectedColumns
 from ._stability import Stability as Stability
 from ._threads import one_blas_thread
 from ._typing import IndexArray
+from ._wrapped import way_out, without_threshold
 from .checkpoints import recorded
 from .estimators._problem import Selector
 
@@ -126,7 +127,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
         X, y, sample_weight, offset : as for `fit` of the estimator.
         """
         self._check()
-        model: Any = clone(self.estimator)
+        model: Any = clone(without_threshold(self.estimator))
         with recorded(model.checkpoint):
             data = model._read(X, y, sample_weight, offset)
             whole = model._pose(data)
@@ -160,10 +161,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
 
     def _check(self) -> None:
         """Raise where a parameter breaks a rule that no data are needed for."""
-        if not isinstance(self.estimator, Selector):
+        inner = without_threshold(self.estimator)
+        if not isinstance(inner, Selector):
             raise TypeError(
                 "estimator must be one of zeronorm with a budget of features; got "
-                f"{type(self.estimator).__name__}."
+                f"{type(inner).__name__}.{way_out('estimator', inner)}"
             )
         validate.check_iterations("n_pairs", self.n_pairs)
         validate.check_option("assume", self.assume, ASSUMPTIONS)

@@ -32,6 +32,7 @@ class Threshold:
     cost: float  # mean cost of a row; NaN where no costs were given
     pos_label: Any = None  # the positive class
     rule: str = ""  # what it was chosen by, as "sensitivity=0.95"
+    by_score: bool = False  # whether it is of scores (`decision_function`), not probabilities
 
 
 @dataclass(frozen=True, slots=True)

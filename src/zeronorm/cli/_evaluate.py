@@ -280,7 +280,7 @@ def _predicted(
             if all(solution["loss"] == "logistic" for solution in loaded.metadata["solutions"]):
                 values["proba"] = loaded.predict_proba(table)
         elif isinstance(loaded, LoadedRegressor):
-            offset = known_offset(loaded, table, options.data, notes)
+            offset = known_offset(loaded, table, options.data)
             values["predicted"] = loaded.predict(table, offset)
             if offset is not None:
                 values["offset"] = offset

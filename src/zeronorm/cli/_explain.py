@@ -59,9 +59,7 @@ def explain(options: ExplainOptions) -> None:
             write: Write | None = None
             for table in read_blocks(options, loaded.layout, columns, work.notes):
                 work.progress.phase(f"Explaining, {n_rows:,} rows so far")
-                block, base = _explained(
-                    options, loaded, table, reference, (of, names), n_rows, work.notes
-                )
+                block, base = _explained(options, loaded, table, reference, (of, names), n_rows)
                 if write is None:
                     write = stack.enter_context(columns_file(options.output, table.form))
                 if block:
@@ -128,7 +126,6 @@ def _explained(
     reference: Any,
     heads: tuple[list[str], list[str]],
     n_before: int,
-    notes: list[str],
 ) -> tuple[list[dict[str, Any]], Any]:
     """Return what there is to say of the samples of a table that are asked for, and the base.
 
@@ -153,7 +150,7 @@ def _explained(
     values = loaded._values(table)
     probabilities: Any = None
     if isinstance(loaded, LoadedRegressor):
-        offset = known_offset(loaded, table, options.data, notes)
+        offset = known_offset(loaded, table, options.data)
         predictions = loaded.predict(table, offset)
     else:
         predictions = loaded.predict(table)

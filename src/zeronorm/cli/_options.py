@@ -158,7 +158,7 @@ class SelectOptions:
     )
     shared: bool | None = option(
         "Of three or more classes: K features in all, or K for each class against the "
-        "others. Default: --shared; with --measure, --per-class.",
+        "others. Default: --shared where the method can; with --measure, --per-class.",
         "--shared/--per-class",
         show_default=False,
     )

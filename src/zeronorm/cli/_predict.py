@@ -108,7 +108,7 @@ def _predicted(
         write: Write | None = None
         for table in read_blocks(options, loaded.layout, columns, work.notes):
             work.progress.phase(f"Predicting, {n_rows:,} rows so far" if seen else "Predicting")
-            known, values = _predictions(options, loaded, table, times, work.notes)
+            known, values = _predictions(options, loaded, table, times)
             if write is None:
                 write = stack.enter_context(columns_file(options.output, table.form))
             write(_columns_of_file(table, known, values, n_rows, interval))
@@ -182,7 +182,6 @@ def _predictions(
     loaded: LoadedModel,
     table: Table,
     times: list[float],
-    notes: list[str],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a document says of all rows, and arrays of predictions for those of a table."""
     import numpy as np
@@ -206,7 +205,7 @@ def _predictions(
             curves = loaded.baseline.survivals(predicted, False)
             values["survival"] = np.array([[float(curve(t)) for t in times] for curve in curves])
         return known, values
-    offset = known_offset(loaded, table, options.data, notes)
+    offset = known_offset(loaded, table, options.data)
     values["predictions"] = predicted = loaded.predict(table, offset)
     known["loss"] = loaded.loss.name
     if predicted.ndim == 2:
@@ -243,17 +242,25 @@ def _judged(
     return found
 
 
-def known_offset(loaded: LoadedRegressor, table: Table, data: str, notes: list[str]) -> Any:
-    """Return the offset of the samples; where the model had one and they do not, say so."""
+def known_offset(loaded: LoadedRegressor, table: Table, data: str) -> Any:
+    """Return the offset of the samples; None where neither they nor the model have one.
+
+    Raises
+    ------
+    ValueError
+        Where the model has one and the samples do not: it would predict other numbers.
+    """
     offset = offset_of(table, data)
-    for role in ("offset", "exposure"):
-        name = loaded.metadata["columns"].get(role)
-        if offset is None and name is not None:
-            per = "an offset of 0" if role == "offset" else "one unit of it"
-            note = Doubt(f"no column {show(name)} ({role}) in the data: predictions are for {per}")
-            if note not in notes:  # of another block
-                notes.append(note)
-    return offset
+    if offset is not None or not loaded.metadata["offset"]:
+        return offset
+    columns = loaded.metadata["columns"]
+    role = "exposure" if "exposure" in columns else "offset"
+    named = f" {show(columns[role])}" if role in columns else ""
+    neutral = "1 in every row for predictions for one unit" if role == "exposure" else "0 for none"
+    raise ValueError(
+        f"{data}: no column{named} ({role}), which the model was fitted with. Name the column with "
+        f"--{role} COLUMN, or add one, of {neutral}."
+    )
 
 
 def _score(judge: Any, response: Response, predicted: Any, notes: list[str]) -> float | None:

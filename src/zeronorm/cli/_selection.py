@@ -17,6 +17,7 @@ from ..estimators import (
     BudgetSurvivalAnalysis,
     MeasureClassifier,
 )
+from ..estimators._budget import unshared
 from ..files import Table
 from ..groups import Groups
 from ..losses import Quantile
@@ -89,6 +90,7 @@ def run(
     interrupt.fit(options, estimator, X, y, work, **offset)
     if again is not None:
         again.check()
+    work.notes.extend(_each_by_itself(estimator))
     held_out, for_accuracy = None, None
     if folds is not None and interrupt.during is None:
         with interrupt.validating(options, work):
@@ -222,27 +224,34 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
         return BudgetRegressor(
             **common, loss=loss if options.level is None else Quantile(options.level)
         )
-    multi_class = _multi_class(options, plan, samples.y)
-    return BudgetClassifier(**common, **_of_classes(options), multi_class=multi_class)
+    multi_class = {None: "auto", True: "shared", False: "ovr"}[options.shared]
+    estimator = BudgetClassifier(**common, **_of_classes(options), multi_class=multi_class)
+    if options.shared and np.unique(samples.y).size > 2 and unshared(estimator._plan()):
+        raise ValueError(
+            f"--shared: {_unshared_option(estimator)} cannot select for several classes at once. "
+            "Use --per-class for features of each class, or leave that option out."
+        )
+    return estimator
 
 
-def _multi_class(options: SelectOptions, plan: Plan, y: Any) -> str:
-    """Return whether several classes share their features; refuse what cannot select for all."""
-    if options.shared is False:
-        return "ovr"
-    if (options.nonnegative or options.nonpositive) and np.unique(y).size > 2:
-        raise ValueError(
-            "--nonnegative and --nonpositive are of features with one coefficient; several classes "
-            "that share their features have one in each. Say --per-class."
-        )
-    name = "pool" if plan.method == "auto" else plan.method
-    if not methods.METHODS[name].shares and np.unique(y).size > 2:
-        raise ValueError(
-            f"--method {name} selects for each of several classes by itself; say --per-class for "
-            f"{options.features} features of each, or leave out --method {name} for as many in "
-            "all, which the classes share."
-        )
-    return "shared"
+def _unshared_option(estimator: BudgetClassifier) -> str:
+    """Return the option that keeps several classes from sharing their features."""
+    if not estimator._plan().method.shares:
+        return f"--method {estimator._plan().method.name}"
+    return "--nonnegative or --nonpositive"
+
+
+def _each_by_itself(estimator: _Estimator) -> list[str]:
+    """Return the note that several classes have a model each, though nobody asked for that."""
+    if not isinstance(estimator, BudgetClassifier) or estimator.multi_class != "auto":
+        return []
+    n_classes = len(estimator.classes_)
+    if n_classes == 2 or estimator.multi_class_ == "shared":
+        return []
+    return [
+        f"{_unshared_option(estimator)} cannot select for several classes at once, so that each of "
+        f"the {n_classes} classes has a model and features of its own, as with --per-class"
+    ]
 
 
 def _of_classes(options: SelectOptions) -> dict[str, Any]:

@@ -202,7 +202,8 @@ def with_threshold(
     before = loaded.metadata["threshold"]
     rates = dict.fromkeys((*RATES, "share", "cost"))
     positive = 1 if before is None else before["positive"]
-    record = {"positive": positive, "probability": asked, "rule": f"{asked:g}", **rates}
+    record = {"positive": positive, "probability": asked, "score": None, "rule": f"{asked:g}"}
+    record |= rates
     own = "not from 0.5 on"
     if before is not None:
         why = sentence(before, loaded.classes_).partition(" from ")[2]
@@ -215,8 +216,9 @@ def with_threshold(
 def sentence(record: Mapping[str, Any], classes: Any) -> str:
     """Return from which probability on which class is predicted, and why."""
     label = show(str(classes[record["positive"]]), 30)
-    why = "" if record["rule"] == f"{record['probability']:g}" else f" ({record['rule']})"
-    return f"{label!r} from a probability of {record['probability']:.3g} on{why}"
+    what = "score" if record["probability"] is None else "probability"
+    why = "" if record["rule"] == f"{record[what]:g}" else f" ({record['rule']})"
+    return f"{label!r} from a {what} of {record[what]:.3g} on{why}"
 
 
 def _of_file(again: Again) -> Threshold | None:
@@ -231,4 +233,6 @@ def _of_file(again: Again) -> Threshold | None:
         for name in (*RATES, "share", "cost")
     }
     label = again.estimator.classes_[record["positive"]]
-    return Threshold(record["probability"], **rates, pos_label=label, rule=record["rule"])
+    by_score = record["probability"] is None
+    value = record["score" if by_score else "probability"]
+    return Threshold(value, **rates, pos_label=label, rule=record["rule"], by_score=by_score)

@@ -17,7 +17,7 @@ from ..solvers.l1.held_out import LOWER
 from ._bilevel_scores import Judge, scoring_of
 from ._budget import BudgetClassifier
 from ._budget_regressor import BudgetRegressor
-from ._chosen import ChosenModel
+from ._chosen import ChosenModel, given_offset
 from ._folded import Folded
 from ._survival import BudgetSurvivalAnalysis
 
@@ -101,16 +101,17 @@ class BilevelCV(ChosenModel):
         self.random_state = random_state
 
     @one_blas_thread
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BilevelCV:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> BilevelCV:
         """Choose the budgets, and fit the model with them on all rows.
 
-        X, y, sample_weight : as for `fit` of the estimator.
+        X, y, sample_weight, offset : as for `fit` of the estimator. After a fit with an offset
+            `predict` and `score` need one, too.
         """
         scoring = self._check_parameters()
         grid = {name: _listed(name, getattr(self, name)) for name in ("n_features", "n_groups")}
         model = clone(self.estimator).set_params(**grid)
         # Rows of weight 0 stay until the splits are known, as these number all rows.
-        data = model._read(X, y, None)
+        data = model._read(X, y, None, offset)
         weight = validate.check_sample_weight(sample_weight, len(data.labels))
         data = replace(data, sample_weight=weight)
         labels, classify = data.labels, is_classifier(model)
@@ -142,7 +143,7 @@ class BilevelCV(ChosenModel):
         self.best_estimator_ = clone(self.estimator).set_params(
             n_features=self.n_features_, n_groups=self.n_groups_
         )
-        self.best_estimator_.fit(X, y, sample_weight)
+        self.best_estimator_.fit(X, y, sample_weight, **given_offset(offset))
         self._keep_names()
         return self
 

@@ -52,8 +52,11 @@ class Judge:
         self.estimator, self.scoring, self.data = estimator, scoring, data
         self.loss: Any = None
         if not is_classifier(estimator):
-            rows = np.flatnonzero(data.sample_weight > 0)
-            self.loss = estimator._loss().fitted(*self._by_output(rows))
+            loss, rows = estimator._loss(), np.flatnonzero(data.sample_weight > 0)
+            y, weight = self._by_output(rows)
+            if data.offset is not None:
+                y, _ = loss.with_offset(y, np.resize(data.offset[rows], y.size))
+            self.loss = loss.fitted(y, weight)
 
     def score(
         self,
@@ -72,6 +75,8 @@ class Judge:
         if isinstance(self.estimator, SurvivalModel):
             return self._score_of_times(margins_of(models, design), fold)
         z = margins_of(models, Rows(design, test))
+        if self.data.offset is not None:
+            z = z + self.data.offset[test, None]
         y, weight = self._by_output(test)
         if self.scoring == "squared_error":
             mean = self.loss.mean(z).T.ravel()

@@ -138,10 +138,11 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         n the sum of the weights (which count rows) and p the number of columns that are not
         constant. Of several classes, the sum over the models of each class against the others, and
         one size for all. Sources in `zeronorm.criteria`.
-    multi_class : "shared" or "ovr"
-        Of more than two classes: n_features in all, in one multinomial model (by the methods
-        "pool", "minimax", "greedy", "l0" and "bilevel", with the logistic loss), or so many for
-        each class, in a model against the others; budgets of groups alike.
+    multi_class : "auto", "shared" or "ovr"
+        With more than two classes, "shared" selects n_features in all, in one multinomial model (by
+        the methods "pool", "minimax", "greedy", "l0" and "bilevel", with the logistic loss and
+        without signs). "ovr" selects n_features for each class, in a model against the others.
+        Budgets of groups count alike. "auto" is "shared" where that is possible, else "ovr".
     class_weight : dict, "balanced" or None
     tol : float or None
         What solves single problems stops at this: a certified gap relative to the objective of the
@@ -165,6 +166,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     coef_, intercept_ : the model on all features, covariates among them, (1 or n_classes,
         n_features_in_); where it is calibrated, the final fit times `path_[k].scale`.
     classes_ : labels.
+    multi_class_ : "shared" or "ovr", as "auto" has chosen; it matters with more than two classes.
     ordered_classes_, thresholds_ : of ordered classes, the labels from the lowest to the highest,
         and b, (n_classes - 1,); intercept_ is -b then, and coef_ has one row.
     size_ : the size of the model: a number of features, of groups, or the pair of both.
@@ -205,13 +207,13 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
 
     loss: str = "logistic"
     fit_intercept: bool = True
-    multi_class: str = "shared"
+    multi_class: str = "auto"
     class_weight: Any = None
 
     def _check_parameters(self) -> None:
         plan = self._plan()
         validate.check_calibrate(self.calibrate)
-        validate.check_option("multi_class", self.multi_class, ["shared", "ovr"])
+        validate.check_option("multi_class", self.multi_class, ["auto", "shared", "ovr"])
         if self.loss == Ordinal.name:
             self._check_ordinal(plan)
         if self.calibrate is True and plan.counts == "both":
@@ -235,24 +237,29 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
             targets = [codes.astype(np.float64)]
         elif self.loss == Ordinal.name:  # two classes have no order
             plan = replace(plan, loss=Logistic())
-        elif self.multi_class == "shared" and len(classes) > 2:
+        elif self._multi_class == "shared" and len(classes) > 2:
             self._check_shared(plan)
             outputs = Multinomial(len(classes), plan.fit_intercept)
             targets = [classes_as_outputs(np.searchsorted(classes, data.labels), len(classes))]
         return plan.pose(data, targets, classes, unit, sizes, outputs)
 
+    @property
+    def _multi_class(self) -> str:
+        """Whether several classes share their features or have a model each: "shared" or "ovr"."""
+        if self.multi_class != "auto":
+            return str(self.multi_class)
+        if self.loss == Ordinal.name:
+            return "shared"
+        return "shared" if unshared(self._plan()) is None else "ovr"
+
     def _check_shared(self, plan: Plan) -> None:
         """Raise ValueError where several classes cannot share their features."""
-        wrong = None
-        if not plan.method.shares:
-            wrong = f"method={plan.method.name!r}"
-        elif plan.loss.name != "logistic":
-            wrong = f"loss={plan.loss.name!r}"
+        wrong = unshared(plan)
         if wrong is not None:
             raise ValueError(
-                "multi_class='shared' is of the logistic loss by the methods "
-                f"{names_of(lambda one: one.shares)}; got "
-                f"{wrong} for more than two classes. Use multi_class='ovr', "
+                "multi_class='shared' needs the logistic loss, no signs, and one of the methods "
+                f"{names_of(lambda one: one.shares)}; got {wrong} for more than two classes. Use "
+                "multi_class='ovr', "
                 "which selects for each class against the others."
             )
 
@@ -265,7 +272,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
             )
         if self.multi_class == "ovr":
             raise ValueError(
-                "multi_class must be 'shared' for loss='ordinal', which is one model of all "
+                "multi_class must be 'auto' or 'shared' for loss='ordinal', one model of all "
                 "classes; got 'ovr'. Use loss='logistic' for each class against the others."
             )
         # Thresholds are a part of the loss, as intercepts of several outputs are: the same methods
@@ -305,6 +312,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
 
     def _set_classes(self, classes: np.ndarray) -> None:
         super()._set_classes(classes)
+        if "multi_class" in self.get_params(deep=False):  # published classes know "ovr" alone
+            self.multi_class_ = self._multi_class
         self.__dict__.pop("ordered_classes_", None)
         if self.loss == Ordinal.name:
             # Whoever reads probabilities beside labels takes the sorted ones for their columns.
@@ -328,7 +337,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         return margins
 
     def _probabilities(self, scores: FloatArray) -> FloatArray:
-        if self.multi_class == "shared" and scores.ndim == 2 and self.loss != Ordinal.name:
+        if self._multi_class == "shared" and scores.ndim == 2 and self.loss != Ordinal.name:
             found: FloatArray = softmax(scores, axis=1)
             return found
         return super()._probabilities(scores)
@@ -339,3 +348,12 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         certain = self.loss in ("logistic", Ordinal.name)
         solution = not certain and self._plan().refit_C is None
         return str(self.loss) if solution else "logistic"
+
+
+def unshared(plan: Plan) -> str | None:
+    """Return what keeps several classes from sharing their features; None: nothing."""
+    if not plan.method.shares:
+        return f"method={plan.method.name!r}"
+    if plan.loss.name != Logistic.name:
+        return f"loss={plan.loss.name!r}"
+    return None if plan.signs is None else "signs"

@@ -24,6 +24,11 @@ def _has(name: str) -> Callable[[Any], bool]:
     return check
 
 
+def given_offset(offset: Any) -> dict[str, Any]:
+    """Return an offset as an argument; none for estimators that do not know offsets."""
+    return {} if offset is None else {"offset": offset}
+
+
 class ChosenModel(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of estimators whose `fit` leaves a `best_estimator_` of the kind of `estimator`."""
 
@@ -59,15 +64,21 @@ class ChosenModel(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ig
             raise AttributeError("set by fit.")
         return self.best_estimator_
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return what the estimator with the chosen budgets predicts."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict(X))
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Return what the estimator with the chosen budgets predicts.
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the score of the estimator: accuracy, R^2 or D^2, or Harrell's C."""
+        offset : as for `predict` of the estimator.
+        """
         check_is_fitted(self)
-        return float(self.best_estimator_.score(X, y, sample_weight))
+        return np.asarray(self.best_estimator_.predict(X, **given_offset(offset)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """Return the score of the estimator: accuracy, R^2 or D^2, or Harrell's C.
+
+        offset : as for `predict` of the estimator.
+        """
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y, sample_weight, **given_offset(offset)))
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator,unused-ignore]
     def decision_function(self, X: Any) -> FloatArray:

@@ -202,6 +202,10 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         coef = self._all_coef()
         return coef[0] if len(coef) == 1 else coef
 
+    def _keep_columns(self, X: Any, data: Rowwise) -> None:
+        super()._keep_columns(X, data)
+        self._has_offset = data.offset is not None and bool(data.offset.any())
+
     def predict(self, X: Any, offset: Any = None) -> FloatArray:
         """Return the mean of y (of the loss of a quantile that quantile).
 
@@ -209,11 +213,14 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
 
         X[:, support_] @ coef + intercept + offset, or e to that where the loss has a log link.
 
-        offset : (n_samples,) of the margins, as of `fit`; None: 0.
+        offset : (n_samples,) of the margins, or one number for all rows. A model that was fitted
+            with an offset needs it here and in `score`; 0 predicts without it.
         """
         margins = self._scores(X)
-        if offset is not None:
-            margins = margins + self._offset(offset, len(margins))[:, None]
+        largest = self._loss().largest_offset
+        given = validate.check_new_offset(offset, len(margins), largest, fitted=self._has_offset)
+        if given is not None:
+            margins = margins + given[:, None]
         means = self._loss().mean(margins)
         return means[:, 0] if means.shape[1] == 1 else means
 
@@ -222,6 +229,8 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
 
         R^2 of least squares, Huber's loss and one of your own; the share of the deviance for
         "poisson" and "gamma", and of the pinball loss for "quantile" (D^2 of scikit-learn).
+
+        offset : as for `predict`.
         """
         found = self.predict(X, offset)
         return self._explained(y, found, sample_weight)

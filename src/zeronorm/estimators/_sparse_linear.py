@@ -98,7 +98,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     forced_groups: Any = None
     covariates: Any = None
     criterion: Any = None
-    multi_class: Any = "ovr"
+    _multi_class: Any = "ovr"
     refit_C: Any = None
     calibrate: Any = False
     warm_start: Any = False

@@ -107,4 +107,10 @@ def offset_of(model: Any) -> dict[str, Any] | None:
     for role in ("offset", "exposure"):
         if role in model.metadata["columns"]:
             return {"column": model.metadata["columns"][role], "log": role == "exposure"}
+    if model.metadata["offset"]:
+        raise ValueError(
+            "the model was fitted with an offset, but the name of its column is not known. Pass "
+            "as_loaded(model, columns={'offset': NAME}), or 'exposure' for a column whose "
+            "logarithm is the offset; save has columns= too."
+        )
     return None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
+from ..ordering import least_score
 from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
 from ..validate import check_option
 from ._model import as_model, link_of, raw_columns
@@ -165,13 +166,13 @@ def _classifier(model: LoadedClassifier, link: str, coef: FloatArray) -> Any:
 
 def _acting(estimator: Any, model: LoadedClassifier) -> Any:
     """Return a classifier that predicts the positive class from its probability on."""
-    from scipy.special import logit
     from sklearn.model_selection import FixedThresholdClassifier
 
     record = model.metadata["threshold"]
+    by_score = record["probability"] is None
     return FixedThresholdClassifier(
         estimator,
-        threshold=float(logit(record["probability"])),
+        threshold=record["score"] if by_score else least_score(record["probability"]),
         pos_label=model.classes_[record["positive"]],
         response_method="decision_function",
     )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import logit, softmax
+from scipy.special import softmax
 
 from .._frames import frame_of, numbers_of
 from .._typing import FloatArray, IndexArray
 from ..files import Layout, Table, did_you_mean, quote
 from ..files._unique import other_number
-from ..ordering import predicted
+from ..ordering import cut_of, predicted
 from ._shown import shown, shown_in_notebook
 
 if TYPE_CHECKING:
@@ -268,10 +268,9 @@ class LoadedClassifier(LinearModel):
         record = self.metadata["threshold"]
         if record is None:
             return 0.0
-        odds = float(logit(record["probability"]))
-        if not record["positive"]:
-            return -odds
-        return float(min(np.nextafter(odds, -np.inf), odds - np.finfo(float).tiny))
+        by_score = record["probability"] is None
+        value = record["score" if by_score else "probability"]
+        return cut_of(value, record["positive"], by_score=by_score)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of the largest score, (n_samples,).
@@ -323,13 +322,14 @@ class LoadedRegressor(LinearModel):
         (n_samples,), of several responses (n_samples, n_responses).
 
         X : as for `LoadedClassifier.decision_function`.
-        offset : (n_samples,) added to the scores, as the logarithm of an exposure; None: 0.
+        offset : (n_samples,) added to the scores, as the logarithm of an exposure, or one number
+            for all rows. A model that was fitted with an offset needs it; 0 predicts without it.
         """
-        scores = self._scores(X)
-        if offset is not None:
-            from ..validate import check_offset
+        from ..validate import check_new_offset
 
-            known = check_offset(offset, len(scores), self.loss.largest_offset)
+        scores, fitted = self._scores(X), self.metadata["offset"]
+        known = check_new_offset(offset, len(scores), self.loss.largest_offset, fitted=fitted)
+        if known is not None:
             scores = scores + known[:, None]
         means = np.asarray(self.loss.mean(scores))
         return means[:, 0] if means.shape[1] == 1 else means

@@ -75,6 +75,7 @@ _ENTRIES = {
     "means": (list, type(None)),
     "n_samples": (int, type(None)),
     "errors": (dict, type(None)),
+    "offset": bool,
 }
 
 
@@ -211,8 +212,12 @@ def _linear(
     require(not (solved and calibrated), "calibration must be null beside solutions")
     has_odds = {solution["loss"] for solution in metadata["solutions"]} <= {"logistic"}
     require(
-        metadata["threshold"] is None or (classes.size == 2 and has_odds),
-        "threshold must be null but for two classes with probabilities",
+        metadata["threshold"] is None or classes.size == 2,
+        "threshold must be null but for two classes",
+    )
+    require(
+        metadata["threshold"] is None or has_odds or metadata["threshold"]["probability"] is None,
+        "threshold must be a score for a model without probabilities",
     )
     covariates = metadata["covariates"]
     columns = set(support.tolist())
@@ -301,6 +306,11 @@ def _complete(metadata: dict[str, Any]) -> None:
     metadata.setdefault("means", None)
     metadata.setdefault("n_samples", None)
     metadata.setdefault("errors", None)
+    if isinstance(metadata["threshold"], dict):
+        metadata["threshold"].setdefault("score", None)
+    columns = metadata["columns"]
+    known = isinstance(columns, dict) and not columns.keys().isdisjoint(("offset", "exposure"))
+    metadata.setdefault("offset", known)
     certificates = metadata.get("certificates")
     if not isinstance(certificates, list):
         return

@@ -50,7 +50,9 @@ _CALIBRATION = {
 RATES = ("sensitivity", "specificity", "precision", "share", "cost")
 _THRESHOLD = {
     "positive": int,  # the place of the positive class among the sorted ones
-    "probability": float,  # from which one on a row is positive
+    # From which one on a row is positive; one of them is null.
+    "probability": (float, type(None)),
+    "score": (float, type(None)),
     "rule": str,
     **dict.fromkeys(RATES, (float, type(None))),
 }
@@ -111,15 +113,19 @@ def summarize_threshold(threshold: Threshold | None, classes: Any) -> dict[str, 
             f"threshold must be of a model of two classes, one of which is its pos_label; got "
             f"{threshold.pos_label!r:.50} of {len(labels)} classes. Leave it out."
         )
-    if not 0 < threshold.threshold < 1:
+    value = float(threshold.threshold)
+    if threshold.by_score and not math.isfinite(value):
+        raise ValueError(f"threshold must be a finite score; got {value!r}.")
+    if not threshold.by_score and not 0 < value < 1:
         raise ValueError(
             "threshold must be a probability above 0 and below 1; got "
-            f"{threshold.threshold!r}. Choose it by probabilities of held-out rows."
+            f"{value!r}. Choose it by probabilities of held-out rows."
         )
     rates = {name: finite_or_none(getattr(threshold, name)) for name in RATES}
     return {
         "positive": labels.index(threshold.pos_label),
-        "probability": float(threshold.threshold),
+        "probability": None if threshold.by_score else value,
+        "score": value if threshold.by_score else None,
         "rule": threshold.rule,
         **rates,
     }
@@ -191,7 +197,9 @@ def check_threshold(record: Any, require: Require) -> None:
     """Check what `summarize_threshold` returns."""
     check_record("a threshold", record, _THRESHOLD, require)
     require(record["positive"] in (0, 1), "the positive class of a threshold must be 0 or 1")
-    require(0 < record["probability"] < 1, "a threshold must be above 0 and below 1")
+    probability, score = record["probability"], record["score"]
+    require((probability is None) != (score is None), "a threshold is a probability or a score")
+    require(probability is None or 0 < probability < 1, "a threshold must be above 0 and below 1")
 
 
 def check_step(record: Any, require: Require) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import IndexArray
+from .._typing import FloatArray, IndexArray
 from ..files import PathLike
 from ..files._codings import Coding
 from ..groups import Groups
@@ -58,7 +58,9 @@ def save(
     Parameters
     ----------
     estimator : fitted classifier, regressor or survival model of this package
-        Of `L1ClassifierCV` and its like the model at `C_` is written.
+        Of `L1ClassifierCV` and its like the model at `C_` is written. It may be in scikit-learn's
+        `FixedThresholdClassifier` or `TunedThresholdClassifierCV`, whose threshold the file keeps,
+        and in a `CalibratedClassifierCV` of two classes with method="sigmoid", ensemble=False.
     path : path-like
     n_features : int, pair of int or None
         Which of the sizes that were fitted: numbers of groups where groups were selected, the pair
@@ -111,6 +113,7 @@ def as_loaded(
     n_features: int | tuple[int, int] | None = None,
     feature_names: Sequence[str] | None = None,
     target_name: str | Sequence[str] | None = None,
+    columns: Mapping[str, str] | None = None,
     threshold: Threshold | None = None,
 ) -> LoadedModel:
     """Return a fitted model as `load` would return it from a file, without one.
@@ -118,7 +121,7 @@ def as_loaded(
     The parameters and the errors are those of `save`.
     """
     names = feature_names, 0, target_name
-    return _packed(estimator, n_features, *names, threshold=threshold)[1]
+    return _packed(estimator, n_features, *names, columns, threshold=threshold)[1]
 
 
 def _packed(
@@ -135,22 +138,16 @@ def _packed(
 ) -> tuple[bytes, LoadedModel]:
     """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.
-    from ..estimators._sparse_linear import terms_of
+    from .._wrapped import model_and_threshold
 
+    estimator, of_wrapper = model_and_threshold(estimator)
+    threshold = of_wrapper if threshold is None else threshold
     fitted = _contents(estimator, n_features)
-    models = fitted.models
-    terms = [terms_of(model) for model in models]
-    support = np.unique(np.concatenate([features for features, _ in terms])).astype(np.int64)
-    rows = []
-    for features, values in terms:
-        own = np.atleast_2d(values)
-        rows.append(np.zeros((len(own), support.size)))
-        rows[-1][:, np.searchsorted(support, features)] = own
-    coef = np.vstack(rows)
+    support, coef = _coefficients(fitted.models)
 
     classes = np.asarray(getattr(estimator, "classes_", np.empty(0, np.int64)))
     classes = np.asarray(getattr(estimator, "ordered_classes_", classes))
-    intercepts = [np.atleast_1d(model.intercept) for model in models]
+    intercepts = [np.atleast_1d(model.intercept) for model in fitted.models]
     intercept = np.concatenate(intercepts).astype("<f8")
     if fitted.baseline is not None:
         intercept[:] = 0.0  # a partial likelihood has none
@@ -170,7 +167,8 @@ def _packed(
             key: _plain(value)
             for key, value in estimator.get_params().items()
             if key != "checkpoint"  # which is of the fit, not of the model
-        },
+        }
+        | ({"multi_class": estimator.multi_class_} if hasattr(estimator, "multi_class_") else {}),
         **describe_features(
             support,
             int(estimator.n_features_in_),
@@ -195,6 +193,7 @@ def _packed(
         "means": means,
         "n_samples": n_samples,
         "errors": _errors(errors, fitted.loss, len(coef)),
+        "offset": getattr(estimator, "_has_offset", False),
     }
     arrays = {
         "metadata": encode(metadata),
@@ -212,6 +211,20 @@ def _packed(
     data = pack(MODEL, arrays)
     # What cannot be read back is not written.
     return data, read_model("the model", data, [fitted.loss])
+
+
+def _coefficients(models: Sequence[Selection | Result]) -> tuple[IndexArray, FloatArray]:
+    """Return the features of models, sorted, and their coefficients, a row for each score."""
+    from ..estimators._sparse_linear import terms_of
+
+    terms = [terms_of(model) for model in models]
+    support = np.unique(np.concatenate([features for features, _ in terms])).astype(np.int64)
+    rows = []
+    for features, values in terms:
+        own = np.atleast_2d(values)
+        rows.append(np.zeros((len(own), support.size)))
+        rows[-1][:, np.searchsorted(support, features)] = own
+    return support, np.vstack(rows)
 
 
 def _errors(errors: Any, loss: Any, n_scores: int) -> dict[str, Any] | None:

@@ -215,6 +215,23 @@ def check_offset(offset: Any, n_samples: int, largest: float) -> FloatArray:
     return values
 
 
+def check_new_offset(
+    offset: Any, n_samples: int, largest: float, *, fitted: bool
+) -> FloatArray | None:
+    """Return the offset of new rows, (n_samples,); None where neither they nor the fit have one.
+
+    fitted : whether the model was fitted with an offset, without which it predicts other numbers.
+    """
+    if offset is not None:
+        return check_offset(offset, n_samples, largest)
+    if fitted:
+        raise ValueError(
+            "offset is needed: the model was fitted with one. Pass offset= for the rows of X, or "
+            "offset=0 for predictions without it (of counts, the rate per unit of exposure)."
+        )
+    return None
+
+
 def _check_labels(y: Iterable[Any], sample: str) -> None:
     """Raise where a label is missing, or where labels are of several types, as numbers and text."""
     one = sample.split()[0]

@@ -137,7 +137,7 @@ def outputs_of(estimator: Any, table: Table) -> list[Any]:
     if isinstance(table.target_name, tuple):
         return list(table.target_name)
     classes = classes_of(estimator)
-    shared = classes.size > 2 and getattr(estimator, "multi_class", "ovr") == "shared"
+    shared = classes.size > 2 and estimator._multi_class == "shared"
     return classes.tolist() if shared and estimator.loss != "ordinal" else []
 
 
@@ -189,6 +189,7 @@ def describe_parameters(estimator: Any) -> dict[str, Any]:
         C = finite_or_none(plan.C)
         found |= {"C": C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
         found["loss"] = plan.loss.name
+        found |= {"multi_class": estimator.multi_class_} if "multi_class" in found else {}
     return found
 
 

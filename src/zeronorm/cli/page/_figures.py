@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
 import numpy as np
-from scipy.special import logit
 
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
 from ...export._model import as_model, labels, positive
@@ -181,7 +180,7 @@ def _one_sample(
         scores = np.sort(scores + model.intercept_, axis=1)
         cut = 0.0
         if threshold is not None:
-            cut = logit(threshold["probability"]) * (1 if threshold["positive"] else -1)
+            cut = model.cut
         single = scores.shape[1] == 1
         lead = np.abs(scores[:, 0] - cut) if single else scores[:, -1] - scores[:, -2]
         row, what = int(lead.argmin()), "that it is least sure of"
@@ -297,7 +296,7 @@ def _held_out(
                 one, X, y, cv=cv, pos_label=label,
                 panels=("roc", "precision_recall", "reliability", "decision"),
             )  # fmt: skip
-            if threshold is not None:
+            if threshold is not None and threshold["probability"] is not None:
                 shown.axes_["decision"].axvline(threshold["probability"], color=INK, linewidth=1)
             return shown
 
