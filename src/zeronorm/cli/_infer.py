@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ._columns_file import columns_file
+from ._doubts import targets_in_disguise
 from ._features_out import check_features_out
 from ._names import columns_named
 from ._options import SelectOptions
@@ -106,6 +107,7 @@ def infer(options: InferOptions) -> None:
             except ValueError as error:
                 raise ValueError(_in_words(str(error), table)) from error
         document = describe_inference(options, samples, found)
+        work.notes.extend(targets_in_disguise([document], samples, options.keep or ()))
         if options.features_out is not None:
             with work.timed("write"), columns_file(options.features_out) as write:
                 write(_table(document))

@@ -116,7 +116,7 @@ def run(
     chosen = rule in OF_FOLDS or (again is not None and again.was_chosen)
     compared = len(validation.sizes) if validation is not None and chosen else 1
     models = [describe_model(estimator, size, *found, thresholds[size], compared) for size in sizes]
-    work.notes.extend(targets_in_disguise(models, samples))
+    work.notes.extend(targets_in_disguise(models, samples, options.keep or ()))
     for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):

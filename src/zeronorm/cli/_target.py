@@ -13,6 +13,7 @@ from ._input import read
 from ._messages import show
 from ._options import DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 from ._order import in_order
+from ._row_numbers import without_row_numbers
 from ._rows_options import RowsOptions
 
 if TYPE_CHECKING:
@@ -59,16 +60,27 @@ def read_response(
     like: Layout | None = None,
 ) -> tuple[Table, Response]:
     """Return the data, and the target that they must have; of numbers not only one."""
+    from ..files import WITH_COLUMNS
+
     survival = task == "survival"
     columns = columns_of(options)
-    table = read(
-        options.data, options.target, options.id, like, not survival, columns, options.drop or (),
-        options.samples or (), _covariates_of(options),
-        getattr(options, "force", None) or (),
-        getattr(options, "threads", None), options.layer, options.where,
-        getattr(options, "missing", None), options.encoding, options.by_position,
-        options.transpose, getattr(options, "intercept", True),
-    )  # fmt: skip
+    dropped, force = [*(options.drop or ())], getattr(options, "force", None) or ()
+
+    def read_without(*names: str) -> Table:
+        dropped.extend(names)
+        return read(
+            options.data, options.target, options.id, like, not survival, columns, dropped,
+            options.samples or (), _covariates_of(options), force,
+            getattr(options, "threads", None), options.layer, options.where,
+            getattr(options, "missing", None), options.encoding, options.by_position,
+            options.transpose, getattr(options, "intercept", True),
+        )  # fmt: skip
+
+    table = read_without()
+    if like is None:
+        kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
+        again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
+        table = without_row_numbers(table, kept, table.n_before, again)
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: nothing says what to predict; name it with --target.")
     known = {} if like is None else like.columns
