@@ -65,7 +65,7 @@ class Question:
 
     def chance(self, n_columns: int) -> float:
         """Return the concordance that the best of so many columns of noise hardly ever has."""
-        return min(0.5 + float(norm.isf(_CHANCE / max(n_columns, 1))) * self.spread, 1.0)
+        return min(0.5 + float(norm.isf(_CHANCE / (2 * max(n_columns, 1)))) * self.spread, 1.0)
 
 
 def strength(concordance: float) -> float:

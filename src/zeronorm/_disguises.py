@@ -14,6 +14,7 @@ _CHANCE = 1e-3  # columns that may be the target by chance
 _ROUNDING = 1e-8  # by which a correlation of 1 may be less: values with four digits
 _VALUES = 10  # so many different ones that follow each other are no chance
 _COUNTED = 10  # rows that a column must number
+_OFTEN = 5  # rows, or one in twenty, that must have a number that a column marks
 _EXACT, _NEEDED = 1e-6, 1e-2  # of the variance of times: what columns together leave, and without
 
 
@@ -45,8 +46,10 @@ def itself(column: FloatArray, y: Any, kind: str, n_features: int) -> str:
         if found:
             return found if single else found.replace("target", "response")
         values, counts = np.unique(one, return_counts=True)
-        for value in dict.fromkeys((values[0], values[counts.argmax()])):
-            mark = _marks(column, one == value, n_features)
+        for place in dict.fromkeys((0, int(counts.argmax()))):  # as no claim is, of many
+            value, often = values[place], counts[place]
+            few = often < max(_OFTEN, one.size / 20)
+            mark = None if few else _marks(column, one == value, n_features)
             if mark is not None:
                 return f"{mark:g} exactly where the target is {value:g}"
     return ""

@@ -24,16 +24,55 @@ def alike_labels(response: Response) -> list[str]:
 
     if not response.labelled or response.y.dtype.kind != "U":
         return []
-    alike: dict[str, list[str]] = {}
-    for label in np.unique(response.y).tolist():
-        alike.setdefault("".join(label.casefold().split()), []).append(repr(show(label, 40)))
+    return [
+        Doubt(f"the labels {labels} differ only in case or blanks, and are different classes")
+        for labels in _alike(np.unique(response.y).tolist())
+    ]
+
+
+def alike_levels(table: Table) -> list[str]:
+    """Return a note for each set of levels of a column that differ only in case or blanks."""
+    columns = {one.column: one for one in table.codings.values() if one.kind == "category"}
     return [
         Doubt(
-            f"the labels {some(labels, _MOST)} differ only in case or blanks, and are different "
-            "classes"
+            f"column {_shown(column)}: the levels {levels} differ only in case or blanks, and are "
+            "features of their own; write them alike"
         )
-        for labels in alike.values()
-        if len(labels) > 1
+        for column, one in columns.items()
+        for levels in _alike(one.levels)
+    ]
+
+
+def _alike(texts: Iterable[str]) -> list[str]:
+    """Return the sets of texts that differ only in case or blanks, for a note."""
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault("".join(text.casefold().split()), []).append(_shown(text))
+    return [some(own, _MOST) for own in alike.values() if len(own) > 1]
+
+
+def other_sheets(table: Table, layer: str | None, data: str) -> list[str]:
+    """Return a note where the first sheet of several was read and nobody asked for it."""
+    if table.form != "excel" or layer is not None or len(table.layers) < 2:
+        return []
+    first, *others = map(_shown, table.layers)
+    return [
+        f"{data}: the sheet {first} is read, the first of {len(others) + 1}; --layer NAME reads "
+        f"another: {some(others, _MOST)}"
+    ]
+
+
+def too_many_features(models: Sequence[Mapping[str, Any]], n_samples: int) -> list[str]:
+    """Return a note where models have more features than there are samples."""
+    sizes = [model["n_features"] + len(model["covariates"]) for model in models]
+    if max(sizes) <= n_samples:
+        return []
+    return [
+        Doubt(
+            f"{max(sizes):,} features are more than the {n_samples:,} samples: so many fit any "
+            "target, noise as well, and only the penalty makes the coefficients unique; choose "
+            "fewer features"
+        )
     ]
 
 

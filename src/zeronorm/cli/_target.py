@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ._doubts import RepeatedNames, alike_labels
+from ._doubts import RepeatedNames, alike_labels, alike_levels, other_sheets
 from ._guess import guess_task
 from ._input import read
 from ._messages import show
@@ -77,7 +77,9 @@ def read_response(
         )  # fmt: skip
 
     table = read_without()
+    notes: list[str] = []
     if like is None:
+        notes = [*other_sheets(table, options.layer, options.data), *alike_levels(table)]
         kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
         again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
         table = without_row_numbers(table, kept, table.n_before, again)
@@ -102,8 +104,8 @@ def read_response(
             _check_range(response.task, column, getattr(options, "loss", None), options.data)
     repeated = RepeatedNames()
     repeated.take(table)
-    notes = (*table.notes, *repeated.notes(), *alike_labels(response))
-    return replace(table, notes=notes), response
+    notes = [*table.notes, *notes, *repeated.notes(), *alike_labels(response)]
+    return replace(table, notes=tuple(notes)), response
 
 
 def _covariates_of(options: Any) -> list[str]:

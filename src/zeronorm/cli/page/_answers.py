@@ -16,7 +16,7 @@ from ..reports._claims import (
     threshold_rates,
     weaker_penalty_text,
 )
-from ..reports._words import words_of
+from ..reports._words import loss_of, words_of
 from ._cells import NAME, Cell, cost
 
 _WORDS, _PAIRS = 36, 3  # characters of a description in a sentence; substitutes in one
@@ -37,7 +37,7 @@ class Answers:
         parameters = document["parameters"]
         self.words = words_of(
             document["data"],
-            parameters.get("loss") or "logistic",
+            loss_of(document),
             document["score"],
             parameters["level"],
         )
