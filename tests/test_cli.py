@@ -114,14 +114,14 @@ def test_json(run):
     small, large = document["models"]
     assert [small["n_features"], large["n_features"]] == [2, 5]
     assert [row["rank"] for row in large["features"]] == [1, 2, 3, 4, 5]
-    effects = [abs(row["per_deviation"]) for row in large["features"]]
+    effects = [abs(row["coefficient_per_sd"]) for row in large["features"]]
     assert effects == sorted(effects, reverse=True)
     golub = load_golub()
     for row in large["features"]:
         assert row["name"] == golub.feature_names[row["index"]]
         assert row["description"] == golub.descriptions[row["index"]]
         deviation = golub.X[:, row["index"]].astype(float).std()
-        assert row["per_deviation"] == pytest.approx(row["coefficient"] * deviation)
+        assert row["coefficient_per_sd"] == pytest.approx(row["coefficient"] * deviation)
     certificate = large["certificates"][0]
     assert certificate["C"] == 0.1
     assert certificate["bound"] <= certificate["objective"]
@@ -391,7 +391,7 @@ def test_quiet_prints_results_only(run):
         assert text.startswith("golub   38 samples")
         assert not text.endswith("\n\n")
         assert "accuracy" in text
-        assert not any(word in text for word in ("per s.d.:", "seconds", "passes", "use it"))
+        assert not any(word in text for word in ("per SD:", "seconds", "passes", "use it"))
 
 
 def test_no_blanks_at_the_ends_of_lines(run):
@@ -518,7 +518,7 @@ def test_methods(run, method, head, fact):
     assert document["models"][0]["certificates"][0]["gap"] == model.optimality_gap_
     text = run(*command).stdout
     assert fact in text
-    assert f"per s.d.  {head}".rstrip() + "\n" in text
+    assert f"odds ratio per SD  {head}".rstrip() + "\n" in text
     assert "block" not in text
     assert (f"; {head}: the {head}" in " ".join(text.split())) == (head != "")
 

@@ -302,12 +302,12 @@ def test_bounded_coefficients_are_said(run, table, command, tmp_path, monkeypatc
     if command == "certify":
         assert certificate["bound"] == pytest.approx(own.bound, rel=1e-6)
     said = run(*line, "--certificate", "c.npz").stdout
-    assert "3 features with coefficients of at most 2 per s.d. lower" in " ".join(said.split())
+    assert "3 features with coefficients of at most 2 per SD lower" in " ".join(said.split())
     if command == "prove":
         whole = " ".join(run(*line, "--gap", 0).stdout.split())
         assert "no better support with such coefficients exists" in whole
     checked = run("verify", "number.csv", "c.npz").stdout
-    assert "with coefficients of at most 2 per s.d." in " ".join(checked.split())
+    assert "with coefficients of at most 2 per SD" in " ".join(checked.split())
 
 
 def test_lists_nearly_as_good_have_any_coefficients(fails, table, tmp_path, monkeypatch):

@@ -63,7 +63,7 @@ def test_models_share_what_both_have(run, made):
     assert {row["feature"] for row in document["features"]} == union
     for row in document["features"]:
         assert row["coefficients"] == [first.get(row["feature"]), second.get(row["feature"])]
-        assert row["per_deviation"] is None
+        assert row["coefficients_per_sd"] is None
     told = [one["objective"] for one in document["models"]]
     assert told == [m.metadata["certificates"][0]["objective"] for m in models]
     assert document["data"] is None
@@ -90,7 +90,7 @@ def test_scores_are_of_the_same_rows(run, made):
     assert document["scores"][1]["mcnemar"] == mcnemar(y, *predicted)
     spread = {f"g{j}": made.X[:, j].std() for j in range(6)}
     for row in document["features"]:
-        for value, per in zip(row["coefficients"], row["per_deviation"], strict=True):
+        for value, per in zip(row["coefficients"], row["coefficients_per_sd"], strict=True):
             expected = None if value is None else pytest.approx(value * spread[row["feature"]])
             assert per == expected
 

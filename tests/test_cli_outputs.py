@@ -9,6 +9,7 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
+from zeronorm._effects import ratio_text
 
 rng = np.random.default_rng(7)
 X = rng.standard_normal((90, 8))
@@ -62,7 +63,8 @@ def test_classes_share_their_features_by_default(run, write):
     largest = max(np.unique(KINDS, return_counts=True)[1]) / 90
     assert f"(always 'blue': {largest:.3f})\n" in text
     legend = (
-        "each number: what one standard deviation of the feature adds to the log-odds of the class"
+        "each number: the coefficient per SD, what one standard deviation of the feature adds to "
+        "the log-odds of the class"
     )
     assert f"{legend}, against the mean of all classes" in " ".join(text.split())
     assert "multinomial loss, C = 0.1" in text
@@ -75,11 +77,11 @@ def test_classes_share_their_features_by_default(run, write):
     for row in rows:
         np.testing.assert_allclose(row["coefficient"], model.coef_[:, row["index"]], rtol=1e-9)
         effect = model.coef_[:, row["index"]] * X[:, row["index"]].std()
-        np.testing.assert_allclose(row["per_deviation"], effect, rtol=1e-9)
-    sizes = [np.linalg.norm(row["per_deviation"]) for row in rows]
+        np.testing.assert_allclose(row["coefficient_per_sd"], effect, rtol=1e-9)
+    sizes = [np.linalg.norm(row["coefficient_per_sd"]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     assert document["models"][0]["intercept"] == pytest.approx(model.intercept_)
-    largest = rows[0]["per_deviation"]
+    largest = rows[0]["coefficient_per_sd"]
     assert any(f"{value:+.2f}" in text for value in largest)
 
 
@@ -145,7 +147,7 @@ def test_many_classes_fit_the_terminal(run):
     np.savez("m.npz", X=Z, y=names[y])
     rows = json.loads(run("select", "m.npz", *options, "--json").stdout)["models"][0]["features"]
     (row,) = (row for row in rows if row["index"] == 2)
-    speaks_for = np.unique(names)[np.argmax(row["per_deviation"])]
+    speaks_for = np.unique(names)[np.argmax(row["coefficient_per_sd"])]
     assert speaks_for == "long name 3"
     lines = run("select", "m.npz", *options).stdout.splitlines()
     (line,) = (line for line in lines if line.split()[1:2] == ["2"])
@@ -251,7 +253,7 @@ def test_counts_of_an_exposure(run, write):
     assert f"years {YEARS.sum():.6g} in all" in text
     assert "above 1: raises the response" in text
     row = fitted.support_[0]
-    assert f" {np.exp(fitted.coef_[0, row] * X[:, row].std()):.3f} " in text
+    assert f" {ratio_text(fitted.coef_[0, row])} " in text
     assert "by years without features" in text
     assert "verified" in run("verify", data, "c.npz").stdout
     predicted = json.loads(run("predict", "m.npz", data, "--json").stdout)

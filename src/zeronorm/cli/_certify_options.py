@@ -45,8 +45,7 @@ class ProblemOptions(ColumnsOptions):
         "Weight of the loss. Default: that of the model, or 0.1.", "--C", "-C", metavar="C"
     )
     max_abs_coef: float | None = option(
-        "Only models whose coefficients per s.d. are at most so large: a tighter bound at a large "
-        "C.",
+        "Only models whose coefficients per SD are at most so large: a tighter bound at a large C.",
         metavar="SIZE",
     )
     standardize: bool = True

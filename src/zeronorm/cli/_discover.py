@@ -45,7 +45,8 @@ def discover(options: DiscoverOptions) -> None:
         samples = Samples(table, response, None)
         document = describe_discoveries(options.data, samples, selector.discoveries_)
         found = [row for row in document["features"] if row["found"]]
-        work.notes.extend(targets_in_disguise([{"features": found}], samples))
+        told = targets_in_disguise([{"features": found}], samples, options.keep or ())
+        work.notes.extend(told)
         if options.features_out is not None:
             with work.timed("write"), columns_file(options.features_out) as write:
                 write(_table(found, samples, options.threads))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._doubt import Leaked
 from ._messages import Doubt, show, some
 
 if TYPE_CHECKING:
@@ -13,13 +13,9 @@ if TYPE_CHECKING:
     from ._selection import Samples
     from ._target import Response
 
-_ROUNDING = 1e-8  # by which a correlation of 1 may be less: values with four digits
-_VALUES = 10  # so many different ones that follow each other are no chance
-_CHANCE = 1e-3  # columns that may be the target by chance
-_ROWS = 30  # of every class that a single column may be said to tell apart
-_NEAR = 0.9  # the AUC of another column that comes near
-_RIVALS = 50  # other columns that are looked at, those that correlate most
 _MOST = 4  # A note names so many labels or columns.
+_WAY = "if made from it, or known only after it, leave out by --drop"
+NUMBERS = "if it measures nothing, say --id or --drop"
 
 
 def alike_labels(response: Response) -> list[str]:
@@ -28,16 +24,55 @@ def alike_labels(response: Response) -> list[str]:
 
     if not response.labelled or response.y.dtype.kind != "U":
         return []
-    alike: dict[str, list[str]] = {}
-    for label in np.unique(response.y).tolist():
-        alike.setdefault("".join(label.casefold().split()), []).append(repr(show(label, 40)))
+    return [
+        Doubt(f"the labels {labels} differ only in case or blanks, and are different classes")
+        for labels in _alike(np.unique(response.y).tolist())
+    ]
+
+
+def alike_levels(table: Table) -> list[str]:
+    """Return a note for each set of levels of a column that differ only in case or blanks."""
+    columns = {one.column: one for one in table.codings.values() if one.kind == "category"}
     return [
         Doubt(
-            f"the labels {some(labels, _MOST)} differ only in case or blanks, and are different "
-            "classes"
+            f"column {_shown(column)}: the levels {levels} differ only in case or blanks, and are "
+            "features of their own; write them alike"
         )
-        for labels in alike.values()
-        if len(labels) > 1
+        for column, one in columns.items()
+        for levels in _alike(one.levels)
+    ]
+
+
+def _alike(texts: Iterable[str]) -> list[str]:
+    """Return the sets of texts that differ only in case or blanks, for a note."""
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault("".join(text.casefold().split()), []).append(_shown(text))
+    return [some(own, _MOST) for own in alike.values() if len(own) > 1]
+
+
+def other_sheets(table: Table, layer: str | None, data: str) -> list[str]:
+    """Return a note where the first sheet of several was read and nobody asked for it."""
+    if table.form != "excel" or layer is not None or len(table.layers) < 2:
+        return []
+    first, *others = map(_shown, table.layers)
+    return [
+        f"{data}: the sheet {first} is read, the first of {len(others) + 1}; --layer NAME reads "
+        f"another: {some(others, _MOST)}"
+    ]
+
+
+def too_many_features(models: Sequence[Mapping[str, Any]], n_samples: int) -> list[str]:
+    """Return a note where models have more features than there are samples."""
+    sizes = [model["n_features"] + len(model["covariates"]) for model in models]
+    if max(sizes) <= n_samples:
+        return []
+    return [
+        Doubt(
+            f"{max(sizes):,} features are more than the {n_samples:,} samples: so many fit any "
+            "target, noise as well, and only the penalty makes the coefficients unique; choose "
+            "fewer features"
+        )
     ]
 
 
@@ -76,52 +111,76 @@ class RepeatedNames:
         ]
 
 
-def targets_in_disguise(models: Sequence[Mapping[str, Any]], samples: Samples) -> list[str]:
-    """Return notes about selected columns that are the target itself, or seem to be made from it.
+def targets_in_disguise(
+    models: Sequence[Mapping[str, Any]], samples: Samples, kept: Collection[str] = ()
+) -> list[str]:
+    """Return notes about selected columns that tell the target as only a part of it could.
 
-    Of numbers and times those that are a linear or a rising or falling function of it; of classes
-    those with one value in each, columns of text of which each level has one class, and those that
-    alone tell them apart where no other comes near.
+    They are those of `zeronorm.leaks`, by the names of columns; beside them columns of text of
+    which each level has one class.
     """
     import numpy as np
 
-    from ._features_out import dense_columns
+    from .. import leaks
+    from ..designs import as_design
+    from ..validate import check_survival
 
     names = {row["index"]: row["name"] for model in models for row in model["features"]}
-    indices = np.array(sorted(names), np.int64)
-    response, X = samples.response, samples.table.X
-    found: dict[str, list[str]] = {}
-    separating: dict[int, Any] = {}
+    response, table = samples.response, samples.table
     texts = _determining(names.values(), samples) if response.labelled else {}
-    indices = indices[[names[j] not in texts for j in indices.tolist()]]
-    for j, column in zip(indices.tolist(), dense_columns(X, indices), strict=True):
-        if response.task == "survival":
-            what = _is_time_or_event(column, response.y, X.shape[1])
-        elif response.labelled:
-            what = _is_class(column, response.y, X.shape[1])
-            if not what and _is_apart(column, response.y):
-                separating[j] = column
-        else:
-            what = _is_number(column, response.y, X.shape[1])
-        if what:
-            found.setdefault(what, []).append(_shown(names[j]))
+    indices = [j for j in sorted(names) if names[j] not in texts]
+    kind = "classes" if response.labelled else "numbers"
+    y = response.y
+    if response.task == "survival":
+        kind, y = "survival", check_survival(y, len(y))
+    of_all = table.feature_names
+    dates = [name for name in table.codings if _is_date(name, table)]
+    said = _said_columns(texts, kept, table)
+    every = [str(j + table.first_index) for j in range(table.X.shape[1])] if said else []
+    known = [j for j, name in enumerate((of_all or every) if said else ()) if name in said]
+    found = leaks.find(
+        as_design(table.X), np.array(indices, np.int64), y, kind, of_all, _target_names(samples),
+        dates, known,
+    )  # fmt: skip
+    names |= {j: of_all[j] for one in found for j in one.features if of_all is not None}
     notes: list[str] = [
-        Doubt(
-            f"{_columns(some(columns, _MOST), len(columns))} {what}; if made from it, leave out by "
-            "--drop"
+        Leaked(
+            f"{'columns' if len(one.features) > 1 else 'column'} "
+            f"{some([_shown(names[j]) for j in one.features], _MOST)} {one.words}; "
+            f"{NUMBERS if one.numbers_rows else _WAY}"
         )
-        for what, columns in found.items()
+        for one in found
     ]
-    notes += [
-        Doubt(
+    return notes + [
+        Leaked(
             f"column {_shown(column)} alone determines the target (each of its levels has one "
-            "class); if made from it, leave out by --drop"
+            f"class); {_WAY}"
         )
         for column in dict.fromkeys(texts.values())
     ]
-    if separating:
-        notes += _only_separating(separating, names, X, response.y)
-    return notes
+
+
+def _said_columns(texts: Mapping[str, str], kept: Collection[str], table: Table) -> set[str]:
+    """Return the features that are asked for by name, or of which a note says what they are."""
+    names = {name for name, one in table.codings.items() if one.column in texts.values()}
+    leaked = [one for one in table.notes if isinstance(one, Leaked)]
+    return {*kept, *names, *(one.partition("'")[2].partition("'")[0] for one in leaked)}
+
+
+def _is_date(name: str, table: Table) -> bool:
+    """Return whether a feature is the days of a column of dates."""
+    coding = table.codings.get(name)
+    return coding is not None and coding.kind == "date" and coding.number == name
+
+
+def _target_names(samples: Samples) -> list[str]:
+    """Return what the columns are called that the target is made of."""
+    table = samples.table
+    own = table.target_name or ()
+    names = [own] if isinstance(own, str) else [*own]
+    return names + [
+        table.column_names[role] for role in ("time", "event") if role in table.column_names
+    ]
 
 
 def _determining(names: Iterable[str], samples: Samples) -> dict[str, str]:
@@ -131,6 +190,7 @@ def _determining(names: Iterable[str], samples: Samples) -> dict[str, str]:
     """
     import numpy as np
 
+    from .._disguises import is_no_chance
     from ._features_out import dense_columns
 
     table = samples.table
@@ -149,7 +209,7 @@ def _determining(names: Iterable[str], samples: Samples) -> dict[str, str]:
             n_levels = int(level.max()) + 1
             n_pairs = np.unique(np.column_stack([level, code]), axis=0).shape[0]
             ways = n_levels * float(np.log(classes.size))
-            no_chance = _is_no_chance(counts, table.X.shape[1], ways)
+            no_chance = is_no_chance(counts, table.X.shape[1], ways)
             known[coding.column] = n_pairs == n_levels and no_chance
         if known[coding.column]:
             found[name] = coding.column
@@ -158,133 +218,3 @@ def _determining(names: Iterable[str], samples: Samples) -> dict[str, str]:
 
 def _shown(name: str) -> str:
     return repr(show(name, 40))
-
-
-def _columns(names: str, count: int) -> str:
-    return f"column {names} is" if count == 1 else f"columns {names} are each"
-
-
-def _only_separating(
-    separating: Mapping[int, Any], names: Mapping[int, str], X: Any, y: Any
-) -> list[str]:
-    """Return a note where the columns that tell classes apart are far beyond all others.
-
-    In expression data the next gene has an AUC of 0.97 or more where one of them separates classes.
-    """
-    import numpy as np
-
-    from ..designs import as_design
-    from ..designs._operations import center_scale, scan, top_features
-    from ._features_out import dense_columns
-
-    classes, y = np.unique(y, return_inverse=True)
-    first = next(iter(separating.values()))
-    order = np.argsort(np.argsort([first[y == c].min() for c in range(classes.size)]))
-    code = order[y]  # of the classes as they lie along the column
-    ones = np.ones(code.size)
-    scores = scan(center_scale(as_design(X), ones, center=True), code - code.mean())
-    scores[list(separating)] = 0.0
-    others = np.sort(top_features(scores, min(_RIVALS, X.shape[1])))
-    others = others[scores[others] != 0]
-    known = (_auc(column, code) for column in dense_columns(X, others))
-    rivals = [auc for auc in known if auc < 1]
-    if not rivals or max(rivals) >= _NEAR:
-        return []
-    columns = [_shown(names[j]) for j in separating]
-    verb = "column {} tells" if len(columns) == 1 else "columns {} each tell"
-    return [
-        Doubt(
-            f"{verb.format(some(columns, _MOST))} the classes apart without an error, and no other "
-            f"comes near (AUC 1, the next {max(rivals):.2f}); if made from the target, leave out "
-            "by --drop"
-        )
-    ]
-
-
-def _auc(column: Any, code: Any) -> float:
-    """Return the AUC of a column, for several ordered classes the mean over neighbours."""
-    import numpy as np
-    from scipy.stats import rankdata
-
-    found = []
-    for low in range(int(code.max())):
-        pair = (code == low) | (code == low + 1)
-        above = code[pair] > low
-        m = int(above.sum())
-        ranks = rankdata(column[pair])[above].sum() - m * (m + 1) / 2
-        auc = ranks / (m * (above.size - m))
-        found.append(max(auc, 1 - auc))
-    return float(np.mean(found))
-
-
-def _is_apart(column: Any, y: Any) -> bool:
-    """Return whether the values of each class, of enough rows, lie in an interval of their own."""
-    import numpy as np
-
-    classes, code, counts = np.unique(y, return_inverse=True, return_counts=True)
-    if counts.min() < _ROWS:
-        return False
-    spans = sorted((column[code == c].min(), column[code == c].max()) for c in range(classes.size))
-    return all(high < low for (_, high), (low, _) in itertools.pairwise(spans))
-
-
-def _is_class(column: Any, y: Any, n_features: int) -> str:
-    """Return what a column is that has one value in every class; "" for others."""
-    import numpy as np
-
-    classes, code, counts = np.unique(y, return_inverse=True, return_counts=True)
-    first = np.empty(classes.size)
-    first[code] = column
-    itself = bool((column == first[code]).all()) and np.unique(first).size == classes.size
-    if not itself or not _is_no_chance(counts, n_features):
-        return ""
-    sure = "one value in each class" if classes.size > 2 else "correlation 1"
-    return f"the target itself ({sure})"
-
-
-def _is_time_or_event(column: Any, y: Any, n_features: int) -> str:
-    """Return what a column is that says the time, or who had the event; "" for others."""
-    event = y["event"]
-    if event.any() and not event.all() and _is_class(column, event, n_features):
-        return "the event itself (one value where it was observed, one where not)"
-    return _is_number(column, y["time"], n_features).replace("target", "time")
-
-
-def _is_number(column: Any, y: Any, n_features: int) -> str:
-    """Return what a column is that is a function of any of the responses; "" for others."""
-    import numpy as np
-
-    a = column - column.mean()
-    values = np.unique(column).size
-    for one in [y] if y.ndim == 1 else y.T:
-        b = one - one.mean()
-        norm = float(np.sqrt((a @ a) * (b @ b)))
-        counts = np.unique(one, return_counts=True)[1]
-        if not norm or not _is_no_chance(counts, n_features):
-            continue
-        if abs(float(a @ b)) >= (1 - _ROUNDING) * norm:
-            return "the target itself (correlation 1)"
-        if min(values, counts.size) >= _VALUES and (_follows(column, one) or _follows(one, column)):
-            return "the target itself on another scale (same order of the rows)"
-    return ""
-
-
-def _is_no_chance(counts: Any, n_features: int, ways: float = 0.0) -> bool:
-    """Return whether hardly any column would be the target, were its values in random order.
-
-    counts : how often each of its values occurs. ways : the log of how many orders are the target.
-    """
-    import numpy as np
-    from scipy.special import gammaln
-
-    arrangements = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
-    return bool(arrangements - ways > np.log(2 * n_features / _CHANCE))
-
-
-def _follows(a: Any, b: Any) -> bool:
-    """Return whether b is a rising or a falling function of a."""
-    import numpy as np
-
-    order = np.argsort(a, kind="stable")
-    steps, same = np.diff(b[order]), np.diff(a[order]) == 0
-    return not steps[same].any() and bool((steps >= 0).all() or (steps <= 0).all())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._effects import ratio_name
 from ._columns_file import check_columns_file, columns_file
 from ._options import DiscoverOptions, SelectOptions
 from ._paths import refuse_overwriting
@@ -16,15 +17,6 @@ if TYPE_CHECKING:
     from ._selection import Samples
 
 _MAX_CLASSES = 20  # So many classes have a column of their means.
-# What the exponential of a coefficient is, by the loss.
-_RATIOS = {
-    "logistic": "odds_ratio",
-    "ordinal": "odds_ratio",
-    "poisson": "rate_ratio",
-    "gamma": "mean_ratio",
-    "cox": "hazard_ratio",
-    "cox_efron": "hazard_ratio",
-}
 
 
 def check_features_out(options: SelectOptions | DiscoverOptions, others: Sequence[Path]) -> None:
@@ -81,13 +73,13 @@ def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, l
     if not any(found["covariate"]):
         del found["covariate"]
     outputs = [str(label) for label in document["outputs"]]
-    for name in ("coefficient", "per_deviation"):
-        values = [row[name] for *_, row in rows]
-        found |= _by_output(name, values, outputs)
-    ratio = _RATIOS.get(document["parameters"].get("loss", ""))
+    heads = {name: name for name in ("coefficient", "coefficient_per_sd")}
+    ratio = ratio_name(document["parameters"].get("loss"))
     if ratio is not None and not (outputs and document["classes"]):
-        values = [row["coefficient"] for *_, row in rows]
-        found |= _by_output(ratio, _exponentials(values), outputs)
+        own = ratio.replace(" ", "_")
+        heads |= {own: "ratio", f"{own}_per_sd": "ratio_per_sd"}
+    for name, key in heads.items():
+        found |= _by_output(name, [row[key] for *_, row in rows], outputs)
     labels, names = document["classes"], document["outputs"]
     threads = document["parameters"].get("n_threads")
     indices = [row["index"] for *_, row in rows]
@@ -99,14 +91,6 @@ def _by_output(name: str, values: list[Any], outputs: Sequence[str]) -> dict[str
     if not outputs:
         return {name: values}
     return {f"{name}({label})": [row[i] for row in values] for i, label in enumerate(outputs)}
-
-
-def _exponentials(values: list[Any]) -> list[Any]:
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        found: list[Any] = np.exp(values).tolist()
-    return found
 
 
 def column_statistics(

@@ -7,7 +7,9 @@ from dataclasses import fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from .._effects import ratio_name
 from ._columns_file import columns_file
+from ._doubts import targets_in_disguise
 from ._features_out import check_features_out
 from ._names import columns_named
 from ._options import SelectOptions
@@ -106,6 +108,7 @@ def infer(options: InferOptions) -> None:
             except ValueError as error:
                 raise ValueError(_in_words(str(error), table)) from error
         document = describe_inference(options, samples, found)
+        work.notes.extend(targets_in_disguise([document], samples, options.keep or ()))
         if options.features_out is not None:
             with work.timed("write"), columns_file(options.features_out) as write:
                 write(_table(document))
@@ -200,6 +203,11 @@ def _table(document: dict[str, Any]) -> dict[str, list[Any]]:
     found |= {name: [row[name] for row in rows] for name in names}
     if len(document["splits"]) == 1:
         own = {row["index"]: row for row in document["splits"][0]["features"]}
-        for name in ("coefficient", "standard_error", "lower", "upper"):
-            found[name] = [own[row["index"]][name] for row in rows]
+        heads = {one: one for one in ("coefficient", "standard_error", "lower", "upper")}
+        heads["coefficient_per_sd"] = "coefficient_per_sd"
+        ratio = (ratio_name(document["model"]) or "").replace(" ", "_")
+        if ratio:
+            heads |= {f"{ratio}{end}": f"ratio{end}" for end in ("", "_lower", "_upper", "_per_sd")}
+        for name, key in heads.items():
+            found[name] = [own[row["index"]][key] for row in rows]
     return found

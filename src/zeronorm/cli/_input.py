@@ -119,7 +119,8 @@ def read(
     refuse_unasked(table, data, {"target": target, **others}, by_position)
     if rows is None:
         return table
-    return replace(table, notes=(*table.notes, rows.note, *(rows.lost if like is None else ())))
+    notes = (*table.notes, rows.note, *(rows.lost if like is None else ()))
+    return replace(table, notes=notes, n_before=rows.n_rows)
 
 
 def _target_of(

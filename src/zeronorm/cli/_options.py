@@ -46,6 +46,7 @@ class SelectOptions:
     by_position: bool = False
     transpose: bool = False
     drop: list[str] | None = None
+    keep: list[str] | None = None
     where: str | None = None
     encoding: str | None = None
     missing: str | None = None
@@ -201,6 +202,7 @@ class PathOptions(ColumnsOptions):
 
     data: str
     drop: list[str] | None = None
+    keep: list[str] | None = None
     missing: str | None = None
     points: int = option(
         "Values of C, growing, in geometric progression.", metavar="N", default=100
@@ -255,6 +257,7 @@ class DiscoverOptions:
     by_position: bool = False
     transpose: bool = False
     drop: list[str] | None = None
+    keep: list[str] | None = None
     where: str | None = None
     encoding: str | None = None
     missing: str | None = None

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ._columns_file import check_columns_file
+from ._doubts import targets_in_disguise
 from ._folds import usable_folds
 from ._input import check_folds
 from ._names import columns_named
@@ -31,6 +32,7 @@ def path(options: PathOptions) -> None:
             work.progress.phase("Starting")
             from .. import __version__, persistence
             from ..designs import as_design
+            from ._selection import Samples
             from .documents._data import describe_data
             from .documents._path import describe_chosen, describe_entries, describe_path, path_csv
             from .reports._path import print_path
@@ -54,6 +56,10 @@ def path(options: PathOptions) -> None:
         if model is not None:
             design = as_design(table.X, n_threads=options.threads)
             chosen = describe_chosen(model, paths, table, design)
+        entered = describe_entries(paths, table)
+        shown = {"features": entered if chosen is None else chosen["features"]}
+        samples = Samples(table, response, None)
+        work.notes.extend(targets_in_disguise([shown], samples, options.keep or ()))
         if output is not None:
             with work.timed("write"):
                 persistence.write_file(output, path_csv(rows, paths, table))
@@ -72,7 +78,7 @@ def path(options: PathOptions) -> None:
         "parameters": parameters,
         "classes": [] if classes is None else classes.tolist(),
         "path": rows,
-        "entered": describe_entries(paths, table),
+        "entered": entered,
         "chosen": chosen,
         "n_scans": n_scans,
         "seconds": work.seconds,

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._doubt import LeakWarning
 from ._log import LOG
 from ._messages import Doubt, one_line, show
 from ._names import in_options
@@ -207,6 +208,7 @@ def _collected_warnings() -> Iterator[list[str]]:
         warnings.simplefilter("default")
         for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
             warnings.simplefilter("ignore", kind)  # for programmers
+        warnings.simplefilter("ignore", LeakWarning)  # notes say more: see `_doubts`
         # The report says what a target was taken for, unless the user has said it.
         for text in (r"y has \d+ classes, all of them numbers", "The number of unique classes is"):
             warnings.filterwarnings("ignore", text)

@@ -22,7 +22,7 @@ from ..files import Table
 from ..groups import Groups
 from ..losses import Quantile
 from ..measures import parse_measure
-from ._doubts import targets_in_disguise
+from ._doubts import targets_in_disguise, too_many_features
 from ._features_out import write_features
 from ._interrupt import Interrupt
 from ._named_features import categories, covariates, forced_features, note_on_forced, positions_of
@@ -117,7 +117,8 @@ def run(
     chosen = rule in OF_FOLDS or (again is not None and again.was_chosen)
     compared = len(validation.sizes) if validation is not None and chosen else 1
     models = [describe_model(estimator, size, *found, thresholds[size], compared) for size in sizes]
-    work.notes.extend(targets_in_disguise(models, samples))
+    work.notes.extend(too_many_features(models, samples.table.X.shape[0]))
+    work.notes.extend(targets_in_disguise(models, samples, options.keep or ()))
     for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ._doubts import RepeatedNames, alike_labels
+from ._doubts import RepeatedNames, alike_labels, alike_levels, other_sheets
 from ._guess import guess_task
 from ._input import read
 from ._messages import show
 from ._options import DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 from ._order import in_order
+from ._row_numbers import without_row_numbers
 from ._rows_options import RowsOptions
 
 if TYPE_CHECKING:
@@ -59,16 +60,29 @@ def read_response(
     like: Layout | None = None,
 ) -> tuple[Table, Response]:
     """Return the data, and the target that they must have; of numbers not only one."""
+    from ..files import WITH_COLUMNS
+
     survival = task == "survival"
     columns = columns_of(options)
-    table = read(
-        options.data, options.target, options.id, like, not survival, columns, options.drop or (),
-        options.samples or (), _covariates_of(options),
-        getattr(options, "force", None) or (),
-        getattr(options, "threads", None), options.layer, options.where,
-        getattr(options, "missing", None), options.encoding, options.by_position,
-        options.transpose, getattr(options, "intercept", True),
-    )  # fmt: skip
+    dropped, force = [*(options.drop or ())], getattr(options, "force", None) or ()
+
+    def read_without(*names: str) -> Table:
+        dropped.extend(names)
+        return read(
+            options.data, options.target, options.id, like, not survival, columns, dropped,
+            options.samples or (), _covariates_of(options), force,
+            getattr(options, "threads", None), options.layer, options.where,
+            getattr(options, "missing", None), options.encoding, options.by_position,
+            options.transpose, getattr(options, "intercept", True),
+        )  # fmt: skip
+
+    table = read_without()
+    notes: list[str] = []
+    if like is None:
+        notes = [*other_sheets(table, options.layer, options.data), *alike_levels(table)]
+        kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
+        again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
+        table = without_row_numbers(table, kept, table.n_before, again)
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: nothing says what to predict; name it with --target.")
     known = {} if like is None else like.columns
@@ -90,8 +104,8 @@ def read_response(
             _check_range(response.task, column, getattr(options, "loss", None), options.data)
     repeated = RepeatedNames()
     repeated.take(table)
-    notes = (*table.notes, *repeated.notes(), *alike_labels(response))
-    return replace(table, notes=notes), response
+    notes = [*table.notes, *notes, *repeated.notes(), *alike_labels(response)]
+    return replace(table, notes=tuple(notes)), response
 
 
 def _covariates_of(options: Any) -> list[str]:

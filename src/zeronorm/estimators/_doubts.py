@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import memory, validate
+from .. import leaks, memory, validate
 from .._typing import Design
 from ..result import Path, Result, Status
 from ..solvers.l1.setting import GAP_SLACK, L1Setting, gap_of
@@ -37,6 +37,19 @@ def warn_before(design: Design, estimator: Any, labels: np.ndarray, stacklevel: 
             UserWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def warn_after(data: Any, estimator: Any, stacklevel: int) -> None:
+    """Warn after a fit of what it leaves in doubt, and of columns that tell the target too well.
+
+    data : the `Rowwise` of the fit.
+    """
+    for doubt in estimator._doubts():
+        warnings.warn(doubt, stacklevel=stacklevel + 1)
+    kind = "survival" if getattr(estimator, "loss", None) == "cox" else "numbers"
+    kind = "classes" if is_classifier(estimator) else kind
+    names = data.names if data.encoding is None else data.encoding.names
+    leaks.warn(data.design, estimator.support_, data.labels, kind, names, stacklevel + 1)
 
 
 def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> Iterator[Warning]:

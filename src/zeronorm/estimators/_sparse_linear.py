@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -28,7 +27,7 @@ from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
 from ._callbacks import CALLER_OF_FIT, CallbackSupportMixin
 from ._callbacks import with_callbacks as with_callbacks
-from ._doubts import warn_before
+from ._doubts import warn_after, warn_before
 from ._frames import encoded
 from ._html import features_html
 
@@ -241,8 +240,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         self._store(results)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
-        for doubt in self._doubts():
-            warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
+        warn_after(data, self, CALLER_OF_FIT)
 
     def _keep_columns(self, data: Rowwise) -> None:
         """Set what the columns of a fit are known by."""

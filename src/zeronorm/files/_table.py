@@ -62,6 +62,7 @@ class Table:
     # By column: in how many rows a model does not know the value, and one of them.
     unseen: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     cells: Cells | None = None  # of a part: what is still to be coded
+    n_before: int | None = None  # rows of the file before --where
 
 
 @dataclass(frozen=True, slots=True)

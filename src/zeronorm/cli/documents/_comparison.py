@@ -157,17 +157,19 @@ def describe_coefficients(
                         "of": of,
                         "covariate": False,
                         "coefficients": [None] * len(models),
-                        "per_deviation": None if deviations is None else [None] * len(models),
+                        "coefficients_per_sd": None if deviations is None else [None] * len(models),
                     },
                 )
                 row["covariate"] |= model.columns[place] in beside
                 row["coefficients"][number] = value
                 if deviations is not None:
-                    row["per_deviation"][number] = value * float(deviations[number][place])
+                    row["coefficients_per_sd"][number] = value * float(deviations[number][place])
     return sorted(rows.values(), key=_importance)
 
 
 def _importance(row: dict[str, Any]) -> tuple[int, float]:
     """Return the key that sorts features: first those of most models, then the large ones."""
-    values = [abs(one) for one in row["per_deviation"] or row["coefficients"] if one is not None]
+    values = [
+        abs(one) for one in row["coefficients_per_sd"] or row["coefficients"] if one is not None
+    ]
     return -len(values), -max(values)

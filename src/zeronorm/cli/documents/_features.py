@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._effects import effects
 from ..._typing import Design, FloatArray, IndexArray
 from ...designs._operations import deviations
 from ...files import Table
@@ -21,14 +22,17 @@ def describe_features(
     entered: IndexArray,
     table: Table,
     design: Design,
+    loss: str | None,
 ) -> list[dict[str, Any]]:
     """Return the features of a model for a class, by falling effect of one standard deviation.
 
     coef : (k,), or (outputs, k); then a row has the coefficients and effects of all outputs, and
         the order is that of their root mean square.
     step : what `entered` counts, at which each feature entered.
+    loss : by its name, of which the exponentials of coefficients may be ratios; None: of none.
     """
-    effect = coef * deviations(design.gather(support))
+    deviation = deviations(design.gather(support))
+    effect = coef * deviation
     # Ties, as of features without effect, go by position.
     order = np.lexsort((support, -np.sqrt((np.atleast_2d(effect) ** 2).sum(axis=0))))
     return [
@@ -36,8 +40,7 @@ def describe_features(
             "class": label,
             "rank": rank,
             **describe_feature(table, int(support[j])),
-            "coefficient": coef[..., j].tolist(),
-            "per_deviation": effect[..., j].tolist(),
+            **effects(coef[..., j], deviation[j], loss),
             step: int(entered[j]),
         }
         for rank, j in enumerate(order, 1)
@@ -45,16 +48,15 @@ def describe_features(
 
 
 def describe_covariates(
-    label: Any, model: Selection, table: Table, design: Design
+    label: Any, model: Selection, table: Table, design: Design, loss: str | None
 ) -> list[dict[str, Any]]:
     """Return the covariates of a model for a class, in order, as `describe_features`."""
-    effect = model.effects * deviations(design.gather(model.covariates))
+    deviation = deviations(design.gather(model.covariates))
     return [
         {
             "class": label,
             **describe_feature(table, int(feature)),
-            "coefficient": model.effects[..., j].tolist(),
-            "per_deviation": effect[..., j].tolist(),
+            **effects(model.effects[..., j], deviation[j], loss),
         }
         for j, feature in enumerate(model.covariates)
     ]

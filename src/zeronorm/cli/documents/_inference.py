@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._effects import effects, ratio, ratio_name
+from ...designs import as_design
+from ...designs._operations import deviations
 from ...persistence import finite_or_none
 from ...split_inference import ChosenModel, SplitInference
 from ._data import describe_data, describe_feature
@@ -40,23 +43,26 @@ def describe_inference(
             }
             for at in order
         ],
-        "splits": [_describe_split(one, table) for one in found.models],
+        "splits": [_describe_split(one, table, found.model) for one in found.models],
     }
 
 
-def _describe_split(one: ChosenModel, table: Table) -> dict[str, Any]:
+def _describe_split(one: ChosenModel, table: Table, model: str) -> dict[str, Any]:
     """Return the model that some rows chose, with what the others say of each coefficient."""
     of = one.estimates
+    deviation = deviations(as_design(table.X).gather(one.features))
     return {
         "n_chose": int(one.chosen_on.size),
         "n_inferred": int(one.inferred_on.size),
         "features": [
             {
                 **describe_feature(table, int(j)),
-                "coefficient": float(of.coef[at]),
+                **effects(of.coef[at], deviation[at], model),
                 "standard_error": float(of.error[at]),
                 "lower": finite_or_none(float(of.lower[at])),
                 "upper": finite_or_none(float(of.upper[at])),
+                "ratio_lower": ratio(of.lower[at]) if ratio_name(model) else None,
+                "ratio_upper": ratio(of.upper[at]) if ratio_name(model) else None,
                 "p_value": float(of.p_values[at]),
             }
             for at, j in enumerate(one.features)

@@ -66,11 +66,11 @@ def describe_chosen(
 ) -> dict[str, Any]:
     """Return the point of the cross-validated model, the best point, and the model."""
     chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))
-    rows = []
+    rows, loss = [], "cox" if isinstance(model, L1SurvivalAnalysisCV) else str(model.loss)
     for label, path in by_class(paths[0].classes, paths):
         support, coef = path.support(chosen), path.coef[[chosen]].data
         entered = _entered(path)[support]
-        rows += describe_features(label, support, coef, "point", entered, table, design)
+        rows += describe_features(label, support, coef, "point", entered, table, design, loss)
     return {
         "point": chosen + 1,
         "best_point": best + 1,

@@ -61,16 +61,17 @@ def describe_model(
     acting = summarize_threshold(threshold, classes)
     of_first = acting is not None and acting["positive"] == 0  # which is named as the one to find
     shared = ordered or bool(outputs_of(estimator, table))
+    loss = None if shared and not ordered and classes is not None else _loss_of(estimator)
     for label, path in [(None, paths[0])] if shared else by_class(classes, paths):
         model = path[size]
         if of_first:
             label = classes.tolist()[0]
             model = replace(model, coef=-model.coef, effects=-model.effects)
         rows += describe_features(
-            label, model.support, model.coef, "block", model.entered, table, design
+            label, model.support, model.coef, "block", model.entered, table, design, loss
         )
         if model.covariates.size:
-            beside += describe_covariates(label, model, table, design)
+            beside += describe_covariates(label, model, table, design, loss)
     both, indices = isinstance(size, tuple), [row["index"] for row in rows]
     for row in rows:
         row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
@@ -104,6 +105,11 @@ def describe_model(
         "file": None,
         "certificate_file": None,
     }
+
+
+def _loss_of(estimator: Any) -> str | None:
+    """Return the name of the loss whose margins the coefficients add to; None of a measure."""
+    return None if isinstance(estimator, MeasureClassifier) else str(estimator._plan().loss.name)
 
 
 def describe_selection(
@@ -186,9 +192,9 @@ def describe_parameters(estimator: Any) -> dict[str, Any]:
     del found["checkpoint"]  # of the run, not of the model
     if not isinstance(estimator, MeasureClassifier):
         plan = estimator._plan()
-        C = finite_or_none(plan.C)
+        C = finite_or_none(estimator.C_)
         found |= {"C": C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
-        found["loss"] = plan.loss.name
+        found["loss"] = _loss_of(estimator)
         found |= {"multi_class": estimator.multi_class_} if "multi_class" in found else {}
     return found
 

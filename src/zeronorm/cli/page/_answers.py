@@ -15,7 +15,7 @@ from ..reports._claims import (
     state_claim,
     threshold_rates,
 )
-from ..reports._words import words_of
+from ..reports._words import loss_of, words_of
 from ._cells import NAME, Cell, cost
 
 _WORDS, _PAIRS = 36, 3  # characters of a description in a sentence; substitutes in one
@@ -36,7 +36,7 @@ class Answers:
         parameters = document["parameters"]
         self.words = words_of(
             document["data"],
-            parameters.get("loss") or "logistic",
+            loss_of(document),
             document["score"],
             parameters["level"],
         )

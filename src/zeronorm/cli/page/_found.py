@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..._effects import ratio_text
 from .._messages import counted, show, some
+from ..reports._outputs import outputs_legend
 from ._answers import Answers, members_of
 from ._cells import NAME, Cell, cost, name_cell, number, share, text_cell
 from ._elements import note, table
@@ -41,7 +42,7 @@ def what_was_found(answers: Answers, chosen: Mapping[str, Any]) -> str:
 def _said(answers: Answers, chosen: Mapping[str, Any]) -> list[str]:
     """Return what the columns of the table of features mean."""
     words, document = answers.words, answers.document
-    said = [f"{words.head}: {words.effect}."]
+    said = [f"{_legend(answers)}."]
     if words.sign:
         said.append(f"{words.sign[0].upper()}{words.sign[1:]}.")
     elif len(document["classes"]) == 2:
@@ -51,6 +52,14 @@ def _said(answers: Answers, chosen: Mapping[str, Any]) -> list[str]:
     if len(chosen["features"]) > MOST_ROWS:
         said.append(f"The {MOST_ROWS} of the largest effects; the model file has all.")
     return said
+
+
+def _legend(answers: Answers) -> str:
+    words = answers.words
+    text = words.legend
+    if answers.outputs:
+        text = outputs_legend(words, bool(answers.document["classes"]))
+    return text[0].upper() + text[1:]
 
 
 def _said_of_groups(answers: Answers, chosen: Mapping[str, Any]) -> list[str]:
@@ -107,9 +116,12 @@ class Found:
         if self.described:
             heads.append(("description", ""))
         if self.outputs:
-            heads += [(show(f"{self.words.head}, {one}", 40), "n") for one in self._columns()]
+            head = self.words.ratio or "coefficient per SD"
+            heads += [(show(f"{head}, {one}", 40), "n") for one in self._columns()]
         else:
-            heads += [("coefficient", "n"), (self.words.head, "n")]
+            of = self.words.ratio
+            own = [of, f"{of} per SD"] if of else ["coefficient per SD"]
+            heads += [(head, "n") for head in ("coefficient", *own)]
         return heads if self.answers.of_groups else heads + self._heads_of_trust()
 
     def heads_of_groups(self) -> list[tuple[str, str]]:
@@ -200,19 +212,20 @@ class Found:
         return cells
 
     def _effects(self, row: Mapping[str, Any]) -> list[Cell]:
-        effects = row["per_deviation"]
+        plain, per_sd = row["coefficient"], row["coefficient_per_sd"]
         if not self.outputs:
-            return [number(row["coefficient"], "+.4g"), self._effect(effects)]
+            both = [plain, per_sd] if self.words.ratio else [per_sd]
+            return [number(plain, "+.4g"), *map(self._effect, both)]
+        effects = plain if self.words.ratio else per_sd
         if len(self.outputs) <= _MOST_OUTPUTS:
             return [self._effect(one) for one in effects]
-        place = max(range(len(effects)), key=lambda at: abs(effects[at]))
+        place = max(range(len(effects)), key=lambda at: abs(per_sd[at]))
         return [self._effect(effects[place]), Cell(show(self.outputs[place], NAME), None)]
 
     def _effect(self, value: float) -> Cell:
         if not self.words.ratio:
             return number(value, "+.3f")
-        ratio = math.exp(min(value, 700.0))
-        return number(ratio, ".3g")
+        return Cell(ratio_text(value), value)  # in the order of their logarithms
 
 
 def _label(label: Any) -> Cell:

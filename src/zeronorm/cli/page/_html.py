@@ -16,6 +16,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from ..._doubt import Leaked
 from ...methods import METHODS
 from .._messages import counted, show, some
 from ..reports._chance import mean_error
@@ -78,6 +79,7 @@ def render(
         css=css,
         script=script,
         data=data,
+        doubts=_doubts(document),
         slider=_slider(answers, models, chosen),
         features=what_was_found(answers, chosen) + drawn["features"],
         scores=_scores(answers, document, drawn["new"]),
@@ -100,6 +102,26 @@ def _fitting(models: Sequence[Mapping[str, Any]], chosen: int, most: int) -> lis
         if len(others) == 1 and len(others[0]["features"]) > left:
             others = []
     return sorted([*kept, *others], key=lambda model: model["size"])
+
+
+def _doubts(document: Mapping[str, Any]) -> str:
+    """Return what makes the whole result doubtful, before anything else; "" without."""
+    found = [show(one, 400) for one in document["notes"] if isinstance(one, Leaked)]
+    if not found:
+        return ""
+    return (
+        '<section id="doubts" aria-labelledby="doubts-h"><h2 id="doubts-h">Read this first</h2>'
+        + paragraph(
+            "A selected column may say what nobody knows when a prediction is wanted. Then the "
+            "scores below are too good, and the other features are not the best ones."
+        )
+        + _list(found)
+        + "</section>"
+    )
+
+
+def _list(notes: Sequence[str]) -> str:
+    return "<ul class='notes'>" + "".join(f"<li>{escape(one)}.</li>" for one in notes) + "</ul>"
 
 
 def _own(name: str) -> str:
@@ -316,7 +338,7 @@ def _asked(answers: Answers) -> str:
         of_data["filled cells"] = some(filled, 20)
     notes = [show(note, 400) for note in document["notes"][:_NOTES]]
     checks = (
-        "<ul class='notes'>" + "".join(f"<li>{escape(note)}.</li>" for note in notes) + "</ul>"
+        _list(notes)
         if notes
         else paragraph(
             "No empty or unreadable cells, no labels that differ by a letter, no feature that is "

@@ -82,10 +82,16 @@ def _plain_models(document: Mapping[str, Any], model: Mapping[str, Any]) -> list
 def permutations_text(test: Mapping[str, Any], name: str) -> Text:
     """Return the p-value of a permutation test; name : of the score."""
     what = "AUC" if test["statistic"] == "auc" else name
+    times, floor = test["n_permutations"], ""
+    if test["p_value"] * (times + 1) < 1.5:
+        floor = (
+            f"\n{counted(times, 'permutation')} can show no smaller p than 1/{times + 1:,}; "
+            f"--permutations {10 * (times + 1) - 1} can"
+        )
     return styled(
         (f"p = {test['p_value']:.3g}", "bold"),
         f": {what} {test['own']:.3f}; with the labels permuted "
-        f"{counted(test['n_permutations'], 'time')} at most {max(test['permuted']):.3f}",
+        f"{counted(times, 'time')} at most {max(test['permuted']):.3f}{floor}",
     )
 
 

@@ -41,7 +41,7 @@ def state_claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) ->
         among += " beside the covariate" + "s" * (certificate["n_covariates"] > 1)
     among += " with the signs asked for" if certificate.get("n_signed") else ""
     if certificate.get("max_abs_coef") is not None:
-        per = " per s.d." if certificate["scaling"] != "none" else ""
+        per = " per SD" if certificate["scaling"] != "none" else ""
         among += f" with coefficients of at most {certificate['max_abs_coef']:g}{per}"
     lower = "lowers the objective" if what.startswith("single") else "lower the objective"
     if certificate.get("proven"):

@@ -104,8 +104,8 @@ def _print_coefficients(console: Any, document: Mapping[str, Any]) -> None:
     grid.add_column("feature", style="bold", overflow="ellipsis", no_wrap=True)
     if several:
         grid.add_column("of", overflow="ellipsis", no_wrap=True)
-    key = "coefficients" if document["data"] is None else "per_deviation"
-    what = "coefficient" if document["data"] is None else "per s.d."
+    key = "coefficients" if document["data"] is None else "coefficients_per_sd"
+    what = "coefficient" if document["data"] is None else "per SD"
     for place in range(1, len(document["models"]) + 1):
         grid.add_column(f"{place}: {what}", justify="right")
     for row in rows[:MAX_ROWS]:
@@ -190,7 +190,7 @@ def _legend(document: Mapping[str, Any]) -> str:
     if document["data"] is None:
         return f"{text}. With DATA after the models they are compared on the same samples."
     return (
-        f"{text}. per s.d.: coefficient times the standard deviation of the feature in DATA; less "
+        f"{text}. per SD: coefficient times the standard deviation of the feature in DATA; less "
         "model 1: on the same samples, and on the same ones drawn anew for its standard error. "
         "True of new samples only where these had no part in the selection of any of the models."
     )

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from .._messages import counted, show
 from ._outputs import effect_columns
-from ._tables import aligned, print_features, ratios, rows_by_class, styled
+from ._tables import effect_texts, print_features, rows_by_class, styled
 from ._words import Words
 
 
@@ -41,11 +41,7 @@ def print_covariates(
         if outputs:
             columns = effect_columns(console, rows, outputs, words, labelled)
         else:
-            effects = [row["per_deviation"] for row in rows]
-            columns = [
-                ("coefficient", _cells(aligned([row["coefficient"] for row in rows]))),
-                (words.head, _cells(ratios(effects) if words.ratio else aligned(effects, 3))),
-            ]
+            columns = [(head, _cells(own)) for head, own in effect_texts(rows, words).items()]
         print_features(console, title, rows, ("", [""] * len(rows)), columns)
         console.print()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import exp
 from typing import Any
 
+from ..._effects import ratio_text
 from .._messages import counted, show
 from ._tables import empty_grid, open_console, print_pairs, styled
 
@@ -74,7 +74,7 @@ def _print_sample(console: Any, document: Mapping[str, Any], one: Mapping[str, A
         form = _common_form(score["parts"])
         grid.add_row("mean sample", "", form(document["base"][output]), *([""] * bool(factor)))
         if one["offset"] is not None:
-            more = [f"{exp(min(one['offset'], 700.0)):.3g}"] if factor else []
+            more = [ratio_text(one["offset"])] if factor else []
             grid.add_row("offset", "", form(one["offset"]), *more)
         parts = sorted(
             zip(document["features"], one["values"], score["parts"], strict=True),
@@ -84,7 +84,7 @@ def _print_sample(console: Any, document: Mapping[str, Any], one: Mapping[str, A
         for name, value, part in parts[:_MAX_FEATURES]:
             bar = "█" * max(round(_BAR * abs(part) / largest), 0)
             colour = "blue" if part > 0 else "red"
-            times = [f"{exp(min(part, 700.0)):.3g}"] if factor else []
+            times = [ratio_text(part)] if factor else []
             adds = styled((form(part), "bold"))
             cells = [styled(show(name, 40)), styled(f"{value:.5g}"), adds, *map(styled, times)]
             grid.add_row(*cells, styled((bar, colour)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from ..._effects import RATIOS, ratio_name, ratio_text
 from .._messages import counted, show
 from ._tables import (
     MAX_ROWS,
@@ -39,7 +40,8 @@ def print_inference(document: Mapping[str, Any], quiet: bool = False) -> None:
     shown = rows[:most]
     columns: list[tuple[str, Sequence[Text]]]
     if len(splits) == 1:
-        columns = _intervals([own[row["index"]] for row in shown], document["confidence"])
+        shown_rows = [own[row["index"]] for row in shown]
+        columns = _intervals(shown_rows, document["confidence"], ratio_name(document["model"]))
     else:
         chosen = [styled(f"{row['chosen']:.0%}") for row in shown]
         columns = [("chosen", chosen)]
@@ -66,18 +68,18 @@ def print_inference(document: Mapping[str, Any], quiet: bool = False) -> None:
 
 
 def _intervals(
-    rows: Sequence[Mapping[str, Any]], confidence: float
+    rows: Sequence[Mapping[str, Any]], confidence: float, ratio: str | None
 ) -> list[tuple[str, Sequence[Text]]]:
-    """Return the columns of coefficients and their intervals."""
+    """Return the columns of coefficients and their intervals, and of ratios for one unit."""
     texts = aligned([row["coefficient"] for row in rows], 3)
     ends = [
         " to ".join("-" if row[end] is None else like(text, row[end]) for end in ("lower", "upper"))
         for text, row in zip(texts, rows, strict=True)
     ]
-    return [
-        ("coefficient", [styled(text) for text in texts]),
-        (f"{100 * confidence:g}% interval", [styled(text) for text in ends]),
-    ]
+    columns = {"coefficient": texts, f"{100 * confidence:g}% interval": ends}
+    if ratio is not None:
+        columns[ratio] = [ratio_text(row["coefficient"]) for row in rows]
+    return [(head, [styled(text) for text in own]) for head, own in columns.items()]
 
 
 def _p(value: float) -> str:
@@ -114,6 +116,12 @@ def _meaning(several: bool, model: str) -> list[tuple[str, str | Text]]:
         first = (
             "Intervals and p-values are as true as for features that were known before the data, "
             "since no sample that chose them is used again."
+        )
+    ratio = ratio_name(model)
+    if ratio is not None and not several:
+        first += (
+            f" The {ratio} is the exponential of the coefficient: by what one unit of the feature "
+            f"multiplies the {RATIOS[model][1]}, of a column of 0 and 1: 1 compared with 0."
         )
     if model != "linear":
         first += (

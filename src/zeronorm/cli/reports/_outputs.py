@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from ..._effects import ratio_text
 from .._messages import counted, show
 from ._tables import (
     GAP,
@@ -18,7 +19,6 @@ from ._tables import (
     count_groups,
     print_features,
     print_rest,
-    ratios,
     styled,
 )
 from ._words import Words
@@ -58,6 +58,20 @@ def print_outputs(
     console.print()
 
 
+def outputs_legend(words: Words, of_classes: bool) -> str:
+    """Return what the numbers of the table are."""
+    if words.ratio:
+        return (
+            f"each number: the {words.ratio}, by what one unit of the feature multiplies the "
+            f"{words.multiplied}, of a column of 0 and 1: 1 compared with 0"
+        )
+    of = " of the class, against the mean of all classes" if of_classes else ""
+    return (
+        "each number: the coefficient per SD, what one standard deviation of the feature adds to "
+        f"the {words.what}{of}"
+    )
+
+
 def effect_columns(
     console: Console,
     rows: Sequence[Mapping[str, Any]],
@@ -73,12 +87,13 @@ def effect_columns(
     """
     q = len(outputs)
     table: list[list[Text]] = [[] for _ in rows]
-    largest = max(abs(value) for row in rows for value in row["per_deviation"])
+    key = "coefficient" if words.ratio else "coefficient_per_sd"
+    largest = max(abs(value) for row in rows for value in row[key])
     for output in range(q):
-        effects = [row["per_deviation"][output] for row in rows]
+        effects = [row[key][output] for row in rows]
         # Log-odds have one unit, responses have their own.
         size = largest if of_classes else max(map(abs, effects))
-        texts = ratios(effects) if words.ratio else _three_digits(effects, size)
+        texts = [*map(ratio_text, effects)] if words.ratio else _three_digits(effects, size)
         for cells, text, effect in zip(table, texts, effects, strict=True):
             colour = "green" if effect > 0 else "red" if effect < 0 else "dim"
             cells.append(styled((text, colour)))
@@ -113,7 +128,7 @@ def _strongest(
     table : the cells of all outputs.
     """
     orders = [
-        sorted(range(len(heads)), key=lambda o, row=row: -abs(row["per_deviation"][o]))  # type: ignore[misc]
+        sorted(range(len(heads)), key=lambda o, row=row: -abs(row["coefficient_per_sd"][o]))  # type: ignore[misc]
         for row in rows
     ]
     columns: list[tuple[str, Sequence[Text]]] = []

@@ -59,10 +59,7 @@ def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
         words = words_of(document["data"], document["parameters"]["loss"], score)
         print_models(console, chosen["features"], classes, ("point", "point"), words)
         if not quiet:
-            hinge = document["parameters"]["loss"] == "squared_hinge"
-            effect = words.effect.replace("log-odds", "score") if hinge else words.effect
-            point = "point: the point of the path at which it entered."
-            legend = f"{words.head}: {effect}; {point}"
+            legend = f"{words.legend}; point: the point of the path at which it entered."
             console.print(styled((legend, "dim")))
             console.print()
     print_pairs(console, _path_facts(document, quiet), airy=True)

@@ -24,7 +24,7 @@ from ._claims import (
     threshold_text,
 )
 from ._covariates import category_words, print_covariates
-from ._outputs import print_outputs
+from ._outputs import outputs_legend, print_outputs
 from ._stability import stability_text
 from ._tables import (
     count_groups,
@@ -38,7 +38,7 @@ from ._tables import (
     styled,
     thresholds_text,
 )
-from ._words import Words, words_of
+from ._words import Words, loss_of, words_of
 
 # Training for a measure is no method of `zeronorm.methods`.
 _SENTENCES = {name: one.sentence for name, one in METHODS.items()}
@@ -64,7 +64,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     head, meaning = _ENTERED[document["parameters"]["method"]]
     entered = (head, "block") if head else None
     parameters = document["parameters"]
-    loss, level = parameters.get("loss", "logistic"), parameters["level"]
+    loss, level = loss_of(document), parameters["level"]
     words = words_of(data, loss, document["score"], level)
     outputs = document["outputs"]
     if outputs:
@@ -75,10 +75,7 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     labelled = len(classes) > 2 and data["task"] != "ordered"  # one model of all classes
     print_covariates(console, model["covariates"], outputs, words, labelled, document["categories"])
     if not quiet:
-        effect = words.effect.replace("log-odds", "score") if model["measure"] else words.effect
-        legend = f"{'each number' if outputs else words.head}: {effect}"
-        if outputs and classes:
-            legend += " of the class, against the mean of all classes"
+        legend = outputs_legend(words, bool(classes)) if outputs else words.legend
         if entered is not None and not outputs:
             legend += f"; {head}: {meaning}"
             if any(row["block"] == 0 for row in model["features"]):
@@ -99,7 +96,7 @@ def print_folds(document: Mapping[str, Any], quiet: bool = False) -> None:
         console.print()
     model = next(model for model in models if model["size"] == document["chosen"])
     parameters = document["parameters"]
-    loss = parameters.get("loss", "logistic")
+    loss = loss_of(document)
     words = words_of(data, loss, document["score"], parameters["level"])
     facts = _score_facts(document, model, words)
     if not quiet:

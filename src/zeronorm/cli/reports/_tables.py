@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from math import exp, log
 from typing import IO, Any, cast
 
 from rich import box
@@ -18,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..._effects import ratio_text
 from .._messages import counted, show
 from ._words import Words, describe_target, target_name
 
@@ -118,14 +118,9 @@ def print_models(
     for label, own in rows_by_class(features).items():
         rows = own[:MAX_ROWS]
         colours = ["green" if row["coefficient"] > 0 else "red" for row in rows]
-        effects = [row["per_deviation"] for row in rows]
-        numbers = {
-            "coefficient": aligned([row["coefficient"] for row in rows]),
-            words.head: ratios(effects) if words.ratio else aligned(effects, 3),
-        }
         columns = [
             (head, [styled(pair) for pair in zip(texts, colours, strict=True)])
-            for head, texts in numbers.items()
+            for head, texts in effect_texts(rows, words).items()
         ]
         if entered is not None:
             head, key = entered
@@ -135,6 +130,19 @@ def print_models(
         print_features(console, title, rows, ("rank", ranks), columns, n_groups is not None)
         print_rest(console, len(own) - len(rows))
         console.print()
+
+
+def effect_texts(rows: Sequence[Mapping[str, Any]], words: Words) -> dict[str, list[str]]:
+    """Return the columns of effects, for one unit and for one SD, as ratios where there are any."""
+    plain = [row["coefficient"] for row in rows]
+    per_sd = [row["coefficient_per_sd"] for row in rows]
+    found = {"coefficient": aligned(plain)}
+    if not words.ratio:
+        return found | {"coefficient per SD": aligned(per_sd, 3)}
+    return found | {
+        words.ratio: [ratio_text(value) for value in plain],
+        f"{words.ratio} per SD": [ratio_text(value) for value in per_sd],
+    }
 
 
 def _title(
@@ -242,14 +250,6 @@ def seconds_of(seconds: Mapping[str, float]) -> Text:
 def four_digits(value: float) -> str:
     """Return a positive number with four digits."""
     return f"{value:#.4g}".rstrip(".")
-
-
-def ratios(logarithms: Sequence[float]) -> list[str]:
-    """Return factors, given their logarithms; what no number can show as a power of ten."""
-    return [
-        f"{exp(value):.3f}" if abs(value) < 7 else f"1e{value / log(10):+.0f}"
-        for value in logarithms
-    ]
 
 
 def aligned(values: Sequence[float], least: int = 4) -> list[str]:

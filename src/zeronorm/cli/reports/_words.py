@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._effects import RATIOS
 from .._messages import counted, show, some
 
 
@@ -13,30 +14,42 @@ from .._messages import counted, show, some
 class Words:
     """The words of a report for a task."""
 
-    head: str  # of the column of effects of one standard deviation
-    effect: str  # what they are, for a legend
-    ratio: bool = False  # whether an effect is a factor, of what has a logarithmic scale
+    what: str  # that coefficients add to
+    ratio: str = ""  # what their exponentials are called; "" where these are no ratios
+    multiplied: str = ""  # by a ratio
     sign: str = ""  # what effects say by their sign, or by being above 1
     score: str = ""
     baseline: str = ""  # what a score is compared with
 
+    @property
+    def legend(self) -> str:
+        """What the columns of effects are."""
+        if not self.ratio:
+            return (
+                f"coefficient: what one unit of the feature adds to the {self.what}; coefficient "
+                "per SD: what one standard deviation adds"
+            )
+        return (
+            f"{self.ratio}: by what one unit of the feature multiplies the {self.multiplied}, of a "
+            f"column of 0 and 1: 1 compared with 0; {self.ratio} per SD: by what one standard "
+            "deviation does; the coefficient is the logarithm of the ratio"
+        )
+
 
 _MAX_NAMED = 6  # A line names so many responses.
-_ADDS = "what one standard deviation of the feature adds to the"
-_TIMES = "by what one standard deviation of the feature multiplies the"
-_PER_DEVIATION = "per s.d."
-_OF_RATES = {
-    "poisson": ("rate ratio", "expected count"),
-    "gamma": ("mean ratio", "mean"),
-    "cox": ("hazard ratio", "hazard"),
-    "cox_efron": ("hazard ratio", "hazard"),
-}
 _SCORES = {
     "accuracy": ("accuracy", ""),
     "r2": ("R²", "0: as good as one mean for all; 1: perfect"),
     "d2": ("deviance explained", "0: as good as one mean for all; 1: perfect"),
     "c_index": ("Harrell's C", "0.5: chance; 1: all in order"),
 }
+
+
+def loss_of(document: Mapping[str, Any]) -> str:
+    """Return the loss that coefficients are of, "" where classes share them or for a measure."""
+    if document["outputs"] and document["classes"]:
+        return "multinomial"
+    return str(document["parameters"].get("loss", ""))
 
 
 def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None = None) -> Words:
@@ -47,26 +60,26 @@ def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None
     several = isinstance(data["target"], list)
     target = "the response" if several else show(data["target"] or "the target", 40)
     name, baseline = _SCORES[score]
+    ratio, multiplied = RATIOS.get(loss, ("", ""))
     if data["task"] in (None, "classes"):
-        return Words(_PER_DEVIATION, f"{_ADDS} log-odds", score=name, baseline=_largest(data))
+        what = "log-odds" if ratio or loss == "multinomial" else "score"
+        return Words(what, ratio, multiplied, "", name, _largest(data))
     if data["task"] == "ordered":
-        what, sign = "odds of a higher class", "above 1: raises the class"
-        return Words("odds ratio", f"{_TIMES} {what}", True, sign, name, _largest(data))
+        sign = "above 1: raises the class"
+        return Words("log-odds", ratio, multiplied, sign, name, _largest(data))
     if loss == "quantile":
         name, baseline = "pinball loss explained", "0: as good as one quantile for all; 1: perfect"
     if several:
         baseline = f"{baseline} (the mean of the responses)"
-    if loss in _OF_RATES:
-        head, what = _OF_RATES[loss]
+    if ratio:
         signs = {"poisson": f"more {target}", "gamma": f"higher {target}"}
         sign = f"above 1: {signs.get(loss, 'earlier events')}"
         if several:
             sign = "above 1: raises the response"
-        return Words(head, f"{_TIMES} {what}", True, sign, name, baseline)
+        return Words(f"logarithm of the {multiplied}", ratio, multiplied, sign, name, baseline)
     quantile = "median" if level in (None, 0.5) else f"{level:g} quantile"
-    what = quantile if loss == "quantile" else "mean"
-    effect = f"{_ADDS} {what} of {target}"
-    return Words(_PER_DEVIATION, effect, False, f"positive raises {target}", name, baseline)
+    what = f"{quantile if loss == 'quantile' else 'mean'} of {target}"
+    return Words(what, "", "", f"positive raises {target}", name, baseline)
 
 
 def _largest(data: Mapping[str, Any]) -> str:
