@@ -83,3 +83,14 @@ def numbered(labels: np.ndarray, classes: np.ndarray) -> IndexArray:
     """Return the number of the class of each label, from 0, (n,); classes in any order."""
     order = np.argsort(classes, kind="stable")
     return np.asarray(order[np.searchsorted(classes[order], labels)], np.int64)
+
+
+def best_pairs(promise: FloatArray, each: int, most: int) -> list[tuple[int, int]]:
+    """Return (row, column) of the `most` smallest finite numbers, at most `each` of a row."""
+    each = min(each, promise.shape[1])
+    best = np.argpartition(promise, each - 1, axis=1)[:, :each]
+    value = np.take_along_axis(promise, best, axis=1)
+    value, best = value.ravel(), best.ravel()
+    order = np.lexsort((best, value))[:most]
+    order = order[np.isfinite(value[order])]
+    return list(zip((order // each).tolist(), best[order].tolist(), strict=True))

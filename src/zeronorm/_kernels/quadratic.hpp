@@ -172,13 +172,13 @@ class QuadraticSolver {
         std::nth_element(order.begin(), order.begin() + (count - 1), order.end());
         // At (1 + base) / the q-th the sum is at least q: what is zero there is zero at the end.
         const double least =
-            -order[static_cast<std::size_t>(count - 1)].first * base / (1.0 + base);
+            -order[static_cast<std::size_t>(count - 1)].first * (base / (1.0 + base));
         std::vector<double> some;
         for (std::int64_t j = n_fixed_; j < p_; ++j)
-            if (std::abs(v[j]) > least) some.push_back(std::abs(v[j]));
+            if (std::abs(v[j]) >= least) some.push_back(std::abs(v[j]));
         const double x = where_they_sum_to_q(some, base);
         for (std::int64_t j = n_fixed_; j < p_; ++j)
-            if (std::abs(v[j]) > least)
+            if (std::abs(v[j]) >= least)
                 share[static_cast<std::size_t>(j)] =
                     std::clamp(x * std::abs(v[j]) - base, 0.0, 1.0);
         return share;

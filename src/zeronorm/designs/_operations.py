@@ -10,17 +10,17 @@ import numpy as np
 from .._remedies import remedy
 from .._typing import EXACT_SCAN, Design, FloatArray, IndexArray, Stored, Wrapper
 from ..ordering import largest
-from ._dense import Dense
 from ._filled import filled_over
 from ._repeated import Repeated
+from ._spread import dense, two_pass
 from ._wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
 
 # Above this mean^2 / variance, the variance from sums of squares has lost 6 of its 16 digits.
 CANCELLED = 1e6
-# Above this |mean| / std, the curvature of a column beside an intercept has lost 8 digits.
-DISTANT = 1e4
-# A standard deviation below this share of the largest |x_ij| is the rounding of a constant.
-CONSTANT = 1e-12
+# What rounding takes off a mean is kept from this share of the standard deviation on.
+COARSE_REST = 1e-9
+# Sparse columns are not centred: above this |mean| / std no digits of their curvature are left.
+DISTANT_SPARSE = 1e6
 VECTORS = 6  # of float64 over all features, that a fit has at a time, or more
 # Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
 TINY_SQUARE = 1e-280
@@ -152,7 +152,7 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     do not know the variance of float32 values around 1e6. Sparse data are never centred.
 
     A constant column gets scale 0, so that its scores are exactly 0. Constant is what does not vary
-    over the rows of positive weight by more than rounding (std <= 1e-12 max|x_ij|), and columns
+    over the rows of positive weight by more than rounding (std <= 1e-15 max|x_ij|), and columns
     with a root mean square below 1e-140, whose squares underflow.
 
     Parameters
@@ -162,8 +162,8 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     Raises
     ------
     ValueError
-        Where X has NaN or infinity, naming row and column, or where the squares of a column
-        overflow, naming the column.
+        Where X has NaN or infinity, naming row and column; where the squares of a column overflow,
+        or the mean of a column of sparse data is 1e6 standard deviations away, naming the column.
     """
     n_samples, n_features = design.shape
     weight = np.ascontiguousarray(weight, dtype=np.float64)
@@ -178,38 +178,36 @@ def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     cancelled = np.flatnonzero(visible & (variance <= mean**2 / CANCELLED))
     std = np.sqrt(variance)
     threads = design.n_threads
+    lost: FloatArray | None = None
     rows = None if weight.min() > 0 else np.flatnonzero(weight > 0)
     for features in feature_blocks(cancelled, n_samples):
-        columns, s = _dense(design.gather(as_slice(features))), weight
+        columns, s = dense(design.gather(as_slice(features))), weight
         if rows is not None:
             columns, s = columns[rows], s[rows]
-        mean[features], std[features] = _two_pass(columns, s / sum_weight, threads)
+        mean[features], std[features], rest = two_pass(columns, s / sum_weight, threads)
+        if (np.abs(rest) > COARSE_REST * std[features]).any():
+            lost = np.zeros(n_features) if lost is None else lost
+            lost[features] = rest
     if not np.isfinite(std).all():
         locate_nonfinite(design)
     scale = np.zeros(n_features)
     np.divide(1.0, std, out=scale, where=std > 0)
+    if center and design.is_sparse:
+        _check_near(mean * scale)
     centred = center and not design.is_sparse
-    return Scaled(design, mean if centred else None, scale)
+    return Scaled(design, mean if centred else None, scale, lost if centred else None)
 
 
-def distant_means(design: Design) -> FloatArray | None:
-    """Return the means of the columns that lie far from 0, 0 for the others; None if all are near.
-
-    Far is more than 1e4 standard deviations. A few rows tell which columns may be; only those are
-    read. None for sparse data, which are never centred.
-    """
-    rows = storage_of(design).some_rows()
-    if rows is None:
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):  # NaN is found by the first scan
-        near = np.abs(rows.mean(axis=0)) <= 0.1 * DISTANT * rows.std(axis=0)
-        found = np.zeros(near.size)
-        share = np.full(design.shape[0], 1.0 / design.shape[0])
-        for features in feature_blocks(np.flatnonzero(~near), share.size):
-            columns = _dense(design.gather(as_slice(features)))
-            mean, std = _two_pass(columns, share, design.n_threads)
-            found[features] = np.where((std > 0) & (np.abs(mean) > DISTANT * std), mean, 0.0)
-    return found if found.any() else None
+def _check_near(ratio: FloatArray) -> None:
+    """Raise ValueError where a column of sparse data lies too far from 0; ratio: mean / std."""
+    far = np.flatnonzero(np.abs(ratio) > DISTANT_SPARSE)
+    if far.size:
+        raise ValueError(
+            f"X is sparse, and column {far[0]} has a mean of {abs(ratio[far[0]]):.3g} standard "
+            f"deviations; got {far.size} column(s) with more than {DISTANT_SPARSE:g}. Sparse "
+            "columns are not centred, so that their differences are lost to rounding. Subtract a "
+            "constant from such columns, or pass a dense X."
+        )
 
 
 def column_scaling(design: Design, features: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -312,7 +310,7 @@ def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
     if not all(np.isfinite(vector).all() for vector in vectors):
         raise ValueError(f"The vector of a scan is not finite although X is.{remedy(*_SMALLER)}")
     column = int(overflowed[0]) if overflowed else widest
-    top = float(np.abs(_dense(storage.gather(np.array([column])))).max())
+    top = float(np.abs(dense(storage.gather(np.array([column])))).max())
     raise ValueError(
         f"X has values too large in column {column} (up to {top:.3g} in magnitude): sums over the "
         f"samples overflow.{remedy('rescale that column', *_SMALLER)}"
@@ -322,7 +320,7 @@ def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
 def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
     """Raise ValueError if a column holds NaN or infinity: the first such, in its first row."""
     for block in feature_blocks(features, design.shape[0], IN_MEMORY):
-        columns = _dense(design.gather(block))
+        columns = dense(design.gather(block))
         wrong = ~np.isfinite(columns)
         if not wrong.any():
             continue
@@ -334,32 +332,11 @@ def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
         raise ValueError(f"Input X contains infinity {where}; replace it, or remove that row.")
 
 
-def _dense(stored: Stored) -> FloatArray:
-    """Return gathered columns as a dense array; for few columns only."""
-    return stored if isinstance(stored, np.ndarray) else stored.toarray(order="F")
-
-
 def _lowered(design: Design, v: FloatArray) -> FloatArray:
     while isinstance(design, Wrapper):
         v = design.lower(v)
         design = design.base
     return v
-
-
-def _two_pass(x: FloatArray, share: FloatArray, n_threads: int) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation, 0 for a constant column; share (n,) sums to 1."""
-    low, high = x.min(axis=0), x.max(axis=0)
-    n_columns = x.shape[1]
-    # Numbers are subtracted before they are squared; the second mean removes the first one's error.
-    centred = x - low
-    mean, _ = Dense(centred, n_threads).moments(share, 0, n_columns)
-    centred -= mean
-    rest, square = Dense(centred, n_threads).moments(share, 0, n_columns)
-    mean += low
-    mean += rest
-    std = np.sqrt(np.maximum(square - rest**2, 0.0))
-    constant = std <= CONSTANT * np.maximum(np.abs(low), np.abs(high))
-    return mean, np.where(constant | (low == high), 0.0, std)
 
 
 def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray | None:

@@ -47,11 +47,19 @@ class Scaled(Wrapper):
     mean : (n_features,) subtracted from each column, or None. Scores and moments are those of
         centred columns in any storage; `gather` centres dense columns only.
     scale : (n_features,) multipliers; 0 makes a column disappear.
+    rest : (n_features,) what rounding took off the means, or None. Next to the differences in a
+        column it may be large, so that `gather` subtracts it as well.
     """
 
-    def __init__(self, base: Design, mean: FloatArray | None, scale: FloatArray) -> None:
+    def __init__(
+        self,
+        base: Design,
+        mean: FloatArray | None,
+        scale: FloatArray,
+        rest: FloatArray | None = None,
+    ) -> None:
         n_features = base.shape[1]
-        for name, array in (("mean", mean), ("scale", scale)):
+        for name, array in (("mean", mean), ("scale", scale), ("rest", rest)):
             if array is not None and array.shape != (n_features,):
                 raise ValueError(
                     f"{name} must have shape ({n_features},) (the features of X); "
@@ -60,6 +68,7 @@ class Scaled(Wrapper):
         super().__init__(base)
         self.mean = mean
         self.scale = scale
+        self.rest = rest
         self.delicate = self._find_delicate()
 
     @property
@@ -110,6 +119,8 @@ class Scaled(Wrapper):
         with np.errstate(over="ignore", invalid="ignore"):
             if self.mean is not None:
                 columns -= self.mean[features]
+            if self.rest is not None:
+                columns -= self.rest[features]
             columns *= scale
         return columns
 

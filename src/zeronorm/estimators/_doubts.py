@@ -11,7 +11,8 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import leaks, memory, validate
-from .._typing import Design
+from .._typing import Design, FloatArray
+from ..designs._spread import coarse_columns
 from ..result import Path, Result, Status
 from ..solvers.l1.setting import GAP_SLACK, L1Setting, gap_of
 from ..solvers.l1.sizes import LARGEST
@@ -44,12 +45,29 @@ def warn_after(data: Any, estimator: Any, stacklevel: int) -> None:
 
     data : the `Rowwise` of the fit.
     """
-    for doubt in estimator._doubts():
+    known = lost_digits(data.design, estimator.coef_, data.names)
+    for doubt in (*estimator._doubts(), *known):
         warnings.warn(doubt, stacklevel=stacklevel + 1)
     kind = "survival" if getattr(estimator, "loss", None) == "cox" else "numbers"
     kind = "classes" if is_classifier(estimator) else kind
     names = data.names if data.encoding is None else data.encoding.names
     leaks.warn(data.design, estimator.support_, data.labels, kind, names, stacklevel + 1)
+
+
+def lost_digits(design: Design, coef: FloatArray, names: Sequence[str] | None) -> Iterator[Warning]:
+    """Return the warning that features of a model lie so far from 0 that predictions lose digits.
+
+    coef : (n_features,) or (outputs, n_features).
+    """
+    used = np.flatnonzero(np.atleast_2d(coef).any(axis=0))
+    found = coarse_columns(design, used[used < design.shape[1]])
+    if found.size:
+        name = found[0] if names is None else repr(names[found[0]])
+        yield UserWarning(
+            f"X column {name!s:.80} varies by less than 1e-12 of its size: float64 keeps fewer "
+            "than four digits of its differences, and predictions lose them. Subtract a constant "
+            f"from such columns (got {found.size} in the model), such as the first time of all."
+        )
 
 
 def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> Iterator[Warning]:

@@ -119,7 +119,8 @@ def check_usable(n_usable: int, n_columns: int) -> None:
     if n_usable == 0:
         raise ValueError(
             "X must have a column that is not constant, to select from; "
-            f"all its {n_columns} columns are constant."
+            f"all its {n_columns} columns are constant, or vary by less than 1e-15 of their size, "
+            "which is rounding: subtract a constant from such columns first."
         )
 
 

@@ -20,6 +20,7 @@ LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
 # fewer rows of each.
 MANY_CLASSES, ROWS_OF_CLASS = 30, 5
 NUMBERS = 10  # More classes than so many that are numbers may be counts or measurements.
+LEAST_LOSS = 1e-100  # of C times the weights: squares of it are still normal numbers
 LEAST_WEIGHT = 1e-200  # Products of it with scores and shares stay normal numbers.
 LEAST_SHARE = 1e-13  # of the weight: with less, rows or thresholds have no digits left
 
@@ -363,6 +364,11 @@ def check_total_weight(C: float, weight: FloatArray) -> None:
         raise ValueError(
             f"sample_weight (times class_weight) must be at least {LEAST_WEIGHT:g} in some row; "
             f"got {largest:g}. Divide the weights by their mean."
+        )
+    if C * total < LEAST_LOSS:
+        raise ValueError(
+            f"C times the sum of sample_weight (times class_weight) must be at least "
+            f"{LEAST_LOSS:g}; got {C * total:g}. Such a loss moves no coefficient: use a larger C."
         )
     others = float(weight[np.arange(weight.size) != weight.argmax()].sum())
     if 0.0 < others <= LEAST_SHARE * total:

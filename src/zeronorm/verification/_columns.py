@@ -12,7 +12,7 @@ from .._memory import available_memory, readable
 from .._typing import Design, FloatArray, IndexArray
 
 # The standard deviation of a constant column is at most this share of its largest entry.
-CONSTANT = 1e-12
+CONSTANT = 1e-15
 LEAST_SIZE = 1e-140  # A column with a smaller root mean square is 0, as its squares underflow.
 CELLS = 1 << 19  # Blocks of so many entries stay in the cache while they are scaled.
 LEAST_COLUMNS = 16  # of a block: of fewer, storage by row is read too often.

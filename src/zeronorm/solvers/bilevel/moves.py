@@ -19,6 +19,8 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._repeated import in_all_outputs
 from ...structures import BilevelBudget
 from ..l0.hard_thresholding import VARIANTS, Thresholding, zero_point
+from ..pool.movement import STILL
+from ..risk import LEAST_SCALE
 from ..ties import EQUAL_ROWS
 from .pool import Changes, Effects, Pool, PoolFit
 from .task import BilevelTask, Size
@@ -62,6 +64,10 @@ class Moves:
         smaller : the best fit of a smaller size. It takes the place of hard thresholding, which
             costs more.
         """
+        scores = self.pool.scores(self.zero.gradient) / self._bends()
+        share = 0.5 * float(np.vdot(scores, scores)) / max(self.zero.objective, LEAST_SCALE)
+        if share <= STILL:
+            return self.pool.fit(self._admit(size)(self.task.lengths(scores)))
         first = self._thresholded(size) if smaller is None else smaller.columns
         starts = [first, self._grown(size), self._eliminated(size)]
         distinct = {columns.tobytes(): columns for columns in starts}

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..._typing import Design, FloatArray, IndexArray
 from ...designs import Scaled
-from ...designs._operations import distant_means
+from ...designs._spread import distant_means
 from ..risk import Risk
 from .descent import Penalty
 

@@ -234,16 +234,23 @@ def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray
     """Return the largest step of each coordinate: it moves margins by about LARGEST_STEP.
 
     From the weights of the rows and not from the curvature, which rows of large margins have not.
+    Margins have the unit of the target where the loss is of residuals; squares need no guard.
     """
-    weight = problem.risk.weight
+    risk = problem.risk
+    weight, most = risk.weight, LARGEST_STEP
+    if risk.loss.quadratic:
+        return np.full(columns.size, np.inf)
+    if risk.loss.of_residuals:
+        unit = np.sqrt(float(weight @ (risk.y * risk.y)) / float(weight.sum()))
+        most *= unit if unit > 0 else 1.0
     share = 1.0 / float(weight.sum())
     _, total, square = columns.terms(weight, weight)
     size = np.sqrt(share * square)
-    if problem.risk.intercept:  # which follows every step: what counts is the deviation
+    if risk.intercept:  # which follows every step: what counts is the deviation
         mean = np.divide(share * total, size, out=np.zeros_like(size), where=size > 0)
         size *= np.sqrt(np.maximum(1.0 - mean**2, ROUNDING**2))
-    steps = np.full(size.size, LARGEST_STEP)
-    np.divide(LARGEST_STEP, size, out=steps, where=size > 0)
+    steps = np.full(size.size, most)
+    np.divide(most, size, out=steps, where=size > 0)
     return steps
 
 

@@ -12,8 +12,9 @@ from ... import validate
 from ..._typing import Design, FloatArray, IndexArray, Smooth
 from ...designs import Scaled, as_design
 from ...designs._columns import gather
-from ...designs._operations import center_scale, distant_means, unscaled
+from ...designs._operations import center_scale, unscaled
 from ...designs._repeated import Repeated
+from ...designs._spread import distant_means
 from ...result import Result, Status
 from ..drive import Solver
 from ..pool.refit import Refit, refit

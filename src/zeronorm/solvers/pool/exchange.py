@@ -15,8 +15,10 @@ import numpy as np
 from ... import _kernels
 from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import GrowingColumns
+from ...ordering import best_pairs, largest
 from ..risk import Risk
 from ..signs import admitted, free_signs
+from .movement import Movement
 from .ridge import Ridge, bounded, in_kernel
 from .signed_ridge import signed_ridge
 
@@ -79,8 +81,8 @@ class Exchanges:
         tol : decrease of the objective that counts, as a share of it.
         fit_tol : certified gap of the fits, as a share of their objective.
         """
-        self._risk, self._tol = risk, tol
-        self._fit_tol = min(FIT_TOL, ACCURACY * tol) if fit_tol is None else fit_tol
+        self._risk, self._asked = risk, tol
+        self._fit_asked = min(FIT_TOL, ACCURACY * tol) if fit_tol is None else fit_tol
         self._keep = np.empty(0, np.int64) if keep is None else keep
         self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
         # By size, the best support where swaps ended, and the number of columns that were there.
@@ -93,6 +95,9 @@ class Exchanges:
         self._signs = free_signs(Z.shape[1]) if signs is None else signs
         self._Z, self._protected = Z.compact(), np.zeros(Z.shape[1], bool)
         self._protected[self._keep] = True
+        self._movement = Movement.of(self._Z, self._risk, self._signs)
+        self._tol = self._movement.tolerance(self._asked)
+        self._fit_tol = self._movement.tolerance(self._fit_asked)
 
     def fit(
         self,
@@ -130,6 +135,11 @@ class Exchanges:
         Returns nested supports, sorted, by size.
         """
         falling = sorted(set(sizes), reverse=True)
+        tol = self._movement.tolerance(tol)
+        if self._movement.is_still:
+            strength = np.abs(self._movement.scores[columns])
+            strength[self._protected[columns]] = np.inf
+            return {k: np.sort(columns[largest(strength, k)]) for k in falling}
         if self._is_small(columns.size):
             return self._at_once(columns, falling, tol)
         left = columns
@@ -221,7 +231,7 @@ class Exchanges:
                 movable = self._weakest(current, movable)
                 promise, step = self._promises(current, movable, outside)
                 limit = self._limit(current)
-                for leaving, entering in best_pairs(promise):
+                for leaving, entering in best_pairs(promise, TRIALS_EACH, MOST_TRIALS):
                     following = self._exchanged(
                         current, movable[[leaving]], outside[[entering]],
                         step[leaving, [entering]], limit,
@@ -236,6 +246,8 @@ class Exchanges:
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
         (n, p), k = self._Z.shape, current.columns.size
+        if self._movement.is_still:
+            return current
         if k == 0 or not self._is_small(k):
             return self.improve_by_steps(current, swaps=swaps)
         known, n_known = self._settled.get(k, (current, 0))
@@ -386,14 +398,3 @@ class Exchanges:
         outside[:first] = False
         outside[columns] = False
         return np.flatnonzero(outside)
-
-
-def best_pairs(promise: FloatArray) -> list[tuple[int, int]]:
-    """Return (leaving, entering) of the smallest finite estimates, few of each that leaves."""
-    each = min(TRIALS_EACH, promise.shape[1])
-    best = np.argpartition(promise, each - 1, axis=1)[:, :each]
-    value = np.take_along_axis(promise, best, axis=1)
-    value, best = value.ravel(), best.ravel()
-    order = np.lexsort((best, value))[:MOST_TRIALS]
-    order = order[np.isfinite(value[order])]
-    return list(zip((order // each).tolist(), best[order].tolist(), strict=True))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ... import _kernels
 from ..._typing import Columns, FloatArray, IndexArray
+from ...ordering import best_pairs, largest
 from ..risk import Risk
 from .exchange import (
     ACCURACY,
@@ -23,12 +24,14 @@ from .exchange import (
     MAX_EXCHANGE,
     MAX_ROUNDS,
     MOST_LEAVING,
+    MOST_TRIALS,
     ONE_BY_ONE,
     RULE,
+    TRIALS_EACH,
     WON_BACK,
     Fitted,
-    best_pairs,
 )
+from .movement import Movement
 from .outputs import KERNEL_POOL, OF_CLASSES, in_kernel, kernel_of
 from .ridge import Ridge, bounded, ridge
 
@@ -56,8 +59,7 @@ class GroupExchanges:
         keep : groups that stay in every support.
         tol : decrease of the objective that counts, as a share of it.
         """
-        self._risk, self._keep, self._tol = risk, keep, tol
-        self._fit_tol = min(FIT_TOL, ACCURACY * tol)
+        self._risk, self._keep, self._asked = risk, keep, tol
         self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
         self._settled: set[bytes] = set()  # supports that no swap in the pool as it is helps
         self._Z = Z
@@ -68,6 +70,9 @@ class GroupExchanges:
         if Z.shape[1] > self._Z.shape[1]:
             self._settled.clear()
         self._Z, self._code = Z, code
+        self._movement = Movement.of(Z, self._risk)
+        self._tol = self._movement.tolerance(self._asked)
+        self._fit_tol = self._movement.tolerance(min(FIT_TOL, ACCURACY * self._asked))
         q = self._risk.loss.outputs
         self._of_features = np.array_equal(code, np.repeat(np.arange(code.size // q), q))
         self._protected = np.zeros(int(code.max(initial=-1)) + 1, bool)
@@ -81,12 +86,18 @@ class GroupExchanges:
         Returns the columns of nested supports, sorted, by the number of groups.
         """
         left = np.unique(self._code[columns])
+        if self._movement.is_still:
+            every = np.arange(self._code.size)
+            strength = np.sqrt(self._sums(self._movement.scores**2, every)[left])
+            strength[self._protected[left]] = np.inf
+            return {k: self._columns(np.sort(left[largest(strength, k)])) for k in sizes}
         x = self._in_kernel(left.size)
         if x is None:
             return self.eliminate_by_steps(left, sizes)
         gone, falling = np.empty(left.size, np.int64), sorted(set(sizes), reverse=True)
         _kernels.output_eliminate(
-            x, *self._for_kernel(), left, np.array(falling), ELIMINATION_TOL,
+            x, *self._for_kernel(), left, np.array(falling),
+            self._movement.tolerance(ELIMINATION_TOL),
             (ONE_BY_ONE, DROP_SHARE), gone,
         )  # fmt: skip
         return {k: self._columns(left[~np.isin(left, gone[: left.size - k])]) for k in falling}
@@ -95,10 +106,11 @@ class GroupExchanges:
         """Do what `eliminate` does, in any pool; left : the groups, sorted."""
         found: dict[int, IndexArray] = {}
         start: tuple[FloatArray, float] | None = None
+        tol = self._movement.tolerance(ELIMINATION_TOL)
         for size in sorted(set(sizes), reverse=True):
             while left.size > size:
                 columns = self._columns(left)
-                fit = ridge(self._Z, self._risk, columns=columns, start=start, tol=ELIMINATION_TOL)
+                fit = ridge(self._Z, self._risk, columns=columns, start=start, tol=tol)
                 count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
                 length = self._sums(fit.coef**2, columns)[left]
                 length[self._protected[left]] = np.inf
@@ -114,6 +126,8 @@ class GroupExchanges:
 
     def improve(self, current: Fitted, *, swaps: bool = True) -> Fitted:
         """Splice and swap until neither helps; without swaps, splice."""
+        if self._movement.is_still:
+            return current
         q, n = self._risk.loss.outputs, self._risk.size
         k = current.columns.size // q
         x = self._in_kernel(k)
@@ -207,7 +221,9 @@ class GroupExchanges:
             if movable.size and outside.size:
                 movable = self._weakest(current, movable)
                 limit = current.objective * (1.0 - self._tol)
-                for leaving, entering in best_pairs(self._promises(current, movable, outside)):
+                for leaving, entering in best_pairs(
+                    self._promises(current, movable, outside), TRIALS_EACH, MOST_TRIALS
+                ):
                     following = self._exchanged(
                         current, movable[[leaving]], outside[[entering]], limit
                     )

@@ -21,6 +21,7 @@ from ...losses import without_covariates
 from ..risk import Risk
 from ..signs import free_signs
 from .left_out import approximate_loss_left_out, comparison_at_once, folds_of, held_out_loss
+from .movement import Movement
 from .ridge import ROUNDING, Ridge, inverse_factor
 from .signed_ridge import signed_ridge
 
@@ -98,6 +99,8 @@ def refit(
             compared.add(np.array([STEP * compared.values[-1]]))
         best = compared.best
         value, start, loo_loss = compared.values[best], compared.fits[best], compared.losses[best]
+    if start is None:
+        tol = Movement.of(columns, risk.times(value), own, penalty).tolerance(tol)
     fit = signed_ridge(columns, risk.times(value), own, penalty=penalty, start=start, tol=tol)
     if start is None and not chosen:
         loo_loss = compared.left_out(value, fit)

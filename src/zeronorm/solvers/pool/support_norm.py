@@ -57,7 +57,7 @@ def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
     base = min(1.0 / curvature, MOST_BASE)
     qth = float(np.partition(size, size.size - q)[size.size - q])
     # At (1 + base) / qth the sum is at least q: what is zero there is zero at the solution.
-    some: IndexArray = np.flatnonzero(size > qth * base / (1.0 + base))
+    some: IndexArray = np.flatnonzero(size >= qth * (base / (1.0 + base)))
     a = size[some]
 
     def total(x: float) -> float:

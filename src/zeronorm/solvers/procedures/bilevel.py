@@ -80,7 +80,7 @@ def _unscaled(scaled: Scaled) -> tuple[Scaled, FloatArray]:
     """
     usable = scaled.scale > 0
     spread = np.divide(1.0, scaled.scale, out=np.ones(usable.size), where=usable)
-    return Scaled(scaled.base, scaled.mean, usable.astype(np.float64)), spread
+    return Scaled(scaled.base, scaled.mean, usable.astype(np.float64), scaled.rest), spread
 
 
 def _selection(
