@@ -57,6 +57,7 @@ def weaker_penalty(
     cv: Any = 5,
     sample_weight: Any = None,
     offset: Any = None,
+    groups: Any = None,
     random_state: int | None = 0,
 ) -> WeakerPenalty | None:
     """Say whether a larger C selects features that predict held-out rows better; None: it does not.
@@ -80,7 +81,7 @@ def weaker_penalty(
     ----------
     estimator : a regressor with a budget of one size, by method "pool"
     X, y, sample_weight, offset : as for its `fit`
-    cv, random_state : of the folds, as of `cross_validate`
+    cv, groups, random_state : of the folds, as of `cross_validate`
 
     Raises
     ------
@@ -115,7 +116,7 @@ def weaker_penalty(
     if not is_compared(estimator):
         raise TypeError(refusal)
     posed, paths = fold_models(
-        estimator, X, y, cv=cv, sample_weight=sample_weight, offset=offset,
+        estimator, X, y, cv=cv, sample_weight=sample_weight, offset=offset, groups=groups,
         random_state=random_state,
     )  # fmt: skip
     if len(posed.folded.sizes) > 1:

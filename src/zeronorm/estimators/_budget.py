@@ -20,9 +20,9 @@ from ..solvers.procedures.calibrate import AUTO_ROWS, calibrated
 from ._budget_selection import BudgetSelection
 from ._linear import LinearClassifier
 from ._parameters import with_parameters
+from ._rowwise import Rowwise
 from ._selected import begun
 from ._selecting import Plan, Problem
-from ._sparse_linear import Rowwise
 
 
 @with_parameters
@@ -297,7 +297,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
             solvers, tasks, problem.sizes,
             tasks[0].y if self.loss == Ordinal.name else problem.labels,
             lambda task, sizes: fold.select(task, tuple(sizes), certify=False),
-            plan.refit_C, seconds,
+            plan.refit_C, seconds, problem.groups,
         )  # fmt: skip
         return problem.classes, self._keeping([scaled], len(tasks))
 

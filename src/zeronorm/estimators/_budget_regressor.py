@@ -13,8 +13,8 @@ from ..methods import of_outputs
 from ._budget_selection import BudgetSelection
 from ._linear import LinearRegressor
 from ._parameters import with_parameters
+from ._rowwise import Rowwise
 from ._selecting import Problem
-from ._sparse_linear import Rowwise
 
 
 @with_parameters

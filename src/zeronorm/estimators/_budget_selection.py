@@ -14,10 +14,11 @@ from ..methods import Method, named
 from ..solvers.drive import Solver
 from ..solvers.kept import Kept, keeping
 from ._parameters import with_parameters
+from ._rowwise import Rowwise
 from ._selected import begun, keep_paths, keep_size
 from ._selecting import Plan, Problem
 from ._sizes import is_automatic, sizes_of_rows
-from ._sparse_linear import Rowwise, SparseLinearModel
+from ._sparse_linear import SparseLinearModel
 
 _LOG = logging.getLogger(__name__)
 

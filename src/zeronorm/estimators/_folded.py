@@ -13,9 +13,9 @@ from .._typing import IndexArray
 from ..result import Path
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
+from ._rowwise import Rowwise
 from ._selecting import Problem
 from ._sizes import has_automatic
-from ._sparse_linear import Rowwise
 
 
 class FoldError(ValueError):

@@ -11,9 +11,10 @@ import numpy as np
 from ..criteria import criteria_table
 from ..result import Path
 from ..solvers.drive import Solver
+from ._rowwise import Rowwise
 from ._selecting import Problem
 from ._sizes import chosen_by_folds
-from ._sparse_linear import Rowwise, SparseLinearModel
+from ._sparse_linear import SparseLinearModel
 
 
 def begun(

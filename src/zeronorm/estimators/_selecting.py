@@ -27,8 +27,8 @@ from ..solvers.journal import Identity
 from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import _covariates, _doubts, _signs
+from ._rowwise import Rowwise
 from ._sizes import is_automatic, ladder, ladder_of_groups
-from ._sparse_linear import Rowwise
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Problem:
     sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
     select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solvers`
     C: float
+    groups: IndexArray | None  # (n,) as of `Rowwise`
 
     def solvers(
         self,
@@ -72,7 +73,9 @@ class Selector(Protocol):
     n_threads: Any
     checkpoint: Any
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
+    ) -> Rowwise:
         """Return the data, validated as by `fit`."""
 
     def _identity(self, data: Rowwise, **more: Any) -> Identity:
@@ -281,7 +284,9 @@ class Plan:
             for y in targets
         ]  # fmt: skip
         _covariates.check_tasks(tasks, beside, data)
-        return Problem(tasks, data.labels, classes, sizes, self.select, self.C)
+        return Problem(
+            tasks, data.labels, classes, sizes, self.select, self.C, data.groups
+        )  # fmt: skip
 
     def _sizes(
         self, groups: Groups | None, usable: np.ndarray, forced: IndexArray, weight: FloatArray

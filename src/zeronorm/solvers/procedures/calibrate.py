@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, log_expit
 
+from ..._together import folds_of_groups, members
 from ..._typing import Columns, Design, FloatArray, IndexArray
 from ...designs import Rows
 from ...designs._columns import gather
@@ -61,11 +62,12 @@ def calibrated(
     select: Callable[[Task, Sequence[int]], Solver[Path]],
     refit_C: float | str | None,
     seconds: dict[str, float] | None = None,
+    groups: IndexArray | None = None,
 ) -> Solver[list[Path]]:
     """Run the selections of all classes, and scale their models by what their folds show.
 
-    Where a class has a single row (equal rows count as one), or where the columns of a fold are
-    constant, there is nothing to learn: the models stay as they are.
+    Where a class has a single row (equal rows count as one) or is in a single group, or where the
+    columns of a fold are constant, there is nothing to learn: the models stay as they are.
 
     Parameters
     ----------
@@ -75,10 +77,11 @@ def calibrated(
     select : returns the selection of so many features for a task: the same procedure.
     refit_C : of the selections. Where it is "loo", only the supports of `select` are used.
     seconds : filled with the seconds of the folds, as "calibrate".
+    groups : (n,) rows with the same number are held out together; None: each by itself.
     """
     clock = PhaseClock(seconds)
     with clock.phase("calibrate"):
-        folds = _folds(tasks, labels)
+        folds = _folds(tasks, labels, groups)
     if not folds or min(fold.n_units for fold in folds) == 0:
         return (yield from together(selections))
     repeated = [
@@ -192,17 +195,36 @@ def fold_numbers(place: FloatArray, labels: np.ndarray) -> IndexArray:
     return number % min(FOLDS, fewest) if fewest > 1 else np.zeros_like(number)
 
 
-def _folds(tasks: Sequence[Task], labels: np.ndarray) -> list[_Fold]:
-    """Return the folds of the rows; none where a class has a single row.
+def fold_numbers_of_groups(
+    groups: IndexArray, labels: np.ndarray, weight: FloatArray
+) -> IndexArray:
+    """Return the same where rows with the same number in `groups` are held out together.
+
+    There are fewer than FOLDS folds where a class is in fewer groups. 0 for all rows where a class
+    is in a single group, or where all groups with it are in one fold.
+    """
+    fewest = int(members(labels, groups)[1].min())
+    if fewest < 2:
+        return np.zeros(labels.size, np.int64)
+    number = folds_of_groups(groups, weight, min(FOLDS, fewest), labels)
+    learnt = int(members(labels, number)[1].min()) > 1
+    return number if learnt else np.zeros_like(number)
+
+
+def _folds(tasks: Sequence[Task], labels: np.ndarray, groups: IndexArray | None) -> list[_Fold]:
+    """Return the folds of the rows; none where a class has a single row, or is in a single group.
 
     Equal rows of a class are in one fold: a weight of 2 says the same as a row that is there twice,
     and of a row that was drawn twice no copy is held out beside the other.
     """
     task = tasks[0]
     storage, scale = unscaled(task.design_of_features)
-    # The legacy generator, whose numbers are the same in every version of NumPy.
-    direction = np.random.RandomState(0).uniform(-1.0, 1.0, scale.size)
-    number = fold_numbers(multiply(storage, direction * scale), labels)
+    if groups is None:
+        # The legacy generator, whose numbers are the same in every version of NumPy.
+        direction = np.random.RandomState(0).uniform(-1.0, 1.0, scale.size)
+        number = fold_numbers(multiply(storage, direction * scale), labels)
+    else:
+        number = fold_numbers_of_groups(groups, labels, task.sample_weight[: labels.size])
     folds: list[_Fold] = []
     for f in range(int(number.max()) + 1 if number.any() else 0):
         held_out = number == f
