@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ._doubts import RepeatedNames, alike_labels
+from ._folds import groups_of
 from ._guess import guess_task
 from ._input import read
 from ._messages import show
@@ -32,6 +33,7 @@ class Response:
     offset: Any = None  # (n_samples,) of the margins
     guess: str | None = None  # why this task, where there may be doubts
     order: Any = None  # of ordered classes, the labels from the lowest to the highest
+    groups: Any = None  # (n_samples,) samples with the same number are held out together
 
     @property
     def labelled(self) -> bool:
@@ -91,7 +93,7 @@ def read_response(
     repeated = RepeatedNames()
     repeated.take(table)
     notes = (*table.notes, *repeated.notes(), *alike_labels(response))
-    return replace(table, notes=notes), response
+    return replace(table, notes=notes), replace(response, groups=groups_of(table))
 
 
 def _covariates_of(options: Any) -> list[str]:
