@@ -84,7 +84,7 @@ def test_select_by_patients(run, table, tmp_path):
     assert found["data"]["n_features"] == FEATURES
     assert model["cross_validation"]["mean"] == pytest.approx(expected.mean[0])
     fitted = BudgetClassifier(3).fit(X, y, groups=groups)
-    assert model["calibration"]["log_loss"] == pytest.approx(fitted.path_[3].cv_log_loss)
+    assert model["calibration"]["cv_log_loss"] == pytest.approx(fitted.path_[3].cv_log_loss)
     assert model["permutations"]["p_value"] > 1 / 3
     assert "samples of one patient are held out together: 20 groups" in " ".join(found["notes"])
     assert "say --cv-groups" not in " ".join(found["notes"])

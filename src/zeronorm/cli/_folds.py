@@ -99,7 +99,7 @@ def _folds_of_classes(cv: int, table: Table, response: Response, notes: list[str
     if smallest >= cv:
         return cv
     label = show(str(classes[counts.argmin()]))
-    one, many = ("sample", "samples") if response.groups is None else ("group", "groups")
+    one, many = ("group", "groups") if "cv_groups" in table.columns else ("sample", "samples")
     if smallest < 2:
         remedy = by_where(table, str(classes[counts.argmin()]))
         remedy = f"; leave it out{remedy}" if remedy else ""
