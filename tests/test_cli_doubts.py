@@ -245,7 +245,7 @@ def test_replicates_are_held_out_together(run, tmp_path):
     (tmp_path / "once.csv").write_text("\n".join([head, *rows[::2]]) + "\n")
     asked = ("--target", "y", "--id", "id", "-k", 25, "-C", 1e6, "--task", "numbers", "--json")
     twice = json.loads(run("select", "twice.csv", *asked, "--no-save").stdout)
-    assert "rows of one name are held out together" in " ".join(twice["notes"])
+    assert "samples of one name are held out together: 30 groups" in " ".join(twice["notes"])
     assert twice["models"][0]["cross_validation"]["mean"] < 0
     path = run("path", "twice.csv", "--target", "y", "--id", "id", "--loss", "least_squares",
                "--cv", 5, "--points", 5, "--json").stdout  # fmt: skip

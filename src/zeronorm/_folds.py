@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
 
 from . import validate
+from ._together import folds_of_groups, members
 from ._typing import FloatArray, IndexArray
 
 RULES = ("1se", "best")
@@ -22,20 +26,26 @@ def splits(
     random_state: int | None,
     several: bool = False,
     stratify: bool = True,
+    groups: IndexArray | None = None,
 ) -> list[tuple[IndexArray, IndexArray]]:
     """Return (train, test) row numbers of every fold, without the rows of weight 0.
 
     cv : number of folds; a splitter, or pairs of row numbers, of all rows.
     several : whether one fold is too few: a standard error needs two.
     stratify : whether a number of folds have the classes in equal shares.
+    groups : (n,) rows with the same number are held out together; None: each by itself.
     """
     used = np.flatnonzero(weight > 0)
     if validate.is_integer(cv):
-        drawn = _folds(labels[used] if stratify else None, used.size, cv, random_state)
+        strata = labels[used] if stratify else None
+        if groups is None:
+            drawn = _folds(strata, used.size, cv, random_state)
+        else:
+            drawn = _folds_together(strata, groups[used], weight[used], cv, random_state)
         return [(used[train], used[test]) for train, test in drawn]
     pairs: Any = cv
     if hasattr(cv, "split") and not isinstance(cv, (str, bytes, type)):
-        pairs = cv.split(np.zeros(len(labels)), labels)
+        pairs = _split(cv, labels, groups)
     elif isinstance(cv, (str, bytes, dict, set)) or not isinstance(cv, Iterable):
         raise ValueError(
             f"cv must be a number of folds, a splitter or splits; got {validate.shown(cv)}. "
@@ -54,7 +64,58 @@ def splits(
                 )
     if several and len(folds) < 2:
         raise ValueError(f"cv must have at least two folds; got {len(folds)}.")
+    if groups is not None:
+        validate.check_together(folds, groups, validate.shown(cv))
     return folds
+
+
+def _split(splitter: Any, labels: np.ndarray, groups: IndexArray | None) -> Any:
+    """Return the (train, test) pairs of a splitter."""
+    given = [] if "groups" not in signature(splitter.split).parameters else [groups]
+    try:
+        with warnings.catch_warnings():  # of groups that folds pass over, which is checked
+            warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+            return list(splitter.split(np.zeros(len(labels)), labels, *given))
+    except ValueError as error:
+        if groups is not None or "groups" not in str(error):
+            raise
+        raise ValueError(
+            f"cv={validate.shown(splitter)} needs the group of every sample; got none. Pass "
+            "groups=, a label for every sample, or another cv."
+        ) from error
+
+
+def _folds_together(
+    labels: np.ndarray | None,
+    groups: IndexArray,
+    weight: FloatArray,
+    cv: Any,
+    random_state: int | None,
+) -> list[tuple[IndexArray, IndexArray]]:
+    """Return (train, test) row numbers of folds of whole groups."""
+    most, of = int(np.unique(groups).size), "the groups of samples of positive weight"
+    if labels is not None:
+        classes, counts = members(labels, groups)
+        label, fewest = validate.plain(classes[counts.argmin()]), int(counts.min())
+        if fewest < 2:
+            raise ValueError(
+                "cv needs every class in at least two groups; all samples of class "
+                f"{label!r} are in one. Leave that class out, or pass splits."
+            )
+        if fewest < most:
+            most, of = fewest, f"the groups that have a sample of class {label!r}"
+    if most < 2:
+        raise ValueError(f"cv needs at least two groups of samples; got {most}.")
+    if not 2 <= cv <= most:
+        raise ValueError(f"cv must be between 2 and {most} ({of}); got {validate.shown(cv)}.")
+    shuffle = check_random_state(random_state).permutation
+    number = folds_of_groups(groups, weight, int(cv), labels, shuffle)
+    if labels is not None and members(labels, number)[1].min() < 2:
+        raise ValueError(
+            f"cv must leave samples of every class for training; no {cv} folds of whole groups do. "
+            "Use fewer folds, or pass splits."
+        )
+    return [(np.flatnonzero(number != one), np.flatnonzero(number == one)) for one in range(cv)]
 
 
 def _folds(

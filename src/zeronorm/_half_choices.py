@@ -17,7 +17,7 @@ from .designs._filled import filling_of
 from .designs._moments import measured
 from .designs._operations import memory
 from .estimators._problem import Problem
-from .estimators._sparse_linear import Rowwise
+from .estimators._rowwise import Rowwise
 from .groups import Groups
 from .solvers import run_together
 from .solvers.journal import Identity
@@ -238,7 +238,7 @@ class Halves:
         data = self.data
         return replace(
             data, design=design, labels=data.labels[rows], sample_weight=data.sample_weight[rows],
-            offset=None if data.offset is None else data.offset[rows], names=None,
+            offset=None if data.offset is None else data.offset[rows], names=None, groups=None,
         )  # fmt: skip
 
     def _posed(

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from . import validate
+from ._together import kinds_of_groups, members
 from ._typing import FloatArray, IndexArray
 
 Pair = tuple[IndexArray, IndexArray]
@@ -18,16 +19,21 @@ class LoneRowError(ValueError):
     label : the class, as a file would have it.
     """
 
-    def __init__(self, label: object) -> None:
+    def __init__(self, label: object, of: str = "rows") -> None:
         super().__init__(
-            "y must have at least two rows (of positive weight) of every class for pairs of "
-            f"half-samples; got one of class {label!r}. Leave that row out."
+            f"y must have at least two {of} (of positive weight) of every class for pairs of "
+            f"half-samples; got one of class {label!r}. Leave that "
+            f"{'row' if of == 'rows' else 'class'} out."
         )
         self.label = str(label)
 
 
 def half_samples(
-    strata: np.ndarray | None, weight: FloatArray, n_pairs: int, random_state: int | None
+    strata: np.ndarray | None,
+    weight: FloatArray,
+    n_pairs: int,
+    random_state: int | None,
+    groups: IndexArray | None = None,
 ) -> list[Pair]:
     """Return pairs of half-samples of the rows of positive weight, row numbers ascending.
 
@@ -35,9 +41,15 @@ def half_samples(
     time. Given how many rows the strata have, the halves of a pair are as independent as the rows
     are, and alike in law: with odd rows shared out they would not be.
 
+    With groups these are drawn, not rows: the groups of a stratum are those with rows of its class
+    alone, and all groups with rows of several classes are a stratum.
+
     strata : (n,) the class of every row; None: one for all.
+    groups : (n,) rows with the same number come to the same half; None: each is by itself.
     """
     used = np.flatnonzero(weight > 0)
+    if groups is not None:
+        return _halves_of_groups(strata, groups, used, n_pairs, random_state)
     labels = np.zeros(used.size) if strata is None else strata[used]
     classes, code, counts = np.unique(labels, return_inverse=True, return_counts=True)
     smallest = int(counts.argmin())
@@ -54,6 +66,33 @@ def half_samples(
         second = np.concatenate([other[: one.size] for one, other in halves])
         pairs.append((np.sort(first), np.sort(second)))
     return pairs
+
+
+def _halves_of_groups(
+    strata: np.ndarray | None,
+    groups: IndexArray,
+    used: IndexArray,
+    n_pairs: int,
+    random_state: int | None,
+) -> list[Pair]:
+    """Return pairs of half-samples of whole groups of the rows that are used."""
+    labels = np.zeros(used.size) if strata is None else strata[used]
+    classes, kinds, number = kinds_of_groups(labels, groups[used])
+    several = classes.size  # the kind of groups with rows of several classes
+    if kinds.size < 2:
+        raise ValueError(
+            f"groups must be at least two for pairs of half-samples; got {kinds.size}."
+        )
+    if strata is not None:
+        within, counts = members(labels, number)
+        if counts.min() < 2:
+            raise LoneRowError(validate.plain(within[counts.argmin()]), of="groups of samples")
+    # A group that is alone of its kind has no other one to be drawn with.
+    kinds[np.bincount(kinds, minlength=several + 1)[kinds] < 2] = several
+    if np.count_nonzero(kinds == several) == 1:
+        kinds[:] = several
+    pairs = half_samples(kinds, np.ones(kinds.size), n_pairs, random_state)
+    return [(used[np.isin(number, one)], used[np.isin(number, other)]) for one, other in pairs]
 
 
 def check_rows(counts: IndexArray, n_pairs: int) -> None:

@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._typing import IndexArray
-from .estimators._sparse_linear import Rowwise
+from .estimators._rowwise import Rowwise
 
 
 class SelectedColumns(SelectorMixin, BaseEstimator):  # type: ignore[misc]

@@ -26,7 +26,7 @@ class Stability:
     chosen: np.ndarray  # (2 B, m) mask: rows 2b and 2b + 1 are the halves of a pair
     n_chosen: int  # q, which each half chooses, at most where several models choose for themselves
     n_candidates: int  # p, of how many: columns that are not constant, groups with one of these
-    n_rows: int  # of each half
+    n_rows: int  # of each half, of groups of the smallest one
     unit: str = "features"  # or "groups"
     names: tuple[str, ...] | None = None  # of `features`, where they have some
     left_out: tuple[str, ...] = ()  # of each pair that is not counted, why a half has no model

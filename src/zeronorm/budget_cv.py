@@ -96,14 +96,23 @@ class BudgetCV(ChosenModel):
         self.random_state = random_state
 
     @one_blas_thread
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> BudgetCV:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        groups: Any = None,
+    ) -> BudgetCV:
         """Choose the size, and fit the model on all rows.
 
-        X, y, sample_weight, offset : as for `fit` of the estimator. After a fit with an offset
-            `predict` and `score` need one, too.
+        X, y, sample_weight, offset, groups : as for `fit` of the estimator. After a fit with an
+            offset `predict` and `score` need one, too.
         """
         model = self._model()
         given = given_offset(offset)
+        given |= {} if groups is None else {"groups": groups}
         file = self.estimator.checkpoint
         # One file has the folds and the fit.
         model.checkpoint = None  # published classes have no such parameter

@@ -23,7 +23,8 @@ from .checkpoints import recorded
 from .designs import Rows, filled_over
 from .estimators._folded import Folded
 from .estimators._problem import Problem, Selector
-from .estimators._sparse_linear import Rowwise, margins_of
+from .estimators._rowwise import Rowwise
+from .estimators._sparse_linear import margins_of
 from .files import PathLike
 from .measures import Measure, macro_average, parse_measure
 from .measures._ranking import AUC, AveragePrecision
@@ -43,6 +44,7 @@ def cross_validate(
     measure: str | Measure | None = None,
     scoring: str | Callable[..., float] | None = None,
     offset: Any = None,
+    groups: Any = None,
     pos_label: Any = None,
     random_state: int | None = 0,
     checkpoint: PathLike | None = None,
@@ -61,6 +63,9 @@ def cross_validate(
     cv : number of folds of the rows of positive weight, in each of which classes, events or
         quantiles of the target are in equal shares; a scikit-learn splitter, or (train, test) pairs
         of row numbers; the latter two number all rows of X.
+    groups : (n_samples,) labels; samples with the same label, as of one patient, are held out
+        together, and a splitter of groups is given them. Then a number of folds has classes and
+        events in shares as equal as whole groups can have them.
     measure : what the held-out rows of a classifier are scored by: "accuracy", or as in
         `MeasureClassifier` (of several classes the mean over the classes). None: the measure of a
         `MeasureClassifier`, the accuracy of others.
@@ -87,8 +92,8 @@ def cross_validate(
     """
     posed, paths = fold_models(
         estimator, X, y, cv=cv, sample_weight=sample_weight, measure=measure, scoring=scoring,
-        offset=offset, pos_label=pos_label, random_state=random_state, checkpoint=checkpoint,
-        callback=callback,
+        offset=offset, groups=groups, pos_label=pos_label, random_state=random_state,
+        checkpoint=checkpoint, callback=callback,
     )  # fmt: skip
     return posed.scored(paths)
 
@@ -104,13 +109,14 @@ def fold_models(
     measure: Any = None,
     scoring: Any = None,
     offset: Any = None,
+    groups: Any = None,
     pos_label: Any = None,
     random_state: int | None = 0,
     checkpoint: PathLike | None = None,
     callback: Callable[[Progress], None] | None = None,
 ) -> tuple[Validation, list[list[Path]]]:
     """Return a cross-validation, and the models of every fold: as of `cross_validate`."""
-    judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
+    judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset, groups)
     with recorded(judge.estimator.checkpoint if checkpoint is None else checkpoint):
         posed = Validation.pose(judge, data, cv, pos_label, random_state)
         return posed, posed.folded.run(callback)
@@ -131,6 +137,7 @@ def prepared(
     measure: str | Measure | None,
     scoring: str | Callable[..., float] | None,
     offset: Any,
+    groups: Any,
 ) -> tuple[Judge, Rowwise]:
     """Return what scores, and the data, checked: as of `cross_validate`.
 
@@ -144,7 +151,7 @@ def prepared(
             f"{way_out('estimator', inner)}"
         )
     judge = Judge.of(inner, measure, scoring)
-    data = inner._read(X, y, None, offset)
+    data = inner._read(X, y, None, offset, groups)
     if inner is not estimator and _needs_labels(judge):
         judge = replace(judge, cut=cut_asked(estimator, np.unique(data.labels)))
     weight = validate.check_sample_weight(sample_weight, len(data.labels))
@@ -181,7 +188,12 @@ class Validation:
         """Draw the folds and pose their problems; nothing is fitted."""
         validate.check_seed(random_state)
         estimator, labels = judge.estimator, data.labels
-        folds = splits(estimator._strata(labels, cv), data.sample_weight, cv, random_state)
+        # Groups are too coarse for quantiles of numbers.
+        stratify = data.groups is None or not is_regressor(estimator)
+        folds = splits(
+            estimator._strata(labels, cv), data.sample_weight, cv, random_state,
+            stratify=stratify, groups=data.groups,
+        )  # fmt: skip
         folded = Folded.pose(estimator, data, folds)
         classes = [np.asarray(problem.classes) for problem in folded.problems]
         ordered = [(own, False) for own in classes]

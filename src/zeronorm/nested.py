@@ -56,6 +56,7 @@ def nested_cross_validate(
     cv: int | BaseCrossValidator | Iterable[Any] = 5,
     sample_weight: Any = None,
     offset: Any = None,
+    groups: Any = None,
     random_state: int | None = 0,
     checkpoint: PathLike | None = None,
     callback: Callable[[Progress], None] | None = None,
@@ -78,6 +79,7 @@ def nested_cross_validate(
         Its `cv` is of the inner folds, a number or a splitter, and its `scoring` or `measure` is of
         both. Scores of classes are not calibrated, as of `cross_validate`.
     X, y, sample_weight, offset : as for `fit` of its estimator.
+    groups : as of `cross_validate`, of the outer and the inner folds.
     cv, random_state, checkpoint, callback : of the outer folds, as of `cross_validate`.
 
     Returns
@@ -116,7 +118,9 @@ def nested_cross_validate(
             f"other rows; got {validate.shown(inner_cv)}."
         )
     model = search._model()
-    judge, data = prepared(model, X, y, sample_weight, search.measure, search.scoring, offset)
+    judge, data = prepared(
+        model, X, y, sample_weight, search.measure, search.scoring, offset, groups
+    )
     with recorded(search.estimator.checkpoint if checkpoint is None else checkpoint):
         outer = Validation.pose(judge, data, cv, None, random_state)
         inner = []

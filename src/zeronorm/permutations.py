@@ -11,9 +11,11 @@ from sklearn.model_selection import BaseCrossValidator
 
 from . import validate
 from ._threads import one_blas_thread
+from ._together import order_of_groups
 from ._typing import FloatArray
 from ._wrapped import without_threshold
 from .checkpoints import recorded
+from .estimators._rowwise import Rowwise
 from .files import PathLike
 from .measures import Measure
 from .model_selection import CrossValidation, Validation, prepared, validated
@@ -50,6 +52,7 @@ def permutation_test(
     measure: str | Measure | None = None,
     scoring: str | Callable[..., float] | None = None,
     offset: Any = None,
+    groups: Any = None,
     pos_label: Any = None,
     random_state: int | None = 0,
     checkpoint: PathLike | None = None,
@@ -71,10 +74,16 @@ def permutation_test(
     or `scoring` what these say. A row keeps its label, weight, offset, time, event and stratum
     together: all of these move to the features of another row.
 
+    With `groups` the groups are exchanged, not the rows. Where all rows of a group have one label
+    (and offset), the labels of the groups are permuted. Else all that the rows of a group have
+    moves, in a random order, to a group with as many rows; a group that no other is as large as
+    keeps its labels, so that a p-value may be large where sizes differ.
+
     Parameters
     ----------
-    estimator, X, y, cv, sample_weight, measure, scoring, offset, pos_label, checkpoint : as for
-        `cross_validate`, which is run N + 1 times. A number of folds stratifies each order anew.
+    estimator, X, y, cv, sample_weight, measure, scoring, offset, groups, pos_label, checkpoint
+        As for `cross_validate`, which is run N + 1 times. A number of folds stratifies each order
+        anew.
     n_permutations : N, at least 1; p below 0.05 takes 20.
     random_state : of the orders and the folds, an integer from 0 to 2^32 - 1; None: others every
         time.
@@ -102,7 +111,7 @@ def permutation_test(
     if isinstance(cv, Iterator):
         cv = list(cv)
     validate.check_seed(random_state)
-    judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset)
+    judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset, groups)
     with recorded(inner.checkpoint if checkpoint is None else checkpoint):
         posed = Validation.pose(judge, data, cv, pos_label, random_state)
         own = posed.scored(posed.folded.run())
@@ -135,17 +144,25 @@ def permuted(
     for done in range(n_permutations):
         if callback is not None:
             callback(done)
-        order = generator.permutation(data.labels.shape[0])
-        moved = replace(
-            data,
-            labels=data.labels[order],
-            sample_weight=data.sample_weight[order],
-            offset=None if data.offset is None else data.offset[order],
-        )
-        one = validated(judge, moved, cv, pos_label, random_state)
+        one = validated(judge, _moved(data, generator), cv, pos_label, random_state)
         found.append(_statistic(one, of_margins))
     name = "auc" if of_margins else judge.name
     return PermutationTest(validation, name, _statistic(validation, of_margins), np.array(found))
+
+
+def _moved(data: Rowwise, generator: np.random.Generator) -> Rowwise:
+    """Return the rows with what belongs to the labels in another order."""
+    weight = data.sample_weight
+    if data.groups is None:
+        order = generator.permutation(weight.size)
+        weight = weight[order]
+    else:
+        of_row = [np.unique(part, axis=0, return_inverse=True)[1].ravel()
+                  for part in (data.labels, data.offset) if part is not None]  # fmt: skip
+        order, alike = order_of_groups(data.groups, of_row, generator)
+        weight = weight if alike else weight[order]
+    offset = None if data.offset is None else data.offset[order]
+    return replace(data, labels=data.labels[order], sample_weight=weight, offset=offset)
 
 
 def _statistic(validation: CrossValidation, of_margins: bool) -> FloatArray:

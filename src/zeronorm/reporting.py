@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ def report(
     n_pairs: int = 50,
     time_limit: float = 1.0,
     offset: Any = None,
+    groups: Any = None,
     feature_names: Any = None,
     descriptions: Any = None,
     target_name: str | None = None,
@@ -60,7 +62,8 @@ def report(
         groups, too), or of features in few groups, of which no bounds and no substitutes are known.
         It is fitted once more, and has to come out the same: X and y are those of its fit, without
         weights of rows.
-    X, y, offset : as for its `fit`; of a data frame all columns are numbers.
+    X, y, offset, groups : as for its `fit`; of a data frame all columns are numbers. Samples of a
+        group are held out together in all folds, and come to the same half.
     path : of the page, NAME.html. It appears whole or not at all.
     cv : folds of the cross-validation, 2 or more; None: none. A BudgetCV has its own.
     n_pairs : of half-samples for the stability, see `StabilitySelection`; 0: none.
@@ -106,17 +109,19 @@ def report(
     names = _names_of(model, X, feature_names)
     if frame_of(X) is not None:
         X = validate.as_fitted(model, X)
-    model = _fitted_again(model, X, y, offset)
+    model = _fitted_again(model, X, y, offset, groups)
     samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)
+    together = validate.check_groups(validate.in_memory(groups), len(samples.response.y))
+    samples = replace(samples, response=replace(samples.response, groups=together))
     if validation is None and cv is not None:
-        posed, paths = fold_models(model, X, samples.y, cv=cv, offset=offset)
+        posed, paths = fold_models(model, X, samples.y, cv=cv, offset=offset, groups=together)
         validation = posed.scored(paths)
     document = _document(model, samples, validation, "X, y" if title is None else title)
     trust, evidence = describe_trust(
         model, samples, validation, None, n_pairs, time_limit, lambda _: None
     )
     figures = figures_of(model, samples, validation, evidence, document)
-    again = code_of_report(model, file.name, cv, n_pairs, time_limit)
+    again = code_of_report(model, file.name, cv, n_pairs, time_limit, together=groups is not None)
     write_file(file, render(document, trust, figures, again, versions() | _digests(X)))
     return file
 
@@ -177,9 +182,10 @@ def _names_of(model: Any, X: Any, given: Any) -> list[str] | None:
     return names
 
 
-def _fitted_again(model: Any, X: Any, y: Any, offset: Any) -> Any:
+def _fitted_again(model: Any, X: Any, y: Any, offset: Any, groups: Any) -> Any:
     """Return the model fitted once more, to arrays; refuse data that make another one of it."""
     given = {} if offset is None else {"offset": offset}
+    given |= {} if groups is None else {"groups": groups}
     again = clone(model)
     if getattr(model, "feature_groups", None) is not None:
         known = getattr(model, "feature_names_in_", None)

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 from . import validate
 from ._frames import frame_of
 from ._submodel import MODELS, Estimates, check_rows, estimates, target_of
 from ._threads import one_blas_thread
+from ._together import kinds_of_groups
 from ._typing import Design, FloatArray, IndexArray
 from .designs import as_design
 
@@ -119,6 +121,7 @@ def split_inference(
     share: float = 0.5,
     level: float = 0.95,
     model: str = "auto",
+    groups: Any = None,
     random_state: int | None = 0,
 ) -> SplitInference:
     """Choose features on some rows, and infer on all others how they act together.
@@ -148,6 +151,10 @@ def split_inference(
     level : of the intervals, above 0 and below 1.
     model : "linear", "logistic" or "cox"; "auto": "cox" for events and times, "logistic" for a
         classifier and for labels that are no numbers, else "linear".
+    groups : (n_samples,) labels; samples with the same label are on the same side, so that a share
+        of the groups chooses. Intervals still take the samples of a group as independent of each
+        other: where they are not, as of one patient, intervals are too short. Average the samples
+        of a group, or pass one of each.
     random_state : of the splits, from 0 to 2^32 - 1; None draws others every time.
 
     Returns
@@ -206,11 +213,12 @@ def split_inference(
     kind = _kind(estimator, y) if model == "auto" else model
     target = target_of(kind, y, n)
     strata = {"linear": np.zeros(n), "logistic": target, "cox": target.T[1:2].ravel()}[kind]
+    together = validate.check_groups(validate.in_memory(groups), n)
     rng = np.random.default_rng(random_state)
     models = []
     for _ in range(n_splits):
-        first = _drawn(rng, strata, float(share))
-        models.append(_chosen(estimator, X, y, target, kind, first, float(level)))
+        first = _drawn(rng, strata, float(share), together)
+        models.append(_chosen(estimator, X, y, target, kind, first, float(level), together))
     return SplitInference(tuple(models), kind, float(level))
 
 
@@ -224,8 +232,13 @@ def _kind(estimator: Any, y: Any) -> str:
     return "logistic" if labels or is_classifier(inner) else "linear"
 
 
-def _drawn(rng: np.random.Generator, strata: np.ndarray, share: float) -> np.ndarray:
-    """Return a mask of the rows that choose: a share of every stratum."""
+def _drawn(
+    rng: np.random.Generator, strata: np.ndarray, share: float, groups: IndexArray | None
+) -> np.ndarray:
+    """Return a mask of the rows that choose: a share of every stratum, or of whole groups."""
+    if groups is not None:
+        _, kinds, number = kinds_of_groups(strata, groups)
+        return _drawn(rng, kinds, share, None)[number]
     first = np.zeros(strata.size, bool)
     for one in np.unique(strata):
         rows = rng.permutation(np.flatnonzero(strata == one))
@@ -243,11 +256,15 @@ def _chosen(
     kind: str,
     first: np.ndarray,
     level: float,
+    groups: IndexArray | None,
 ) -> ChosenModel:
     """Return what some rows choose, and what the others say of it."""
     ours, others = np.flatnonzero(first), np.flatnonzero(~first)
     try:
-        fitted = clone(estimator).fit(_rows(X, ours), _safe_indexing(y, ours))
+        given = {}
+        if groups is not None and has_fit_parameter(estimator, "groups"):
+            given = {"groups": groups[ours]}
+        fitted = clone(estimator).fit(_rows(X, ours), _safe_indexing(y, ours), **given)
     except ValueError as error:
         _refuse_gaps(X, error)
         raise

@@ -69,6 +69,10 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
     stratified. Rows of weight 0 are left out; other weights go with their rows, so that a repeated
     row is one row of weight 2, not two rows that would come to both halves.
 
+    With `groups` whole groups are drawn, and the guarantee is for groups that are drawn
+    independently: half of those of each class, and of those with samples of several classes. Halves
+    then differ in their number of rows.
+
     A half on which covariates determine the target of some rows alone, or which has a covariate or
     a forced feature that is constant there, has no model: its pair is left out, with a warning, and
     selection probabilities and bounds are those of halves that have one.
@@ -120,23 +124,33 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
 
     @one_blas_thread
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        groups: Any = None,
     ) -> StabilitySelection:
         """Choose features on all half-samples, and keep the stable ones.
 
         X, y, sample_weight, offset : as for `fit` of the estimator.
+        groups : (n_samples,) labels; samples with the same label come to the same half.
         """
         self._check()
         model: Any = clone(without_threshold(self.estimator))
         with recorded(model.checkpoint):
-            data = model._read(X, y, sample_weight, offset)
+            data = model._read(X, y, sample_weight, offset, groups)
             whole = model._pose(data)
             budget = Budget.of(model, whole)
             threshold = self._threshold(budget, self.n_pairs)
             strata = None if is_regressor(model) else model._strata(data.labels, 2)
-            pairs = half_samples(strata, data.sample_weight, self.n_pairs, self.random_state)
+            pairs = half_samples(
+                strata, data.sample_weight, self.n_pairs, self.random_state, data.groups
+            )
             halves = [rows for pair in pairs for rows in pair]
-            budget.check(halves[0].size)
+            smallest = min(rows.size for rows in halves)
+            budget.check(smallest)
             found = Halves(model, data, whole, budget, halves).choices(self.screen)
         chosen, left_out = _pairs_fitted(found)
         self._left_out = left_out
@@ -148,7 +162,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
             np.array([np.isin(features, one) for one in chosen]),
             budget.n_chosen,
             budget.candidates.size,
-            halves[0].size,
+            smallest,
             budget.unit,
             budget.names(features, data.names),
             tuple(map(str, left_out)),

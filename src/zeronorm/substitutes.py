@@ -89,6 +89,7 @@ def substitutes(
     standardize: bool | None = None,
     n_threads: int | None = None,
     cv: int | BaseCrossValidator | Iterable[Any] | None = None,
+    groups: Any = None,
     scoring: str | Callable[..., float] | None = None,
     random_state: int | None = 0,
 ) -> list[Substitutes] | list[list[Substitutes]]:
@@ -110,10 +111,10 @@ def substitutes(
     within : and all that cost at most this share of the objective.
     max_fits : once so many supports are fitted, of all features together, no further ones are;
         `proven` is False where that was not enough.
-    cv, scoring, random_state : folds and a score, as of `cross_validate`, by which the model, the
-        one without each feature and those with its first n substitutes are compared, too: each is
-        fitted in every fold again, the features as they are. They were chosen with all rows, so
-        that the score is no estimate for new ones. None: no folds.
+    cv, groups, scoring, random_state : folds and a score, as of `cross_validate`, by which the
+        model, the one without each feature and those with its first n substitutes are compared,
+        too: each is fitted in every fold again, the features as they are. They were chosen with all
+        rows, so that the score is no estimate for new ones. cv=None: no folds.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def substitutes(
     validation = None
     if cv is not None:  # what is wrong with the folds is told before the search
         poser = poser_of(model, problem, y, C, fit_intercept, standardize, n_threads)
-        judge, data = prepared(poser, X, y, sample_weight, None, scoring, offset)
+        judge, data = prepared(poser, X, y, sample_weight, None, scoring, offset, groups)
         validation = Validation.pose(judge, data, cv, None, random_state)
     solvers = [replacements(one.task, one.support, n, within, max_fits, C=one.C) for one in posed]
     found = _run(solvers, n_threads)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 from . import validate
 from ._folds import splits
@@ -51,7 +52,14 @@ class DecisionCurve:
 
 
 def held_out_probabilities(
-    estimator: Any, X: Any, y: Any, *, cv: Any = 5, pos_label: Any = None, random_state: int = 0
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    groups: Any = None,
+    pos_label: Any = None,
+    random_state: int = 0,
 ) -> FloatArray:
     """Return the probability of the positive class of every row, by models of the other folds.
 
@@ -62,6 +70,7 @@ def held_out_probabilities(
     X, y : as for its `fit`.
     cv : number of stratified folds, shuffled, or a splitter of scikit-learn whose test rows are all
         rows once.
+    groups : (n_samples,) labels; samples with the same label are held out together.
     pos_label : the positive class; None: the second of two, sorted.
     random_state : of the shuffle.
 
@@ -78,7 +87,8 @@ def held_out_probabilities(
         )
     y = np.asarray(y)
     positive = _positives(y, pos_label)[1]
-    folds = splits(y, np.ones(y.size), cv, random_state)
+    together = validate.check_groups(groups, y.size)
+    folds = splits(y, np.ones(y.size), cv, random_state, groups=together)
     held_out = np.sort(np.concatenate([test for _, test in folds]))
     if not np.array_equal(held_out, np.arange(y.size)):
         raise ValueError(
@@ -88,7 +98,10 @@ def held_out_probabilities(
     found, label = np.zeros(y.size), y[positive][0]
     # The labels are as they are: class weights and other parameters may name them.
     for train, test in folds:
-        model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+        given = {}
+        if together is not None and has_fit_parameter(estimator, "groups"):
+            given = {"groups": together[train]}
+        model = clone(estimator).fit(_safe_indexing(X, train), y[train], **given)
         known = np.flatnonzero(model.classes_ == label)
         if known.size:  # else no row of the other folds is positive
             found[test] = model.predict_proba(_safe_indexing(X, test))[:, known[0]]

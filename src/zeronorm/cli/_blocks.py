@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ._rows_options import RowsOptions
 
 _BLOCK = 1 << 20  # so many cells are predicted at once
-_TARGETS = ("target", "time", "event", "start", "strata")  # what predictions need not
+# What predictions need not.
+_TARGETS = ("target", "time", "event", "start", "strata", "cv_groups")
 
 
 def read_blocks(

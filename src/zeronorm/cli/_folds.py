@@ -1,7 +1,8 @@
-"""The folds that data allow, in which all rows of a sample are held out together."""
+"""The folds that data allow, in which all samples of a group are held out together."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from ._messages import Doubt, show
@@ -11,77 +12,106 @@ if TYPE_CHECKING:
     from ..files import Table
     from ._target import Response
 
-
-def usable_folds(cv: int, table: Table, response: Response, notes: list[str]) -> Any:
-    """Return as many folds as the target allows, a number or pairs of rows; None if it allows none.
-
-    The smallest class must have a sample for every fold; held-out numbers must differ, and
-    held-out survival times have a pair to compare, for a score of them.
-    """
-    samples = _samples_of(table)
-    if samples is not None:
-        notes.append("in the cross-validation rows of one name are held out together")
-    if response.labelled:
-        folds = _folds_of_classes(cv, table, response.y, samples, notes)
-    else:
-        folds = _folds_of_numbers(cv, response, samples, notes)
-    return None if folds is None else kept_together(table, response, folds)
+# Names of columns that say whose a sample is.
+_WHOSE = re.compile(
+    r"(^|[^a-z])(patient|subject|donor|participant|person|individual|animal|mouse|family|household"
+    r"|customer|client|user|id)s?([^a-z]|id|$)"
+)
+_FEWEST = 5  # values of such a column
 
 
-def kept_together(table: Table, response: Response, folds: int) -> Any:
-    """Return the folds, or where names of samples repeat pairs of rows that hold theirs out.
+def groups_of(table: Table) -> Any:
+    """Return the number of the group of every sample, (n,); None where each is by itself.
 
-    Other rows of a sample that is held out would say what its target is.
-    """
-    samples = _samples_of(table)
-    return folds if samples is None else _splits(response, folds, samples)
-
-
-def _samples_of(table: Table) -> Any:
-    """Return the number of the sample of every row, (n,); None where each has its own.
-
-    Rows of one sample that differ in their start are meant so: they are of other times.
+    Without --cv-groups samples of one name are a group: others of a sample that is held out would
+    say what its target is.
     """
     import numpy as np
 
-    if table.sample_names is None or "start" in table.columns:
+    labels = table.columns.get("cv_groups", table.sample_names)
+    if labels is None:
         return None
-    names, code = np.unique(np.array(table.sample_names, str), return_inverse=True)
-    return None if names.size == code.size else code
+    names, code = np.unique(np.asarray(labels), return_inverse=True)
+    alone = "cv_groups" not in table.columns and names.size == code.size
+    return None if alone else code
 
 
-def _splits(response: Response, folds: int, samples: Any) -> list[tuple[Any, Any]]:
-    """Return pairs of rows of training and held-out ones, the rows of a sample in one of them."""
-    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+def usable_folds(cv: int, table: Table, response: Response, notes: list[str]) -> int | None:
+    """Return as many folds as the target allows; None if it allows none.
 
-    kind = StratifiedGroupKFold if response.labelled else GroupKFold
-    y = response.y if response.labelled else None
-    return list(kind(folds, shuffle=True, random_state=0).split(samples, y, samples))
+    The smallest class must have a sample, or a group with one, for every fold; held-out numbers
+    must differ, and held-out survival times have a pair to compare, for a score of them.
+    """
+    if response.groups is None:
+        notes += _repeated_ids(table)
+    else:
+        name = table.column_names.get("cv_groups")
+        of = "name" if name is None else show(name, 40)
+        notes.append(
+            f"in the cross-validation samples of one {of} are held out together: "
+            f"{int(response.groups.max()) + 1:,} groups"
+        )
+    if response.labelled:
+        return _folds_of_classes(cv, table, response, notes)
+    return _folds_of_numbers(cv, response, notes)
 
 
-def _folds_of_classes(cv: int, table: Table, y: Any, samples: Any, notes: list[str]) -> int | None:
+def _repeated_ids(table: Table) -> list[str]:
+    """Return notes about columns that say whose a sample is, and say it of several samples."""
     import numpy as np
 
-    if samples is not None:  # a sample counts once in each of its classes
-        first = np.unique(np.column_stack([np.unique(y, return_inverse=True)[1], samples]), axis=0)
-        y = np.unique(y)[first[:, 0]]
-    classes, counts = np.unique(y, return_counts=True)
+    from ._features_out import dense_columns
+
+    found: dict[str, tuple[str, int]] = {}
+    codings = table.codings
+    for place, name in enumerate(table.feature_names or ()):
+        column = codings[name].column if name in codings else name
+        if not _WHOSE.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column).lower()):
+            continue
+        if name in codings and codings[name].kind == "category":
+            if len(codings[name].levels) < _FEWEST:
+                continue
+            value = repr(name.removeprefix(f"{column}="))
+            (values,) = dense_columns(table.X, np.array([place]))
+            often = int(np.count_nonzero(values))
+        else:
+            (values,) = dense_columns(table.X, np.array([place]))
+            numbers, counts = np.unique(values, return_counts=True)
+            if numbers.size < _FEWEST or (numbers != np.round(numbers)).any():
+                continue
+            value, often = f"{numbers[counts.argmax()]:g}", int(counts.max())
+        if often > max(1, found.get(column, ("", 1))[1]):
+            found[column] = value, often
+    return [
+        Doubt(
+            f"{show(column, 40)} {show(value, 40)} occurs in {often:,} samples: folds may hold out "
+            f"one and train on another; say --cv-groups {show(column, 40)}"
+        )
+        for column, (value, often) in found.items()
+    ]
+
+
+def _folds_of_classes(cv: int, table: Table, response: Response, notes: list[str]) -> int | None:
+    from .._together import members
+
+    classes, counts = members(response.y, response.groups)
     smallest = int(counts.min())
     if smallest >= cv:
         return cv
     label = show(str(classes[counts.argmin()]))
+    one, many = ("group", "groups") if "cv_groups" in table.columns else ("sample", "samples")
     if smallest < 2:
         remedy = by_where(table, str(classes[counts.argmin()]))
         remedy = f"; leave it out{remedy}" if remedy else ""
-        notes.append(Doubt(f"no cross-validation: the class {label} has one sample{remedy}"))
+        notes.append(Doubt(f"no cross-validation: the class {label} has one {one}{remedy}"))
         return None
     notes.append(
-        Doubt(f"{smallest} folds in place of {cv}: the class {label} has {smallest} samples")
+        Doubt(f"{smallest} folds in place of {cv}: the class {label} has {smallest} {many}")
     )
     return smallest
 
 
-def _folds_of_numbers(cv: int, response: Response, samples: Any, notes: list[str]) -> int | None:
+def _folds_of_numbers(cv: int, response: Response, notes: list[str]) -> int | None:
     import numpy as np
 
     from .._folds import splits
@@ -89,7 +119,7 @@ def _folds_of_numbers(cv: int, response: Response, samples: Any, notes: list[str
     from ..estimators._survival import concordance
     from ..validate import check_survival
 
-    survival, n = response.task == "survival", len(response.y)
+    survival, n, groups = response.task == "survival", len(response.y), response.groups
     target = check_survival(response.y, n) if survival else response.y
     why = (
         "a held-out event needs a sample that outlives it"
@@ -107,15 +137,16 @@ def _folds_of_numbers(cv: int, response: Response, samples: Any, notes: list[str
         return True
 
     def pairs(folds: int) -> list[tuple[Any, Any]] | None:
-        if samples is not None:
-            return _splits(response, folds, samples)
         first = target if target.ndim == 1 else target[:, 0]  # of several responses
         strata = target[:, 1].astype(np.int64) if survival else quantiles_of(first, folds)
-        if np.unique(strata, return_counts=True)[1].min() < folds:
+        try:
+            return splits(
+                strata, np.ones(n), folds, 0, stratify=survival or groups is None, groups=groups
+            )
+        except ValueError:
             return None
-        return splits(strata, np.ones(n), folds, 0)
 
-    n_samples = n if samples is None else int(samples.max()) + 1
+    n_samples = n if groups is None else int(groups.max()) + 1
     for folds in range(min(cv, n_samples), 1, -1):
         found = pairs(folds)
         if found is not None and all(scored(test) for _, test in found):

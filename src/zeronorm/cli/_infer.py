@@ -90,6 +90,11 @@ def infer(options: InferOptions) -> None:
         with work.timed("read"):
             table, response = read_response(asked, task)
         work.notes.extend(table.notes)
+        if response.groups is not None:
+            work.notes.append(
+                "samples of one group choose together or infer together; intervals take them as "
+                "independent, and are too short where they are alike"
+            )
         model = _model_of(options, table, response)
         samples = Samples(table, response, None)
         estimator = estimator_of(asked, plan, samples)
@@ -104,6 +109,7 @@ def infer(options: InferOptions) -> None:
                     share=options.share,
                     level=options.confidence,
                     model=model,
+                    groups=response.groups,
                 )
             except ValueError as error:
                 raise ValueError(_in_words(str(error), table)) from error

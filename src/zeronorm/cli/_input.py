@@ -69,7 +69,7 @@ def read(
         )
     given |= {"--where": where, "--samples": samples}
     if is_golub(data):
-        named = {f"--{role}": name for role, name in roles.items()}
+        named = {f"--{role.replace('_', '-')}": name for role, name in roles.items()}
         return _golub({**given, "--target": target, **named})
     from ..files import FileError, Layout, TargetError, Where, read_request
     from ..files._table import Request

@@ -18,10 +18,11 @@ def refuse_unasked(table: Table, data: str, files: Mapping[str, str | None], ask
     if asked or table.sample_names is None:
         return
     for role in table.by_position:
+        option = "--" + role.replace("_", "-")
         raise ValueError(
             f"{data}: its samples have names, as {table.sample_names[0]!r:.60}, and the lines of "
-            f"--{role} {files.get(role)} have none: their order may be another. Join a table by "
-            f"the names with --samples FILE --{role} COLUMN; or say --by-position where the order "
+            f"{option} {files.get(role)} have none: their order may be another. Join a table by "
+            f"the names with --samples FILE {option} COLUMN; or say --by-position where the order "
             "is the same."
         )
 

@@ -33,6 +33,7 @@ OPTIONS = {
     "fit_intercept": "--intercept",
     "multi_class": "--shared",
     "cv": "--cv",
+    "groups": "--cv-groups",
     "scoring": "--scoring",
     "l1_ratio": "--l1-ratio",
     "max_features": "--max-features",

@@ -45,7 +45,7 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
     if names:
         found["covariates"] = ",".join(dict.fromkeys(_named_whole(names, model.layout.codings)))
     columns = metadata["columns"]
-    for role in ("time", "start", "strata", "offset", "exposure", "id", "missing"):
+    for role in ("time", "start", "strata", "offset", "exposure", "cv_groups", "id", "missing"):
         if role in columns:
             found[role] = columns[role]
     if "event" in columns:

@@ -88,6 +88,7 @@ class SelectOptions:
     features_out: Path | None = option("The features (.csv, .parquet).", metavar="FILE")
     report: Path | None = option("A page to forward (.html).", metavar="FILE")
     cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
+    cv_groups: str | None = None
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
     permutations: int | None = option("Labels permuted: a p-value.", metavar="N")
     stability: int | None = option("How stable, by half-samples.", metavar="PAIRS")
@@ -228,6 +229,7 @@ class PathOptions(ColumnsOptions):
     cv: int | None = option(
         "Choose C by cross-validation with so many folds. Default: no.", metavar="FOLDS"
     )
+    cv_groups: str | None = None
     scoring: str | None = option(
         "Of the cross-validation: of classes log_loss, accuracy or auc, of survival "
         "deviance or c_index. Default: log_loss, deviance; accuracy for squared_hinge.",

@@ -22,8 +22,8 @@ PANELS = {
     ),
     "The search": ("method", "starts", "prove", "gap", "time_limit"),
     "The model and its score": (
-        "rule", "refit_c", "calibrate", "threshold", "cv", "no_cv", "permutations", "stability",
-        "scoring", "splits", "share", "confidence",
+        "rule", "refit_c", "calibrate", "threshold", "cv", "cv_groups", "no_cv", "permutations",
+        "stability", "scoring", "splits", "share", "confidence",
     ),
     "Files": (
         "output", "save", "certificate", "features_out", "report", "view", "checkpoint", "config",

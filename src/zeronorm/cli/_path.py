@@ -66,7 +66,7 @@ def path(options: PathOptions) -> None:
     parameters = {
         **_grid(options),
         **_problem(options),
-        "cv": folds if folds is None or isinstance(folds, int) else len(folds),
+        "cv": folds,
         "scoring": options.scoring,
     }
     if model is not None:
@@ -109,7 +109,7 @@ def _follow(
     model = _model_of(options, paths[0].Cs if paths else options.points, folds)
     work.progress.phase("Cross-validating")
     with columns_named(table.feature_names):
-        work.fit(model, table.X, y, **moved)
+        work.fit(model, table.X, y, groups=response.groups, **moved)
     found = model.l1_path_
     paths = list(found) if isinstance(found, tuple) else [found]
     return paths, model, int(n_scans + model.n_scans_)

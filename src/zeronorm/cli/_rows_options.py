@@ -140,6 +140,7 @@ class ReportOptions(RowsOptions):
         metavar="FILE",
     )
     cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
+    cv_groups: str | None = None
     pairs: int = option(
         "Pairs of half-samples, for how sure each feature is; 0: none.", metavar="N", default=PAIRS
     )

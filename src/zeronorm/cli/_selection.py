@@ -78,16 +78,17 @@ def run(
     estimator = estimator_of(options, plan, samples) if again is None else again.estimator
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
+    together = {} if response.groups is None else {"groups": response.groups}
     plan = _with_budgets(plan, estimator, X, y, **offset)
     folds = folds_of(plan, samples, work)
     check_threshold(options, samples, folds)
     if folds is not None and isinstance(estimator, MeasureClassifier):
-        _check_measured_folds(estimator, y, folds)
+        _check_measured_folds(estimator, y, folds, response.groups)
     work.progress.phase("Selecting")
     if options.prove:
         work.progress.proving(plan.search["gap"], plan.search["time_limit"])
     interrupt = Interrupt()
-    interrupt.fit(options, estimator, X, y, work, **offset)
+    interrupt.fit(options, estimator, X, y, work, **offset, **together)
     if again is not None:
         again.check()
     work.notes.extend(_each_by_itself(estimator))
@@ -280,8 +281,8 @@ def _for_accuracy(
     scoring: dict[str, Any] = {"measure": options.measure, "pos_label": estimator.pos_label}
     work.progress.phase("Cross-validating a selection for accuracy")
     with work.timed("cross-validation"):
-        X, y = samples.table.X, samples.y
-        return model_selection.cross_validate(rival, X, y, cv=folds, **scoring)
+        X, y, groups = samples.table.X, samples.y, samples.response.groups
+        return model_selection.cross_validate(rival, X, y, cv=folds, groups=groups, **scoring)
 
 
 def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict[str, Any]:
@@ -336,11 +337,11 @@ def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
     return signs or None
 
 
-def _check_measured_folds(estimator: Any, y: Any, folds: Any) -> None:
+def _check_measured_folds(estimator: Any, y: Any, folds: Any, groups: Any) -> None:
     """Refuse a measure that cannot score the rows left out of a fold, before anything is fitted."""
     labels, weight = np.asarray(y), np.ones(len(y))
     classes, _ = validate.check_pos_label(np.unique(labels), estimator.pos_label)
-    pairs = splits(labels, weight, folds, 0)
+    pairs = splits(labels, weight, folds, 0, groups=groups)
     model_selection.check_folds(
         parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs)
     )

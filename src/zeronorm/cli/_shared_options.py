@@ -62,6 +62,10 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         metavar="COLUMN",
         help="Of counts: the time, area or people that they are of. Its logarithm is the offset.",
     ),
+    "cv_groups": typer.Option(
+        metavar="COLUMN",
+        help="Hold out together the samples with the same value, as of one patient; no feature.",
+    ),
     "standardize": typer.Option(
         help="Select as if columns were standardised; coefficients are for DATA as it is."
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ._doubts import RepeatedNames, alike_labels, alike_levels, other_sheets
+from ._folds import groups_of
 from ._guess import guess_task
 from ._input import read
 from ._messages import show
@@ -33,6 +34,7 @@ class Response:
     offset: Any = None  # (n_samples,) of the margins
     guess: str | None = None  # why this task, where there may be doubts
     order: Any = None  # of ordered classes, the labels from the lowest to the highest
+    groups: Any = None  # (n_samples,) samples with the same number are held out together
 
     @property
     def labelled(self) -> bool:
@@ -105,7 +107,7 @@ def read_response(
     repeated = RepeatedNames()
     repeated.take(table)
     notes = [*table.notes, *notes, *repeated.notes(), *alike_labels(response)]
-    return replace(table, notes=tuple(notes)), response
+    return replace(table, notes=tuple(notes)), replace(response, groups=groups_of(table))
 
 
 def _covariates_of(options: Any) -> list[str]:

@@ -102,8 +102,9 @@ def refuse_roles(data: str, beside: Sequence[str], roles: Mapping[str, str | Non
 
     for role, name in roles.items():
         if name in beside:
+            option = "--" + role.replace("_", "-")
             raise ValueError(
-                f"{data}: the column {quote(str(name))} is that of --{role}, and cannot be a "
+                f"{data}: the column {quote(str(name))} is that of {option}, and cannot be a "
                 "feature as well; leave it out of --force or --covariates."
             )
 

@@ -111,7 +111,7 @@ def validated(
     with work.timed("cross-validation"):
         posed, paths = fold_models(
             estimator, samples.table.X, samples.y, cv=folds, offset=samples.response.offset,
-            callback=lambda at: advance(at.n_scans),
+            groups=samples.response.groups, callback=lambda at: advance(at.n_scans),
         )  # fmt: skip
         scores = posed.scored(paths)
     n = options.permutations

@@ -129,7 +129,7 @@ def _check_columns(table: Table, certificate: SavedCertificate, data: str) -> No
     offset = {"offset", "exposure"}
     for role in ROLES:
         there = table.columns.keys() & (offset if role in offset else {role})
-        if role in known and not there:
+        if role in known and not there and role != "cv_groups":
             raise ValueError(
                 f"{data}: the certificate was made with the {role} {quote(known[role])}, which is "
                 f"not there; say where it is with --{role}."

@@ -101,24 +101,32 @@ class BilevelCV(ChosenModel):
         self.random_state = random_state
 
     @one_blas_thread
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> BilevelCV:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        groups: Any = None,
+    ) -> BilevelCV:
         """Choose the budgets, and fit the model with them on all rows.
 
-        X, y, sample_weight, offset : as for `fit` of the estimator. After a fit with an offset
-            `predict` and `score` need one, too.
+        X, y, sample_weight, offset, groups : as for `fit` of the estimator. After a fit with an
+            offset `predict` and `score` need one, too.
         """
         scoring = self._check_parameters()
         grid = {name: _listed(name, getattr(self, name)) for name in ("n_features", "n_groups")}
         model = clone(self.estimator).set_params(**grid)
         # Rows of weight 0 stay until the splits are known, as these number all rows.
-        data = model._read(X, y, None, offset)
+        data = model._read(X, y, None, offset, groups)
         weight = validate.check_sample_weight(sample_weight, len(data.labels))
         data = replace(data, sample_weight=weight)
         labels, classify = data.labels, is_classifier(model)
         strata = labels if is_regressor(model) else model._strata(labels, self.cv)
         folds = splits(
             strata, weight, self.cv, self.random_state, several=True,
-            stratify=not is_regressor(model),
+            stratify=not is_regressor(model), groups=data.groups,
         )  # fmt: skip
         judge = Judge(model, scoring, data)
         every = np.unique(labels[weight > 0]) if classify else labels[:0]
@@ -143,7 +151,7 @@ class BilevelCV(ChosenModel):
         self.best_estimator_ = clone(self.estimator).set_params(
             n_features=self.n_features_, n_groups=self.n_groups_
         )
-        self.best_estimator_.fit(X, y, sample_weight, **given_offset(offset))
+        self.best_estimator_.fit(X, y, sample_weight, **given_offset(offset), groups=groups)
         self._keep_names()
         return self
 

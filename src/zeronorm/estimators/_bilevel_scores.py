@@ -14,7 +14,8 @@ from ..designs import Rows
 from ..designs._filled import filled_over
 from ..ordering import numbered
 from ..solvers.l1.held_out import CLASSIFIED, SCORES, added_deviance_of, multinomial_log_loss
-from ._sparse_linear import Model, Rowwise, margins_of
+from ._rowwise import Rowwise
+from ._sparse_linear import Model, margins_of
 from ._survival import SurvivalModel, concordance
 
 SCORES_OF_NUMBERS, SCORES_OF_SURVIVAL = ("squared_error", "deviance"), ("deviance", "c_index")

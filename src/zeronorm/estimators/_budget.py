@@ -21,9 +21,9 @@ from ._budget_selection import BudgetSelection
 from ._linear import LinearClassifier
 from ._parameters import with_parameters
 from ._problem import Problem
+from ._rowwise import Rowwise
 from ._selected import begun
 from ._selecting import Plan
-from ._sparse_linear import Rowwise
 
 
 @with_parameters

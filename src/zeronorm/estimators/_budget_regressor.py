@@ -14,7 +14,7 @@ from ._budget_selection import BudgetSelection
 from ._linear import LinearRegressor
 from ._parameters import with_parameters
 from ._problem import Problem
-from ._sparse_linear import Rowwise
+from ._rowwise import Rowwise
 
 
 @with_parameters

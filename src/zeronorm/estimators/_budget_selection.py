@@ -15,10 +15,11 @@ from ..solvers.drive import Solver
 from ..solvers.kept import Kept, keeping
 from ._parameters import with_parameters
 from ._problem import Problem
+from ._rowwise import Rowwise
 from ._selected import begun, keep_paths, keep_size
 from ._selecting import Plan
 from ._sizes import is_automatic, sizes_of_rows
-from ._sparse_linear import Rowwise, SparseLinearModel
+from ._sparse_linear import SparseLinearModel
 
 _LOG = logging.getLogger(__name__)
 

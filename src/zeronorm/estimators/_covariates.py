@@ -16,7 +16,7 @@ from ..losses import as_adjusted
 from ..losses._adjusted import Adjusted
 from ..methods import Method, names_of
 from ..solvers import Task
-from ._sparse_linear import Rowwise
+from ._rowwise import Rowwise
 
 
 def check_method(covariates: Any, method: Method) -> None:

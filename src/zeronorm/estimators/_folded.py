@@ -14,8 +14,8 @@ from ..result import Path
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
 from ._problem import Problem
+from ._rowwise import Rowwise
 from ._sizes import has_automatic
-from ._sparse_linear import Rowwise
 
 
 class FoldError(ValueError):

@@ -25,8 +25,9 @@ from ..solvers.l1.setting import gap_of
 from . import _doubts, _l1_problem
 from ._l1_path import grid, path_of
 from ._parameters import with_parameters
+from ._rowwise import Rowwise
 from ._selected import one_or_all
-from ._sparse_linear import Rowwise, SparseLinearModel
+from ._sparse_linear import SparseLinearModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,11 @@ class L1Folds(SparseLinearModel):
         validate.check_option("rule", self.rule, RULES)
         validate.check_seed(self.random_state)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
+    ) -> Rowwise:
         """Validate everything; rows of weight 0 stay, as splits number all rows."""
-        data = super()._read(X, y, None, offset)
+        data = super()._read(X, y, None, offset, groups)
         weight = validate.check_sample_weight(sample_weight, len(data.labels))
         return replace(data, sample_weight=weight)
 
@@ -116,7 +119,7 @@ class L1Folds(SparseLinearModel):
         strata = self._shared_by_folds(labels)
         for train, test in splits(
             labels if strata is None else strata, weight, self.cv, self.random_state,
-            several=True, stratify=strata is not None,
+            several=True, stratify=strata is not None, groups=data.groups,
         ):  # fmt: skip
             drawn = sample_weight * np.bincount(train, minlength=weight.size)
             part = drawn * self._unit(labels, drawn)

@@ -29,8 +29,9 @@ from ..solvers.l1.sizes import Sized, l1_sizes
 from ..solvers.pool.refit import Refit
 from . import _doubts
 from ._parameters import with_parameters
+from ._rowwise import Rowwise
 from ._selected import one_or_all
-from ._sparse_linear import Rowwise, SparseLinearModel
+from ._sparse_linear import SparseLinearModel
 
 
 def check_common(model: Any) -> None:

@@ -22,7 +22,8 @@ from ..losses import (
     probabilities,
 )
 from ..ordering import predicted
-from ._sparse_linear import Model, Rowwise, SparseLinearModel, with_callbacks
+from ._rowwise import Rowwise
+from ._sparse_linear import Model, SparseLinearModel, with_callbacks
 
 
 def one_versus_rest(labels: np.ndarray, classes: np.ndarray) -> list[FloatArray]:
@@ -171,12 +172,20 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return data, None
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        groups: Any = None,
+    ) -> Self:
         """Fit the model and return it.
 
         Parameters
         ----------
-        X, sample_weight : as for `L1Classifier`.
+        X, sample_weight, groups : as for `L1Classifier`.
         y : (n_samples,) numbers, of "poisson" not negative, of "gamma" positive; or of several
             responses, for `BudgetRegressor`, (n_samples, n_responses): the model has n_features for
             all of them, and minimises the sum of their losses.
@@ -188,7 +197,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         ValueError
             Where a parameter or the data break a rule; the message says which and what to do.
         """
-        self._fit(X, y, sample_weight, offset)
+        self._fit(X, y, sample_weight, offset, groups)
         return self
 
     def _set_models(self, models: Sequence[Model]) -> None:

@@ -19,9 +19,9 @@ from ..solvers.scaling import centred, rounded, selection_scaling
 from ._linear import LinearClassifier, one_versus_rest
 from ._parameters import with_parameters
 from ._problem import Problem
+from ._rowwise import Rowwise
 from ._selected import begun, keep_paths, keep_size
 from ._sizes import is_automatic, ladder, sizes_of_rows
-from ._sparse_linear import Rowwise
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
 
@@ -227,7 +227,9 @@ class MeasureClassifier(LinearClassifier):
             )
             for y in targets
         ]  # fmt: skip
-        return Problem(tasks, data.labels, classes, sizes, self._select, self._loss_weight())
+        return Problem(
+            tasks, data.labels, classes, sizes, self._select, self._loss_weight(), data.groups
+        )
 
     def _begin(
         self, data: Rowwise, seconds: dict[str, float]

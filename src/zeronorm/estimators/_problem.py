@@ -17,7 +17,7 @@ from ..solvers import Task
 from ..solvers.drive import Solver, together
 from ..solvers.journal import Identity
 from ..solvers.procedures.judge import judged
-from ._sparse_linear import Rowwise
+from ._rowwise import Rowwise
 
 if TYPE_CHECKING:
     from ._selecting import Plan
@@ -33,6 +33,7 @@ class Problem:
     sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
     select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solver`
     C: float
+    groups: IndexArray | None  # (n,) as of `Rowwise`
     plan: Plan | None = None  # of the estimators with a budget
 
     def solver(
@@ -76,7 +77,7 @@ class Problem:
             lambda plan, task, sizes: plan.of_fold().select(
                 task, sizes, certify=False, fit=not free
             ),
-            of_classes=of_classes, scaled=scaled, free=free, seconds=seconds,
+            groups=self.groups, of_classes=of_classes, scaled=scaled, free=free, seconds=seconds,
         )  # fmt: skip
 
     def at_chosen(self) -> Solver[Problem]:
@@ -97,7 +98,9 @@ class Selector(Protocol):
     n_threads: Any
     checkpoint: Any
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
+    ) -> Rowwise:
         """Return the data, validated as by `fit`."""
 
     def _identity(self, data: Rowwise, **more: Any) -> Identity:

@@ -12,8 +12,9 @@ from ..criteria import criteria_table
 from ..result import Path
 from ..solvers.drive import Solver
 from ._problem import Problem
+from ._rowwise import Rowwise
 from ._sizes import chosen_by_folds
-from ._sparse_linear import Rowwise, SparseLinearModel
+from ._sparse_linear import SparseLinearModel
 
 
 def begun(

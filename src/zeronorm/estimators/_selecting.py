@@ -28,8 +28,8 @@ from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import _covariates, _doubts, _signs
 from ._problem import Problem
+from ._rowwise import Rowwise
 from ._sizes import is_automatic, ladder, ladder_of_groups
-from ._sparse_linear import Rowwise
 
 # Budgets, in features and as a share of the samples, from which on other methods are candidates
 # next to the pool; and the share from which on the pool is none (benchmarks/large_budgets.py).
@@ -249,7 +249,9 @@ class Plan:
             for y in targets
         ]  # fmt: skip
         _covariates.check_tasks(tasks, beside, data)
-        return Problem(tasks, data.labels, classes, sizes, self.select, self.C, self)
+        return Problem(
+            tasks, data.labels, classes, sizes, self.select, self.C, data.groups, self
+        )  # fmt: skip
 
     def _sizes(
         self, groups: Groups | None, usable: np.ndarray, forced: IndexArray, weight: FloatArray

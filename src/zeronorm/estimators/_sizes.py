@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from .. import validate
+from .._together import members
 
 if TYPE_CHECKING:
     from ..model_selection import CrossValidation
-    from ._sparse_linear import Rowwise
+    from ._rowwise import Rowwise
 
 AUTOMATIC = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 FEW = 6  # whole groups that are compared however many features they have
@@ -67,16 +68,20 @@ def chosen_by_folds(estimator: Any, data: Rowwise) -> CrossValidation | None:
         return None
     from ..model_selection import Judge, validated  # which imports the estimators
 
-    folds = data.design.shape[0]
+    groups = data.groups
+    folds = data.design.shape[0] if groups is None else int(np.unique(groups).size)
     if not is_regressor(estimator):
-        classes, counts = np.unique(estimator._strata(data.labels, FOLDS), return_counts=True)
+        classes, counts = members(estimator._strata(data.labels, FOLDS), groups)
         folds = int(counts.min())
         if folds < 2:
             rare = validate.plain(classes[counts.argmin()])
             of = "features" if is_automatic(estimator.n_features) else "groups"
+            need, got = "two rows (of positive weight)", "1 sample of"
+            if groups is not None:
+                need, got = "samples in two groups", "1 group with a sample of"
             raise ValueError(
-                f"n_{of}='auto' is chosen by folds, for which every class needs two rows (of "
-                f"positive weight); got 1 sample of class {rare!r}. Pass a number of {of}."
+                f"n_{of}='auto' is chosen by folds, for which every class needs {need}; got {got} "
+                f"class {rare!r}. Pass a number of {of}."
             )
     return validated(Judge.of(estimator, None, None), data, min(FOLDS, folds), None, 0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from .._frames import frame_of
 from .._threads import one_blas_thread
 from .._typing import Design, FloatArray, IndexArray
 from ..checkpoints import identity_of, recorded
-from ..designs import Rows, as_design, filled_over
+from ..designs import as_design
 from ..designs._operations import margins
 from ..methods import METHODS, Method
 from ..result import Path, Progressed, Selection
@@ -30,29 +30,7 @@ from ._callbacks import with_callbacks as with_callbacks
 from ._doubts import warn_after, warn_before
 from ._frames import encoded
 from ._html import features_html
-
-
-@dataclass(frozen=True, slots=True)
-class Rowwise:
-    """What a user passed to fit, validated: rows of positive weight."""
-
-    design: Design
-    labels: np.ndarray  # (n,) of the classes, or the real targets
-    sample_weight: FloatArray  # (n,) positive
-    names: list[str] | None  # of the columns, if X has any
-    encoding: Any = None  # of a data frame whose columns are not those of the design
-    offset: FloatArray | None = None  # (n,) of the margins
-    order: np.ndarray | None = None  # of ordered classes, where it is not that of their labels
-
-    def rows(self, index: IndexArray) -> Rowwise:
-        """Return some of the rows, gaps filled by their means; no data are copied."""
-        return replace(
-            self,
-            design=Rows(filled_over(self.design, index), index),
-            labels=self.labels[index],
-            sample_weight=self.sample_weight[index],
-            offset=None if self.offset is None else self.offset[index],
-        )
+from ._rowwise import Rowwise
 
 
 class Model(Protocol):
@@ -184,7 +162,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         return float(self.C)
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the model and return it.
 
         Parameters
@@ -195,17 +173,21 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         y : (n_samples,) labels of two or more classes; of a regressor finite numbers.
         sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`
             where a solver depends on the order of the rows.
+        groups : (n_samples,) labels; samples with the same label, as of one patient, are in one
+            fold wherever the fit makes folds. None: each sample is by itself.
 
         Raises
         ------
         ValueError
             Where a parameter or the data break a rule; the message says which and what to do.
         """
-        self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight, groups=groups)
         return self
 
     @one_blas_thread
-    def _fit(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> None:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
+    ) -> None:
         """Read the data, run the solvers in lockstep and set the attributes.
 
         Nothing is set before all solvers have ended: a failed fit leaves the model before it. Then
@@ -226,7 +208,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
                 scan.call_on_fit_task_end(estimator=self)
 
         with recorded(self.checkpoint):  # a file of another fit is refused before data are read
-            data = self._read(X, y, sample_weight, offset)
+            data = self._read(X, y, sample_weight, offset, groups)
             warn_before(data.design, self, data.labels, CALLER_OF_FIT)
             seconds["read"] = time.perf_counter() - begin
             classes, solvers = self._begin(data, seconds)
@@ -255,7 +237,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         """Return what a checkpoint tells a run of this estimator apart by, beside X."""
         return lambda: identity_of(
             type(self).__name__, self.get_params(deep=False), y=data.labels,
-            sample_weight=data.sample_weight, offset=data.offset, **more,
+            sample_weight=data.sample_weight, offset=data.offset, groups=data.groups, **more,
         )  # fmt: skip
 
     def _set_classes(self, classes: np.ndarray) -> None:
@@ -269,10 +251,13 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         context = self._init_callback_context(max_subtasks=None)
         return context.call_on_fit_task_begin(estimator=self)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Rowwise:
-        """Validate parameters, X, y, weights and offset; rows of weight 0 are left out."""
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
+    ) -> Rowwise:
+        """Validate parameters and what there is of every row; rows of weight 0 are left out."""
         self._check_parameters()
-        y, sample_weight, offset = map(validate.in_memory, (y, sample_weight, offset))
+        given = y, sample_weight, offset, groups
+        y, sample_weight, offset, groups = map(validate.in_memory, given)
         X, encoding = encoded(X, self.feature_groups)
         stored = as_design(validate.check_data(X), n_threads=self.n_threads)
         design = self._stored(stored)
@@ -280,8 +265,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         n = design.shape[0]
         target = self._target(y, n)
         weight = validate.check_sample_weight(sample_weight, n)
-        given = None if offset is None else self._offset(offset, n)
-        data = Rowwise(design, target, weight, names, encoding, given, self._order(y))
+        moved = None if offset is None else self._offset(offset, n)
+        together = validate.check_groups(groups, n)
+        data = Rowwise(design, target, weight, names, encoding, moved, self._order(y), together)
         return data if weight.all() else data.rows(np.flatnonzero(weight))
 
     def _stored(self, design: Design) -> Design:

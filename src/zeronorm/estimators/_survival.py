@@ -15,13 +15,8 @@ from ..losses import Cox
 from ._baseline import Baseline, StepFunction, baseline_of
 from ._budget_selection import BudgetSelection
 from ._parameters import with_parameters
-from ._sparse_linear import (
-    Model,
-    Rowwise,
-    SparseLinearModel,
-    terms_of,
-    with_callbacks,
-)
+from ._rowwise import Rowwise
+from ._sparse_linear import Model, SparseLinearModel, terms_of, with_callbacks
 
 TIED = 1e-8  # risk scores that near count as tied
 BLOCK = 512  # events that are compared with all rows at once
@@ -36,12 +31,12 @@ class SurvivalModel(SparseLinearModel):
     ties: Any  # a parameter of every such class
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the model and return it.
 
         Parameters
         ----------
-        X, sample_weight : as for `BudgetClassifier`.
+        X, sample_weight, groups : as for `BudgetClassifier`.
         y : (n_samples,) structured array of the event (True where it was observed, False where the
             row is censored), the time until then, and maybe the stratum; or of start, stop, event
             and maybe stratum, by these names; or a data frame of them.
@@ -51,7 +46,7 @@ class SurvivalModel(SparseLinearModel):
         ValueError
             Where a parameter or the data break a rule; the message says which and what to do.
         """
-        self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight, groups=groups)
         design = self._prediction_design(X)
         target = validate.check_survival(y, design.shape[0])
         weight = validate.check_sample_weight(sample_weight, design.shape[0])

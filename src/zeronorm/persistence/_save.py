@@ -75,9 +75,9 @@ def save(
         Name of the target column; of several responses the name of each.
     columns : dict of str, or None
         Names of columns that are no features either, by what they are: "time", "event", "start",
-        "strata", "offset", "exposure"; and "event_value", what stands for an event in that column;
-        "layer", which of several matrices X is; "missing", what became of empty cells; "where",
-        which rows were chosen, as --where says it. `zeronorm predict` finds them.
+        "strata", "offset", "exposure", "cv_groups"; and "event_value", what stands for an event in
+        that column; "layer", which of several matrices X is; "missing", what became of empty cells;
+        "where", which rows were chosen, as --where says it. `zeronorm predict` finds them.
     codings : dict, or None
         How the features came from columns of a table, `Table.codings`: `zeronorm predict` codes
         the columns of other tables so.

@@ -60,6 +60,7 @@ class HeldOutDisplay:
         y: Any,
         *,
         cv: Any = 5,
+        groups: Any = None,
         pos_label: Any = None,
         random_state: int = 0,
         n_bins: int = 5,
@@ -68,11 +69,11 @@ class HeldOutDisplay:
     ) -> HeldOutDisplay:
         """Draw a classifier, which is fitted anew for every fold.
 
-        estimator, X, y, cv, pos_label, random_state : as of `held_out_probabilities`.
+        estimator, X, y, cv, groups, pos_label, random_state : as of `held_out_probabilities`.
         n_bins, panels, axes : as of `from_predictions`.
         """
         probability = held_out_probabilities(
-            estimator, X, y, cv=cv, pos_label=pos_label, random_state=random_state
+            estimator, X, y, cv=cv, groups=groups, pos_label=pos_label, random_state=random_state
         )
         return cls.from_predictions(
             y, probability, pos_label=pos_label, n_bins=n_bins, panels=panels, axes=axes

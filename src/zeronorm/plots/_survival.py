@@ -60,6 +60,7 @@ class KaplanMeierDisplay:
         y: Any,
         *,
         cv: Any = 5,
+        groups: Any = None,
         n_groups: int = 3,
         random_state: int | None = 0,
         ax: Axes | None = None,
@@ -69,6 +70,7 @@ class KaplanMeierDisplay:
         estimator : for survival times; it is cloned and fitted in every fold, features and all.
         X, y : as for its `fit`.
         cv : number of folds with events in equal shares, or a splitter of scikit-learn.
+        groups : (n_samples,) labels; samples with the same label are held out together.
         n_groups : from 2 to 3 groups of as many rows each, by their risk.
         ax : axes to draw on; None: a new figure.
         """
@@ -76,7 +78,10 @@ class KaplanMeierDisplay:
         if not isinstance(model, (BudgetSurvivalAnalysis, L1SurvivalAnalysis)):
             raise TypeError(f"estimator must be of survival times; got {type(estimator).__name__}.")
         target = validate.check_survival(y, len(np.asarray(y)))
-        folds = splits(model._strata(target, cv), np.ones(len(target)), cv, random_state)
+        together = validate.check_groups(groups, len(target))
+        folds = splits(
+            model._strata(target, cv), np.ones(len(target)), cv, random_state, groups=together
+        )
         risk = cross_val_predict(clone(model), X, y, cv=folds)
         return cls.from_predictions(y, risk, n_groups=n_groups, ax=ax)
 

@@ -28,7 +28,8 @@ def half_samples(estimator: Any, samples: Samples, n_pairs: int) -> StabilitySel
         **({"criterion": None} if "criterion" in estimator.get_params() else {}),
     )
     selection = StabilitySelection(model, n_pairs)
-    return selection.fit(samples.table.X, samples.y, offset=samples.response.offset)
+    response = samples.response
+    return selection.fit(samples.table.X, samples.y, offset=response.offset, groups=response.groups)
 
 
 def describe_stability(

@@ -20,7 +20,6 @@ from ...persistence import finite_or_none, summarize
 from ...result import Proof
 from ...stability import StabilitySelection
 from ...substitutes import Substitutes, substitutes
-from .._folds import kept_together
 from .._names import with_names
 from ._near_optimal import describe_near_optimal
 from ._selection import describe_proof
@@ -92,7 +91,7 @@ def describe_trust(
     X, y = table.X, samples.y
     folds, scoring = None, None
     if validation is not None:
-        folds = kept_together(table, samples.response, validation.scores.shape[1])
+        folds = validation.scores.shape[1]
         if validation.chosen_by != validation.measure:
             scoring, found["compared_by"] = _auc, "AUC"
     if time_limit:
@@ -111,7 +110,8 @@ def describe_trust(
         one._keep_size(size)
         n = max(1, min(_SUBSTITUTES, _COMPARED // max(1, units.within(one.support_).size)))
         cv = folds if size == estimator.size_ else None
-        others = _each(substitutes(one, X, y, n=n, offset=offset, cv=cv, scoring=scoring))
+        given = {"offset": offset, "groups": samples.response.groups}
+        others = _each(substitutes(one, X, y, n=n, cv=cv, scoring=scoring, **given))
         rows: dict[str, Any] = {
             "substitutes": [[_substitute(row, units, n) for row in part] for part in others]
         }

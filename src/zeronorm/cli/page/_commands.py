@@ -21,7 +21,7 @@ _OF_OUTPUT = ("as_json", "quiet", "debug")
 # Options that say which rows and columns of DATA are meant, as certify and verify have them.
 _OF_DATA = (
     "target", "id", "samples", "drop", "where", "layer", "time", "event", "start", "strata",
-    "offset", "exposure",
+    "offset", "exposure", "cv_groups",
 )  # fmt: skip
 
 
@@ -71,12 +71,22 @@ class _Word(str):
         return str(self)
 
 
-def code_of_model(estimator: Any, read: str, threshold: Mapping[str, Any] | None = None) -> str:
+def code_of_model(
+    estimator: Any,
+    read: str,
+    threshold: Mapping[str, Any] | None = None,
+    *,
+    together: bool = False,
+) -> str:
     """Return the code that fits the model of a size again.
 
     read : the line that has the data. threshold : from where on it acts, as of a document.
+    together : whether samples are in groups.
     """
     one, size = clone(estimator), estimator.size_
+    data = "X, y, groups=groups" if together else "X, y"
+    if together:
+        read += "\n# groups: the group of every sample"
     if getattr(one, "feature_groups", None) is not None:
         read += "\n# feature_groups: the group of every feature, as --group-file has it"
         one.set_params(feature_groups=_Word("feature_groups"))
@@ -85,7 +95,7 @@ def code_of_model(estimator: Any, read: str, threshold: Mapping[str, Any] | None
         one.set_params(**{budget: int(size)})
     code = f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}"
     if threshold is None:
-        return f"{code}.fit(X, y)"
+        return f"{code}.fit({data})"
     given = (
         f"threshold={threshold['probability']!r}, "
         f"pos_label={estimator.classes_.tolist()[threshold['positive']]!r}, "
@@ -93,17 +103,19 @@ def code_of_model(estimator: Any, read: str, threshold: Mapping[str, Any] | None
     )
     return (
         f"from sklearn.model_selection import FixedThresholdClassifier\n{code}\n"
-        f"model = FixedThresholdClassifier(model, {given}).fit(X, y)"
+        f"model = FixedThresholdClassifier(model, {given}).fit({data})"
     )
 
 
 def code_of_report(
-    estimator: Any, file: str, cv: int | None, n_pairs: int, time_limit: float
+    estimator: Any, file: str, cv: int | None, n_pairs: int, time_limit: float, *, together: bool
 ) -> list[tuple[str, str]]:
     """Return what the code of a page from Python is for, and the code."""
     given = f"{file!r}, cv={cv}, n_pairs={n_pairs}, time_limit={time_limit:g}"
+    given += ", groups=groups" if together else ""
+    read = "# X, y: the samples and their target, as arrays"
     found = [
-        ("The model", code_of_model(estimator, "# X, y: the samples and their target, as arrays")),
+        ("The model", code_of_model(estimator, read, together=together)),
         ("This page", f"from zeronorm.reporting import report\nreport(model, X, y, {given})"),
     ]
     if has_bounds(estimator) and len(estimator._paths) == 1:

@@ -30,7 +30,6 @@ from ...plots import (
     WaterfallDisplay,
 )
 from ...plots._drawing import INK, LONGEST_NAME, pyplot
-from .._folds import kept_together
 from .._messages import show
 from ..documents._data import feature_name
 from ..documents._units import Units
@@ -266,13 +265,13 @@ def _held_out(
     from sklearn.base import clone
 
     size, X, y = estimator.size_, samples.table.X, samples.y
-    one, cv = clone(estimator), kept_together(samples.table, samples.response, folds)
+    one, given = clone(estimator), {"cv": folds, "groups": samples.response.groups}
     if isinstance(estimator, BudgetSurvivalAnalysis) and "start" not in y.dtype.names:
         one.set_params(n_features=int(size))
         yield (
             "new",
             "Survival of samples by the risk that models of the other folds give them",
-            lambda: KaplanMeierDisplay.from_estimator(one, X, y, cv=cv),
+            lambda: KaplanMeierDisplay.from_estimator(one, X, y, **given),
         )
     if (
         type(estimator) is BudgetClassifier
@@ -293,7 +292,7 @@ def _held_out(
 
         def draw() -> HeldOutDisplay:
             shown = HeldOutDisplay.from_estimator(
-                one, X, y, cv=cv, pos_label=label,
+                one, X, y, **given, pos_label=label,
                 panels=("roc", "precision_recall", "reliability", "decision"),
             )  # fmt: skip
             if threshold is not None and threshold["probability"] is not None:

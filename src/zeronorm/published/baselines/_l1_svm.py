@@ -14,7 +14,7 @@ from typing import Any
 
 from ..._typing import FloatArray
 from ...estimators import L1Classifier
-from ...estimators._sparse_linear import Rowwise
+from ...estimators._rowwise import Rowwise
 
 
 class L1SVM(L1Classifier):

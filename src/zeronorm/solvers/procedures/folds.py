@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..._together import folds_of_groups, members
 from ..._typing import Design, FloatArray, IndexArray
 from ...designs._filled import filled_over
 from ...designs._operations import multiply, unscaled
@@ -33,20 +34,29 @@ class Fold:
     n_units: int  # what can be selected: columns that are constant in the fold cannot
 
 
-def folds_of(tasks: Sequence[Task], labels: np.ndarray, *, of_classes: bool) -> list[Fold]:
+def folds_of(
+    tasks: Sequence[Task], labels: np.ndarray, groups: IndexArray | None, *, of_classes: bool
+) -> list[Fold]:
     """Return the folds of the samples of some problems that share X; none where there can be none.
 
     labels : (n,) of classes; else the target, (n,), (n, n_responses), or of survival times.
+    groups : (n,) samples with the same number are held out together; None: each by itself.
     """
     task = tasks[0]
     storage, scale = unscaled(task.design_of_features)
-    # The legacy generator, whose numbers are the same in every version of NumPy.
-    direction = np.random.RandomState(0).uniform(-1.0, 1.0, scale.size)
-    place = multiply(storage, direction * scale)
-    if of_classes:
-        number = fold_numbers(place, labels)
+    is_survival = task.loss.name == Cox.name
+    if groups is not None:
+        strata = labels if of_classes else np.zeros(len(labels))
+        strata = labels[:, 1] if is_survival else strata
+        number = fold_numbers_of_groups(groups, strata, task.sample_weight[: len(labels)])
     else:
-        number = folds_of_numbers(place, labels, is_survival=task.loss.name == Cox.name)
+        # The legacy generator, whose numbers are the same in every version of NumPy.
+        direction = np.random.RandomState(0).uniform(-1.0, 1.0, scale.size)
+        place = multiply(storage, direction * scale)
+        if of_classes:
+            number = fold_numbers(place, labels)
+        else:
+            number = folds_of_numbers(place, labels, is_survival=is_survival)
     folds: list[Fold] = []
     for f in range(int(number.max()) + 1 if number.any() else 0):
         held_out = number == f
@@ -81,6 +91,22 @@ def fold_numbers(place: FloatArray, labels: np.ndarray) -> IndexArray:
     number[order] = np.cumsum(new) - 1
     fewest = int(np.bincount(codes[order[new]]).min())
     return number % min(FOLDS, fewest) if fewest > 1 else np.zeros_like(number)
+
+
+def fold_numbers_of_groups(
+    groups: IndexArray, labels: np.ndarray, weight: FloatArray
+) -> IndexArray:
+    """Return the same where samples with the same number in `groups` are held out together.
+
+    There are fewer than FOLDS folds where a class is in fewer groups. 0 for all samples where a
+    class is in a single group, or where all groups with it are in one fold.
+    """
+    fewest = int(members(labels, groups)[1].min())
+    if fewest < 2:
+        return np.zeros(labels.size, np.int64)
+    number = folds_of_groups(groups, weight, min(FOLDS, fewest), labels)
+    learnt = int(members(labels, number)[1].min()) > 1
+    return number if learnt else np.zeros_like(number)
 
 
 def folds_of_numbers(

@@ -60,6 +60,7 @@ def judged(
     final: Callable[[T], Sequence[Solver[Path]]],
     repeat: Callable[[T, Task, tuple[Any, ...]], Solver[Path]],
     *,
+    groups: IndexArray | None,
     of_classes: bool,
     scaled: bool,
     free: bool,
@@ -67,9 +68,9 @@ def judged(
 ) -> Solver[list[Path]]:
     """Run the selections of all tasks by the candidate that their folds choose, and scale them.
 
-    Where folds are impossible (one class has a single sample, there are fewer than 10 different
-    samples or events, or no column varies in a fold) the first candidate selects, and the models
-    stay as they are.
+    Where folds are impossible (one class has a single sample or group, there are fewer than 10
+    different samples or events, one group, or no column varies in a fold) the first candidate
+    selects, and the models stay as they are.
 
     Parameters
     ----------
@@ -79,6 +80,7 @@ def judged(
     final : returns the selections of the tasks by a candidate.
     repeat : returns the selection of a task of a fold by a candidate, without a certificate; where
         `free`, of its supports only.
+    groups : (n,) samples with the same number are held out together; None: each by itself.
     of_classes : whether labels are classes.
     scaled : whether the models are scaled.
     free : whether folds are refitted with C v of the final fits, instead of a C of their own.
@@ -86,7 +88,7 @@ def judged(
     """
     clock = PhaseClock(seconds)
     with clock.phase("folds"):
-        folds = folds_of(tasks, labels, of_classes=of_classes)
+        folds = folds_of(tasks, labels, groups, of_classes=of_classes)
         if of_classes and len(candidates) > 1 and tasks[0].n_rows >= AUTO_ROWS:
             folds = folds[:1]  # a fifth of so many samples tells candidates apart
     if not folds:
