@@ -212,7 +212,6 @@ def test_every_function_that_makes_folds(data, seen):
     assert len(seen) == 6
     substitutes(model.fit(X, y), X, y, n=1, cv=3, groups=PATIENT)
     assert len(seen) == 7
-    assert len(seen) == 8
 
 
 def test_weights_and_order_of_rows(data):

@@ -19,6 +19,7 @@ from ._typing import IndexArray
 from ._wrapped import way_out, without_threshold
 from .checkpoints import recorded
 from .estimators._problem import Selector
+from .solvers import run
 
 
 class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[misc]
@@ -142,6 +143,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
         with recorded(model.checkpoint):
             data = model._read(X, y, sample_weight, offset, groups)
             whole = model._pose(data)
+            if whole.is_chosen:  # once, by folds of all samples: halves differ in samples alone
+                solver = whole.solver(certify=False, fit=False)
+                (path, *_) = run(solver, None, model.n_threads, model._identity(data))
+                known = {"C": path.C} if whole.plan.tuned else {"method": path.method}
+                whole = model.set_params(**known)._pose(data)
             budget = Budget.of(model, whole)
             threshold = self._threshold(budget, self.n_pairs)
             strata = None if is_regressor(model) else model._strata(data.labels, 2)

@@ -6,7 +6,7 @@ Cross-validation and certificates ask an estimator (a `Selector`) for its proble
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -80,14 +80,10 @@ class Problem:
             groups=self.groups, of_classes=of_classes, scaled=scaled, free=free, seconds=seconds,
         )  # fmt: skip
 
-    def at_chosen(self) -> Solver[Problem]:
-        """Return the problem at the C that its folds choose, by a generator of scans."""
-        if self.plan is None or len(self.plan.candidates(self.tasks[0], self.sizes)) == 1:
-            return self
-            yield  # a generator all the same
-        (path, *_) = yield from self.solver(certify=False, fit=False)
-        plan = replace(self.plan, C=path.C, tuned=False)
-        return replace(self, plan=plan, select=plan.select, C=plan.C)
+    @property
+    def is_chosen(self) -> bool:
+        """Whether folds choose C or the method."""
+        return self.plan is not None and (len(self.plan.candidates(self.tasks[0], self.sizes)) > 1)
 
 
 @runtime_checkable

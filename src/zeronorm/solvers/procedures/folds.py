@@ -16,7 +16,7 @@ from ..._together import folds_of_groups, members
 from ..._typing import Design, FloatArray, IndexArray
 from ...designs._filled import filled_over
 from ...designs._operations import multiply, unscaled
-from ...losses import Cox
+from ...losses import Cox, without_covariates
 from ..task import Task
 from ..ties import EQUAL_ROWS
 
@@ -44,7 +44,7 @@ def folds_of(
     """
     task = tasks[0]
     storage, scale = unscaled(task.design_of_features)
-    is_survival = task.loss.name == Cox.name
+    is_survival = isinstance(without_covariates(task.loss), Cox)
     if groups is not None:
         strata = labels if of_classes else np.zeros(len(labels))
         strata = labels[:, 1] if is_survival else strata

@@ -118,17 +118,21 @@ class OfNumbers:
     def loss(self, z: FloatArray) -> float:
         """Return minus the log-likelihood of margins as they are, infinite where it overflows."""
         task, value = self.task, 0.0
-        risk, base = task.risk(1.0), without_covariates(task.loss).final
-        each: Any = base.each if isinstance(base, Responses) else base
+        risk, each = task.risk(1.0), self._each()
         by_output = (z - task.origin).T.ravel()
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in self.folds:
-                own = task.places(rows)
+                own = task.places(rows)  # of a row in every output
                 value += each.value_gradient(by_output[own], risk.y[own], risk.weight[own])[0]
         if not np.isfinite(value):
             return np.inf
         rows = task.n_rows * task.loss.outputs
         return float(each.negative_log_likelihood(value, risk.y, risk.weight, rows))
+
+    def _each(self) -> Any:
+        """Return the loss of one output."""
+        loss: Any = without_covariates(self.task.loss)
+        return (loss.each if isinstance(loss, Responses) else loss).final
 
     def scale(self, z: FloatArray) -> tuple[float, float]:
         """Return the scale; the mean loss is of no use to probabilities: NaN."""
