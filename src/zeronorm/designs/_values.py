@@ -50,9 +50,8 @@ def values_of(design: Design) -> Iterator[NDArray[Any]]:
         for first, last in design.reader.blocks(0, design.shape[1]):
             for top, bottom in pairwise(design.reader.slabs):
                 read: Any = design.reader.read(top, bottom, first, last)
-                parts: Any = (read,)
-                if sp.issparse(read):
-                    parts = read.indptr, read.indices, read.data
+                names = ("indptr", "indices", "data") if sp.issparse(read) else ()
+                parts = [getattr(read, name) for name in names] or [read]
                 for part in parts:
                     yield from _slabs(part)
     elif isinstance(design, Filled):

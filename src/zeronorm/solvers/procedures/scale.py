@@ -117,17 +117,17 @@ class OfNumbers:
 
     def loss(self, z: FloatArray) -> float:
         """Return minus the log-likelihood of margins as they are, infinite where it overflows."""
-        task, value = self.task, 0.0
+        task, loss = self.task, 0.0
         risk, each = task.risk(1.0), self._each()
         by_output = (z - task.origin).T.ravel()
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in self.folds:
                 own = task.places(rows)  # of a row in every output
-                value += each.value_gradient(by_output[own], risk.y[own], risk.weight[own])[0]
-        if not np.isfinite(value):
+                loss += each.value_gradient(by_output[own], risk.y[own], risk.weight[own])[0]
+        if not np.isfinite(loss):
             return np.inf
         rows = task.n_rows * task.loss.outputs
-        return float(each.negative_log_likelihood(value, risk.y, risk.weight, rows))
+        return float(each.negative_log_likelihood(loss, risk.y, risk.weight, rows))
 
     def _each(self) -> Any:
         """Return the loss of one output."""
