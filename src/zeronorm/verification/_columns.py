@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._frames import frame_of, numbers_of
 from .._memory import available_memory, readable
 from .._typing import Design, FloatArray, IndexArray
 
@@ -161,9 +160,6 @@ class Source:
     def __init__(self, X: Any) -> None:
         if hasattr(X, "to_dask_array"):  # a data frame of Dask, whose rows have to be counted
             X = X.to_dask_array(lengths=True)
-        frame = frame_of(X)
-        if frame is not None:
-            X = numbers_of(frame)
         shape = getattr(X, "shape", None) or ()
         if hasattr(X, "compute_chunk_sizes") and any(size != size for size in shape):
             X = X.compute_chunk_sizes()
