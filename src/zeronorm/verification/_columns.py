@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._frames import frame_of, numbers_of
 from .._memory import available_memory, readable
 from .._typing import Design, FloatArray, IndexArray
 
@@ -233,6 +234,15 @@ class Source:
             part = np.array(part)  # in one pass over the file
         part = part.tocsc() if hasattr(part, "tocsc") else np.asarray(part)
         return part if whole else part[:, features - first]
+
+
+def read_frame(X: Any) -> Any:
+    """Return the numbers of a data frame; all else as it is."""
+    frame = frame_of(X)
+    if frame is None:
+        return X
+    _check_room(frame.shape)
+    return numbers_of(frame)
 
 
 def _check_room(shape: Any) -> None:
