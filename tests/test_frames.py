@@ -328,7 +328,8 @@ def test_categories_in_files_and_tables(tmp_path):
     file = tmp_path / "model.npz"
     loaded = load(save(model, file, feature_names=names, codings=tables[0].codings))
     plain = frame.astype({"cluster": int})  # as of a file of text
-    for new in (frame, plain, pl.from_pandas(plain), pa.Table.from_pandas(frame)):
+    labels = pl.DataFrame({"cluster": plain.cluster.to_numpy()})  # all that the model needs
+    for new in (frame, plain, labels, pa.Table.from_pandas(frame)):
         np.testing.assert_array_equal(loaded.predict(new), frame.y)
     parts = [tmp_path / f"part-{half}.parquet" for half in (0, 1)]
     for half, part in enumerate(parts):

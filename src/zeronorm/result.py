@@ -8,7 +8,7 @@ selections of one class at several sizes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
@@ -18,8 +18,6 @@ from ._typing import FloatArray, IndexArray
 from .groups import Groups
 
 SMALLEST = 5e-324  # A gap of an objective of 0 is relative to this.
-
-
 _MAX_SIZES = 8  # A line has so many sizes.
 
 
@@ -371,12 +369,9 @@ class Path:
         object.__setattr__(self, "selections", dict(self.selections))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to make it again, with the selections as a list.
-
-        skops makes mappings of JSON, whose keys are no pairs.
-        """
-        selections = [*self.selections.items()]
-        return type(self), (selections, self.order, self.history, self.status, self.gap)
+        """Return how to make it again; a list for the mapping, as keys of JSON are no pairs."""
+        rest = [getattr(self, one.name) for one in fields(self)[1:]]
+        return type(self), ([*self.selections.items()], *rest)
 
     def __repr__(self) -> str:
         """Return the sizes and the figures, without the models."""

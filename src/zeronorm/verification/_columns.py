@@ -161,9 +161,6 @@ class Source:
     def __init__(self, X: Any) -> None:
         if hasattr(X, "to_dask_array"):  # a data frame of Dask, whose rows have to be counted
             X = X.to_dask_array(lengths=True)
-        frame = frame_of(X)
-        if frame is not None:
-            X = numbers_of(frame)
         shape = getattr(X, "shape", None) or ()
         if hasattr(X, "compute_chunk_sizes") and any(size != size for size in shape):
             X = X.compute_chunk_sizes()
@@ -237,6 +234,15 @@ class Source:
             part = np.array(part)  # in one pass over the file
         part = part.tocsc() if hasattr(part, "tocsc") else np.asarray(part)
         return part if whole else part[:, features - first]
+
+
+def read_frame(X: Any) -> Any:
+    """Return the numbers of a data frame; all else as it is."""
+    frame = frame_of(X)
+    if frame is None:
+        return X
+    _check_room(frame.shape)
+    return numbers_of(frame)
 
 
 def _check_room(shape: Any) -> None:

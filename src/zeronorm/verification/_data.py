@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Design, FloatArray, IndexArray
 from ..result import Certificate
-from ._columns import ScaledColumns, Source
+from ._columns import ScaledColumns, Source, read_frame
 from ._covariates import Covariates
 from ._form import CertificateError, check_range
 from ._loss import ROUNDOFF, Loss
@@ -169,6 +169,7 @@ def read_data(
     X: Any, y: Any, sample_weight: Any, certificate: Certificate, offset: Any = None
 ) -> Data:
     """Return the data on the scaling of a certificate."""
+    X = read_frame(X)
     _check_real(X=X, y=y, sample_weight=sample_weight, offset=offset)
     given = Source(X)
     q = len(certificate.dual) if certificate.dual.ndim == 2 else 1
