@@ -8,7 +8,8 @@ import numpy as np
 
 from ._typing import FloatArray, IndexArray
 
-DIGITS = 10  # of shares that are compared: integer weights give the folds of repeated rows
+SHARE = 1e12  # the unit of shares that are compared: a class as a whole
+EQUAL = 1e-9  # folds that differ by less are equal: integer weights count as repeated rows
 
 
 def members(labels: np.ndarray, groups: IndexArray | None) -> tuple[np.ndarray, IndexArray]:
@@ -47,17 +48,20 @@ def folds_of_groups(
     totals = np.zeros((own.size, int(code.max(initial=0)) + 1))
     np.add.at(totals, (group, code), weight)
     whole = totals.sum(axis=0)
-    shares = np.round(totals / np.where(whole > 0, whole, 1.0), DIGITS)
-    size = np.round(totals.sum(axis=1) / max(float(whole.sum()), 1e-300), DIGITS)
+    # Whole numbers, whose sums are exact.
+    shares = np.rint(totals / np.where(whole > 0, whole, 1.0) * SHARE)
+    size = np.rint(totals.sum(axis=1) / max(float(whole.sum()), 1e-300) * SHARE)
+    most = shares.max(axis=1)
     fold = np.empty(own.size, np.int64)
     held, weights = np.zeros((n_folds, shares.shape[1])), np.zeros(n_folds)
     order = np.asarray(shuffle(own.size))
-    for one in order[np.lexsort((-size[order], -shares[order].max(axis=1)))]:
+    for one in order[np.lexsort((-size[order], -most[order]))]:
         # What the sum of squares of the shares grows by, but for what is the same for all folds.
-        growth = np.round(held @ shares[one], DIGITS)
-        fold[one] = chosen = int(np.lexsort((weights, growth))[0])
+        growth = held @ shares[one]
+        near = np.flatnonzero(growth <= growth.min() + EQUAL * SHARE * most[one])
+        fold[one] = chosen = near[weights[near].argmin()]
         held[chosen] += shares[one]
-        weights[chosen] = np.round(weights[chosen] + size[one], DIGITS)
+        weights[chosen] += size[one]
     return fold[group]
 
 

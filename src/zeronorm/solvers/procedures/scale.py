@@ -126,8 +126,8 @@ class OfNumbers:
                 loss += each.value_gradient(by_output[own], risk.y[own], risk.weight[own])[0]
         if not np.isfinite(loss):
             return np.inf
-        rows = task.n_rows * task.loss.outputs
-        return float(each.negative_log_likelihood(loss, risk.y, risk.weight, rows))
+        n_rows = task.n_rows * task.loss.outputs
+        return float(each.negative_log_likelihood(loss, risk.y, risk.weight, n_rows))
 
     def _each(self) -> Any:
         """Return the loss of one output."""
