@@ -42,6 +42,7 @@ GRAM_ROWS = 3000
 FEW_ROWS = 100
 MAX_NEWTON = 100
 LEAST_SHARE = 1e-10  # of a Newton step: rounding has made an end of it
+STILL = 1e-7  # margins that change no slope by more than that
 UNSOLVED = 1e-6  # relative error of the multipliers above which a fit has failed
 NOTHING = np.empty(0, np.int64)
 
@@ -117,9 +118,9 @@ class Elimination(Method):
                 removed.append(features[falling[n_features:]])
                 features, rows = features[kept], rows[:, kept]
             begin = time.perf_counter()
-            fitted = None
+            fitted = _still(rows, task, C)
             few = task.y.size <= FEW_ROWS or PRIMAL_ROWS * n_features > task.sample_weight.sum()
-            if few and task.y.size <= GRAM_ROWS:
+            if fitted is None and few and task.y.size <= GRAM_ROWS:
                 fitted = gram.fit(rows, task.y, C * task.sample_weight)
             w, b, n_iter = self._fit_liblinear(rows, task, C, tol) if fitted is None else fitted
             spent = {"solve": time.perf_counter() - begin}
@@ -145,6 +146,17 @@ class Elimination(Method):
         )  # fmt: skip
         svm.fit(rows, task.y, task.sample_weight)
         return svm.coef_[0], float(np.ravel(svm.intercept_)[0]), int(np.max(svm.n_iter_))
+
+
+def _still(rows: Any, task: Task, C: float) -> tuple[FloatArray, float, int] | None:
+    """Return w and b where C is so small that no margin is told from 0; else None.
+
+    Every row is active then and has the slope 2 C s_i y_i, but for a share of `STILL`. Solvers
+    would end at 0, as rounding hides what their steps gain.
+    """
+    slopes = 2.0 * C * task.sample_weight * task.y
+    w, b = rows.T @ slopes, float(slopes.sum()) if task.intercept else 0.0
+    return (w, b, 0) if np.abs(rows @ w + b).max() <= STILL else None
 
 
 def _selection(task: Task, support: IndexArray, w: FloatArray, b: float, C: float) -> Selection:
