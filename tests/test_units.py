@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from zeronorm import (
     BudgetClassifier,
@@ -246,3 +247,60 @@ def test_ordered_classes_with_huge_weights_end(pair, monkeypatch):
         model = BudgetClassifier(2, loss="ordinal", C=1e20, calibrate=False).fit(X, y)
     assert model.support_.size == 2
     assert count[0] < 2000
+
+
+@pytest.fixture(scope="module")
+def copied():
+    """Return columns, the last one a copy of the third, and classes."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 8))
+    y = (2 * X[:, 2] - 1.5 * X[:, 5] + 0.5 * rng.normal(size=60) > 0).astype(int)
+    X[:, 7] = X[:, 2]
+    return X, y
+
+
+@pytest.mark.parametrize("method", ["pool", "l1", "reweighted-l1", "minimax", "greedy"])
+@pytest.mark.parametrize("factor", [1.0, -3.7])
+def test_a_copy_is_not_selected_beside_its_column(copied, method, factor):
+    """The ridge prefers a feature and its copy to a second one: accuracy .82 instead of .92."""
+    X, y = copied
+    X = X * np.append(np.ones(7), factor)
+    model = BudgetClassifier(2, method=method, calibrate=False).fit(X, y)
+    assert model.support_.tolist() == [2, 5]
+
+
+def test_copies_are_selected_where_nothing_else_is_left(copied):
+    """Fewer features than asked for would be returned, or a forced one be lost."""
+    X, y = copied
+    for method in ("pool", "l1"):
+        model = BudgetClassifier(8, method=method, calibrate=False).fit(X, y)
+        assert model.support_.size == 8
+    forced = BudgetClassifier(2, forced_features=[7], calibrate=False).fit(X, y)
+    assert forced.support_.tolist() == [5, 7]
+
+
+def test_svm_rfe_keeps_the_first_of_equal_columns(copied):
+    """Weights that differ by rounding would decide between them."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 8))
+        y = 2 * X[:, 2] - 1.5 * X[:, 5] + 0.5 * rng.normal(size=60) > 0
+        X[:, 7] = X[:, 2]
+        assert SVMRFE(2).fit(X, y).support_.tolist() == [2, 5]
+
+
+def test_a_loss_that_can_hardly_move_is_told(pair):
+    """Rates per person would be ranked by single scores without a word."""
+    X, s = pair
+    rates = np.exp(s) * 1e-7
+    with pytest.warns(
+        ConvergenceWarning, match=r"C=0.1 is too small.*exposure instead of small rates"
+    ):
+        small = BudgetRegressor(2, loss="poisson").fit(X, rates)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        large = BudgetRegressor(2, loss="poisson").fit(X, rates * 1e7)
+    assert small.support_.tolist() == large.support_.tolist() == [3, 8]
+    np.testing.assert_allclose(small.coef_, large.coef_, rtol=0.02)  # refit_C follows the unit
+    with pytest.warns(ConvergenceWarning, match="coefficients of the selection are about 2e-05"):
+        BudgetClassifier(2, C=1e-6, calibrate=False).fit(X, s > 0)

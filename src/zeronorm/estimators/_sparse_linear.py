@@ -29,7 +29,7 @@ from ..solvers.drive import Solver
 from ..validate import check_unmasked
 from ._callbacks import CALLER_OF_FIT, CallbackSupportMixin
 from ._callbacks import with_callbacks as with_callbacks
-from ._doubts import lost_digits, warn_before
+from ._doubts import doubts_of_data, warn_before
 from ._frames import encoded
 from ._html import features_html
 
@@ -242,7 +242,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
         self._store(results)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
-        for doubt in (*self._doubts(), *lost_digits(data.design, self.coef_, data.names)):
+        for doubt in (*self._doubts(), *doubts_of_data(self, data)):
             warnings.warn(doubt, stacklevel=CALLER_OF_FIT)
 
     def _keep_columns(self, X: Any, data: Rowwise) -> None:

@@ -113,7 +113,7 @@ class Elimination(Method):
         gram = _Gram(task.intercept)
         for n_features in passed:
             if n_features < features.size:
-                falling = largest(w * w, w.size)
+                falling = _strongest(w)
                 kept = np.sort(falling[:n_features])
                 removed.append(features[falling[n_features:]])
                 features, rows = features[kept], rows[:, kept]
@@ -131,7 +131,7 @@ class Elimination(Method):
             if n_features in sizes:
                 selections[n_features] = _selection(task, features, w, b, C)
         clock.add_history(history)
-        order = np.concatenate([features[largest(w * w, w.size)], *removed[::-1]])
+        order = np.concatenate([features[_strongest(w)], *removed[::-1]])
         return Path(selections, order, tuple(history), Status.BUDGET)
 
     def _fit_liblinear(
@@ -146,6 +146,12 @@ class Elimination(Method):
         )  # fmt: skip
         svm.fit(rows, task.y, task.sample_weight)
         return svm.coef_[0], float(np.ravel(svm.intercept_)[0]), int(np.max(svm.n_iter_))
+
+
+def _strongest(w: FloatArray) -> IndexArray:
+    """Return the features by falling w_j^2, to 30 bits of each; ties by the smaller index."""
+    digits, exponent = np.frexp(w * w)
+    return largest(np.ldexp(np.round(np.ldexp(digits, 30)), exponent - 30), w.size)
 
 
 def _still(rows: Any, task: Task, C: float) -> tuple[FloatArray, float, int] | None:
