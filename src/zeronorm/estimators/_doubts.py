@@ -19,6 +19,7 @@ from ..solvers.l1.sizes import LARGEST
 
 # Rounding ends progress at gaps far below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-6
+WEAK = 1e-3  # share of coefficients that the penalty leaves
 SEPARATED = 1e-3  # mean log-loss below which classes count as separated
 
 
@@ -45,13 +46,18 @@ def warn_after(data: Any, estimator: Any, stacklevel: int) -> None:
 
     data : the `Rowwise` of the fit.
     """
-    known = lost_digits(data.design, estimator.coef_, data.names)
-    for doubt in (*estimator._doubts(), *known):
+    for doubt in (*estimator._doubts(), *doubts_of_data(estimator, data)):
         warnings.warn(doubt, stacklevel=stacklevel + 1)
     kind = "survival" if getattr(estimator, "loss", None) == "cox" else "numbers"
     kind = "classes" if is_classifier(estimator) else kind
     names = data.names if data.encoding is None else data.encoding.names
     leaks.warn(data.design, estimator.support_, data.labels, kind, names, stacklevel + 1)
+
+
+def doubts_of_data(model: Any, data: Any) -> Iterator[Warning]:
+    """Return the warnings that a fitted model gives next to its data, a `Rowwise`."""
+    yield from weak_loss(model, data.labels, data.sample_weight)
+    yield from lost_digits(data.design, model.coef_, data.names)
 
 
 def lost_digits(design: Design, coef: FloatArray, names: Sequence[str] | None) -> Iterator[Warning]:
@@ -67,6 +73,28 @@ def lost_digits(design: Design, coef: FloatArray, names: Sequence[str] | None) -
             f"X column {name!s:.80} varies by less than 1e-12 of its size: float64 keeps fewer "
             "than four digits of its differences, and predictions lose them. Subtract a constant "
             f"from such columns (got {found.size} in the model), such as the first time of all."
+        )
+
+
+def weak_loss(model: Any, y: np.ndarray, weight: FloatArray) -> Iterator[Warning]:
+    """Return the warning that the penalty leaves next to nothing of coefficients.
+
+    On standardised columns a coefficient is about h / (1 + h) of the one without a penalty, with
+    h = C sum_i s_i f'' at the model without features.
+    """
+    if not (hasattr(model, "_plan") and getattr(model, "standardize", False)):
+        return
+    plan = model._plan()
+    rates = getattr(plan.loss, "variance_power", None) == 1.0
+    bend = np.average(y, weights=weight) if rates else 0.25 if is_classifier(model) else 1.0
+    h = float(plan.C * weight.sum() * np.mean(bend))
+    if h < WEAK:
+        remedy = ", or counts with their exposure instead of small rates" if rates else ""
+        yield ConvergenceWarning(
+            f"C={plan.C:g} is too small for these data: next to the penalty the loss can hardly "
+            f"move, coefficients of the selection are about {h:.1g} of those without a penalty, "
+            f"and features are ranked by their single scores. Use a C of {WEAK / h * plan.C:.1g} "
+            f"or more{remedy}."
         )
 
 

@@ -29,10 +29,11 @@ from ._l1_survival import L1SurvivalAnalysis
 
 # Of the largest C to the smallest one, with fewer samples than features, and else: as in glmnet.
 WIDE_RATIO, TALL_RATIO = 100.0, 1e4
+LARGEST_C = 1e160  # Where only larger ones bring a feature in, squares of scores are 0.
 UNRELATED = (
     "X must have a penalised feature that some C brings in; all their scores are 0, but for "
-    "rounding. Are all columns constant, or y, or are they excluded by signs, or do the features "
-    "without a penalty separate the classes, or fit y?"
+    "rounding. Are all columns constant or below 1e-160, or y, or are they excluded by "
+    "signs, or do the features without a penalty separate the classes, or fit y?"
 )
 
 
@@ -296,7 +297,7 @@ def grid(
     Cs: int | FloatArray, ratio: float | None, smallest: float, problem: L1Problem
 ) -> FloatArray:
     """Return values of C, growing, from the smallest one of interest where they are not given."""
-    if np.isinf(smallest):
+    if not smallest < LARGEST_C:
         raise ValueError(UNRELATED)
     if not isinstance(Cs, int):
         return Cs

@@ -7,9 +7,11 @@ few values many are.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .._typing import EXACT_SCAN, Design, FloatArray, IndexArray
+from .._typing import EXACT_SCAN, Columns, Design, FloatArray, IndexArray
 from ..designs._columns import gather
 from ..designs._wrappers import IN_MEMORY, feature_blocks
 from .units import Units
@@ -18,6 +20,32 @@ from .units import Units
 CLOSE, EQUAL_BITS = 1e-5, 36
 # Rows are equal whose projections on a direction differ by less than this share of the largest one.
 EQUAL_ROWS = 1e-9
+
+
+def copies(Z: Columns, kept: np.ndarray) -> np.ndarray:
+    """Return which columns equal another one, up to the sign, that is kept or before them, (p,).
+
+    Columns are compared whose projections on a direction agree.
+
+    kept : (p,) mask of columns that are no copies, whatever they equal.
+    """
+    n, p = Z.shape
+    direction: Any = np.random.RandomState(0).uniform(-1.0, 1.0, n)
+    size = np.abs(Z.dot(direction))
+    order = np.argsort(size, kind="stable")
+    near = np.diff(size[order]) <= EQUAL_ROWS * size[order[1:]]
+    found = np.zeros(p, bool)
+    for block in np.split(order, np.flatnonzero(~near) + 1):
+        if block.size == 1:
+            continue
+        block = block[np.lexsort((block, ~kept[block]))]
+        columns = Z.take(block).dense()
+        limit = EQUAL_ROWS * np.abs(columns).max(axis=0)
+        for place in range(1, block.size):
+            own, earlier = columns[:, place, None], columns[:, :place]
+            away = np.minimum(np.abs(earlier - own).max(axis=0), np.abs(earlier + own).max(axis=0))
+            found[block[place]] = bool((away <= limit[place]).any())
+    return found & ~kept
 
 
 def ranked(

@@ -42,6 +42,7 @@ GRAM_ROWS = 3000
 FEW_ROWS = 100
 MAX_NEWTON = 100
 LEAST_SHARE = 1e-10  # of a Newton step: rounding has made an end of it
+STILL = 1e-7  # margins that change no slope by more than that
 UNSOLVED = 1e-6  # relative error of the multipliers above which a fit has failed
 NOTHING = np.empty(0, np.int64)
 
@@ -112,14 +113,14 @@ class Elimination(Method):
         gram = _Gram(task.intercept)
         for n_features in passed:
             if n_features < features.size:
-                falling = largest(w * w, w.size)
+                falling = _strongest(w)
                 kept = np.sort(falling[:n_features])
                 removed.append(features[falling[n_features:]])
                 features, rows = features[kept], rows[:, kept]
             begin = time.perf_counter()
-            fitted = None
+            fitted = _still(rows, task, C)
             few = task.y.size <= FEW_ROWS or PRIMAL_ROWS * n_features > task.sample_weight.sum()
-            if few and task.y.size <= GRAM_ROWS:
+            if fitted is None and few and task.y.size <= GRAM_ROWS:
                 fitted = gram.fit(rows, task.y, C * task.sample_weight)
             w, b, n_iter = self._fit_liblinear(rows, task, C, tol) if fitted is None else fitted
             spent = {"solve": time.perf_counter() - begin}
@@ -130,7 +131,7 @@ class Elimination(Method):
             if n_features in sizes:
                 selections[n_features] = _selection(task, features, w, b, C)
         clock.add_history(history)
-        order = np.concatenate([features[largest(w * w, w.size)], *removed[::-1]])
+        order = np.concatenate([features[_strongest(w)], *removed[::-1]])
         return Path(selections, order, tuple(history), Status.BUDGET)
 
     def _fit_liblinear(
@@ -145,6 +146,23 @@ class Elimination(Method):
         )  # fmt: skip
         svm.fit(rows, task.y, task.sample_weight)
         return svm.coef_[0], float(np.ravel(svm.intercept_)[0]), int(np.max(svm.n_iter_))
+
+
+def _strongest(w: FloatArray) -> IndexArray:
+    """Return the features by falling w_j^2, to 30 bits of each; ties by the smaller index."""
+    digits, exponent = np.frexp(w * w)
+    return largest(np.ldexp(np.round(np.ldexp(digits, 30)), exponent - 30), w.size)
+
+
+def _still(rows: Any, task: Task, C: float) -> tuple[FloatArray, float, int] | None:
+    """Return w and b where C is so small that no margin is told from 0; else None.
+
+    Every row is active then and has the slope 2 C s_i y_i, but for a share of `STILL`. Solvers
+    would end at 0, as rounding hides what their steps gain.
+    """
+    slopes = 2.0 * C * task.sample_weight * task.y
+    w, b = rows.T @ slopes, float(slopes.sum()) if task.intercept else 0.0
+    return (w, b, 0) if np.abs(rows @ w + b).max() <= STILL else None
 
 
 def _selection(task: Task, support: IndexArray, w: FloatArray, b: float, C: float) -> Selection:

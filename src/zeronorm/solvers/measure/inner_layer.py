@@ -65,6 +65,9 @@ class InnerLayer:
         self._line_search = line_search
         self._solve_master = master
         self._C = task.C  # of the programs over the cuts: less where rounding spoils those of C
+        # Cuts grow with the weights, as with the root of C.
+        mean = 1.0 if task.weight is None else float(task.weight.mean())
+        self._enough = min(1.0, mean**-2)
 
     def __call__(self, model: Model, start: Point, tol: float) -> Solver[InnerSolution]:
         """Solve the problem over the blocks of a model, from a point of it."""
@@ -130,7 +133,7 @@ class InnerLayer:
         cuts = model.cuts
         while True:
             found = self._solve_master(model.grams, cuts.delta, cuts.g, self._C, tol)
-            if found.value - found.bound <= FAILED * abs(found.value) or self._C <= 1.0:
+            if found.value - found.bound <= FAILED * abs(found.value) or self._enough >= self._C:
                 return found
             self._C = min(0.1 * self._C, HUGE_C)
 

@@ -95,6 +95,9 @@ def refit(
     if isinstance(value, str):
         compared.add(np.array(LOO_GRID) / (risk.loss.outputs * mean_of_all))
         most = weakest_ridge(Z, std, risk, share) if compared.last_is_best else 0.0
+        if risk.loss.variance_power == 1.0:  # the loss has the unit of counts
+            bend = risk.curvature(np.full(risk.weight.size, risk.first()[2]))
+            most /= min(1.0, float(bend.sum() / risk.weight.sum()))
         while STEP * compared.values[-1] <= most and compared.last_is_best:
             compared.add(np.array([STEP * compared.values[-1]]))
         best = compared.best

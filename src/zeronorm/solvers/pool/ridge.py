@@ -24,6 +24,7 @@ from ..risk import Risk
 from .outputs import compiled_outputs
 
 MAX_NEWTON = 100
+MOST_LEVEL = 3  # steps that change the objective by rounding, before giving up
 WORST_START = 2.0  # the objective of a start, relative to the model without features
 BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
 ROUNDING = 1e-14  # of the diagonal of a Gram matrix, what may be left of it by subtraction
@@ -212,7 +213,7 @@ def newton(
         # each, and from where it overflows not at all: no start is better then.
         u, b, z = np.zeros(p), 0.0, np.zeros_like(z)
         value, gradient = risk.value_gradient(z)
-    objective = value
+    objective, level = value, 0
     scores = descent = dual = np.empty(0)
 
     def slope_in_u() -> float:
@@ -246,7 +247,7 @@ def newton(
         left = slope_in_u()
         curvature = risk.curvature(z + b)
         wanted = tol * (objective if of_value else zero_value)
-        last = iteration == MAX_NEWTON - 1
+        last = iteration == MAX_NEWTON - 1 or level == MOST_LEVEL
         flat = intercept and not float(curvature.sum()) > 0  # no Newton step in b
         certified = left <= wanted or objective - left >= cutoff or last or flat
         if certified:
@@ -278,6 +279,7 @@ def newton(
             break
         u, z, b = trial, z_trial, b + step * shift
         value, gradient = at_trial
+        level += trial_objective >= objective
     gap = (objective - best_bound) / zero_value if zero_value > 0 else 0.0
     return Ridge(u, b, z + b, dual, scores, objective, best_bound, gap)
 

@@ -23,8 +23,9 @@ from ..._threads import map_threads
 from ..._typing import Columns, IndexArray
 from ...designs._columns import gather
 from ...result import Path
+from ..certify.equivalents import MOST_COMPARED, SAME_SCORE
 from ..clock import PhaseClock
-from ..drive import Solver
+from ..drive import Scan, Solver
 from ..found import Found
 from ..l1.reweighted import Rule, reweighted_supports
 from ..l1.sizes import MAX_ITER, l1_supports
@@ -35,6 +36,7 @@ from ..pool.group_exchange import GroupExchanges
 from ..pool.refit import Refit
 from ..request import Request
 from ..task import Task
+from ..ties import copies
 from .finish import finish, refit_support
 
 POOL_BLOCKS = 5  # scans that a pool takes
@@ -125,6 +127,10 @@ def _reduced(
     """Return the columns of a pool, Z, that elimination and splicing leave, sorted, by size."""
     few = [k for k in sizes if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES]
     if task.groups is None:
+        distinct = _distinct(task, features, Z, max(sizes))
+        if distinct.size < features.size:
+            of_these = _reduced(task, C, features[distinct], Z.take(distinct), sizes)
+            return {k: distinct[columns] for k, columns in of_these.items()}
         keep = np.searchsorted(features, task.forced)
         exchanges = Exchanges(Z, task.risk(C), keep=keep, signs=task.signs[features])
         chosen = exchanges.eliminate(np.arange(features.size), sizes)
@@ -140,6 +146,37 @@ def _reduced(
     chosen = of_groups.eliminate(np.arange(features.size), sizes)
     improved = {k: of_groups.improve(of_groups.fit(chosen[k]), swaps=False) for k in few}
     return chosen | {k: found.columns for k, found in improved.items()}
+
+
+def _distinct(task: Task, features: IndexArray, Z: Columns, size: int) -> IndexArray:
+    """Return the columns of a pool but for copies of earlier ones, where enough are left.
+
+    The ridge prefers a feature and its copy, with half the coefficient each, to a second feature
+    that tells little; a user gains nothing from it.
+    """
+    every = np.arange(features.size)
+    if task.signs.any():
+        return every
+    own = every[~copies(Z, np.isin(features, task.forced))]
+    return own if own.size >= size else every
+
+
+def _without_copies(task: Task, size: int) -> Solver[Task]:
+    """Return the task without copies of usable features, where enough are left: one scan.
+
+    Columns are compared whose scores agree. On an l1 path a feature and its copy enter together.
+    """
+    scores = np.abs((yield Scan(task.design, task.risk(1.0).first()[1])))
+    open_to = np.flatnonzero(task.usable)
+    order = open_to[np.argsort(scores[open_to], kind="stable")]
+    near = np.diff(scores[order]) <= SAME_SCORE * scores[order[1:]]
+    tied = order[np.append(near, False) | np.append(False, near)][-MOST_COMPARED:]
+    if not tied.size or task.signs.any():
+        return task
+    tied = np.sort(tied)
+    usable = task.usable.copy()
+    usable[tied[copies(gather(task.design, tied), np.isin(tied, task.forced))]] = False
+    return replace(task, usable=usable) if usable.sum() >= size else task
 
 
 def select_nested(
@@ -203,10 +240,11 @@ def select_l1(
         "max_iter": max_iter,
         "n_threads": task.design.n_threads,
     }
+    distinct = yield from _without_copies(task, max(sizes))
     if rule is None:
-        supports, answer = yield from l1_supports(task, sizes, **options)
+        supports, answer = yield from l1_supports(distinct, sizes, **options)
     else:
-        supports, answer = yield from reweighted_supports(task, sizes, rule=rule, **options)
+        supports, answer = yield from reweighted_supports(distinct, sizes, rule=rule, **options)
     clock.add_history(answer.result.history)
     fits = {}
     with clock.phase("refit"):
