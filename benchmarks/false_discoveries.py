@@ -141,7 +141,7 @@ def knockoffs(X: np.ndarray, y: np.ndarray, covariance: np.ndarray, seed: int) -
 def without_stand_ins(X: np.ndarray, y: np.ndarray) -> Found:
     """Return what votes alone find."""
     kept = false_discoveries.stand_ins
-    nothing = lambda design, usable, y, some: (np.zeros(some.size), np.full(some.size, -1))  # noqa: E731
+    nothing = lambda _, some: (np.zeros(some.size), np.full(some.size, -1))  # noqa: E731
     false_discoveries.stand_ins = nothing
     try:
         return FalseDiscoverySelector(LEVEL).fit(X, y).support_
