@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
 
+from zeronorm.false_discoveries import FalseDiscoverySelector
+
+LEVEL = 0.1
 FEATURES, EFFECTS, FIRST = 500, 20, 1000
 APART = 0.15  # F_ST: what of the variance of a genotype is between two populations
 SHIFT = 2.0  # of the trait, in standard deviations of its errors
@@ -103,4 +108,34 @@ def drawn(name: str, draw: int) -> DataSet:
     return DEPENDENT[name](np.random.default_rng([FIRST + draw, *name.encode()]))
 
 
-__all__ = ["DEPENDENT", "DataSet", "drawn"]
+def shares(name: str, draw: int) -> dict[str, tuple[float, float]]:
+    """Return the shares of false and of true features found in dependent samples, by method."""
+    one = drawn(name, draw)
+    p = one.X.shape[1]
+    found = {"alone": FalseDiscoverySelector(LEVEL).fit(one.X, one.y).support_}
+    for beside, columns in one.covariates.items():
+        both = np.column_stack([one.X, columns])
+        selector = FalseDiscoverySelector(LEVEL, covariates=[*range(p, both.shape[1])])
+        found[f"beside {beside}"] = selector.fit(both, one.y).support_
+    if one.groups is not None:
+        selector = FalseDiscoverySelector(LEVEL)
+        found["with groups"] = selector.fit(one.X, one.y, groups=one.groups).support_
+    right = {method: one.active[own].sum() for method, own in found.items()}
+    return {
+        method: ((own.size - right[method]) / max(1, own.size), right[method] / one.active.sum())
+        for method, own in found.items()
+    }
+
+
+def measured(name: str, draws: int, pool: Executor) -> dict[str, Any]:
+    """Return the false discovery rates and the powers with and without what is known of samples."""
+    each = list(pool.map(shares, [name] * draws, range(draws)))
+    of = {method: np.array([one[method] for one in each]) for method in each[0]}
+    return {"setting": name, "draws": draws, "methods": {
+        method: dict(zip(("fdr", "power"), own.mean(axis=0).tolist(), strict=True))
+        | {"error": float(own[:, 0].std(ddof=1) / np.sqrt(draws))}
+        for method, own in of.items()
+    }}  # fmt: skip
+
+
+__all__ = ["DEPENDENT", "DataSet", "drawn", "measured"]

@@ -192,31 +192,6 @@ def setting(name: str, draws: int) -> dict[str, Any]:
     }
 
 
-def dependent(name: str, draws: int) -> dict[str, Any]:
-    """Return the false discovery rates and the powers with and without what is known of samples."""
-    shares: dict[str, list[tuple[float, float]]] = {}
-    for draw in range(draws):
-        one = _dependent.drawn(name, draw)
-        p = one.X.shape[1]
-        found = {"alone": FalseDiscoverySelector(LEVEL).fit(one.X, one.y).support_}
-        for beside, columns in one.covariates.items():
-            both = np.column_stack([one.X, columns])
-            selector = FalseDiscoverySelector(LEVEL, covariates=[*range(p, both.shape[1])])
-            found[f"beside {beside}"] = selector.fit(both, one.y).support_
-        if one.groups is not None:
-            selector = FalseDiscoverySelector(LEVEL)
-            found["with groups"] = selector.fit(one.X, one.y, groups=one.groups).support_
-        for method, own in found.items():
-            right = one.active[own].sum()
-            share = float(own.size - right) / max(1, own.size), float(right / one.active.sum())
-            shares.setdefault(method, []).append(share)
-    return {"setting": name, "draws": draws, "methods": {
-        method: dict(zip(("fdr", "power"), np.mean(own, axis=0).tolist(), strict=True))
-        | {"error": float(np.std(own, axis=0, ddof=1)[0] / np.sqrt(draws))}
-        for method, own in shares.items()
-    }}  # fmt: skip
-
-
 def null(draws: int) -> dict[str, Any]:
     """Return how often there are discoveries where nothing has an effect, and the votes."""
     n, p = NULL
@@ -379,9 +354,10 @@ def main() -> None:
             with common.log(name):
                 found["settings"].append(setting(name, options.draws))
     if "dependent" in parts:
-        names = list(_dependent.DEPENDENT)
-        with common.log("dependent samples"), ProcessPoolExecutor(len(names)) as pool:
-            found["dependent"] = list(pool.map(dependent, names, [options.draws] * len(names)))
+        with common.log("dependent samples"), ProcessPoolExecutor() as pool:
+            found["dependent"] = [
+                _dependent.measured(name, options.draws, pool) for name in _dependent.DEPENDENT
+            ]
     if "null" in parts:
         found["null"] = null(5 * options.draws)
     if "size" in parts:

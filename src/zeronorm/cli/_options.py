@@ -267,7 +267,7 @@ class DiscoverOptions:
         metavar="NAMES",
     )
     blocks: str | None = option(
-        "Samples that belong together, as families do, have one value of this column.",
+        "Samples that belong together have one value of this column; of genotypes FID: families.",
         metavar="COLUMN",
     )
     experiments: int = option(
