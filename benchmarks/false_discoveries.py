@@ -12,7 +12,7 @@ equicorrelated model-X knockoffs with the true covariance of the features, by di
 coefficients at a penalty from three folds, with the offset of 1; and, where features are
 correlated, votes alone, without stand-ins.
 
-Samples that are not alike: as many data sets of about 200 rows and 500 features, with 20 effects of
+Samples that are not alike: data sets of about 200 rows and 500 features, with 20 effects of
 0.4; of two populations, whose genotypes differ (F_ST of 0.15) and whose trait differs by 2, found
 without covariates, beside the population, and beside the first principal component of X; of
 families of three, who share half of the variance of features and errors; of three measurements of
@@ -293,11 +293,11 @@ def table(found: dict[str, Any]) -> Iterator[str]:
         yield common.table(["setting: share of false ones, power", *names], rows)
     if "dependent" in found:
         rows = [
-            [one["setting"], method, shown(own)]
+            [one["setting"], one["draws"], method, shown(own)]
             for one in found["dependent"]
             for method, own in one["methods"].items()
         ]
-        yield common.table(["samples", "found", "share of false ones, power"], rows)
+        yield common.table(["samples", "data sets", "found", "share of false ones, power"], rows)
     if "null" in found:
         one = found["null"]
         yield (

@@ -157,7 +157,7 @@ def test_mixed_rows_are_those_of_an_explicit_matrix(large, monkeypatch):
     monkeypatch.setattr("zeronorm._sample_blocks.LARGE", large)
     X, y, code = unequal()
     J, K = explicit(standardised(X)[0], code)
-    blocks = Blocks(standardised(X)[0], code, y)
+    blocks = Blocks(*standardised(X), code, y)
     monkeypatch.setattr(blocks, "_shares", lambda y, fixed: (0.3, 0.2))
     whitening, correlation = blocks.whitening(y, np.ones((60, 1)))
     V = 0.5 * np.eye(60) + 0.3 * J + 0.2 * K
@@ -192,7 +192,7 @@ def test_means_of_blocks_have_one_variance():
     X, y, code = unequal()
     first = np.unique(code, return_index=True)[1]
     X = X[first][code]
-    blocks = Blocks(standardised(X)[0], code, y)
+    blocks = Blocks(*standardised(X), code, y)
     rows, correlation = blocks.whitening(y, np.ones((60, 1)))
     T = rows.of(np.eye(60))
     assert T.shape == (code.max() + 1, 60)
@@ -202,6 +202,11 @@ def test_means_of_blocks_have_one_variance():
     V = (1 - a) * np.eye(60) + a * explicit(standardised(X)[0], code)[0]
     np.testing.assert_allclose(T @ V @ T.T, np.eye(len(T)), atol=1e-10)
     assert np.ptp(T[T > 0]) > 0
+    # A covariate that varies within blocks is no feature.
+    X = np.column_stack([X, np.arange(60)])
+    design, usable = standardised(X)
+    assert not Blocks(design, usable, code, y).are_rows
+    assert Blocks(design, np.arange(41) < 40, code, y).are_rows
 
 
 def test_the_covariance_within_blocks_is_the_likeliest():
@@ -211,7 +216,7 @@ def test_the_covariance_within_blocks_is_the_likeliest():
     F = np.column_stack([np.ones(60), X[:, -1]])
     design = standardised(X)[0]
     J, K = explicit(design, code)
-    a, b = Blocks(design, code, y)._shares(y, F)
+    a, b = Blocks(design, design.scale > 0, code, y)._shares(y, F)
     N = linalg.null_space(F.T)
 
     def cost(a, b):
@@ -229,7 +234,7 @@ def test_the_covariance_within_blocks_is_the_likeliest():
     y = (time @ rng.standard_normal((30, 6, 1))).reshape(180)
     code, ones = np.repeat(np.arange(30), 6), np.ones((180, 1))
     design = standardised(X)[0]
-    blocks = Blocks(design, code, y)
+    blocks = Blocks(design, design.scale > 0, code, y)
     T = blocks.whitening(y, ones)[0].of(np.eye(180))
     assert min(blocks._shares(y, ones)) < 0.3 < blocks._shares(y, ones)[1]
     rest = linalg.null_space((T @ ones).T)
@@ -322,6 +327,8 @@ def test_covariates_and_groups_that_cannot_be():
         FalseDiscoverySelector(covariates=[0, 1]).fit(X, X[:, 0] - 2 * X[:, 1])
     with pytest.raises(ValueError, match=r"a column that covariates and blocks leave a part of"):
         FalseDiscoverySelector(covariates=[0, 1]).fit(np.column_stack([X[:, :2], X[:, 0]]), y)
+    with pytest.raises(ValueError, match=r"a column that covariates and blocks leave a part of"):
+        FalseDiscoverySelector(covariates=[0, 1]).fit(X[:, :2], y, groups=np.arange(120) // 3)
     gaps = np.array([*"ab" * 60], object)
     gaps[4] = None
     mixed = np.array([1, "b"] * 60, object)

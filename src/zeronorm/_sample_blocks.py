@@ -86,6 +86,11 @@ class _OneSize:
         both = np.column_stack([alone**-0.5, 1.0 - np.sqrt(alone / shared)])
         return both, float(((m - 1) * np.log(alone) + np.log(shared)).sum())
 
+    def mean(self, a: float) -> FloatArray:
+        """Return T of the mean of a block alone, (g, 1, m); of b = 0."""
+        g, m = self.rows.shape
+        return np.full((g, 1, m), (m * (1.0 - a) + m * m * a) ** -0.5)
+
     def sums(self, a: float, b: float) -> FloatArray:
         """Return the sums of the diagonal of V and of all else, and how many these are."""
         g, m = self.rows.shape
@@ -101,17 +106,17 @@ class _OneSize:
 class Blocks:
     """The blocks of the rows of a design; one pass over X.
 
-    design : of centred columns. code : (n,) the block of every row, from 0 on.
-    y : (n,) the target.
+    design : of standardised columns. usable : (p,) mask of the features.
+    code : (n,) the block of every row, from 0 on. y : (n,) the target.
     """
 
-    def __init__(self, design: Design, code: IndexArray, y: FloatArray) -> None:
+    def __init__(self, design: Design, usable: np.ndarray, code: IndexArray, y: FloatArray) -> None:
         self.n_blocks = int(code.max()) + 1
         size, order = np.bincount(code), np.argsort(code, kind="stable")
         rows_of = np.split(order, np.cumsum(size)[:-1])
         places = [np.flatnonzero(size == one) for one in np.unique(size)]
         rows = [np.stack([rows_of[block] for block in own]) for own in places]
-        alike, features_vary = _alike(design, rows)
+        alike, features_vary = _alike(design, usable, rows)
         self._sizes = [
             _OneSize(own, number[:, None], each)
             for own, number, each in zip(rows, places, alike, strict=True)
@@ -127,13 +132,11 @@ class Blocks:
         y : (n,). fixed : (n, r) the columns of a model of it, independent ones.
         """
         if self.are_alike:
-            means = [np.full((*one.blocks.shape, one.rows.shape[1]), 1.0 / one.rows.shape[1])
-                     for one in self._sizes]  # fmt: skip
-            return self._mixing(means), np.nan
+            return self._mixing([one.mean(1.0) for one in self._sizes]), np.nan
         a, b = self._shares(y, fixed)
-        matrices = [one.parts(a, b)[0] for one in self._sizes]
         if self.are_rows:
-            return self._mixing(_of_means(self._sizes, a)), np.nan
+            return self._mixing([one.mean(a) for one in self._sizes]), np.nan
+        matrices = [one.parts(a, b)[0] for one in self._sizes]
         diagonal, others, n, pairs = np.sum([one.sums(a, b) for one in self._sizes], axis=0)
         return self._mixing(matrices), float(others / pairs / (diagonal / n))
 
@@ -170,16 +173,9 @@ class Blocks:
         return float(total * (1.0 - share)), float(total * share)
 
 
-def _of_means(sizes: list[_OneSize], a: float) -> list[FloatArray]:
-    """Return what makes means of blocks of one variance, (g, 1, m) of every size."""
-    found = []
-    for one in sizes:
-        m = one.rows.shape[1]
-        found.append(np.full((len(one.rows), 1, m), (m * (1.0 - a) + m * m * a) ** -0.5))
-    return found
-
-
-def _alike(design: Design, rows: list[IndexArray]) -> tuple[list[FloatArray], bool]:
+def _alike(
+    design: Design, usable: np.ndarray, rows: list[IndexArray]
+) -> tuple[list[FloatArray], bool]:
     """Return K for blocks of every size, of mean diagonal 1, and whether columns vary in blocks."""
     n, p = design.shape
     found = [np.zeros((len(own), *(2 * own.shape[1:] if own.shape[1] <= LARGE else (2,))))
@@ -188,7 +184,7 @@ def _alike(design: Design, rows: list[IndexArray]) -> tuple[list[FloatArray], bo
     for features in feature_blocks(np.arange(p), n, IN_MEMORY):
         gathered = design.gather(as_slice(features))
         columns = gathered if isinstance(gathered, np.ndarray) else gathered.toarray()
-        columns = columns - columns.mean(axis=0)
+        columns = (columns - columns.mean(axis=0)) * usable[features]
         for own, each in zip(rows, found, strict=True):
             m, parts = own.shape[1], columns[own]
             square = (parts**2).sum(axis=(1, 2))

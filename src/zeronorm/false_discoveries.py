@@ -159,6 +159,7 @@ class FalseDiscoverySelector(SelectedColumns):
             usable = design.scale > 0
             validate.check_usable(int(usable.sum()), usable.size)
             own = _covariates.taken(self.covariates, None, data, usable)
+            _check_left(int(usable.sum()))
             columns = np.empty((target.size, 0)) if own is None else own[1]
             if blocks is not None:
                 found = self._find_in_blocks(design, usable, target, columns, blocks, data.names)
@@ -199,7 +200,7 @@ class FalseDiscoverySelector(SelectedColumns):
         columns : (n, q) the covariates. code : (n,) the block of every row.
         """
         part, free = adjust(y, columns)
-        blocks = Blocks(design, code, y)
+        blocks = Blocks(design, usable, code, y)
         known, fixed = np.empty(0, np.int64), free
         for _ in range(ROUNDS):
             rows, correlation = blocks.whitening(part, fixed)
@@ -220,11 +221,7 @@ class FalseDiscoverySelector(SelectedColumns):
                 "dummies, or as many blocks where the target or all features are constant within "
                 f"them; got {competition.y.size}, and {n_covariates} covariates."
             )
-        if not n_usable:
-            raise ValueError(
-                "X must have a column that covariates and blocks leave a part of, to select from; "
-                "all others are sums of these."
-            )
+        _check_left(n_usable)
         largest = n_rows // 2
         n_dummies = n_usable if self.n_dummies is None else int(self.n_dummies)
         if n_dummies > MOST_DUMMIES * n_usable:
@@ -282,6 +279,15 @@ class FalseDiscoverySelector(SelectedColumns):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def _check_left(n_usable: int) -> None:
+    """Raise ValueError where covariates or blocks leave no feature."""
+    if not n_usable:
+        raise ValueError(
+            "X must have a column that covariates and blocks leave a part of, to select from; "
+            "all others are sums of these."
+        )
 
 
 def _numbers(y: Any) -> Any:
