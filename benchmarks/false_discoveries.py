@@ -12,6 +12,14 @@ equicorrelated model-X knockoffs with the true covariance of the features, by di
 coefficients at a penalty from three folds, with the offset of 1; and, where features are
 correlated, votes alone, without stand-ins.
 
+Samples that are not alike: data sets of about 200 rows and 500 features, with 20 effects of
+0.4; of two populations, whose genotypes differ (F_ST of 0.15) and whose trait differs by 2, found
+without covariates, beside the population, and beside the first principal component of X; of
+families of three, who share half of the variance of features and errors; of three measurements of
+each person, half of the features constant in a person and half of the sample alone, with errors
+that share 0.7; and of six times, with correlations of 0.8^|t - s|: found as if rows were
+independent, and with families and persons as groups.
+
 Nothing there: the share of data sets of 100 rows and 300 features, without any effect, with
 discoveries. Votes: of as many, the mean number of features with so many votes, beside
 `expected_false`.
@@ -30,6 +38,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +47,7 @@ from scipy import linalg, special, stats
 from sklearn.linear_model import LassoCV
 
 import _common as common
+import _dependent
 from memory import anonymous
 from zeronorm import false_discoveries
 from zeronorm._discoveries import expected_false
@@ -50,7 +60,7 @@ from zeronorm.false_discoveries import FalseDiscoverySelector
 ROWS, FEATURES, EFFECTS, LEVEL = 200, 500, 20, 0.1
 SIZES = (100_000, 1_000_000, 5_000_000)
 FIRST = 1000  # of the draws: the power of stand-ins was chosen by earlier ones
-PARTS = "settings,null,size"
+PARTS = "settings,dependent,null,size"
 NULL = (100, 300)
 Found = np.ndarray
 
@@ -141,7 +151,7 @@ def knockoffs(X: np.ndarray, y: np.ndarray, covariance: np.ndarray, seed: int) -
 def without_stand_ins(X: np.ndarray, y: np.ndarray) -> Found:
     """Return what votes alone find."""
     kept = false_discoveries.stand_ins
-    nothing = lambda design, usable, y, some: (np.zeros(some.size), np.full(some.size, -1))  # noqa: E731
+    nothing = lambda _, some: (np.zeros(some.size), np.full(some.size, -1))  # noqa: E731
     false_discoveries.stand_ins = nothing
     try:
         return FalseDiscoverySelector(LEVEL).fit(X, y).support_
@@ -281,6 +291,13 @@ def table(found: dict[str, Any]) -> Iterator[str]:
             for one in found["settings"]
         ]
         yield common.table(["setting: share of false ones, power", *names], rows)
+    if "dependent" in found:
+        rows = [
+            [one["setting"], one["draws"], method, shown(own)]
+            for one in found["dependent"]
+            for method, own in one["methods"].items()
+        ]
+        yield common.table(["samples", "data sets", "found", "share of false ones, power"], rows)
     if "null" in found:
         one = found["null"]
         yield (
@@ -336,6 +353,11 @@ def main() -> None:
         for name in SETTINGS:
             with common.log(name):
                 found["settings"].append(setting(name, options.draws))
+    if "dependent" in parts:
+        with common.log("dependent samples"), ProcessPoolExecutor() as pool:
+            found["dependent"] = [
+                _dependent.measured(name, options.draws, pool) for name in _dependent.DEPENDENT
+            ]
     if "null" in parts:
         found["null"] = null(5 * options.draws)
     if "size" in parts:

@@ -69,6 +69,22 @@ def test_a_table_of_genotypes_in_another_encoding(run, data, tmp_path):
     assert document["classes"] == ["Köln", "south"]
 
 
+def test_blocks_are_families_of_the_fam_file(run, data, tmp_path):
+    """Families would have to be written into another table; those without one would be kin."""
+    asked = ("discover", data, *BOTH, "--target", "trait", "--covariates", "age", "--json")
+    document = json.loads(run(*asked, "--blocks", "FID").stdout)
+    assert document["blocks"]["column"] == "FID"
+    assert document["blocks"]["n_blocks"] == 30
+    assert "rs7_A" in {row["name"] for row in document["features"]}
+    assert [row["name"] for row in document["covariates"]] == ["age"]
+    lines = [line.split() for line in (tmp_path / "d.fam").read_text().splitlines()]
+    people = [[("0" if one[1] in ("S0", "S1") else one[0]), *one[1:]] for one in lines]
+    (tmp_path / "d.fam").write_text("\n".join(" ".join(one) for one in people) + "\n")
+    own = ("discover", data, "--samples", "age.csv", "--target", "age", "--blocks", "FID", "--json")
+    document = json.loads(run(*own).stdout)
+    assert document["blocks"]["n_blocks"] == 31
+
+
 def test_a_model_asks_for_its_covariates(run, fails, data):
     """Predictions would be those of an age of 0."""
     chosen = (*BOTH, "--target", "trait", "--covariates", "age", "--no-cv", "-o", "m.npz")

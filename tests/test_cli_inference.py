@@ -43,6 +43,36 @@ def test_discoveries_are_those_of_the_selector(run, data, tmp_path):
     assert {"rank", "index", "votes", "stand_in", "rival", "mean", "correlation"} <= rows[0].keys()
 
 
+def test_covariates_and_blocks_are_those_of_the_selector(run, fails, data, tmp_path):
+    """Text would be one number, blocks a feature; or features would be compared without either."""
+    family = np.repeat(np.arange(40), 3)
+    y = Y + np.random.default_rng(0).standard_normal(40)[family]
+    three = np.array(["a", "b", "c"])[np.arange(120) % 3]
+    columns = {f"x{j}": X[:, j] for j in range(60)} | {"y": y, "three": three}
+    write_csv(tmp_path / "d.csv", {"id": np.array([f"s{i}" for i in range(120)]), **columns})
+    names = [f"s{i}" for i in range(120)][::-1]
+    table = {"id": np.array(names), "family": np.array([f"f{i}" for i in family])[::-1]}
+    write_csv(tmp_path / "s.csv", {**table, "one": np.array(["a"] * 120)})
+    asked = ("discover", "d.csv", "--target", "y", "--id", "id", "--samples", "s.csv")
+    both = ("--covariates", "three,x9", "--blocks", "family")
+    document = json.loads(run(*asked, *both, "--json").stdout)
+    levels = np.column_stack([three == "b", three == "c"]).astype(float)
+    selector = FalseDiscoverySelector(0.1, covariates=[9, 60, 61])
+    known = selector.fit(np.column_stack([X, levels]), y, groups=family).discoveries_
+    assert [row["votes"] for row in document["features"]] == known.votes.tolist()
+    assert [row["name"] for row in document["features"]] == [f"x{j}" for j in known.features]
+    assert [row["name"] for row in document["covariates"]] == ["x9", "three=b", "three=c"]
+    own = {"column": "family", "n_blocks": 40, "correlation": known.correlation}
+    assert document["blocks"] == pytest.approx(own)
+    assert known.correlation > 0.1
+    text = " ".join(run(*asked, *both).stdout.split())
+    assert "40 blocks of family, whose errors have a correlation of 0." in text
+    assert "It rests on independent blocks of samples" in text
+    text = " ".join(fails(*asked, "--blocks", "one").split())
+    assert "--blocks must have several labels; got 'a' in all 120 rows" in text
+    assert "no column 'famly'" in " ".join(fails(*asked, "--blocks", "famly").split())
+
+
 def test_the_report_says_what_the_rate_is_not(run, data):
     """A reader would take the rate for the probability that one feature is false."""
     text = " ".join(run("discover", *data, "y", "--drop", "three").stdout.split())

@@ -27,6 +27,7 @@ CASES = {
     "stability": ("select", "golub", "-k", 3, "--stability", 2, *PLAIN),
     "folds": ("cv", "golub", "-k", "1:3", "--cv", 3),
     "discoveries": ("number", "discover"),
+    "discoveries beside": ("number", "discover", "--covariates", "city", "--blocks", "level"),
     "no discoveries": ("other", "discover", "--fdr", 0.001),
     "inference": ("number", "infer", "-k", 2),
     "inference of splits": (None, "infer", "-k", 2, *SURVIVAL, "--splits", 3),

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from scipy import stats
 
 from zeronorm import convert
+from zeronorm._competition import Competition, adjust, compete
 from zeronorm._discoveries import Candidates, best_of, expected_false
 from zeronorm._experiments import Experiments
 from zeronorm._stand_ins import POWER, stand_ins
@@ -31,12 +32,15 @@ def standardised(X):
 # Virtual dummies
 
 
-def drawn(X, y, n_dummies, n_entered, rng):
-    """Forward selection among columns that are there: features before dummies, and how many."""
+def drawn(X, y, n_dummies, n_entered, rng, free):
+    """Forward selection among columns that are there: features before dummies, and how many.
+
+    free : an orthonormal basis of what is in every model.
+    """
     n, p = X.shape
     both = np.column_stack([X, rng.standard_normal((n, rng.poisson(n_dummies)))])
-    both -= both.mean(axis=0)
-    residual, basis = y - y.mean(), np.empty((n, 0))
+    both -= free @ (free.T @ both)
+    residual, basis = y - free @ (free.T @ y), np.empty((n, 0))
     features, dummies = [], 0
     while dummies < n_entered and basis.shape[1] < n // 2:
         beside = both - basis @ (basis.T @ both)
@@ -53,18 +57,25 @@ def drawn(X, y, n_dummies, n_entered, rng):
     return features
 
 
-@pytest.mark.parametrize("n_entered", [1, 3])
-def test_virtual_dummies_are_as_drawn_ones(n_entered):
+@pytest.mark.parametrize(("n_entered", "n_covariates"), [(1, 0), (3, 0), (3, 6)])
+def test_virtual_dummies_are_as_drawn_ones(n_entered, n_covariates):
     """How often each feature enters before so many dummies, and how many enter."""
     draws, n_dummies = 500, 15
     rng = np.random.default_rng(1)
     X = rng.standard_normal((24, 12))
     y = 0.6 * X[:, :3].sum(axis=1) + rng.standard_normal(24)
+    A = rng.standard_normal((24, n_covariates))
+    y, X = y + 2 * A.sum(axis=1), X + A[:, :1] if n_covariates else X
+    part, free = adjust(y, A)
     first = np.zeros((draws, 12))
     for row, seed in zip(first, range(draws), strict=True):
-        row[drawn(X, y, n_dummies, n_entered, np.random.default_rng([1, seed]))] = 1
+        row[drawn(X, y, n_dummies, n_entered, np.random.default_rng([1, seed]), free)] = 1
     dummies = [Dummies(np.random.default_rng([2, seed]), n_dummies) for seed in range(draws)]
-    experiments = Experiments(*standardised(X), y, dummies, 12)
+    if n_covariates:
+        beside = compete(*standardised(X), part, free)
+        experiments = Experiments(beside.design, beside.left, beside.y, dummies, 12, free)
+    else:
+        experiments = Experiments(*standardised(X), y, dummies, 12)
     experiments.run(n_entered)
     second = np.zeros((draws, 12))
     for row, one in zip(second, experiments.all, strict=True):
@@ -150,19 +161,27 @@ def test_votes_are_as_many_as_expected_where_nothing_has_an_effect():
 # Stand-ins
 
 
-def test_stand_ins_are_those_of_fits():
-    """By fits of the model with each rival in the place of each feature."""
+@pytest.mark.parametrize("n_covariates", [0, 3])
+def test_stand_ins_are_those_of_fits(n_covariates):
+    """By fits of the model with each rival in the place of each feature, beside covariates."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 40))
     X[:, 1] = X[:, 0] + 0.3 * rng.standard_normal(60)
     X[:, 2] = X[:, 0] + 0.5 * rng.standard_normal(60)
     y = X[:, 0] + X[:, 7] + rng.standard_normal(60)
+    A = rng.standard_normal((60, n_covariates))
+    if n_covariates:
+        X, y = X + 0.5 * A[:, :1], y + A.sum(axis=1)
     chosen = np.array([0, 7, 9])
     design, usable = standardised(X)
-    doubt, rivals = stand_ins(design, usable, y, chosen)
+    competition = Competition(design, usable, y)
+    if n_covariates:
+        competition = compete(design, usable, *adjust(y, A))
+    doubt, rivals = stand_ins(competition, chosen)
+    d = 57 - n_covariates
     residual = lambda Z, v: v - Z @ np.linalg.lstsq(Z, v, rcond=None)[0]  # noqa: E731
     for place, j in enumerate(chosen):
-        rest = np.column_stack([np.ones(60), X[:, np.delete(chosen, place)]])
+        rest = np.column_stack([np.ones(60), A, X[:, np.delete(chosen, place)]])
         own = residual(rest, X[:, j])
         likelihood = {}
         for i in range(40):
@@ -171,10 +190,10 @@ def test_stand_ins_are_those_of_fits():
                 continue
             r = own @ other / np.linalg.norm(own) / np.linalg.norm(other)
             # One of 40 independent ones has so large a correlation.
-            limit = stats.beta.isf(1 / 40, 0.5, 0.5 * 56) ** 0.5
+            limit = stats.beta.isf(1 / 40, 0.5, 0.5 * (d - 1)) ** 0.5
             if i == j or abs(r) > limit:
                 errors = residual(np.column_stack([rest, X[:, i]]), y)
-                likelihood[i] = (errors @ errors) ** (-0.5 * POWER * 57)
+                likelihood[i] = (errors @ errors) ** (-0.5 * POWER * d)
         total = sum(likelihood.values())
         assert doubt[place] == pytest.approx(1 - likelihood.pop(j) / total, abs=1e-6)
         if likelihood:

@@ -46,6 +46,10 @@ class Discoveries:
     n_candidates: int  # p, the features that vary
     n_experiments: int  # K
     level: float
+    n_covariates: int = 0  # independent ones, beside which features were compared
+    n_blocks: int | None = None  # of samples that belong together; None: all are independent
+    # Of two errors of a block; NaN where the rows are blocks, and None without any.
+    correlation: float | None = None
     names: tuple[str, ...] | None = None  # of `features`, where they have some
     rival_names: tuple[str, ...] | None = None
 
@@ -69,6 +73,7 @@ class Discoveries:
             f"{head} (estimated {self.estimate:.3f}).",
             f"{self.n_experiments} experiments with {self.n_dummies} dummies, until "
             f"{self.n_entered} of these entered; {self.least_votes:.0%} of the votes.",
+            *self._beside(),
             f"{'features':<{width}}  votes  stand-in  for",
         ]
         for place in range(min(SHOWN, self.features.size)):
@@ -80,6 +85,16 @@ class Discoveries:
         if self.features.size > SHOWN:
             lines.append(f"and {self.features.size - SHOWN} more")
         return "\n".join(lines)
+
+    def _beside(self) -> list[str]:
+        """Return a line on covariates and blocks, where there are any."""
+        parts = [f"{self.n_covariates} covariate(s)"] if self.n_covariates else []
+        if self.n_blocks is not None and self.correlation is not None:
+            within = "the rows are their means"
+            if self.correlation == self.correlation:
+                within = f"with a correlation of {self.correlation:.2f} within them"
+            parts.append(f"{self.n_blocks} blocks of samples, {within}")
+        return [f"Beside {'; '.join(parts)}."] if parts else []
 
 
 def best_of(

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ._competition import EXPLAINED, SPANNED, residuals
 from ._threads import map_threads
 from ._typing import Design, FloatArray, IndexArray
 from ._virtual_dummies import Dummies
 from .designs._operations import memory
 
-SPANNED = 1e-5  # of a squared norm: what is left of a column that others span, in float32
-EXPLAINED = 1e-12  # of the variance of the target: less is rounding
 BYTES = 8  # of a feature in a model
 BUSY = 1 << 18  # products that keep several threads busy
 
@@ -43,7 +42,8 @@ class _Model:
 
     members: list[Experiment]
     residual: FloatArray  # (n,) of norm 1
-    columns: FloatArray  # (n, m) an orthonormal basis of the model
+    free: FloatArray | None  # (n, r) an orthonormal basis of what is in every model; None: of 1
+    columns: FloatArray  # (n, m) an orthonormal basis of what entered
     scores: NDArray[np.float32]  # (p,) x_j' residual, of columns of norm 1
     left: NDArray[np.float32]  # (p,) the squared norm of what x_j has beside the model
     past: list[tuple[float, float]]  # of every step the best |t| of a feature, and what entered
@@ -56,14 +56,15 @@ class _Model:
     def apart(self, member: Experiment) -> _Model:
         """Return the same model for one experiment alone."""
         return _Model(
-            [member], self.residual, self.columns, self.scores.copy(), self.left.copy(),
-            list(self.past), self.unexplained, best=self.best,
+            [member], self.residual, self.free, self.columns, self.scores.copy(),
+            self.left.copy(), list(self.past), self.unexplained, best=self.best,
         )  # fmt: skip
 
     @property
     def dimension(self) -> int:
-        """What of the space of the rows is beside the intercept and the model."""
-        return int(self.residual.size - 1 - self.columns.shape[1])
+        """What of the space of the rows is beside the model."""
+        n_free = 1 if self.free is None else self.free.shape[1]
+        return int(self.residual.size - n_free - self.columns.shape[1])
 
     def enter(self, column: FloatArray, t: float) -> None:
         """Let a column enter: of norm 1, orthogonal to the model, t its product with `residual`."""
@@ -112,9 +113,9 @@ class _Model:
             self.best, self.feature = min(float(partial[place]), 1.0), start + place
 
     def _beside(self, column: FloatArray) -> FloatArray:
-        """Return what a column has beside the intercept and the model, of norm 1."""
+        """Return what a column has beside the model, of norm 1."""
         for _ in range(2):  # the second time takes away the rounding of the first
-            column = column - column.mean()
+            column = residuals(self.free, column)
             column = column - self.columns @ (self.columns.T @ column)
         return np.asarray(column / np.linalg.norm(column))
 
@@ -125,30 +126,32 @@ class Experiments:
     Parameters
     ----------
     design : of standardised columns.
-    usable : (p,) mask of those that vary.
-    y : (n,) the target, not constant.
+    left : (p,) the share of each squared norm that is beside `free`; 0: no candidate.
+    y : (n,) the target, beside `free` if that is given, else not constant.
     dummies : those of every experiment.
-    n_steps : how many columns a model may have.
+    n_steps : how many columns may enter a model.
+    free : (n, r) an orthonormal basis of what is in every model; None: of the constant.
     """
 
     def __init__(
         self,
         design: Design,
-        usable: np.ndarray,
+        left: np.ndarray,
         y: FloatArray,
         dummies: Sequence[Dummies],
         n_steps: int,
+        free: FloatArray | None = None,
     ) -> None:
         n, p = design.shape
         _check_room(p, len(dummies))
         self._design, self._n_steps = design, n_steps
         self.all = [Experiment(one) for one in dummies]
         self.n_passes = 0
-        residual = y - y.mean()
+        residual = residuals(free, y)
         residual /= np.linalg.norm(residual)
         first = _Model(
-            list(self.all), residual, np.empty((n, 0)), np.zeros(p, np.float32),
-            usable.astype(np.float32), [],
+            list(self.all), residual, free, np.empty((n, 0)), np.zeros(p, np.float32),
+            left.astype(np.float32), [],
         )  # fmt: skip
         first.entered = residual, 0.0
         self._models = [first]

@@ -21,34 +21,34 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from ._typing import Design, FloatArray, IndexArray
+from ._competition import Competition, residuals
+from ._typing import FloatArray, IndexArray
 
 POWER = 0.8  # of the likelihood
 SPANNED = 1e-8  # of a squared norm: rounding
 LARGEST = 600.0  # of an exponent
 
 
-def stand_ins(
-    design: Design, usable: np.ndarray, y: FloatArray, features: IndexArray
-) -> tuple[FloatArray, IndexArray]:
+def stand_ins(competition: Competition, features: IndexArray) -> tuple[FloatArray, IndexArray]:
     """Return for each feature the probability that another one is meant, and the likeliest other.
 
     One pass over X.
 
-    design : of standardised columns. usable : mask of those that vary.
     features : (k,) of the model, linearly independent, k below n - 2.
 
     Returns
     -------
     (k,) probabilities, and (k,) features, -1 where there is no rival.
     """
+    design, free = competition.design, competition.free
     n, p = design.shape
-    k, d = features.size, n - features.size
+    k = features.size
+    d = n - k - competition.n_free + 1
     gathered = design.gather(features)
     columns = gathered if isinstance(gathered, np.ndarray) else gathered.toarray()
-    columns = columns - columns.mean(axis=0)
-    basis, triangle = np.linalg.qr(columns)
-    y = (y - y.mean()) / np.linalg.norm(y - y.mean())
+    basis, triangle = np.linalg.qr(residuals(free, columns))
+    y = residuals(free, competition.y)
+    y /= np.linalg.norm(y)
     residual = y - basis @ (basis.T @ y)
     # Row j of the inverse of R is what column j has beside the others, but for its length.
     beside = np.linalg.pinv(triangle).T
@@ -64,7 +64,7 @@ def stand_ins(
         stop = min(start + design.block, p)
         products = design.correlate(vectors, start, stop)
         along = products[:, :k] @ beside
-        left = np.maximum(usable[start:stop] - (products[:, :k] ** 2).sum(axis=1), 0.0)
+        left = np.maximum(competition.left[start:stop] - (products[:, :k] ** 2).sum(axis=1), 0.0)
         for place in range(k):
             norm = left + along[:, place] ** 2
             rivals = np.flatnonzero((norm > SPANNED) & (along[:, place] ** 2 > limit**2 * norm))

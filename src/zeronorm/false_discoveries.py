@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from . import validate
+from ._competition import Competition, adjust, compete, compete_on, residuals
 from ._discoveries import Candidates, best_of, expected_false
 from ._discoveries import Discoveries as Discoveries
 from ._experiments import Experiments
+from ._sample_blocks import Blocks, blocks_of
 from ._selected_columns import SelectedColumns
 from ._stand_ins import stand_ins
 from ._threads import one_blas_thread, solver_threads
-from ._typing import Design, FloatArray
+from ._typing import FloatArray, IndexArray
 from ._virtual_dummies import Dummies
+from .designs._columns import gather
 from .designs._operations import center_scale
+from .designs._wrappers import Scaled
+from .estimators import _covariates
 from .estimators._budget_regressor import BudgetRegressor
 
 LEAST_ROWS = 10
 # Of a feature; as many in the mean exceed the best of features without effect, and are drawn.
 MOST_DUMMIES = 1000
+ROUNDS = 5  # of the covariance within blocks, beside the discoveries
 
 
 class FalseDiscoverySelector(SelectedColumns):
@@ -42,6 +49,10 @@ class FalseDiscoverySelector(SelectedColumns):
     ----------
     level : float
         The false discovery rate, above 0 and below 1.
+    covariates : list of int or str, or None
+        Columns that no feature is found for being correlated with, as components of ancestry, by
+        index or name: features are compared beside them, and they are never found. One that depends
+        on earlier ones changes nothing.
     n_experiments : int
         K, at least 2. A single feature can be found at a level of 1/K at least.
     n_dummies : int or None
@@ -53,7 +64,8 @@ class FalseDiscoverySelector(SelectedColumns):
 
     Attributes
     ----------
-    discoveries_ : the `Discoveries`: votes, stand-ins and rivals of the features, the estimate.
+    discoveries_ : the `Discoveries`: votes, stand-ins and rivals of the features, the estimate;
+        how many covariates and blocks there were, and the correlation within blocks.
     support_ : the discoveries, ascending; `get_support`, `transform` and `get_feature_names_out`
         are of them. It may be empty.
 
@@ -71,12 +83,24 @@ class FalseDiscoverySelector(SelectedColumns):
     for both, and partial correlations with a class are no odds ratios. Counts, several classes and
     survival times have no proven control here, and the latter two are refused.
 
+    With covariates A, H are the features that have no effect given A and all others. Numbers,
+    columns and dummies are compared in the space orthogonal to 1 and A; two classes less their
+    probabilities given A, by a logistic model. The law of votes holds if features are linear in A
+    with normal errors, or if that model of the target is right.
+
+    With `groups`, rows of different blocks are independent. The errors of a block share an
+    intercept, whose variance is that of the largest restricted likelihood beside the discoveries:
+    rows are mixed so that their errors are independent, and dummies are drawn for these. Features
+    may be dependent within blocks in any way. Where y, or all features, are constant within blocks,
+    the rows are the means of blocks.
+
     Raises
     ------
     ValueError
-        Where a parameter breaks its rule, X has fewer than 10 rows, y is constant, has several
-        columns or more than two classes that are no numbers, the models exceed the memory, or X is
-        not finite.
+        Where a parameter breaks its rule, X has fewer than 10 rows (more than covariates), y is
+        constant, has several columns or more than two classes that are no numbers, covariates
+        determine y, labels of groups are missing or all equal, the models exceed the memory, or X
+        is not finite.
 
     Source
     ------
@@ -102,32 +126,48 @@ class FalseDiscoverySelector(SelectedColumns):
         self,
         level: float = 0.1,
         *,
+        covariates: Any = None,
         n_experiments: int = 20,
         n_dummies: int | None = None,
         n_threads: int | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.level = level
+        self.covariates = covariates
         self.n_experiments = n_experiments
         self.n_dummies = n_dummies
         self.n_threads = n_threads
         self.random_state = random_state
 
     @one_blas_thread
-    def fit(self, X: Any, y: Any) -> FalseDiscoverySelector:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> FalseDiscoverySelector:
         """Find features at the level.
 
         X : array, sparse matrix or array, data frame, path of a file that can be mapped, or a
             Design, (n_samples, n_features). It is never copied.
         y : (n_samples,) finite numbers, or two classes.
+        groups : (n_samples,) labels of blocks of samples that belong together, or None: all are
+            independent.
         """
         self._check()
         model = BudgetRegressor(1, n_threads=self.n_threads)
         data = model._read(X, _numbers(y), None)
         target = _target(data.labels)
+        blocks = blocks_of(validate.in_memory(groups), target.size)
         with solver_threads(self.n_threads):
             design = center_scale(data.design, np.ones(target.size), center=True)
-            found = self._find(design, design.scale > 0, target, data.names)
+            usable = design.scale > 0
+            validate.check_usable(int(usable.sum()), usable.size)
+            own = _covariates.taken(self.covariates, None, data, usable)
+            _check_left(int(usable.sum()))
+            columns = np.empty((target.size, 0)) if own is None else own[1]
+            if blocks is not None:
+                found = self._find_in_blocks(design, usable, target, columns, blocks, data.names)
+            elif own is not None:
+                part, free = adjust(target, columns)
+                found = self._find(compete(design, usable, part, free), data.names)
+            else:
+                found = self._find(Competition(design, usable.astype(float), target), data.names)
         self._keep_columns(model, data, found.found)
         self.discoveries_ = found
         return self
@@ -144,12 +184,45 @@ class FalseDiscoverySelector(SelectedColumns):
         validate.check_count("n_threads", self.n_threads)
         validate.check_seed(self.random_state)
 
-    def _find(
-        self, design: Design, usable: np.ndarray, y: FloatArray, names: list[str] | None
+    def _find_in_blocks(
+        self,
+        design: Scaled,
+        usable: np.ndarray,
+        y: FloatArray,
+        columns: FloatArray,
+        code: IndexArray,
+        names: list[str] | None,
     ) -> Discoveries:
+        """Return the discoveries where rows of a block depend on each other.
+
+        The covariance within blocks is that beside the discoveries, which are found with it.
+
+        columns : (n, q) the covariates. code : (n,) the block of every row.
+        """
+        part, free = adjust(y, columns)
+        blocks = Blocks(design, usable, code, y)
+        known, fixed = np.empty(0, np.int64), free
+        for _ in range(ROUNDS):
+            rows, correlation = blocks.whitening(part, fixed)
+            found = self._find(compete_on(rows, design, usable, part, free), names)
+            if blocks.are_alike or np.array_equal(found.found, known):
+                break
+            known = found.found
+            fixed = np.column_stack([free, residuals(free, gather(design, known).dense())])
+        return replace(found, n_blocks=blocks.n_blocks, correlation=correlation)
+
+    def _find(self, competition: Competition, names: list[str] | None) -> Discoveries:
         """Return the discoveries, from experiments with more and more dummies."""
-        n_usable = int(usable.sum())
-        validate.check_usable(n_usable, usable.size)
+        n_usable, n_covariates = int((competition.left > 0).sum()), competition.n_free - 1
+        n_rows = competition.y.size - n_covariates
+        if n_rows < LEAST_ROWS:
+            raise ValueError(
+                f"X must have at least {LEAST_ROWS} rows more than covariates for experiments with "
+                "dummies, or as many blocks where the target or all features are constant within "
+                f"them; got {competition.y.size}, and {n_covariates} covariates."
+            )
+        _check_left(n_usable)
+        largest = n_rows // 2
         n_dummies = n_usable if self.n_dummies is None else int(self.n_dummies)
         if n_dummies > MOST_DUMMIES * n_usable:
             raise ValueError(
@@ -158,8 +231,9 @@ class FalseDiscoverySelector(SelectedColumns):
             )
         seeds = np.random.SeedSequence(self.random_state).spawn(self.n_experiments)
         dummies = [Dummies(np.random.default_rng(seed), float(n_dummies)) for seed in seeds]
-        largest = y.size // 2
-        experiments = Experiments(design, usable, y, dummies, largest)
+        experiments = Experiments(
+            competition.design, competition.left, competition.y, dummies, largest, competition.free
+        )
         candidates: list[Candidates] = []
         for n_entered in range(1, largest + 1):
             reached = experiments.run(n_entered)
@@ -169,12 +243,12 @@ class FalseDiscoverySelector(SelectedColumns):
             if not reached or strictest.false > self.level * strictest.features.size:
                 break
         candidates = [one for one in candidates if one.false <= self.level * one.features.size]
-        settings = n_dummies, n_usable, self.n_experiments, float(self.level)
+        settings = n_dummies, n_usable, self.n_experiments, float(self.level), n_covariates
         if not candidates:
             none, empty = np.empty(0, np.int64), np.empty(0)
             return Discoveries(none, empty, empty, none, 0, 0.0, 1.0, n_entered, *settings)
         one, doubt, rivals, n_found, estimate = best_of(
-            candidates, float(self.level), lambda some: stand_ins(design, usable, y, some)
+            candidates, float(self.level), lambda some: stand_ins(competition, some)
         )
         named = None if names is None else tuple(str(names[at]) for at in one.features)
         others = (
@@ -182,7 +256,7 @@ class FalseDiscoverySelector(SelectedColumns):
         )
         return Discoveries(
             one.features, one.votes, doubt, rivals, n_found, estimate, one.least, one.n_entered,
-            *settings, named, others,
+            *settings, names=named, rival_names=others,
         )  # fmt: skip
 
     def _candidates(
@@ -205,6 +279,15 @@ class FalseDiscoverySelector(SelectedColumns):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+def _check_left(n_usable: int) -> None:
+    """Raise ValueError where covariates or blocks leave no feature."""
+    if not n_usable:
+        raise ValueError(
+            "X must have a column that covariates and blocks leave a part of, to select from; "
+            "all others are sums of these."
+        )
 
 
 def _numbers(y: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from ._columns_file import columns_file
@@ -14,6 +15,8 @@ from ._takes import takes
 from ._target import Response, read_response
 
 if TYPE_CHECKING:
+    from ..false_discoveries import FalseDiscoverySelector
+    from ..files import Table
     from ._selection import Samples
 
 _TASKS = ("auto", "classes", "numbers")
@@ -28,6 +31,7 @@ def discover(options: DiscoverOptions) -> None:
             work.progress.phase("Starting")
             from ..false_discoveries import FalseDiscoverySelector
             from ._doubts import targets_in_disguise
+            from ._named_features import covariates
             from ._selection import Samples
             from .documents._discoveries import describe_discoveries
             from .reports._discoveries import print_discoveries
@@ -36,14 +40,17 @@ def discover(options: DiscoverOptions) -> None:
             table, response = read_response(options, options.task)
         work.notes.extend(table.notes)
         _check_target(options, response)
+        beside = covariates(options, table)
         selector = FalseDiscoverySelector(
-            options.fdr, n_experiments=options.experiments, n_threads=options.threads
+            options.fdr, n_experiments=options.experiments, n_threads=options.threads, **beside
         )
         work.progress.phase("Letting features compete with dummies")
         with work.timed("experiments"), columns_named(table.feature_names):
-            selector.fit(table.X, response.y)
+            _fit(selector, table, response)
         samples = Samples(table, response, None)
-        document = describe_discoveries(options.data, samples, selector.discoveries_)
+        document = describe_discoveries(
+            options.data, samples, selector.discoveries_, sorted({*beside.get("covariates", ())})
+        )
         found = [row for row in document["features"] if row["found"]]
         told = targets_in_disguise([{"features": found}], samples, options.keep or ())
         work.notes.extend(told)
@@ -90,6 +97,15 @@ def _check_target(options: DiscoverOptions, response: Response) -> None:
             f"which are of a linear model; got {classes.size} classes. Leave out the others "
             f"by --where \"NAME != 'LABEL'\"{numbers}."
         )
+
+
+def _fit(selector: FalseDiscoverySelector, table: Table, response: Response) -> None:
+    """Fit, and say of groups what the option calls them."""
+    try:
+        selector.fit(table.X, response.y, groups=table.columns.get("blocks"))
+    except ValueError as error:
+        message = re.sub(r"^groups ", "--blocks ", str(error))
+        raise ValueError(message) from error
 
 
 def _table(rows: list[dict[str, Any]], samples: Samples, threads: int | None) -> dict[str, Any]:

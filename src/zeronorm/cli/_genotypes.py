@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..files import Layout, Table, Where
 
 _MISSING_TARGET = -9.0  # PLINK's, of phenotypes
+FAMILY = "FID"  # what blocks are called that the .fam file has
 
 
 def read_genotypes(
@@ -50,7 +51,7 @@ def read_genotypes(
     known = Known(data, people, [*map(SampleTable.of_people, files)])
     if where is not None:
         known.keep(of_samples(where, known))
-    if target is None and like is None and not roles:
+    if target is None and like is None and not roles.keys() - {"blocks"}:
         target = known.only_target()
     y = None
     if target == OWN and known.table_of(OWN) is None:
@@ -64,7 +65,9 @@ def read_genotypes(
     beside = dict.fromkeys([*covariates, *(name for name in force if known.has(name))])
     for name in beside:
         known.take(name, f"covariate {quote(name)}")
-    for role, name in roles.items():
+    by_family = roles.get("blocks") == FAMILY and not known.has(FAMILY)
+    of_tables = {role: name for role, name in roles.items() if not (by_family and role == "blocks")}
+    for role, name in of_tables.items():
         known.take(name, f"{role} {quote(name)}")
     genotypes = read_plink(data, samples=known.kept, n_threads=threads)
     columns_beside = _coded(known, [*beside], like, covariates if intercept else ())
@@ -86,12 +89,21 @@ def read_genotypes(
         target,
         _distinct(genotypes.samples),
         notes=(*columns_beside.notes, *known.notes),
-        columns={role: known.values(name) for role, name in roles.items()},
+        columns={role: known.values(name) for role, name in of_tables.items()}
+        | ({"blocks": _families(people[known.kept])} if by_family else {}),
         column_names=roles,
         variants=genotypes.variants,
         codings=columns_beside.codings,
         unseen=columns_beside.unseen,
     )
+
+
+def _families(people: Any) -> Any:
+    """Return the families of the .fam file; a sample of family 0 is one by itself."""
+    import numpy as np
+
+    own = zip(people["family"].tolist(), people["name"].tolist(), strict=True)
+    return np.array([f"0 {name}" if family == "0" else family for family, name in own])
 
 
 def _coded(

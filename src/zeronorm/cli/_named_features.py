@@ -9,7 +9,7 @@ from ..files import Table, did_you_mean, quote
 from ..files._unique import shared_name
 from ._label_files import file_hint
 from ._messages import Doubt, show
-from ._options import SelectOptions
+from ._options import DiscoverOptions, SelectOptions
 from ._plan import Plan
 
 
@@ -44,15 +44,16 @@ def note_on_forced(options: SelectOptions, sizes: Sequence[int], table: Table) -
     ]
 
 
-def covariates(options: SelectOptions, table: Table) -> dict[str, Any]:
+def covariates(options: SelectOptions | DiscoverOptions, table: Table) -> dict[str, Any]:
     """Return the parameter of --covariates."""
     if options.covariates is None:
         return {}
     names = _covariate_names(options, table)
-    return {"covariates": positions_of("--covariates", names, table, not options.intercept)}
+    based = not getattr(options, "intercept", True)
+    return {"covariates": positions_of("--covariates", names, table, based)}
 
 
-def _covariate_names(options: SelectOptions, table: Table) -> list[str]:
+def _covariate_names(options: SelectOptions | DiscoverOptions, table: Table) -> list[str]:
     """Return the names of --covariates, with commas between them, or one with commas."""
     text = options.covariates
     if text is None:

@@ -267,6 +267,14 @@ class DiscoverOptions:
     task: str = option(
         "The target: classes (two) or numbers; auto: as it looks.", metavar="TASK", default="auto"
     )
+    covariates: str | None = option(
+        "Columns that features are compared beside, never found: ancestry components, age: a,b.",
+        metavar="NAMES",
+    )
+    blocks: str | None = option(
+        "Samples that belong together have one value of this column; of genotypes FID: families.",
+        metavar="COLUMN",
+    )
     experiments: int = option(
         "Random experiments, in which features vote; a low RATE needs more than 1 / RATE of them.",
         metavar="N",

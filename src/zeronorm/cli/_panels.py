@@ -11,6 +11,7 @@ PANELS = {
     "The target": (
         "target", "by_position", "id", "samples", "transpose", "drop", "where", "encoding", "task",
         "order", "time", "event", "start", "strata", "ties", "offset", "exposure",
+        "blocks",
     ),
     "The features": (
         "layer", "missing", "groups", "group_file", "force", "covariates", "nonnegative",

@@ -84,16 +84,16 @@ def weak_loss(model: Any, y: np.ndarray, weight: FloatArray) -> Iterator[Warning
     """
     if not (hasattr(model, "_plan") and getattr(model, "standardize", False)):
         return
-    plan = model._plan()
+    plan, C = model._plan(), model.C_
     rates = getattr(plan.loss, "variance_power", None) == 1.0
     bend = np.average(y, weights=weight) if rates else 0.25 if is_classifier(model) else 1.0
-    h = float(plan.C * weight.sum() * np.mean(bend))
+    h = float(C * weight.sum() * np.mean(bend))
     if h < WEAK:
         remedy = ", or counts with their exposure instead of small rates" if rates else ""
         yield ConvergenceWarning(
-            f"C={plan.C:g} is too small for these data: next to the penalty the loss can hardly "
+            f"C={C:g} is too small for these data: next to the penalty the loss can hardly "
             f"move, coefficients of the selection are about {h:.1g} of those without a penalty, "
-            f"and features are ranked by their single scores. Use a C of {WEAK / h * plan.C:.1g} "
+            f"and features are ranked by their single scores. Use a C of {WEAK / h * C:.1g} "
             f"or more{remedy}."
         )
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ._codings import Coding
 
 # What columns can be that are neither features nor the target.
-ROLES = ("time", "event", "start", "strata", "offset", "exposure", "cv_groups")
+ROLES = ("time", "event", "start", "strata", "offset", "exposure", "cv_groups", "blocks")
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,10 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
         y = np.asarray(y)
     # A sequence would become an array of strings, None and NaN too.
     if isinstance(y, Sequence) and not isinstance(y, str):
-        _check_labels(y, sample)
+        check_labels(y, sample)
     y = column_or_1d(y, warn=True)
     if y.dtype.kind in "OmM":  # other types have no missing values but NaN
-        _check_labels(y, sample)
+        check_labels(y, sample)
     assert_all_finite(y, input_name="y")
     _check_few(y)
     try:
@@ -233,7 +233,7 @@ def check_new_offset(
     return None
 
 
-def _check_labels(y: Iterable[Any], sample: str) -> None:
+def check_labels(y: Iterable[Any], sample: str, name: str = "y") -> None:
     """Raise where a label is missing, or where labels are of several types, as numbers and text."""
     one = sample.split()[0]
     first: tuple[Any, Any, int] | None = None
@@ -242,16 +242,17 @@ def _check_labels(y: Iterable[Any], sample: str) -> None:
             label = label[0]
         if _is_missing(label):
             raise ValueError(
-                f"y must have a label for every {sample}; got {label!r} at {one} {place}. Remove "
-                f"such {one}s, or give them a label."
+                f"{name} must have a label for every {sample}; got {label!r} at {one} {place}. "
+                f"Remove such {one}s, or give them a label."
             )
         kind = next((k for k in LABELS if isinstance(label, k)), type(label))
         if first is None:
             first = (kind, label, place)
         elif first[0] != kind:
             raise ValueError(
-                f"y must have labels of one type; got {plain(first[1])!r} at {one} {first[2]} and "
-                f"{plain(label)!r} at {one} {place}. Convert them to strings, or to numbers."
+                f"{name} must have labels of one type; got {plain(first[1])!r} at {one} "
+                f"{first[2]} and {plain(label)!r} at {one} {place}. Convert them to strings, or to "
+                "numbers."
             )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...false_discoveries import Discoveries
 from ._data import describe_data, describe_feature
@@ -11,12 +14,22 @@ if TYPE_CHECKING:
     from .._selection import Samples
 
 
-def describe_discoveries(data: str, samples: Samples, found: Discoveries) -> dict[str, Any]:
+def describe_discoveries(
+    data: str, samples: Samples, found: Discoveries, covariates: Sequence[int]
+) -> dict[str, Any]:
     """Return the discoveries, and the features that had enough votes, but are too doubtful."""
     table = samples.table
     rivals = [describe_feature(table, int(j)) if j >= 0 else None for j in found.rivals]
+    blocks = None
+    if found.n_blocks is not None:
+        within = found.correlation
+        blocks = {
+            "column": table.column_names["blocks"],
+            "n_blocks": found.n_blocks,
+            "correlation": None if within is None or np.isnan(within) else within,
+        }
     return {
-        "data": describe_data(data, table, samples.response),
+        "data": describe_data(data, table, samples.response, n_covariates=len(covariates)),
         "fdr": found.level,
         "estimate": found.estimate,
         "n_found": found.n_found,
@@ -25,6 +38,8 @@ def describe_discoveries(data: str, samples: Samples, found: Discoveries) -> dic
         "n_experiments": found.n_experiments,
         "n_entered": found.n_entered,
         "least_votes": found.least_votes,
+        "covariates": [describe_feature(table, j) for j in covariates],
+        "blocks": blocks,
         "features": [
             {
                 **describe_feature(table, int(j)),

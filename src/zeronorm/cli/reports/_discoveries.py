@@ -62,8 +62,19 @@ def print_discoveries(document: Mapping[str, Any], quiet: bool = False) -> None:
             ),
         ),
     ]
+    blocks = document["blocks"]
+    if blocks is not None:
+        within = "whose means are the rows"
+        if blocks["correlation"] is not None:
+            within = f"whose errors have a correlation of {blocks['correlation']:.2f} within them"
+        facts.append(
+            (
+                "blocks",
+                f"{counted(blocks['n_blocks'], 'block')} of {show(blocks['column'], 40)}, {within}",
+            )
+        )
     if not quiet:
-        facts += _meaning(n, rate)
+        facts += _meaning(n, rate, "samples" if blocks is None else "blocks of samples")
     if document["features_file"] is not None:
         facts.append(("written", styled((show(document["features_file"]), "bold"))))
     if not quiet:
@@ -83,7 +94,7 @@ def _print_rows(console: Any, title: str, rows: Sequence[Mapping[str, Any]]) -> 
     print_features(console, styled((title, "bold")), rows, ("rank", ranks), columns)
 
 
-def _meaning(n: int, rate: str) -> list[tuple[str, str | Text]]:
+def _meaning(n: int, rate: str, independent: str) -> list[tuple[str, str | Text]]:
     """Return in plain words what the rate promises, and what it does not."""
     if not n:
         return [("meaning", "That none is found is no proof that none has an effect.")]
@@ -96,7 +107,7 @@ def _meaning(n: int, rate: str) -> list[tuple[str, str | Text]]:
         (
             "",
             "It is no probability that one of them is false, and no promise for this very list; "
-            "others may have an effect, too. It rests on independent samples and a linear model. "
-            "Where features are correlated it is known from simulations alone.",
+            f"others may have an effect, too. It rests on independent {independent} and a linear "
+            "model. Where features are correlated it is known from simulations alone.",
         ),
     ]
