@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -1258,3 +1260,37 @@ def test_a_forced_feature_has_no_equivalents():
     assert 0 not in honest.equivalents
     with pytest.raises(CertificateError, match="the certificate claims equivalents"):
         verify(X, y, dataclasses.replace(honest, equivalents={0: np.array([5])}))
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "huber"])
+def test_fits_of_columns_far_from_zero_claim_no_more_than_is_shown(loss, standardize):
+    """A fit would hand out a certificate that the package itself calls false."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 8))
+        z = X[:, 0] - X[:, 1] + rng.standard_normal(40)
+        X += 10.0 ** rng.uniform(3, 6) * rng.standard_normal(8)
+        kwargs = {"C": 10.0 ** rng.uniform(0, 6), "standardize": standardize, "loss": loss}
+        if loss == "logistic":
+            y, kind = (z > 0).astype(int), functools.partial(BudgetClassifier, calibrate=False)
+        else:
+            y, kind = z, zeronorm.BudgetRegressor
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = kind(2, **kwargs).fit(X, y)
+        with contextlib.suppress(UndecidedError):
+            verify(X, y, fitted.certificate_)
+
+
+def test_margins_that_rounding_moves_leave_a_certificate_undecided():
+    """A fit to huge columns without an intercept would be called a forgery."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((44, 10))
+    y = (X[:, 0] - X[:, 1] + rng.standard_normal(44) > 0).astype(int)
+    X += 1e6 * rng.standard_normal(10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = BudgetClassifier(3, C=4e5, fit_intercept=False, calibrate=False).fit(X, y)
+    with pytest.raises(UndecidedError, match="rounding may change"):
+        verify(X, y, fitted.certificate_)

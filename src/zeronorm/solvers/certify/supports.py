@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
+from ..._typing import Columns, FloatArray, IndexArray
 from ...designs._columns import gather
-from ...designs._operations import column_scaling, score_errors
+from ...designs._operations import column_scaling, score_errors, top_features
 from ...result import Certificate
 from ..clock import Stopwatch
 from ..drive import Scan, Solver
@@ -20,6 +20,7 @@ from ..signs import admitted, oriented
 from ..task import Task
 
 REFIT_TOL = 1e-12
+FAR, FAR_ROUNDING = 100.0, 2.0**-48  # columns with a mean of so many deviations; of their scores
 MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
 
 
@@ -66,6 +67,7 @@ def certify_supports(
             owners.append(index)
             duals.append(known[size].dual)
     norms = score_errors(design, task.sample_weight)
+    far, blur = far_from_zero(task, features, Z)
     best: list[Bound | None] = [None] * len(supports)
     clock.stop()
     at_once = max(1, MAX_SCORES // design.shape[1])
@@ -79,6 +81,10 @@ def certify_supports(
             magnitude = safe_magnitudes(
                 task, scores[:, column], vectors[:, column], supports[index], norms
             )
+            if far.size:  # the scores that count may be of other columns
+                top = np.union1d(far, top_features(magnitude, min(magnitude.size, 2 * size + 8)))
+                far, blur = far_from_zero(task, top, gather(design, top))
+                magnitude[far] += blur * float(np.abs(vectors[:, column]).sum())
             proof = bound_at(
                 risk, dual, magnitude, size, task.forced, upper, task.groups, task.max_abs_coef
             )
@@ -163,3 +169,23 @@ def safe_magnitudes(
         )  # fmt: skip
     upper[~task.usable] = 0.0
     return upper
+
+
+def far_from_zero(
+    task: Task, features: IndexArray, columns: Columns
+) -> tuple[IndexArray, FloatArray]:
+    """Return the features whose columns lie far from 0, and what is added to their |c_j| / sum |v|.
+
+    The mean of such a column is subtracted with the rounding of its size: by the design, or by the
+    sum over a dual point where the intercept alone does it. A verifier, which centres twice, can
+    tell that.
+
+    columns : those of the features.
+    """
+    if not task.has_intercept or task.design.is_sparse:
+        return features[:0], np.empty(0)
+    mean, scale = column_scaling(task.design, features)
+    dense = columns.dense()
+    away = np.abs(dense.mean(axis=0)) + np.abs(mean * scale)
+    far = (away > FAR * dense.std(axis=0)) & task.usable[features]
+    return features[far], FAR_ROUNDING * np.sqrt(len(dense)) * away[far]
