@@ -18,6 +18,7 @@ from ..solvers.l1.sizes import LARGEST
 
 # Rounding ends progress at gaps far below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-6
+CONSTANT = 1e-14  # of the sum of squares: less around the mean is rounding
 SEPARATED = 1e-3  # mean log-loss below which classes count as separated
 
 
@@ -36,6 +37,22 @@ def warn_before(design: Design, estimator: Any, labels: np.ndarray, stacklevel: 
             "asked about.",
             UserWarning,
             stacklevel=stacklevel + 1,
+        )
+
+
+def nothing_varies(data: Any, *, around_mean: bool) -> Iterator[Warning]:
+    """Return the warning that no column of X can enter a model, which is then a constant.
+
+    around_mean : whether there is an intercept, so that a constant column is none at all.
+    """
+    weight = data.sample_weight
+    sums, squares = data.design.moments(weight, 0, data.design.shape[1])
+    of_mean = sums**2 / weight.sum() if around_mean else 0.0
+    if not (squares - of_mean > CONSTANT * squares).any():
+        yield UserWarning(
+            f"All columns of X are {'constant' if around_mean else 'zero'} on the rows with a "
+            "positive weight: the model has no features and predicts the same for every row. Check "
+            "that X has the right columns."
         )
 
 
