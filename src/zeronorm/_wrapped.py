@@ -121,8 +121,8 @@ def _calibrated(wrapper: Any) -> Any:
     """Return a model with the probabilities of a calibration: 1 / (1 + exp(a f(x) + b))."""
     found = getattr(wrapper, "calibrated_classifiers_", [])
     kinds = {type(one).__name__ for each in found for one in each.calibrators}
-    model = _frozen(found[0].estimator) if found else None
-    paths = getattr(model, "_paths", ())
+    model: Any = _frozen(found[0].estimator) if found else None
+    paths: Any = getattr(model, "_paths", ())
     plan = getattr(model, "_plan", None)
     refitted = plan is not None and plan().refit_C is not None
     single = len(paths) == 1 and np.size(getattr(model, "classes_", ())) == 2

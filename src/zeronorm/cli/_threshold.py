@@ -95,7 +95,7 @@ def thresholds_of(
         work.notes.append(Doubt(f"--threshold {options.threshold} is left out: no folds"))
         return dict.fromkeys(sizes)
     if held_out is None:
-        unknown = dict.fromkeys((*RATES, "share", "cost"), float("nan"))
+        unknown: Any = dict.fromkeys((*RATES, "share", "cost"), float("nan"))
         at = rule["at"]
         return dict.fromkeys(sizes, Threshold(at, **unknown, pos_label=positive, rule=f"{at:g}"))
     if len(sizes) > 1:
