@@ -558,4 +558,4 @@ def test_predictions_without_their_exposure_are_refused(run, fails, write):
         said = " ".join(fails(command, "m.npz", alone).split())
         assert "no column years (exposure), which the model was fitted with" in said
         assert "--exposure COLUMN, or add one, of 1 in every row" in said
-    assert run("predict", "m.npz", write("claims", years=np.ones(len(X)))).stdout
+    assert run("predict", "m.npz", write("claims", "years", years=np.ones(len(X)))).stdout

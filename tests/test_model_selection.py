@@ -174,7 +174,7 @@ def test_splits_number_all_rows(golub):
 def test_a_class_with_one_row(golub):
     """Between 2 and 1 folds would be asked for."""
     y = np.array(["a"] * 37 + ["b"])
-    with pytest.raises(ValueError, match=r"cv needs at least two rows .* got one of class 'b'"):
+    with pytest.raises(ValueError, match=r"two rows .* got 1 sample of class 'b'"):
         cross_validate(BudgetClassifier(3), golub[0], y)
 
 

@@ -33,7 +33,7 @@ GROUPS = [0, 0, 1, 1, 2, 2]
 
 
 def pairs(loss):
-    return BilevelCV(BudgetRegressor(groups=GROUPS, loss=loss, C=0.1), [1, 2], [1], cv=2)
+    return BilevelCV(BudgetRegressor(feature_groups=GROUPS, loss=loss, C=0.1), [1, 2], [1], cv=2)
 
 
 MODELS = {

@@ -70,7 +70,7 @@ def test_regressors_predict_the_same_to_the_bit(tmp_path, loss, y, offset):
     model = load(save(fitted, tmp_path / "m", columns={"offset": "o"}))
     assert isinstance(model, LoadedRegressor)
     assert model.loss == fitted._loss()
-    np.testing.assert_array_equal(model.predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(model.predict(X, 0), fitted.predict(X, 0))
     np.testing.assert_array_equal(model.predict(X, OFFSET), fitted.predict(X, OFFSET))
     assert model.layout.columns == {"offset": "o"}
     one = load(save(fitted, tmp_path / "m", n_features=1))

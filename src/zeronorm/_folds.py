@@ -135,7 +135,7 @@ def _folds(
     smallest, most = validate.plain(classes[counts.argmin()]), int(counts.min())
     if most < 2:
         raise ValueError(
-            "cv needs at least two rows (of positive weight) of every class; got one of class "
+            "cv needs at least two rows (of positive weight) of every class; got 1 sample of class "
             f"{smallest!r}. Leave that class out, or pass splits."
         )
     if not 2 <= cv <= most:

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray, IndexArray
+from ._nested import NestedParameters
 
 
 def _has(name: str) -> Callable[[Any], bool]:
@@ -29,7 +30,7 @@ def given_offset(offset: Any) -> dict[str, Any]:
     return {} if offset is None else {"offset": offset}
 
 
-class ChosenModel(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class ChosenModel(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ignore[misc]
     """Base of estimators whose `fit` leaves a `best_estimator_` of the kind of `estimator`."""
 
     estimator: Any

@@ -20,6 +20,7 @@ from ..solvers.l1.sizes import LARGEST
 # Rounding ends progress at gaps far below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-6
 WEAK = 1e-3  # share of coefficients that the penalty leaves
+CONSTANT = 1e-14  # of the sum of squares: less around the mean is rounding
 SEPARATED = 1e-3  # mean log-loss below which classes count as separated
 
 
@@ -56,6 +57,8 @@ def warn_after(data: Any, estimator: Any, stacklevel: int) -> None:
 
 def doubts_of_data(model: Any, data: Any) -> Iterator[Warning]:
     """Return the warnings that a fitted model gives next to its data, a `Rowwise`."""
+    if not model.support_.size:
+        yield from nothing_varies(data, around_mean=bool(model.fit_intercept))
     yield from weak_loss(model, data.labels, data.sample_weight)
     yield from lost_digits(data.design, model.coef_, data.names)
 
@@ -95,6 +98,21 @@ def weak_loss(model: Any, y: np.ndarray, weight: FloatArray) -> Iterator[Warning
             f"move, coefficients of the selection are about {h:.1g} of those without a penalty, "
             f"and features are ranked by their single scores. Use a C of {WEAK / h * C:.1g} "
             f"or more{remedy}."
+
+
+def nothing_varies(data: Any, *, around_mean: bool) -> Iterator[Warning]:
+    """Return the warning that no column of X can enter a model, which is then a constant.
+
+    around_mean : whether there is an intercept, so that a constant column is none at all.
+    """
+    weight = data.sample_weight
+    sums, squares = data.design.moments(weight, 0, data.design.shape[1])
+    of_mean = sums**2 / weight.sum() if around_mean else 0.0
+    if not (squares - of_mean > CONSTANT * squares).any():
+        yield UserWarning(
+            f"All columns of X are {'constant' if around_mean else 'zero'} on the rows with a "
+            "positive weight: the model has no features and predicts the same for every row. Check "
+            "that X has the right columns."
         )
 
 

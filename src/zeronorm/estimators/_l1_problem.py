@@ -112,7 +112,8 @@ def keep_solutions(model: Any, results: Sequence[Result], C: Any) -> None:
     model.C_ = C
     model.objective_ = one_or_all([result.objective for result in results])
     model.history_ = one_or_all([result.history for result in results])
-    model.n_iter_ = max(len(result.history) - 1 for result in results)
+    # The model without features is a step too, where nothing better is found.
+    model.n_iter_ = max(1, *(len(result.history) - 1 for result in results))
     model.dual_gap_ = max(gap_of(result) for result in results)
     model.seconds_["solve"] = sum(
         step.seconds["solve"] for result in results for step in result.history

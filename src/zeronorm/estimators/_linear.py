@@ -50,6 +50,11 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 
     class_weight: Any  # a parameter of every such class
 
+    def _record_of(self, parameter: str, name: str) -> Any:
+        return (
+            self._losses.get(name) if parameter == "loss" else super()._record_of(parameter, name)
+        )
+
     def _loss(self) -> Smooth:
         """Return the loss of the selection."""
         loss: Smooth = loss_of(self.loss, self._losses, of_labels=True)
@@ -138,6 +143,11 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
 
     loss: Any = "least_squares"
     _losses: ClassVar[dict[str, Smooth]] = {one.name: one for one in OF_NUMBERS}
+
+    def _record_of(self, parameter: str, name: str) -> Any:
+        return (
+            self._losses.get(name) if parameter == "loss" else super()._record_of(parameter, name)
+        )
 
     def _loss(self) -> Likelihood:
         """Return the loss of the selection."""

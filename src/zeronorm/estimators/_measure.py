@@ -148,6 +148,10 @@ class MeasureClassifier(LinearClassifier):
     n_threads: int | None = None
     checkpoint: Any = None
 
+    def _record_of(self, parameter: str, name: str) -> Any:
+        known = super()._record_of(parameter, name)
+        return parse_measure(name) if parameter == "measure" else known
+
     def _check_parameters(self) -> None:
         measure = parse_measure(self.measure)
         if not (isinstance(self.C, str) and self.C == "auto"):

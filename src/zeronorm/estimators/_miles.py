@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import validate
 from .._typing import FloatArray
 from ..bags import Bags
+from ..designs import resolve_threads
 from ..designs._miles import MilesDesign, square_distances, square_norms
 from ._parameters import with_parameters
 
@@ -81,7 +82,7 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         sigma = validate.check_sigma(self.sigma)
         validate.check_positive_or_infinite("memory_limit", self.memory_limit)
-        validate.check_count("n_threads", self.n_threads)
+        resolve_threads(self.n_threads)
         concepts = Bags.of(bags)
         centre = np.asarray(concepts.instances.mean(axis=0))
         self.sigma_ = _median_distance(concepts.instances, centre) if sigma == "median" else sigma
@@ -105,7 +106,7 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if sparse != sp.issparse(data.instances):
             other = data.instances
             data = replace(data, instances=sp.csr_array(other) if sparse else other.toarray())
-        threads = validate.check_count("n_threads", self.n_threads)
+        threads = resolve_threads(self.n_threads)
         return MilesDesign(data, self.bags_.instances, float(self.sigma_), self._centre, threads)
 
     def transform(self, bags: Any) -> FloatArray:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +19,6 @@ from .._typing import Design, FloatArray, IndexArray
 from ..checkpoints import identity_of, recorded
 from ..designs import as_design
 from ..designs._operations import margins
-from ..methods import METHODS, Method
 from ..result import Path, Progressed, Selection
 from ..solvers import Progress, run_together
 from ..solvers.drive import Solver
@@ -30,6 +27,7 @@ from ._callbacks import with_callbacks as with_callbacks
 from ._doubts import warn_after, warn_before
 from ._frames import encoded
 from ._html import features_html
+from ._nested import NestedParameters
 from ._rowwise import Rowwise
 
 
@@ -60,7 +58,7 @@ def margins_of(models: Sequence[Model], design: Design) -> FloatArray:
     return np.column_stack([margins(design, one, coef.T, b) for one, coef, b in terms])
 
 
-class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters):  # type: ignore[misc]
     """Base of the classifiers and regressors with sparse coefficients."""
 
     # Parameters that every such class has.
@@ -88,30 +86,6 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, BaseEstimator):  # 
     size_: Any  # of the model of these that predicts
     _report: Callable[[Progressed], None] | None = None  # told where a proof stands
     _html_repr = features_html
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; deep: the options of a method too, as "method__gap"."""
-        params: dict[str, Any] = super().get_params(deep=deep)
-        method = params.get("method")
-        if deep and isinstance(method, Method):
-            params |= {f"method__{one.name}": getattr(method, one.name) for one in fields(method)}
-        return params
-
-    def set_params(self, **params: Any) -> SparseLinearModel:
-        """Set parameters; "method__gap" is an option of the method, a record or a name."""
-        options = {name: params.pop(name) for name in [*params] if name.startswith("method__")}
-        super().set_params(**params)
-        if options:
-            given: Any = getattr(self, "method", None)
-            method = METHODS[given]() if isinstance(given, str) and given in METHODS else given
-            known = {one.name for one in fields(method)} if isinstance(method, Method) else set()
-            values = {name.removeprefix("method__"): value for name, value in options.items()}
-            if not isinstance(method, Method) or not set(values) <= known:
-                raise ValueError(
-                    f"method={given!r} has the options {sorted(known)}; got {sorted(values)}."
-                )
-            super().set_params(method=replace(method, **values))
-        return self
 
     @abstractmethod
     def _check_parameters(self) -> None:

@@ -139,5 +139,8 @@ class L0LogisticRegression(BudgetClassifier):
         self.warm_start = warm_start
         self.n_threads = n_threads
 
+    def _record_of(self, parameter: str, name: str) -> Any:
+        return Splitting.of(name) if parameter == "solver" else super()._record_of(parameter, name)
+
     def _method(self, automatic: type[Method]) -> Method:
         return L0By(self.gap, self.time_limit, self.solver)

@@ -270,7 +270,7 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.objective_ = fit.objective
         if not np.isnan(fit.gap):
             self.dual_gap_ = fit.gap
-        self.n_iter_ = fit.n_iter
+        self.n_iter_ = max(1, fit.n_iter)
         return self
 
     def _store(self, coef: FloatArray, intercept: float) -> None:
