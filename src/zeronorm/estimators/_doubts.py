@@ -98,6 +98,7 @@ def weak_loss(model: Any, y: np.ndarray, weight: FloatArray) -> Iterator[Warning
             f"move, coefficients of the selection are about {h:.1g} of those without a penalty, "
             f"and features are ranked by their single scores. Use a C of {WEAK / h * C:.1g} "
             f"or more{remedy}."
+        )
 
 
 def nothing_varies(data: Any, *, around_mean: bool) -> Iterator[Warning]:
