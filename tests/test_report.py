@@ -281,3 +281,17 @@ def test_the_data_are_checked(data, tmp_path):
         page = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK))
     assert "target in disguise were found" not in page.text
     assert "Read this first" in page.text
+
+
+def test_a_report_of_patients(tmp_path):
+    """Folds of the page would hold out known patients, or the fit would come out another one."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(20), 3)
+    X = rng.standard_normal((20, 12))[patient] + 0.1 * rng.standard_normal((60, 12))
+    y = (np.arange(20) % 2)[patient]
+    model = BudgetClassifier(2).fit(X, y, groups=patient)
+    options = {"n_pairs": 0, "time_limit": 0}
+    page = report(model, X, y, tmp_path / "page.html", groups=patient, **options).read_text()
+    assert "groups=groups" in page
+    with pytest.raises(ValueError, match="Pass the same rows and groups"):
+        report(model, X, y, tmp_path / "page.html", **options)

@@ -270,6 +270,7 @@ def test_a_class_in_one_group_is_not_calibrated(data):
         (pd.Series(pd.to_datetime(["2020-01-01"] * 59 + [None])), "sample 59 has none"),
         (pd.Series([*PATIENT[:-1], 3]), "of one kind; got int and str"),
         ([1, [2, 3]], "got a ragged sequence"),
+        (np.ma.masked_equal(CODE, 4), "groups must not have masked entries"),
         (np.zeros(N), "at least two groups"),
         (CODE // 5, r"cv must be between 2 and 4 \(the groups"),
     ],

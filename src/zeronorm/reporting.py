@@ -200,8 +200,8 @@ def _fitted_again(model: Any, X: Any, y: Any, offset: Any, groups: Any) -> Any:
     if not same or np.abs(again.coef_ - model.coef_).max(initial=0.0) > slack:
         raise ValueError(
             f"X and y must be those of the fit of estimator: fitted to them again, its "
-            f"{'coefficients' if same else 'features'} are others. Pass the same rows, and fit "
-            "without weights of rows."
+            f"{'coefficients' if same else 'features'} are others. Pass the same rows and "
+            "groups, and fit without weights of rows."
         )
     return again
 

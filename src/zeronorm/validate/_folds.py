@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import IndexArray
+from ._data import check_unmasked
 
 
 def check_splits(splits: Iterable[Any], n_samples: int) -> list[tuple[IndexArray, IndexArray]]:
@@ -48,6 +49,7 @@ def check_groups(groups: Any, n_samples: int) -> IndexArray | None:
     if groups is None:
         return None
     rule = f"groups must be a label for every sample ({n_samples})"
+    check_unmasked("groups", groups)
     try:
         labels = np.asarray(groups)
     except ValueError:
