@@ -211,8 +211,8 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         coef = self._all_coef()
         return coef[0] if len(coef) == 1 else coef
 
-    def _keep_columns(self, X: Any, data: Rowwise) -> None:
-        super()._keep_columns(X, data)
+    def _keep_columns(self, data: Rowwise) -> None:
+        super()._keep_columns(data)
         self._has_offset = data.offset is not None and bool(data.offset.any())
 
     def predict(self, X: Any, offset: Any = None) -> FloatArray:
