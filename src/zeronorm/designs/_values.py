@@ -49,7 +49,7 @@ def values_of(design: Design) -> Iterator[NDArray[Any]]:
     elif isinstance(design, Blocks):
         for first, last in design.reader.blocks(0, design.shape[1]):
             for top, bottom in pairwise(design.reader.slabs):
-                read = design.reader.read(top, bottom, first, last)
+                read: Any = design.reader.read(top, bottom, first, last)
                 for part in (
                     (read.indptr, read.indices, read.data) if sp.issparse(read) else (read,)
                 ):
