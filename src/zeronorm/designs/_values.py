@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._typing import Design
@@ -50,9 +49,7 @@ def values_of(design: Design) -> Iterator[NDArray[Any]]:
         for first, last in design.reader.blocks(0, design.shape[1]):
             for top, bottom in pairwise(design.reader.slabs):
                 read: Any = design.reader.read(top, bottom, first, last)
-                names = ("indptr", "indices", "data") if sp.issparse(read) else ()
-                parts = [getattr(read, name) for name in names] or [read]
-                for part in parts:
+                for part in (read.indptr, read.indices, read.data) if design.is_sparse else (read,):
                     yield from _slabs(part)
     elif isinstance(design, Filled):
         yield from design.gaps
