@@ -38,13 +38,16 @@ def copies(Z: Columns, kept: np.ndarray) -> np.ndarray:
     for block in np.split(order, np.flatnonzero(~near) + 1):
         if block.size == 1:
             continue
-        block = block[np.lexsort((block, ~kept[block]))]
-        columns = Z.take(block).dense()
-        limit = EQUAL_ROWS * np.abs(columns).max(axis=0)
-        for place in range(1, block.size):
-            own, earlier = columns[:, place, None], columns[:, :place]
-            away = np.minimum(np.abs(earlier - own).max(axis=0), np.abs(earlier + own).max(axis=0))
-            found[block[place]] = bool((away <= limit[place]).any())
+        different: list[FloatArray] = []
+        for place in block[np.lexsort((block, ~kept[block]))]:
+            own = Z.take(np.array([place])).dense()[:, 0]
+            limit = EQUAL_ROWS * float(np.abs(own).max())
+            found[place] = any(
+                min(float(np.abs(other - own).max()), float(np.abs(other + own).max())) <= limit
+                for other in different
+            )
+            if not found[place]:
+                different.append(own)
     return found & ~kept
 
 
