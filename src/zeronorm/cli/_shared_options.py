@@ -64,7 +64,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "cv_groups": typer.Option(
         metavar="COLUMN",
-        help="Hold out together the samples with the same value, as of one patient; no feature.",
+        help="Whose samples stay together.",
     ),
     "standardize": typer.Option(
         help="Select as if columns were standardised; coefficients are for DATA as it is."
