@@ -3,6 +3,7 @@
     python benchmarks/main_job.py                    all parts
     python benchmarks/main_job.py --parts news,small,import
 
+budgets     the default beside pool, minimax and l1 at budgets up to a quarter of the rows
 synthetic   the two dense problems of Tan, Tsang and Wang (2013): X gaussian float32, y = sign(Xw).
             The whole fit against 11 BLAS products X.T @ v with the same array in the same process,
             in turn; peak memory beyond the loaded X; l1 models of the same size by other packages
@@ -26,6 +27,7 @@ import numpy as np
 import _common as common
 import _peers
 import _protocol as protocol
+from _budgets import budgets
 
 Bars = list[dict[str, Any]]
 Part = tuple[dict[str, Any], Bars, str]
@@ -455,7 +457,13 @@ def imports(options: Any) -> Part:
     )
 
 
-PARTS = {"synthetic": synthetic, "news": news, "small": small, "import": imports}
+PARTS = {
+    "budgets": budgets,
+    "synthetic": synthetic,
+    "news": news,
+    "small": small,
+    "import": imports,
+}
 
 
 def main() -> None:

@@ -383,9 +383,7 @@ def cost(folder: Path, name: str) -> list[Row]:
             seconds.append(cpu)
         shape = "{} x {:,}".format(*p.user.shape)
         row = {"set": name, "shape": shape, "calibrate": calibrate, "cpu": common.median(seconds)}
-        rows.append(
-            row | {"n_scans": model.n_scans_, "calibrate_s": model.seconds_.get("folds")}
-        )
+        rows.append(row | {"n_scans": model.n_scans_, "calibrate_s": model.seconds_.get("folds")})
     return rows
 
 
