@@ -420,9 +420,9 @@ def several_classes(folder: Path, name: str) -> list[Row]:
         _, user, X_test = build(X, train, test, None)
         seen: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
-        scale_of = OfClasses.scale
-
-        def watched(own: OfClasses, z: np.ndarray, seen: Any = seen) -> tuple[float, float]:
+        def watched(
+            own: OfClasses, z: np.ndarray, seen: Any = seen, scale_of: Any = OfClasses.scale
+        ) -> Any:
             seen.append((z.copy(), own.codes, own.weight))
             return scale_of(own, z)
 

@@ -23,7 +23,7 @@ from ..task import Task
 LEAST, MOST = 0.02, 1.2  # of the scale
 GRID = np.geomspace(LEAST, MOST, 16)  # the loss need not be convex
 HALVINGS = 40  # of an interval of the grid: to the last bits
-PRIOR = 0.5  # standard deviation around 1 of the scale of numbers, times and counts
+PRIOR = 1.0  # standard deviation around 1 of the scale of numbers, times and counts
 
 
 class Judge(Protocol):
