@@ -127,7 +127,10 @@ class OfNumbers:
         if not np.isfinite(loss):
             return np.inf
         n_rows = task.n_rows * task.loss.outputs
-        return float(each.negative_log_likelihood(loss, risk.y, risk.weight, n_rows))
+        found = float(each.negative_log_likelihood(loss, risk.y, risk.weight, n_rows))
+        # The likelihood of counts has their unit, as of rates for a person or for a million.
+        of_counts = getattr(each, "variance_power", None) == 1.0
+        return found * float(risk.weight.sum() / (risk.weight @ risk.y)) if of_counts else found
 
     def _each(self) -> Any:
         """Return the loss of one output."""
