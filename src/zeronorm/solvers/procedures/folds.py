@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._together import folds_of_groups, members
 from ..._typing import Design, FloatArray, IndexArray
+from ...designs._columns import gather
 from ...designs._filled import filled_over
 from ...designs._operations import multiply, unscaled
 from ...losses import Cox, without_covariates
@@ -32,6 +33,10 @@ class Fold:
     storage: Design  # of all samples, on the scaling of the user
     test: IndexArray
     n_units: int  # what can be selected: columns that are constant in the fold cannot
+    # Whether margins have no intercept, as risks of survival times, so that those of several folds
+    # need an origin in common: the mean of the training samples; that of the covariates.
+    has_origin: bool
+    origin: FloatArray
 
 
 def folds_of(
@@ -58,6 +63,10 @@ def folds_of(
         else:
             number = folds_of_numbers(place, labels, is_survival=is_survival)
     folds: list[Fold] = []
+    origin = np.zeros(task.covariates.size)
+    if is_survival and origin.size:
+        origin = task.sample_weight @ gather(storage, task.covariates).dense()
+        origin /= task.sample_weight.sum()
     for f in range(int(number.max()) + 1 if number.any() else 0):
         held_out = number == f
         train = np.flatnonzero(~held_out)
@@ -70,6 +79,8 @@ def folds_of(
                 filled_over(storage, train),
                 np.flatnonzero(held_out),
                 int(first.units.usable.sum()),
+                is_survival,
+                origin,
             )
         )
     return folds if folds and min(fold.n_units for fold in folds) > 0 else []

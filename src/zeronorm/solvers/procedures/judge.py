@@ -34,6 +34,7 @@ from .scale import Judge, OfClasses, OfNumbers
 
 AUTO_ROWS = 1000  # sum of the weights from which calibrate="auto" leaves classes as they are
 GRID = (0.001, 0.01, 0.1, 1.0, 10.0)  # of C times the mean curvature of the loss
+EQUAL = 1e-7  # of a loss, relative: less is rounding
 DEFAULT = 2  # the place there of what selects where folds are impossible
 
 T = TypeVar("T")
@@ -119,8 +120,10 @@ def judged(
         ]
     best = 0
     if not single:
-        losses = [sum(judge.loss(z) for z in one.values()) for one in margins]
-        best = int(np.argmin(losses))
+        losses = np.array([sum(judge.loss(z) for z in one.values()) for one in margins])
+        # Candidates that select the same features in all folds differ by rounding: the first one.
+        slack = EQUAL * max(1.0, abs(float(losses.min())))
+        best = int(np.argmax(losses <= losses.min() + slack))
         paths = yield from together(final(candidates[best]))
     if not scaled:
         return paths
@@ -154,14 +157,14 @@ def _judge_of(
     for fold in folds:
         intercept, effects = without_features(fold.tasks[0])
         null[fold.test] = _covariates(fold, task) @ np.atleast_2d(effects).T + intercept
-    return OfNumbers(task, null, [fold.test for fold in folds])
+    return OfNumbers(task, null)
 
 
 def _covariates(fold: Fold, task: Task) -> FloatArray:
     """Return the covariates of held-out samples, (n_held_out, n_covariates)."""
     if not task.covariates.size:
         return np.empty((fold.test.size, 0))
-    return gather(Rows(fold.storage, fold.test), task.covariates).dense()
+    return gather(Rows(fold.storage, fold.test), task.covariates).dense() - fold.origin
 
 
 def without_features(task: Task) -> tuple[Any, FloatArray]:
@@ -241,6 +244,10 @@ def _held_out(
             fit = refit_support(task, Z.take(columns), support, C, chosen=True)
             coef, intercept, effects = task.by_output(fit.coef), fit.intercept, fit.effects
         scores = outside.take(place).times(coef.T)
+        if fold.has_origin:  # sparse columns are not centred
+            weight, own = task.sample_weight, task.columns(place)
+            training = Z.take(own).times(coef / column_scaling(task.design, model.support)[1])
+            scores = scores - weight @ training / weight.sum()
         if beside.size:
             scores = scores + beside @ effects.T
         margins[k] = scores.reshape(len(fold.test), -1) + intercept

@@ -7,7 +7,7 @@ multiplies what a model says beyond the model without features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -105,25 +105,20 @@ class OfNumbers:
         a = argmin over [0.02, 1.2] of  l(null + a (z - null)) + (a - 1)^2 / (2 PRIOR^2),
 
     where null are the margins of the model without features. Few samples, or events, say little
-    about a, which the second term then keeps near 1. The samples of a fold are compared among
-    themselves: models of other folds may have another origin.
+    about a, which the second term then keeps near 1.
 
-    task : of all samples. null : (n, n_outputs). folds : the samples of each.
+    task : of all samples. null : (n, n_outputs).
     """
 
     task: Task
     null: FloatArray
-    folds: Sequence[IndexArray]
 
     def loss(self, z: FloatArray) -> float:
         """Return minus the log-likelihood of margins as they are, infinite where it overflows."""
-        task, loss = self.task, 0.0
-        risk, each = task.risk(1.0), self._each()
+        task, risk, each = self.task, self.task.risk(1.0), self._each()
         by_output = (z - task.origin).T.ravel()
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows in self.folds:
-                own = task.places(rows)  # of a row in every output
-                loss += each.value_gradient(by_output[own], risk.y[own], risk.weight[own])[0]
+            loss = each.value_gradient(by_output, risk.y, risk.weight)[0]
         if not np.isfinite(loss):
             return np.inf
         n_rows = task.n_rows * task.loss.outputs
