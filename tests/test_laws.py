@@ -399,7 +399,11 @@ def test_storages_agree(name, storage):
     before = [a.copy() for a in arrays]
     for a in arrays:
         a.flags.writeable = False
-    assert_same(name, fit(name, stored, y, weight=weight), fitted(name), stored, X)
+    # Elimination at a large C may end elsewhere where columns are not centred, so that the folds
+    # of survival times choose another C (decision 14 of docs/architecture.md).
+    changed = {"C": 0.1} if name == "survival" and sp.issparse(stored) else {}
+    model = fit(name, X, y, **changed) if changed else fitted(name)
+    assert_same(name, fit(name, stored, y, weight=weight, **changed), model, stored, X)
     for a, b in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(a, b)
 
