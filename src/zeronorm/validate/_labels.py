@@ -21,7 +21,7 @@ LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
 MANY_CLASSES, ROWS_OF_CLASS = 30, 5
 NUMBERS = 10  # More classes than so many that are numbers may be counts or measurements.
 LEAST_LOSS = 1e-100  # of C times the weights: squares of it are still normal numbers
-LEAST_L1_LOSS = 1e-290  # It is not squared: the model without features is right down to here.
+LEAST_L1_LOSS = 1e-300  # It is not squared: the model without features is right down to here.
 LEAST_WEIGHT = 1e-200  # Products of it with scores and shares stay normal numbers.
 LEAST_SHARE = 1e-13  # of the weight: with less, rows or thresholds have no digits left
 
