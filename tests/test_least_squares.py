@@ -210,7 +210,9 @@ METHODS = (
 def test_a_regressor_by_every_method(method):
     """A method would fit labels that the target has not, or give no certificate."""
     posed = Posed(0)
-    model = BudgetRegressor([2, K], method=method, refit_C=1e8).fit(posed.X, posed.y)
+    model = BudgetRegressor([2, K], method=method, refit_C=1e8, calibrate=False).fit(
+        posed.X, posed.y
+    )
     assert [path.support.size for path in (model.path_[2], model.path_[K])] == [2, K]
     A = np.column_stack([posed.X[:, model.support_], np.ones(N)])
     expected = np.linalg.lstsq(A, posed.y, rcond=None)[0]
@@ -264,14 +266,15 @@ def test_a_model_without_a_ridge_is_certified_at_a_finite_c_alone():
 def test_criteria_of_a_regressor_are_those_of_normal_errors():
     """The size would be chosen by squares of the target's units."""
     posed = Posed(5)
-    model = BudgetRegressor(8, criterion="bic", refit_C=1e8).fit(posed.X, posed.y)
+    options = {"criterion": "bic", "refit_C": 1e8, "calibrate": False}
+    model = BudgetRegressor(8, **options).fit(posed.X, posed.y)
     table = model.criteria_
     for k, bic in zip(table["size"], table["bic"], strict=True):
         selection = model.path_[k]
         residual = posed.y - posed.X[:, selection.support] @ selection.coef - selection.intercept
         expected = N * np.log(residual @ residual / N) + k * np.log(N)
         assert bic == pytest.approx(expected, rel=1e-6)
-    scaled = BudgetRegressor(8, criterion="bic", refit_C=1e8).fit(posed.X, 100.0 * posed.y)
+    scaled = BudgetRegressor(8, **options).fit(posed.X, 100.0 * posed.y)
     assert scaled.size_ == model.size_
 
 

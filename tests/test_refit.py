@@ -84,9 +84,9 @@ def test_columns_of_like_variance_keep_the_ridge_of_the_user():
     """The default would change the models of data that are in proportion, to the last bit."""
     X, y = data("numbers")
     X = X * [1.0, 5.0, 20.0, 0.5, 1.0, 2.0]
-    model = BudgetRegressor(4).fit(X, y)
+    model = BudgetRegressor(4, C=0.1).fit(X, y)
     C = model.path_[4].refit_C
-    given = BudgetRegressor(4, refit_C=C).fit(X, y)
+    given = BudgetRegressor(4, C=0.1, refit_C=C).fit(X, y)
     np.testing.assert_allclose(given.coef_, model.coef_, rtol=1e-6)
     variance = X[:, model.support_].var(axis=0)
     assert (final.column_penalties(variance) == 1.0).all()

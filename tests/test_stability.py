@@ -148,9 +148,17 @@ def test_halves_are_alike_and_disjoint():
 # Choices
 
 
+def chosen(model, X, y, weight=None):
+    """The model with the C and the method that its fit of all rows chooses, for all halves."""
+    fit = clone(model).fit(X, y, weight)
+    if getattr(model, "C", None) != "auto" or not hasattr(fit, "method_"):
+        return model
+    return clone(model).set_params(C=fit.C_, method=fit.method_)
+
+
 def separate(model, X, y, pairs, weight=None):
     """The features that fits of the halves by themselves have, as a mask of all columns."""
-    found = []
+    found, model = [], chosen(model, X, y, weight)
     for rows in itertools.chain(*pairs):
         own = None if weight is None else weight[rows]
         support = clone(model).fit(X[rows], y[rows], own).support_
@@ -266,6 +274,7 @@ def test_screened_halves_choose_among_their_largest_scores(sparse, standardize):
     given = sp.csr_array(X) if sparse else X
     found = StabilitySelection(model, 4, screen=20).fit(given, y).stability_
     halves = itertools.chain(*half_samples(None, np.ones(40), 4, 0))
+    model = chosen(model, given, y)
     for rows, own in zip(halves, mask(found, 200), strict=True):
         part = X[rows]
         scores = np.abs(part.T @ (y[rows] - y[rows].mean()))

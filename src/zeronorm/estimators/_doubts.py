@@ -89,7 +89,7 @@ def weak_loss(model: Any, y: np.ndarray, weight: FloatArray) -> Iterator[Warning
         return
     plan, C = model._plan(), model.C_
     rates = getattr(plan.loss, "variance_power", None) == 1.0
-    bend = np.average(y, weights=weight) if rates else 0.25 if is_classifier(model) else 1.0
+    bend = np.average(y, axis=0, weights=weight) if rates else 0.25 if is_classifier(model) else 1.0
     h = float(C * weight.sum() * np.mean(bend))
     if h < WEAK:
         remedy = ", or counts with their exposure instead of small rates" if rates else ""

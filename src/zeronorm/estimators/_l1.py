@@ -95,7 +95,7 @@ class L1Classifier(L1Model, LinearClassifier):
     objective_ : value of the problem at C_.
     dual_gap_ : certified (objective - bound) / objective without features; the largest of classes.
         It is that of the problem over all features at C_, also where k of them were chosen.
-    n_iter_ : iterations; the most of any class.
+    n_iter_ : iterations, at least 1; the most of any class.
     history_ : a `Step` per pass over the data, the gap in `extra`. With `n_features` passes at
         other C, which `extra` has too, come before those of the model.
     n_scans_ : passes over X for scores and certificates, those of all classes merged.

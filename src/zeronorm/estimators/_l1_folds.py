@@ -112,7 +112,8 @@ class L1Folds(SparseLinearModel):
         found = _l1_problem.posed(self, replace(data, sample_weight=weight))
         setting, classes = found.setting, found.classes
         values = validate.check_grid(self.Cs)
-        validate.check_total_weight(1.0 if isinstance(values, int) else values[-1], weight)
+        largest = 1.0 if isinstance(values, int) else values[-1]
+        validate.check_total_weight(largest, weight, validate.LEAST_L1_LOSS)
         whole = found.problems(design, weight)
         folds: list[list[L1Problem]] = []
         held_out: list[HeldOut] = []

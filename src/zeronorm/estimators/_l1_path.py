@@ -235,7 +235,7 @@ def l1_path(
             "or make one path for each class against the others."
         )
     if not isinstance(values, int):
-        validate.check_total_weight(values[-1], weight)
+        validate.check_total_weight(values[-1], weight, validate.LEAST_L1_LOSS)
     (problem,) = found.problems(design, weight)
     most = design.shape[1] if max_features is None else int(max_features)
     stop_early = isinstance(values, int)

@@ -169,6 +169,8 @@ class L1Model(SparseLinearModel):
     n_threads: int | None = None
     checkpoint: Any = None
 
+    _least_loss = validate.LEAST_L1_LOSS
+
     def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
         """Return what solves a problem at its C, and what at the C that give some sizes."""
         return working_set, l1_sizes

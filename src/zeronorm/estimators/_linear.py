@@ -90,7 +90,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         validate.check_two_classes(np.unique(data.labels))
         unit = self._unit(data.labels, data.sample_weight)
         weight = data.sample_weight * unit
-        validate.check_total_weight(self._loss_weight(), weight)
+        validate.check_total_weight(self._loss_weight(), weight, self._least_loss)
         data = replace(data, sample_weight=weight)
         rows = np.flatnonzero(weight > 0)
         if rows.size < weight.size:
@@ -176,7 +176,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         if data.offset is not None:
             _, exposure = self._loss().with_offset(data.labels.T, data.offset)
             weight = weight * exposure.reshape(-1, weight.size).max(axis=0)
-        validate.check_total_weight(self._loss_weight(), weight)
+        validate.check_total_weight(self._loss_weight(), weight, self._least_loss)
         for column in np.atleast_2d(data.labels.T):
             validate.check_some_positive(self._loss(), column)
         return data, None

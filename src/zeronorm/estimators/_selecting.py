@@ -111,13 +111,19 @@ class Plan:
 
         given : whether C is a number. by_itself : whether the method follows from the budgets.
         """
+        calibrate = validate.check_calibrate(model.calibrate)
         if self.counts == "both":
+            if calibrate is True:
+                remedy = " Use sklearn.calibration.CalibratedClassifierCV."
+                raise ValueError(
+                    "calibrate must be 'auto' or False for bi-level selection, which has no folds; "
+                    f"got True.{remedy if isinstance(model, ClassifierMixin) else ''}"
+                )
             return self
         if isinstance(model, ClassifierMixin):
             single = self.counts == "features" and self.signs is None
             return replace(self, rivalled=by_itself and single)
-        validate.check_calibrate(model.calibrate)
-        scaled = not given if model.calibrate == "auto" else bool(model.calibrate)
+        scaled = not given if calibrate == "auto" else bool(calibrate)
         return replace(self, tuned=not given and self.method.penalises, scaled=scaled)
 
     @property

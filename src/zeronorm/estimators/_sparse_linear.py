@@ -85,6 +85,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
     _paths: tuple[Path, ...]  # of those with a budget: of every class
     size_: Any  # of the model of these that predicts
     _report: Callable[[Progressed], None] | None = None  # told where a proof stands
+    _least_loss = validate.LEAST_LOSS  # that C times the weights may be
     _html_repr = features_html
 
     @abstractmethod

@@ -107,7 +107,7 @@ class SurvivalModel(SparseLinearModel):
         return concordance(y, z, weight)
 
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, None]:
-        validate.check_total_weight(self._loss_weight(), data.sample_weight)
+        validate.check_total_weight(self._loss_weight(), data.sample_weight, self._least_loss)
         validate.check_events(data.labels)
         return data, None
 

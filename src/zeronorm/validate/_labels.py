@@ -21,6 +21,7 @@ LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
 MANY_CLASSES, ROWS_OF_CLASS = 30, 5
 NUMBERS = 10  # More classes than so many that are numbers may be counts or measurements.
 LEAST_LOSS = 1e-100  # of C times the weights: squares of it are still normal numbers
+LEAST_L1_LOSS = 1e-300  # It is not squared: the model without features is right down to here.
 LEAST_WEIGHT = 1e-200  # Products of it with scores and shares stay normal numbers.
 LEAST_SHARE = 1e-13  # of the weight: with less, rows or thresholds have no digits left
 
@@ -353,7 +354,7 @@ def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
     return np.asarray(np.array(values)[codes])
 
 
-def check_total_weight(C: float, weight: FloatArray) -> None:
+def check_total_weight(C: float, weight: FloatArray, least: float = LEAST_LOSS) -> None:
     """Raise where C times a weight would overflow or vanish, or one row has all the weight."""
     if C * float(weight.max()) > LARGEST:
         raise ValueError(
@@ -366,10 +367,10 @@ def check_total_weight(C: float, weight: FloatArray) -> None:
             f"sample_weight (times class_weight) must be at least {LEAST_WEIGHT:g} in some row; "
             f"got {largest:g}. Divide the weights by their mean."
         )
-    if C * total < LEAST_LOSS:
+    if C * total < least:
         raise ValueError(
             f"C times the sum of sample_weight (times class_weight) must be at least "
-            f"{LEAST_LOSS:g}; got {C * total:g}. Such a loss moves no coefficient: use a larger C."
+            f"{least:g}; got {C * total:g}. Such a loss moves no coefficient: use a larger C."
         )
     others = float(weight[np.arange(weight.size) != weight.argmax()].sum())
     if 0.0 < others <= LEAST_SHARE * total:
