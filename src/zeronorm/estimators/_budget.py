@@ -216,11 +216,6 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         validate.check_option("multi_class", self.multi_class, ["auto", "shared", "ovr"])
         if self.loss == Ordinal.name:
             self._check_ordinal(plan)
-        if self.calibrate is True and plan.counts == "both":
-            raise ValueError(
-                "calibrate must be 'auto' or False for bi-level selection, which has no folds; got "
-                "True. Use sklearn.calibration.CalibratedClassifierCV."
-            )
 
     def _loss_weight(self) -> float:
         return self._plan().C

@@ -112,6 +112,12 @@ class Plan:
         given : whether C is a number. by_itself : whether the method follows from the budgets.
         """
         if self.counts == "both":
+            if model.calibrate is True:
+                other = " Use sklearn.calibration.CalibratedClassifierCV."
+                raise ValueError(
+                    "calibrate must be 'auto' or False for bi-level selection, which has no folds; "
+                    f"got True.{other if isinstance(model, ClassifierMixin) else ''}"
+                )
             return self
         if isinstance(model, ClassifierMixin):
             single = self.counts == "features" and self.signs is None
@@ -305,9 +311,8 @@ class Plan:
         no_fit = not options.pop("fit", True) and self.refit_C is not None
         options["refit_C"] = LATER if no_fit else self.refit_C
         options |= {"start": start, "report": self.report, "kept": self.kept}
-        request = Request(self.C, tol=self.tol, **options)
-        path = yield from self.method.select(task, sizes, request)
-        return replace(path, C=self.C, method=self.method.name)
+        request = Request(self.C, tol=self.tol, method=self.method.name, **options)
+        return self.method.select(task, sizes, request)
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""

@@ -121,7 +121,8 @@ def judged(
     if not single:
         losses = [sum(judge.loss(z) for z in one.values()) for one in margins]
         best = int(np.argmin(losses))
-        paths = yield from together(final(candidates[best]))
+        found = yield from together(final(candidates[best]))
+        paths = [replace(path, n_folds=len(folds)) for path in found]
     if not scaled:
         return paths
     with clock.phase("folds"):
