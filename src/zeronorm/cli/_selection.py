@@ -298,8 +298,9 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     stated = ("n_features", "n_groups", "feature_groups", "method", "criterion")
     # Of a report the model has it, not the options.
     own = plan.method if plan.method in ("measure", "bilevel") else estimator.method
-    if own == "auto" and isinstance(estimator, BudgetClassifier) and estimator._paths[0].n_folds:
-        own = estimator.method_
+    if own == "auto" and isinstance(estimator, BudgetClassifier):
+        by_folds = estimator._paths[0].n_folds or estimator.method_ != estimator._plan().method.name
+        own = estimator.method_ if by_folds else own
     return {
         "method": own if isinstance(own, str) else own.name,
         "measure": options.measure,
