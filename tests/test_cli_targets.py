@@ -8,8 +8,8 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, L1SurvivalAnalysisCV, l1_path
+from zeronorm._effects import RATIOS
 from zeronorm.cli._options import LOSSES
-from zeronorm.cli.reports._words import _OF_RATES
 from zeronorm.losses import OF_NUMBERS, Quantile
 from zeronorm.model_selection import cross_validate
 
@@ -514,7 +514,7 @@ def test_a_path_refuses_what_its_loss_has_not(fails, write, arguments, message):
 def test_the_command_has_words_for_every_loss():
     """A loss would be added to the estimators alone, or have no words in reports."""
     assert set(LOSSES) == {loss.name for loss in OF_NUMBERS}
-    assert {loss.name for loss in OF_NUMBERS if loss.variance_power is not None} <= set(_OF_RATES)
+    assert {loss.name for loss in OF_NUMBERS if loss.variance_power is not None} <= set(RATIOS)
 
 
 def test_dropped_columns_are_no_features(run, fails, write):

@@ -278,7 +278,7 @@ def test_the_data_are_checked(data, tmp_path):
     X[:, 5] = z > 0
     with pytest.warns(LeakWarning, match="'x5' is the target itself"):
         model = BudgetClassifier(2).fit(X, z > 0)
-        page = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK))
+    page = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK))
     assert "target in disguise were found" not in page.text
     assert "Read this first" in page.text
 

@@ -40,8 +40,10 @@ _COPIES: Mapping[str, float] = {
     "svm-rfe": 2.0,
 }
 POOL_FACTOR, POOL_MIN = 3, 30  # of the columns that a selection gathers
-FOLDS = 4.0  # the models of a calibration at a time, as measured
+# Selections that run at a time are so many times one, of vectors; of gathered columns half of it.
+LOCKSTEP = 1.6, 0.4  # for all, and for each
 FULLER = 4.0  # as selected columns of sparse data are, beside the others
+_NUMBERS = (int, np.integer, list, tuple, range, np.ndarray)
 SMALL = 8 << 20  # what a fit takes whatever its size
 NOTICED = 256 << 20  # smaller fits begin without a look at the memory that there is
 
@@ -124,19 +126,21 @@ def outputs_of(estimator: Any, y: Any) -> int:
 def estimate_of(design: Design, estimator: Any, outputs: int = 1) -> MemoryEstimate:
     """Return the estimate for a design."""
     n_samples, n_features = design.shape
-    method = _method_of(estimator)
-    vectors = _VECTORS[method][design.is_sparse] + 2.0 * (outputs - 1)
-    columns = _columns_of(estimator, method, design)
-    gathered = _COPIES[method] * 8 * n_samples * columns * outputs
+    methods, n_selections = _selections_of(estimator, design)
+    vectors = sum(_VECTORS[one][design.is_sparse] for one in methods) / len(methods)
+    vectors += 2.0 * (outputs - 1)
+    gathered = sum(_COPIES[one] * _columns_of(estimator, one, design) for one in methods)
+    gathered *= 8 * n_samples * outputs / len(methods)
     if design.is_sparse:
         gathered *= min(1.0, FULLER * design.density)
-    if _calibrates(estimator, n_samples):
-        vectors, gathered = FOLDS * vectors, FOLDS / 2.0 * gathered
+    if n_selections > 1:
+        times = LOCKSTEP[0] + LOCKSTEP[1] * n_selections
+        vectors, gathered = times * vectors, times / 2.0 * gathered
     parts = {
         "process": 0.0,
         "X": design.resident_bytes,
         "blocks": design.read_bytes,
-        "conversion": design.conversion_bytes(for_descent="l1" in method),
+        "conversion": design.conversion_bytes(for_descent=any("l1" in one for one in methods)),
         "features": 8.0 * vectors * n_features,
         "gathered": gathered,
         "other": SMALL + 8.0 * 40 * n_samples * outputs,
@@ -145,40 +149,55 @@ def estimate_of(design: Design, estimator: Any, outputs: int = 1) -> MemoryEstim
     return MemoryEstimate({name: round(size) for name, size in parts.items()}, available_memory())
 
 
-def _method_of(estimator: Any) -> str:
-    """Return the line of the tables that an estimator, or the one within, has."""
+def _selections_of(estimator: Any, design: Design) -> tuple[list[str], int]:
+    """Return the lines of the tables that a fit needs, and how many selections run at a time.
+
+    Folds repeat a selection to compare values of C or methods, or next to it to scale its models.
+    """
+    from sklearn.base import is_classifier
+
     from .estimators._budget_selection import BudgetSelection
     from .estimators._measure import MeasureClassifier
+    from .solvers.procedures.folds import FOLDS
+    from .solvers.procedures.judge import AUTO_ROWS, GRID
 
-    inner = getattr(estimator, "estimator", estimator)
-    if isinstance(inner, BudgetSelection):
-        return str(inner._plan().method.name)
-    return "measure" if isinstance(inner, MeasureClassifier) else "l1_model"
+    inner, n_samples = getattr(estimator, "estimator", estimator), design.shape[0]
+    if not isinstance(inner, BudgetSelection):
+        return ["measure" if isinstance(inner, MeasureClassifier) else "l1_model"], 1
+    plan = inner._plan()
+    found = [one.name for one in plan.compared(_largest(estimator, design), n_samples)]
+    if len(found) > 1:
+        return found, len(found) * (FOLDS if n_samples < AUTO_ROWS else 1)
+    if plan.tuned:
+        return found, FOLDS * len(GRID)
+    scaled = plan.scaled
+    if is_classifier(inner) and plan.counts != "both":
+        scaled = n_samples < AUTO_ROWS if inner.calibrate == "auto" else inner.calibrate
+    return found, FOLDS + 1 if scaled else 1
 
 
 def _columns_of(estimator: Any, method: str, design: Design) -> int:
     """Return how many columns a fit gathers."""
-    from .estimators._sizes import is_automatic, ladder
-
     n_samples, n_features = design.shape
     if method == "svm-rfe":
         return n_features  # it begins with all of them
-    sizes = getattr(estimator, "n_features", None)
-    if sizes is None:
-        sizes = getattr(estimator, "n_groups", None)
-    largest = int(np.max(sizes)) if isinstance(sizes, int | np.integer | list | tuple) else 10
-    if is_automatic(sizes):
-        largest = max(ladder(n_samples, n_features, 0))
+    largest = _largest(estimator, design)
     if method in ("l1", "reweighted-l1", "l1_model"):
         largest = max(largest, min(n_samples, 100))
     factor = 1 if method == "greedy" else POOL_FACTOR
     return min(n_features, max(factor * largest, POOL_MIN))
 
 
-def _calibrates(estimator: Any, n_samples: int) -> bool:
-    """Return whether a fit is repeated on folds, for its probabilities."""
-    calibrate = getattr(estimator, "calibrate", False)
-    return n_samples < 1000 if calibrate == "auto" else bool(calibrate)
+def _largest(estimator: Any, design: Design) -> int:
+    """Return the largest number of features, or of groups, that a fit selects."""
+    from .estimators._sizes import is_automatic, ladder
+
+    sizes = getattr(estimator, "n_features", None)
+    if sizes is None:
+        sizes = getattr(estimator, "n_groups", None)
+    if is_automatic(sizes):
+        return max(ladder(*design.shape, 0))
+    return int(np.max(sizes)) if isinstance(sizes, _NUMBERS) else 10
 
 
 def selection_of(method: str, n_features: int) -> Any:

@@ -14,7 +14,7 @@ from sklearn.model_selection import BaseCrossValidator
 from . import validate
 from ._chance import Fold, margins_without_features, scores_of_shares
 from ._cross_validation import CrossValidation as CrossValidation
-from ._folds import repeats_of, splits
+from ._folds import check_folds, repeats_of, splits
 from ._held_out import HeldOut, Risks, as_times
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
@@ -378,33 +378,6 @@ class Judge:
         # A score of 0 is of the first class, which is the positive one then.
         z = np.where(z == 0.0, np.finfo(float).tiny, -z) if fold.reversed else z
         return float(macro_average(self.measure, z, labels, fold.names, weight))
-
-
-def check_folds(
-    measure: Measure,
-    labels: np.ndarray,
-    weight: FloatArray,
-    folds: Sequence[tuple[IndexArray, IndexArray]],
-    classes: Sequence[np.ndarray],
-) -> None:
-    """Raise ValueError where a measure cannot score all rows, or those held out of a fold.
-
-    classes : of every fold, the positive one of two last.
-    """
-
-    def score(rows: IndexArray, classes: np.ndarray) -> None:
-        equal = np.zeros((rows.size, 1 if len(classes) == 2 else len(classes)))
-        macro_average(measure, equal, labels[rows], classes, weight[rows])
-
-    score(np.flatnonzero(weight > 0), classes[0])
-    for number, (_, test) in enumerate(folds):
-        try:
-            score(test, classes[number])
-        except ValueError as error:
-            raise ValueError(
-                f"{error} These are the {test.size} held-out rows of fold {number}: use fewer "
-                "folds, or another measure."
-            ) from None
 
 
 def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:

@@ -299,7 +299,7 @@ def _document(
     ]
     parameters = describe_parameters(model)
     measured = isinstance(model, MeasureClassifier)
-    parameters["method"] = "cuts of the measure" if measured else model._plan().method.name
+    parameters["method"] = "cuts of the measure" if measured else model.method_
     level = None if measured else getattr(model._plan().loss, "level", None)
     rule = "cross-validation" if chosen else None
     return {

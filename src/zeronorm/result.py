@@ -22,7 +22,6 @@ _MAX_SIZES = 8  # A line has so many sizes.
 
 
 def _name(status: Status | None) -> str:
-    """Return a status for a line about a record."""
     return f"status={None if status is None else status.name}"
 
 
@@ -293,8 +292,8 @@ class Result:
 class Selection:
     """A model with exactly k features, on the user's scaling of X.
 
-    Where the estimator calibrates, `coef` and `intercept` are those of the final refit times
-    `scale`; `refit_C`, `loo_loss`, `log_loss` and `criteria` are of the refit before that.
+    Where it is scaled, `coef` is that of the final refit times `scale`; `refit_C`, `loo_loss`,
+    `log_loss` and `criteria` are of the refit before that.
     """
 
     support: IndexArray  # (k,) sorted feature indices
@@ -311,9 +310,8 @@ class Selection:
     # lower bound of that value over all supports of this size.
     objective: float | None = None
     bound: float | None = None
-    scale: float = 1.0  # of the margins, 1 where nothing is calibrated
-    # This is the mean log-loss, after scaling, of rows held out of the whole selection. Several
-    # classes share that of their probabilities. It is NaN where nothing is calibrated.
+    scale: float = 1.0  # of the margins beyond the model without features; 1: not scaled
+    # Of rows held out, after scaling, the mean over all classes; NaN where none are known.
     cv_log_loss: float = float("nan")
     # Features that are in every model beside the support, and their coefficients as in `coef`.
     covariates: IndexArray = field(default_factory=lambda: np.empty(0, np.int64))
@@ -364,6 +362,7 @@ class Path:
     gap: float = 0.0  # largest certified gap of the inner problems and final fits, relative
     C: float = np.nan  # weight of the summed loss in the selection
     method: str = ""  # that found the features, of `zeronorm.methods`
+    n_folds: int = 0  # that chose C or the method, 0 where none did
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "selections", dict(self.selections))

@@ -12,7 +12,7 @@ from ._takes import takes
 # What is of the model, its proof and its files.
 _NOT_OF_FOLDS = {
     "output", "save", "certificate", "features_out", "report", "view", "no_cv", "prove", "gap",
-    "time_limit", "calibrate", "stability", "threshold",
+    "time_limit", "stability", "threshold",
 }  # fmt: skip
 _TYPES = get_type_hints(SelectOptions)
 
@@ -35,4 +35,4 @@ else:
 def cv(options: CvOptions) -> None:
     """Say how well each number of features does on rows held out of their selection."""
     given: dict[str, Any] = asdict(options)
-    selected(SelectOptions(**given, save=False, calibrate=False), "print_folds")
+    selected(SelectOptions(**given, save=False), "print_folds")

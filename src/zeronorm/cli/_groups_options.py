@@ -13,7 +13,7 @@ _NOT_OF_GROUPS = {
     "--rule": "and information criteria do not count groups",
     "--prove": "and there are no proofs for budgets of features and groups at once",
     "--certificate": "which gives no certificate",
-    "--calibrate": "whose probabilities are not scaled",
+    "--calibrate": "whose models are not scaled",
     "--nonnegative": "whose coefficients have any sign",
     "--nonpositive": "whose coefficients have any sign",
 }

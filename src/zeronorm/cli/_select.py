@@ -48,6 +48,8 @@ def selected(options: SelectOptions, report: str) -> None:
             with work.timed("read"):
                 table, response = read_response(options, task)
                 work.notes.extend(table.notes)
+                if report == "print_folds" and response.labelled:  # no scale changes a score
+                    options = replace(options, calibrate=False)
                 groups = None
                 if group_file is not None:
                     groups = read_groups(group_file, table, work.notes)

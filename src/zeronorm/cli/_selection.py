@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .. import methods, model_selection, persistence, validate
-from .._folds import splits
+from .._folds import check_folds, splits
 from ..budget_cv import automatic_budgets
 from ..designs import as_design
 from ..estimators import (
@@ -209,6 +209,7 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
             **common,
             pos_label=None if positive is None else positive_of(positive, samples.y),
         )
+    common["calibrate"] = "auto" if options.calibrate is None else options.calibrate
     if samples.groups is not None:
         n_groups = plan.sizes if plan.whole else plan.n_groups
         common |= {"n_groups": n_groups, "feature_groups": samples.groups}
@@ -220,14 +221,16 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
         del common["fit_intercept"]
         return BudgetSurvivalAnalysis(**common, ties=options.ties or "breslow")
     if task == "ordered":
-        return BudgetClassifier(**common, **_of_classes(options), loss="ordinal")
+        return BudgetClassifier(**common, class_weight=options.class_weight, loss="ordinal")
     if task != "classes":
         loss: Any = options.loss or ("poisson" if task == "counts" else "least_squares")
         return BudgetRegressor(
             **common, loss=loss if options.level is None else Quantile(options.level)
         )
     multi_class = {None: "auto", True: "shared", False: "ovr"}[options.shared]
-    estimator = BudgetClassifier(**common, **_of_classes(options), multi_class=multi_class)
+    estimator = BudgetClassifier(
+        **common, class_weight=options.class_weight, multi_class=multi_class
+    )
     if options.shared and np.unique(samples.y).size > 2 and unshared(estimator._plan()):
         raise ValueError(
             f"--shared: {_unshared_option(estimator)} cannot select for several classes at once. "
@@ -256,14 +259,6 @@ def _each_by_itself(estimator: _Estimator) -> list[str]:
     ]
 
 
-def _of_classes(options: SelectOptions) -> dict[str, Any]:
-    """Return the parameters that only classifiers have."""
-    return {
-        "calibrate": "auto" if options.calibrate is None else options.calibrate,
-        "class_weight": options.class_weight,
-    }
-
-
 def _for_accuracy(
     options: SelectOptions,
     plan: Plan,
@@ -277,7 +272,7 @@ def _for_accuracy(
         return None
     common = _common_parameters(options, plan, samples.table)
     common.pop("C", None)  # that of a measure weighs another loss
-    rival = BudgetClassifier(**common, **_of_classes(options), multi_class="ovr")
+    rival = BudgetClassifier(**common, class_weight=options.class_weight, multi_class="ovr")
     scoring: dict[str, Any] = {"measure": options.measure, "pos_label": estimator.pos_label}
     work.progress.phase("Cross-validating a selection for accuracy")
     with work.timed("cross-validation"):
@@ -303,6 +298,9 @@ def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> di
     stated = ("n_features", "n_groups", "feature_groups", "method", "criterion")
     # Of a report the model has it, not the options.
     own = plan.method if plan.method in ("measure", "bilevel") else estimator.method
+    if own == "auto" and isinstance(estimator, BudgetClassifier):
+        by_folds = estimator._paths[0].n_folds or estimator.method_ != estimator._plan().method.name
+        own = estimator.method_ if by_folds else own
     return {
         "method": own if isinstance(own, str) else own.name,
         "measure": options.measure,
@@ -342,6 +340,4 @@ def _check_measured_folds(estimator: Any, y: Any, folds: Any, groups: Any) -> No
     labels, weight = np.asarray(y), np.ones(len(y))
     classes, _ = validate.check_pos_label(np.unique(labels), estimator.pos_label)
     pairs = splits(labels, weight, folds, 0, groups=groups)
-    model_selection.check_folds(
-        parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs)
-    )
+    check_folds(parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs))

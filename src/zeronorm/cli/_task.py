@@ -33,7 +33,6 @@ def settle_task(options: SelectOptions) -> str:
         "--measure": (options.measure is not None, "classes"),
         "--positive": (options.positive is not None, "classes"),
         "--class-weight": (options.class_weight is not None, labels),
-        "--calibrate": (bool(options.calibrate), labels),
         "--shared" if options.shared else "--per-class": (options.shared is not None, "classes"),
     }
     task, reason = options.task, "--task"

@@ -68,13 +68,13 @@ class Validated:
         """
         import numpy as np
 
-        labels, scores = [], []
+        labels, scores, scale = [], [], estimator._paths[0][size].scale
         for number, own in enumerate(self.paths):
             fold = self.posed.held_out(number, own)
             labels.append(fold.labels)
-            scores.append(self.posed.judge.scores_of(fold, size)[:, 0])
-        scale = estimator._paths[0][size].scale
-        return np.concatenate(labels), estimator._probabilities(scale * np.concatenate(scores))
+            z = self.posed.judge.scores_of(fold, size)[:, 0]
+            scores.append(scale / own[0][size].scale * z)  # that of the fold is in z
+        return np.concatenate(labels), estimator._probabilities(np.concatenate(scores))
 
     def errors(self, estimator: Any, size: Any) -> Any:
         """Return how far predictions of held-out rows are from their targets, (n,).

@@ -68,7 +68,7 @@ class Problem:
             scaled = self.plan.scaled or (of_classes and len(plans) > 1)
         scaled = fit and scaled
         if len(plans) == 1 and not scaled:
-            return together(final(self.select))
+            return together(final(plans[0].select))
         free = of_classes and len(plans) == 1 and self.plan.refit_C == "loo"
         ordinal = of_classes and self.tasks[0].loss.name == "ordinal"
         return judged(

@@ -311,9 +311,8 @@ class Plan:
         no_fit = not options.pop("fit", True) and self.refit_C is not None
         options["refit_C"] = LATER if no_fit else self.refit_C
         options |= {"start": start, "report": self.report, "kept": self.kept}
-        request = Request(self.C, tol=self.tol, **options)
-        path = yield from self.method.select(task, sizes, request)
-        return replace(path, C=self.C, method=self.method.name)
+        request = Request(self.C, tol=self.tol, method=self.method.name, **options)
+        return self.method.select(task, sizes, request)
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
@@ -332,6 +331,14 @@ class Plan:
         if groups is not None:
             model.groups_ = np.asarray(groups.labels[groups.of_features(model.support_)])
 
+    def compared(self, largest: int, n_rows: float) -> list[Method]:
+        """Return the methods that folds compare; largest: of the numbers of features."""
+        least = max(RIVAL_FEATURES, RIVAL_SHARE * n_rows)
+        if not self.rivalled or largest < least:
+            return [self.method]
+        pool = [self.method] if largest < ALONE_SHARE * n_rows else []
+        return [*pool, Minimax(), L1()]
+
     def candidates(self, task: Task, sizes: Sequence[Any]) -> list[Plan]:
         """Return the plans among which held-out samples choose; the first is the default.
 
@@ -339,13 +346,14 @@ class Plan:
         is not small against their number: then the cutting plane itself and the l1 path are
         candidates too, and from ALONE_SHARE on a pool is not formed.
         """
-        if self.rivalled and max(sizes) >= max(RIVAL_FEATURES, RIVAL_SHARE * task.n_rows):
-            rivals: list[Method] = [Minimax()]
+        if self.rivalled:
             alone = task.loss.outputs == 1 and not task.loss.own_intercepts
-            if alone and not (task.forced.size or task.covariates.size):
-                rivals.append(L1())
-            plans = [replace(self, method=one, tol=min(self.tol, one.tol)) for one in rivals]
-            return plans if max(sizes) >= ALONE_SHARE * task.n_rows else [self, *plans]
+            alone &= not (task.forced.size or task.covariates.size)
+            return [
+                replace(self, method=one, tol=min(self.tol, one.tol))
+                for one in self.compared(max(sizes), task.n_rows)
+                if alone or not isinstance(one, L1)
+            ]
         if not self.tuned:
             return [self]
         grid = [replace(self, C=C) for C in weights_of_grid(task)]

@@ -208,7 +208,6 @@ def _linear(
             f"{key} must have {n_models} entries",
         )
     calibrated = metadata["calibration"] is not None
-    require(not calibrated or classes.size > 0, "calibration must be null without classes")
     require(not (solved and calibrated), "calibration must be null beside solutions")
     has_odds = {solution["loss"] for solution in metadata["solutions"]} <= {"logistic"}
     require(

@@ -267,7 +267,7 @@ class _Contents:
     refit_C: list[float | None]  # infinite: None; none for models that are no refits
     solutions: list[dict[str, Any]]  # of the problems of the l1 family and of those without a refit
     criteria: list[dict[str, Any]]  # a row for every size; none for the l1 family
-    calibration: dict[str, Any] | None  # of refits of classifiers
+    calibration: dict[str, Any] | None  # of refits
     loss: Any  # of numbers and survival times; None: of labels
     baseline: Any = None  # of survival times
 
@@ -326,7 +326,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
                 for model in chosen
             ],
             tabulate(getattr(estimator, "criteria_", None)),
-            summarize_calibration(chosen[0]) if refit and classifies else None,
+            summarize_calibration(chosen[0]) if refit else None,
             loss,
             estimator._baselines[sizes.index(size)] if of_survival else None,
         )  # fmt: skip

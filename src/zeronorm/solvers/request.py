@@ -28,6 +28,7 @@ class Request:
     report: Callable[[Progressed], None] | None = None  # told where a proof stands
     seconds: dict[str, float] | None = None  # filled with the seconds of each phase
     kept: Kept | None = None  # told which sizes are finished, for an interrupt
+    method: str = ""  # as of `Path.method`
 
     def keep(self, finished: Callable[[], Iterable[int]], ending: Ending) -> None:
         """Say which sizes are finished, and how they become a path."""

@@ -132,10 +132,19 @@ def describe_selection(
         "parameters": parameters,
         "classes": classes_of(estimator).tolist(),
         "outputs": outputs_of(estimator, samples.table),
+        "by_folds": _describe_choice(estimator),
         "models": models,
         "n_covariates": n_covariates,
         "chosen": size_number(estimator.size_),
     }
+
+
+def _describe_choice(estimator: Any) -> dict[str, Any] | None:
+    """Return which parameter the folds of a fit chose, and how many folds; None: they did not."""
+    n_folds = estimator._paths[0].n_folds
+    if not n_folds:
+        return None
+    return {"parameter": "method" if is_classifier(estimator) else "C", "folds": n_folds}
 
 
 def outputs_of(estimator: Any, table: Table) -> list[Any]:
@@ -207,10 +216,17 @@ def size_number(size: Any) -> int:
     return int(size[0] if isinstance(size, tuple) else size)
 
 
-def _describe_calibration(estimator: Any, size: Any, table: Table) -> dict[str, float] | None:
+def _describe_calibration(
+    estimator: Any, size: Any, table: Table
+) -> dict[str, float | None] | None:
     """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
     model = estimator._paths[0][size]
-    if not (is_classifier(estimator) and math.isfinite(model.cv_log_loss)):
+    if not is_classifier(estimator):
+        scale = float(model.scale)
+        return (
+            None if scale == 1.0 else {"scale": scale, "cv_log_loss": None, "base_log_loss": None}
+        )
+    if not math.isfinite(model.cv_log_loss):
         return None
     y = np.asarray(table.y)
     weight = class_factors(estimator.class_weight, y, np.ones(y.size))

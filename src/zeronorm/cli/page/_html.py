@@ -20,7 +20,7 @@ from ..._doubt import Leaked
 from ...methods import METHODS
 from .._messages import counted, show, some
 from ..reports._chance import mean_error
-from ..reports._claims import scope
+from ..reports._claims import by_words, scope
 from ..reports._words import describe_target, target_name
 from ._answers import Answers, stable_words
 from ._cells import NAME, TEXT, Cell, number
@@ -294,7 +294,7 @@ def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any],
     certificates = [one for one in chosen["certificates"] if one is not None]
     if certificates:
         one = certificates[0]
-        parts.append(note(scope(one)))
+        parts.append(note(scope(one, answers.document["by_folds"])))
     return "".join(parts)
 
 
@@ -309,6 +309,8 @@ def _asked(answers: Answers) -> str:
     if document["rule"] not in (None, "all"):
         facts["by the rule"] = document["rule"]
     facts["method"] = sentence.replace("{k}", "k")
+    if document["by_folds"] is not None:
+        facts[f"{document['by_folds']['parameter']} is"] = by_words(document["by_folds"])
     hidden = ("method", "n_threads", "warm_start", "feature_groups")
     facts |= {
         name.replace("_", " "): show(str(value), TEXT)

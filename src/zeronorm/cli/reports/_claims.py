@@ -50,7 +50,8 @@ def state_claim(certificate: Mapping[str, Any], k: int, wanted: bool = False) ->
     return (f"proven: {claim}", "bold green") if wanted else (f"not proven best: {claim}", "bold")
 
 
-def scope(certificate: Mapping[str, Any]) -> str:
+def scope(certificate: Mapping[str, Any], by_folds: Mapping[str, Any] | None = None) -> str:
+    """Return which problem a certificate is of; by_folds: what folds chose, and how many."""
     scaling = {
         "standardized": "standardised columns",
         "scaled": "columns scaled to unit deviation, not centred",
@@ -61,11 +62,17 @@ def scope(certificate: Mapping[str, Any]) -> str:
     unsaid = "test accuracy" if of_labels else "how well new samples are predicted"
     intercept = "" if certificate["fit_intercept"] else "no intercept, "
     beside = "covariates without a penalty, " if certificate.get("n_covariates") else ""
+    chosen = f"{by_words(by_folds)}, " if by_folds and by_folds["parameter"] == "C" else ""
     return (
-        f"It holds for the selection problem: {loss}C = {certificate['C']:g}, {scaling}, "
+        f"It holds for the selection problem: {loss}C = {certificate['C']:g}, {chosen}{scaling}, "
         f"{intercept}{beside}its own refit. "
         f"It says nothing about {unsaid}."
     )
+
+
+def by_words(by_folds: Mapping[str, Any]) -> str:
+    """Return that folds chose a parameter."""
+    return f"chosen by {counted(by_folds['folds'], 'fold')}"
 
 
 def loss_words(name: str) -> str:
@@ -110,12 +117,27 @@ def duplicate_facts(
     return [("duplicates", text)]
 
 
-def probabilities(
+def scaled_facts(
+    calibration: Mapping[str, Any] | None, parameters: Mapping[str, Any], of_classes: bool
+) -> list[tuple[str, str | Text]]:
+    """Return by what a model was scaled, and of classes what else their probabilities are.
+
+    parameters : of the estimator.
+    """
+    if of_classes:
+        said = _probabilities(calibration, parameters)
+        return [] if said is None else [("probabilities", said)]
+    if calibration is None or calibration["scale"] == 1.0:
+        return []
+    return [("coefficients", f"scaled by {calibration['scale']:.2g} (held-out samples)")]
+
+
+def _probabilities(
     calibration: Mapping[str, Any] | None, parameters: Mapping[str, Any]
 ) -> Text | None:
     """Return by what margins were scaled, the log-loss of rows held out, and what weights change.
 
-    None where nothing is to be said. parameters : of the estimator.
+    None where nothing is to be said.
     """
     lines: list[str | tuple[str, str]] = []
     if calibration is not None and calibration["cv_log_loss"] is not None:

@@ -10,7 +10,7 @@ from rich.text import Text
 from ...export._model import positive, sign
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .._messages import counted, show
-from ._claims import largest_gap, loss_words, probabilities, scope, threshold_text
+from ._claims import largest_gap, loss_words, scaled_facts, scope, threshold_text
 from ._tables import aligned, empty_grid, like, open_console, print_pairs, styled, thresholds_text
 
 
@@ -58,9 +58,7 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         if role == "where":
             continue
         pairs.append((role.replace("_", " "), styled(show(name))))
-    said = probabilities(metadata["calibration"], metadata["parameters"])
-    if said is not None:
-        pairs.append(("probabilities", said))
+    pairs += scaled_facts(metadata["calibration"], metadata["parameters"], bool(labels))
     if metadata["threshold"] is not None and isinstance(loaded, LoadedClassifier):
         pairs.append(("predicted", threshold_text(metadata["threshold"], loaded.classes_.tolist())))
     if metadata["certificates"][0] is not None:

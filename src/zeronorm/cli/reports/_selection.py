@@ -14,10 +14,11 @@ from .._messages import counted, show, some
 from ._chance import mean_error, permutations_text, score_beside_chance
 from ._claims import (
     at_least,
+    by_words,
     duplicate_facts,
     largest_gap,
     percent,
-    probabilities,
+    scaled_facts,
     scope,
     search_end,
     state_claim,
@@ -190,9 +191,7 @@ def _facts(
         facts.append(("stability", stability_text(document["stability"])))
     if model["thresholds"]:
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
-    said = probabilities(model["calibration"], document["parameters"])
-    if said is not None:
-        facts.append(("probabilities", said))
+    facts += scaled_facts(model["calibration"], document["parameters"], bool(classes))
     if model["threshold"] is not None:
         counts = document["data"]["class_counts"]
         acting = threshold_text(model["threshold"], classes, counts)
@@ -201,11 +200,12 @@ def _facts(
     if forced:
         facts.insert(0, ("forced", category_words(forced)))
     method = document["parameters"]["method"]
+    by_folds = document["by_folds"]
     if method != "auto":
-        facts.insert(
-            0,
-            ("method", _SENTENCES[method].format(k=model["n_features"], groups=model["n_groups"])),
-        )
+        found = _SENTENCES[method].format(k=model["n_features"], groups=model["n_groups"])
+        if by_folds is not None and by_folds["parameter"] == "method":
+            found += f"\n{by_words(by_folds)}"
+        facts.insert(0, ("method", found))
 
     certificates, proofs = model["certificates"], model["proofs"]
     gap = document["parameters"].get("gap")
@@ -228,7 +228,7 @@ def _facts(
         facts.append((name, text))
     known = [certificate for certificate in certificates if certificate is not None]
     if known:
-        facts.append(("", styled((scope(known[0]), "dim"))))
+        facts.append(("", styled((scope(known[0], by_folds), "dim"))))
         loose = max(one["gap"] for one in known) >= _LOOSE and proofs.count(None) == len(proofs)
         # Of a list for each class there is no command.
         if loose and len(labels) == 1 and model["file"] is not None and not quiet:

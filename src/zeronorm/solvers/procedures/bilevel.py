@@ -70,7 +70,7 @@ def bilevel_path(
     _, first = np.unique(order, return_index=True)
     unfinished = [fit.status for fit in found.fits.values() if fit.status is not Status.CONVERGED]
     status = unfinished[0] if unfinished else Status.CONVERGED
-    return Path(models, order[np.sort(first)], found.history, status)
+    return Path(models, order[np.sort(first)], found.history, status, C=C, method=request.method)
 
 
 def _unscaled(scaled: Scaled) -> tuple[Scaled, FloatArray]:

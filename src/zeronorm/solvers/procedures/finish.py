@@ -92,7 +92,10 @@ def finish(
     )
     gaps = [step.extra.get("gap", 0.0) for pool in pools for step in pool.result.history]
     gaps += [fit.gap for _, fit in fits.values()]
-    return Path(selections, task.features(first.order), history, first.status, max(gaps))
+    return Path(
+        selections, task.features(first.order), history, first.status, max(gaps),
+        request.C, request.method,
+    )  # fmt: skip
 
 
 def _entry_steps(pools: list[Found]) -> dict[int, int]:

@@ -124,7 +124,8 @@ def judged(
         # Candidates that select the same features in all folds differ by rounding: the first one.
         slack = EQUAL * max(1.0, abs(float(losses.min())))
         best = int(np.argmax(losses <= losses.min() + slack))
-        paths = yield from together(final(candidates[best]))
+        found = yield from together(final(candidates[best]))
+        paths = [replace(path, n_folds=len(folds)) for path in found]
     if not scaled:
         return paths
     with clock.phase("folds"):
