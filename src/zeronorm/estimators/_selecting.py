@@ -32,7 +32,7 @@ from ._rowwise import Rowwise
 from ._sizes import is_automatic, ladder, ladder_of_groups
 
 # Budgets, in features and as a share of the samples, from which on other methods are candidates
-# next to the pool; and the share from which on the pool is none (benchmarks/large_budgets.py).
+# next to the pool; and the share from which on the pool is none (docs/theory/select.md).
 RIVAL_FEATURES, RIVAL_SHARE, ALONE_SHARE = 30, 0.025, 0.1
 
 
