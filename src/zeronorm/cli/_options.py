@@ -117,8 +117,8 @@ class SelectOptions:
         metavar="RULE",
     )
     C: float | None = option(
-        "Weight of the loss in selection and certificate. Default: by folds; of classes 0.1, "
-        "1 for K in --groups, 100 with --measure auc or ap.",
+        "Weight of the loss in selection and certificate. Default: 0.1 for classes, else chosen by "
+        "folds; 1 for K in --groups, 100 with --measure auc or ap.",
         "--C",
         "-C",
         metavar="C",

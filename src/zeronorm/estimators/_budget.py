@@ -76,7 +76,14 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         What finds the features: a name for its defaults, or a record with options, such as
         `methods.L0(gap=0.01)`.
 
-        - "auto": "pool" for features, "minimax" for whole groups, "bilevel" for both budgets.
+        - "auto": "pool" for features, "minimax" for whole groups, "bilevel" for both budgets. For
+          features with k >= 30 and k >= n/40, k the largest size and n the number of samples,
+          "pool", "minimax" and "l1" are compared; from k >= n/10 on "minimax" and "l1" alone.
+          (Several classes in one model, covariates and forced features do without "l1"; `signs`
+          always have "pool".) The candidate with the least log-loss on held-out samples, scaled as
+          by `calibrate`, selects on all samples: five folds repeat the whole selection, and from
+          1000 samples on a single fold of a fifth of them. Its models are then scaled. `method_`
+          says which one it is.
         - "pool": the pool, elimination and splicing, as above, also of whole groups.
         - "l0": exchanges among all features, and on demand a proof.
         - "minimax": the cutting plane itself; nested supports, of features or of groups.
@@ -87,7 +94,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
           every column is a group, and `n_groups` may be None for any number.
     C : "auto" or float
         Weight of the summed loss during selection, for standardised columns. "auto": 0.1, and 1 for
-        "bilevel".
+        "bilevel". Folds do not choose it for classes.
     refit_C : "auto", "loo", float or None
         C of the final logistic fit on the scaling of X; "loo" chooses by approximate leave-one-out
         log-loss, and penalises the coefficients of standardised columns where deviations of the
@@ -100,8 +107,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         out of folds, up to five, which repeat the whole selection in the same passes over X and
         with five times the other work. Labels, support and certificate stay what they are; several
         classes share the number. "auto": where the sample weights (times class weights) have a sum
-        below 1000, and not for "bilevel", which has no folds. It is not done where a class has one
-        row only.
+        below 1000, or where folds have chosen the method, and not for "bilevel", which has no
+        folds. It is not done where a class has one row only.
     fit_intercept : bool
         Whether the model has an intercept; it is never penalised.
     standardize : bool
@@ -170,6 +177,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     ordered_classes_, thresholds_ : of ordered classes, the labels from the lowest to the highest,
         and b, (n_classes - 1,); intercept_ is -b then, and coef_ has one row.
     size_ : the size of the model: a number of features, of groups, or the pair of both.
+    C_ : C of the selection, and of the certificate.
+    method_ : the name of the method that selected, as "auto" has chosen.
     path_ : a `Path`, the models of all sizes asked for; `path_[size]` is a `Selection`, with the
         honest log-loss of rows held out, `cv_log_loss`, where it is calibrated.
     history_ : a `Step` per scan or round: objective, bound and gap, and the features that entered.

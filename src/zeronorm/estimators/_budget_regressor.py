@@ -38,18 +38,39 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
         is of counts, y >= 0, and "gamma" of positive numbers, both with the mean exp(x_i'u + b).
         A loss of your own is a `losses.NumericLoss`, which `losses.check_loss` tests.
     C : "auto" or float
-        Weight of the summed loss during selection. "auto": 0.1, 1 for "quantile", whose loss is
-        flat far from it; of "bilevel" 1, and inf for least squares, which alone can do without a
-        ridge. Where so many features fit all different rows exactly, many supports do without one,
-        and rounding chooses among them: a finite C has one best of them.
+        Weight of the summed loss during selection. "auto" chooses one C for all sizes of the fit:
+
+            C m in {0.001, 0.01, 0.1, 1, 10},   m = sum_i f''_i / sum_i s_i
+
+        with f''_i the curvature of sample i in the model without features (m is 1 for least
+        squares, and the mean count for "poisson"). Five folds repeat the whole selection with each
+        C. The C with the largest log-likelihood of the held-out samples, summed over sizes,
+        selects on all samples; `C_` is its value. A fold has its share of small and large targets,
+        holds all copies of a sample, and keeps `groups` of samples together. Where folds are
+        impossible C m is 0.1: fewer than 10 different samples, one group of samples, or no column
+        that varies in a fold. "greedy" and "l1" select without C; 0.1 (1 for "quantile") is that of
+        their certificate. "bilevel" has no folds: 1, and inf for least squares, which alone can do
+        without a ridge. Where so many features fit all different rows exactly, many supports do
+        without one, and rounding chooses among them: a finite C has one best of them.
     refit_C : "auto", "loo", float or None
         C of the final fit on the scaling of X; "loo" chooses by the approximate leave-one-out loss,
         which is exact for least squares, as in `BudgetClassifier`. "auto": "loo", and None for
         "bilevel".
+    calibrate : "auto" or bool
+        Whether the models of a fit are scaled, one number a for each size: the coefficients times
+        a, with the intercept and the effects of covariates fitted anew. With z the margins of the
+        samples that the folds of C hold out, and z_0 those of the model without features,
+
+            a = argmin over [0.02, 1.2] of  l(z_0 + a (z - z_0)) + (a - 1)^2 / (2 * 0.5^2)
+
+        with l minus the log-likelihood. The second term, a normal prior, keeps a near 1 where there
+        are few samples. "auto": with C="auto". Where folds are impossible, and for "bilevel",
+        nothing is scaled.
 
     Attributes
     ----------
-    As of `BudgetClassifier`, without those of classes; coef_ is (n_columns,) and intercept_ a
+    As of `BudgetClassifier`, `C_`, `method_` and `path_[k].scale` among them, without those of
+    classes (`cv_log_loss` is NaN); coef_ is (n_columns,) and intercept_ a
     number, of several responses (n_responses, n_columns) and (n_responses,). `criteria_` counts
     minus the log-likelihood up to constants: of least squares and "huber" n/2 log(RSS/n), of
     "quantile" n log(mean loss), of "gamma" that of the likeliest shape.
@@ -58,7 +79,10 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
     ----------
     Bertsimas, King and Mazumder, Best subset selection via a modern optimization lens, Annals of
     Statistics 44(2), 2016. Of "bilevel": Xiang, Yang and Ye, Simultaneous feature and feature group
-    selection through hard thresholding, KDD 2014.
+    selection through hard thresholding, KDD 2014. Of folds that repeat the whole selection:
+    Ambroise and McLachlan, Selection bias in gene extraction on the basis of microarray
+    gene-expression data, PNAS 99(10), 2002. Of the scale: van Houwelingen and Le Cessie, Predictive
+    value of statistical models, Statistics in Medicine 9(11), 1990.
 
     Examples
     --------

@@ -192,11 +192,20 @@ class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
     standardize, criterion, tol, warm_start, n_threads, checkpoint
         As in `BudgetClassifier`.
     C : "auto" or float
-        Weight of the summed loss during selection. "auto": 0.1, and 1 for "bilevel".
+        Weight of the summed loss during selection. "auto" chooses one C for all sizes by five folds
+        that repeat the whole selection, as in `BudgetRegressor`: C m in {0.001, 0.01, 0.1, 1, 10},
+        m the mean curvature of the loss, about the share of events. The partial likelihoods are
+        those of the held-out samples of each fold among themselves. Where there are fewer than 10
+        different samples with an event, one group of samples, or no column that varies in a fold,
+        C m is 0.1. "greedy" and "l1" select without C; 0.1 is that of their certificate. 1 for
+        "bilevel".
     refit_C : "auto", "loo", float or None
         C of the final fit on the scaling of X; "loo" chooses by the partial likelihood that each of
         five folds of the rows adds to that of the others, else as in `BudgetClassifier`. "auto":
         "loo", and None for "bilevel".
+    calibrate : "auto" or bool
+        Whether the log hazard ratios are multiplied by one number for each size, in [0.02, 1.2], as
+        in `BudgetRegressor`; the effects of covariates are fitted anew. "auto": with C="auto".
     ties : "breslow" or "efron"
         How events at the same time are counted. Efron's are as R's survival has them, d events one
         after the other, each with their mean weight: nearer to the likelihood of times without
