@@ -1,4 +1,4 @@
-"""C and the method of a selection, chosen by folds that repeat it whole, and the scale of its models."""
+"""C and the method of a selection, chosen by folds, and the scale of its models."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def times(n=80, p=20, seed=1):
     return X, np.rec.fromarrays([time < 2, np.minimum(time, 2.0)], names="event,time")
 
 
-def test_C_and_scale_are_those_of_explicit_folds():
+def test_penalty_and_scale_are_those_of_explicit_folds():
     """Folds would see held-out samples, or another C or scale would win than theirs."""
     X, y = weak()
     model = BudgetRegressor([2, 5]).fit(X, y)
@@ -145,7 +145,7 @@ def test_every_training_part_chooses_anew():
         assert found[f] == pytest.approx(1.0 - error / around)
 
 
-def test_halves_have_the_C_of_all_samples():
+def test_halves_have_the_penalty_of_all_samples():
     """A stability selection would choose C a hundred times, by a few samples each."""
     X, y = weak()
     C = BudgetRegressor(3).fit(X, y).C_

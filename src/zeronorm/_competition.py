@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._typing import Design, FloatArray
+from ._typing import Design, FloatArray, Smooth
 from .designs._whitened import Whitened, Whitening
 from .designs._wrappers import IN_MEMORY, Scaled, as_slice, feature_blocks
 from .losses import LeastSquares, Logistic, adjusted
@@ -59,7 +59,8 @@ def adjust(y: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
         Where they leave nothing of y.
     """
     n, classes = y.size, np.unique(y)
-    loss, numbers = LeastSquares(), (y - y.mean()) / y.std()
+    loss: Smooth = LeastSquares()
+    numbers = (y - y.mean()) / y.std()
     if classes.size == 2:
         loss, numbers = Logistic(), np.where(y == classes[1], 1.0, -1.0)
     own = adjusted(loss, numbers, columns, np.ones(n), free=True)

@@ -172,7 +172,8 @@ def _selections_of(estimator: Any, design: Design) -> tuple[list[str], int]:
         return found, FOLDS * len(GRID)
     scaled = plan.scaled
     if is_classifier(inner) and plan.counts != "both":
-        scaled = n_samples < AUTO_ROWS if inner.calibrate == "auto" else inner.calibrate
+        automatic = inner.calibrate == "auto"
+        scaled = n_samples < AUTO_ROWS if automatic else bool(inner.calibrate)
     return found, FOLDS + 1 if scaled else 1
 
 

@@ -48,7 +48,7 @@ def copies(Z: Columns, kept: np.ndarray) -> np.ndarray:
             )
             if not found[place]:
                 different.append(own)
-    return found & ~kept
+    return np.asarray(found & ~kept)
 
 
 def ranked(
