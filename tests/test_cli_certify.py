@@ -64,7 +64,7 @@ def test_the_list_of_select_has_its_certificate(run, table, tmp_path, target):
     (tmp_path / "list.txt").write_text("\n".join(names))
     expected = model["certificates"][0]
     for source in ("m.npz", "list.csv", "list.txt", ",".join(names)):
-        asked = () if source == "m.npz" else given
+        asked = () if source == "m.npz" else (*given, "--C", str(expected["C"]))
         document = found(run, "certify", data, source, *asked)
         assert sorted(one["name"] for one in document["features"]) == sorted(names)
         certificate = document["certificate"]

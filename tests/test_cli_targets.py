@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from conftest import write_csv
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, L1SurvivalAnalysisCV, l1_path
@@ -59,15 +60,16 @@ def test_numbers(run, write):
     data = write("price")
     result = run("select", data, "-k", "1,2", "--rule", "all", "--target", "price")
     text = words(result)
-    fitted = BudgetRegressor([1, 2]).fit(X, COLUMNS["price"])
-    scores = cross_validate(BudgetRegressor([1, 2]), X, COLUMNS["price"])
+    model = BudgetRegressor([1, 2], calibrate=False)
+    fitted = clone(model).fit(X, COLUMNS["price"])
+    scores = cross_validate(model, X, COLUMNS["price"])
     assert "taken for numbers: 80 distinct values in 80 rows" in text
     assert "2 features positive raises price" in text
     assert "adds to the mean of price" in text
     assert f"R² {scores.mean[1]:.3f} ± {scores.standard_error[1]:.3f} (without features: " in text
     assert f"{fitted.score(X, COLUMNS['price']):.3f} on the training data" in text
     assert "0: as good as one mean for all" in text
-    assert "least squares, C = 0.1" in text
+    assert f"least squares, C = {fitted.C_:g}, chosen by 5 folds" in text
     assert "nothing about how well new samples are predicted" in text
     assert "classes" not in text
     run("predict", "d-k2.model.npz", data, "-o", "p.csv")
@@ -84,6 +86,35 @@ def test_numbers(run, write):
     )
 
 
+def test_folds_choose_the_weight_and_scale(run, write):
+    """A user would not learn which C selected, or errors of intervals be of another model."""
+    data, y = write("price"), COLUMNS["price"]
+    command = ("select", data, "-k", 2, "--target", "price")
+    model = BudgetRegressor(2).fit(X, y)
+    scaled = f"scaled by {model.path_[2].scale:.2g} (held-out samples)"
+    text = words(run(*command, calibrate=True))
+    assert f"C = {model.C_:g}, chosen by 5 folds, standardised" in text
+    assert scaled in text
+    assert scaled in words(run("info", "d-k2.model.npz"))
+    found = json.loads(run("predict", "d-k2.model.npz", data, "--interval", 0.8, "--json").stdout)
+    np.testing.assert_array_equal(found["predictions"], model.predict(X))
+    document = json.loads(run(*command, "--no-cv", "--no-save", "--json", calibrate=True).stdout)
+    assert document["by_folds"] == {"parameter": "C", "folds": 5}
+    assert document["parameters"]["C"] == model.C_
+    assert document["models"][0]["calibration"] == {
+        "scale": model.path_[2].scale, "cv_log_loss": None, "base_log_loss": None,
+    }  # fmt: skip
+    given = json.loads(
+        run(*command, "--C", 1, "--no-cv", "--no-save", "--json", calibrate=True).stdout
+    )
+    assert given["by_folds"] is None
+    assert given["models"][0]["calibration"] is None
+    forced = json.loads(
+        run(*command, "--C", 1, "--calibrate", "--no-cv", "--no-save", "--json").stdout
+    )
+    assert forced["models"][0]["calibration"]["scale"] != 1.0
+
+
 def test_losses_of_numbers(run, write):
     """An option of a loss would not reach the estimator."""
     data, y = write("price"), COLUMNS["price"]
@@ -93,7 +124,7 @@ def test_losses_of_numbers(run, write):
     ):
         command = ("select", data, "-k", 2, "--target", "price", "--loss", *option, "--no-cv")
         document = json.loads(run(*command, "--json").stdout)
-        fitted = BudgetRegressor(2, loss=loss).fit(X, y)
+        fitted = BudgetRegressor(2, loss=loss, calibrate=False).fit(X, y)
         assert document["models"][0]["intercept"] == [fitted.intercept_]
         assert document["models"][0]["training_score"] == pytest.approx(fitted.score(X, y))
     assert "adds to the 0.8 quantile of price" in words(run(*command))
@@ -108,7 +139,8 @@ def test_counts_of_an_exposure(run, fails, write):
     """Rates would be those of all rows alike, or their certificate not verify."""
     data = write("claims", "years")
     offset = np.log(YEARS)
-    model = BudgetRegressor(2, loss="poisson").fit(X, COLUMNS["claims"], offset=offset)
+    model = BudgetRegressor(2, loss="poisson", calibrate=False)
+    model.fit(X, COLUMNS["claims"], offset=offset)
     count = ("--target", "claims", "--exposure", "years")
     result = run("select", data, "-k", 2, *count, "--prove", "--gap", 0, "--no-cv")
     text = words(result)
@@ -139,7 +171,8 @@ def test_survival_times(run, write):
     data = write("days", "status", "grade")
     survival = ("--time", "days", "--event", "status=dead")
     text = words(run("select", data, "-k", 2, *survival, "--certificate", "c.npz"))
-    model = BudgetSurvivalAnalysis(2).fit(np.column_stack([X, COLUMNS["grade"]]), SURVIVAL)
+    model = BudgetSurvivalAnalysis(2, calibrate=False)
+    model.fit(np.column_stack([X, COLUMNS["grade"]]), SURVIVAL)
     assert "80 samples \u00d7 7 features" in text
     assert f"days, status: survival: times {COLUMNS['days'].min():.6g} to 2, " in text
     assert f"{COLUMNS['died'].sum()} of 80 samples have the event" in text
@@ -147,7 +180,7 @@ def test_survival_times(run, write):
     assert f" {np.exp(model.coef_[1] * X[:, 1].std()):.3f} " in text
     assert "Harrell's C" in text
     assert "0.5: chance" in text
-    assert "Cox's partial likelihood, C = 0.1" in text
+    assert f"Cox's partial likelihood, C = {model.C_:g}, chosen by 5 folds" in text
     # Model and certificate know their columns, and what stands for the event.
     assert "verified" in run("verify", data, "c.npz").stdout
     run("predict", "d-k2.model.npz", data, "--times", "0.2,1", "-o", "p.csv")
@@ -175,10 +208,11 @@ def test_ties_and_late_entries(run, fails, write):
     entry = np.floor(np.random.default_rng(8).uniform(0.0, 0.7, 80) * days)
     data = write("days", "died", "entry", days=days, entry=entry)
     command = ("--time", "days", "--event", "died", "--start", "entry", "-k", 2, "--no-cv")
+    command += ("--C", 0.1)
     y = np.rec.fromarrays([entry, days, COLUMNS["died"]], names="start,stop,event")
     supports = {}
     for ties in ("breslow", "efron"):
-        model = BudgetSurvivalAnalysis(2, ties=ties).fit(X, y)
+        model = BudgetSurvivalAnalysis(2, C=0.1, calibrate=False, ties=ties).fit(X, y)
         supports[ties] = model.coef_[model.support_]
         text = words(run("select", data, *command, "--ties", ties, "--certificate", "c.npz"))
         assert "80 samples \u00d7 6 features" in text
@@ -340,7 +374,6 @@ def test_bad_targets(fails, write, arguments, changes, message):
             "--measure is of classes, but --exposure",
         ),
         (("--class-weight", "balanced", "--task", "counts"), "--class-weight is of classes, but"),
-        (("--calibrate", "--task", "counts"), "--calibrate is of classes, but --task says counts"),
         (("--time", "t"), "Survival times need --event: say --time COLUMN"),
         (("--task", "survival"), "Survival times need --time"),
         (("--time", "t", "--event", "e", "--target", "y"), "leave out --target 'y'"),

@@ -219,7 +219,7 @@ def array(**changes):
             meta(highest_score=1.0),
             "highest_score and hazard must be there exactly",
         ),
-        (meta(calibration={"scale": 1.0, "cv_log_loss": None}), "null without classes"),
+        (meta(calibration={"scale": 1.0, "cv_log_loss": 0.5}), "null without classes"),
         (array(classes=np.array([0, 1])), "classes must be none beside a loss of numbers"),
     ],
 )

@@ -117,8 +117,8 @@ class SelectOptions:
         metavar="RULE",
     )
     C: float | None = option(
-        "Weight of the loss in selection and certificate. Default: 0.1 for classes, else chosen by "
-        "folds; 1 for K in --groups, 100 with --measure auc or ap.",
+        "Weight of the loss. Default: by folds; of classes 0.1, 1 for K in --groups, 100 with "
+        "--measure auc or ap.",
         "--C",
         "-C",
         metavar="C",
@@ -127,8 +127,7 @@ class SelectOptions:
         "Of the final fit; loo: by leave-one-out.", "--refit-c", metavar="C", default="loo"
     )
     calibrate: bool | None = option(
-        "Scale the model by folds that repeat the selection. Default: of classes below 1000 "
-        "samples, of others without --C.",
+        "Scale models by folds. Default: of classes below 1000 samples, of others without --C.",
         "--calibrate/--no-calibrate",
         show_default=False,
     )

@@ -208,6 +208,8 @@ def _linear(
             f"{key} must have {n_models} entries",
         )
     calibrated = metadata["calibration"] is not None
+    no_loss = not calibrated or metadata["calibration"]["cv_log_loss"] is None
+    require(no_loss or classes.size > 0, "cv_log_loss must be null without classes")
     require(not (solved and calibrated), "calibration must be null beside solutions")
     has_odds = {solution["loss"] for solution in metadata["solutions"]} <= {"logistic"}
     require(
