@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .. import methods, model_selection, persistence, validate
-from .._folds import splits
+from .._folds import check_folds, splits
 from ..budget_cv import automatic_budgets
 from ..designs import as_design
 from ..estimators import (
@@ -342,6 +342,4 @@ def _check_measured_folds(estimator: Any, y: Any, folds: Any, groups: Any) -> No
     labels, weight = np.asarray(y), np.ones(len(y))
     classes, _ = validate.check_pos_label(np.unique(labels), estimator.pos_label)
     pairs = splits(labels, weight, folds, 0, groups=groups)
-    model_selection.check_folds(
-        parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs)
-    )
+    check_folds(parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs))
