@@ -55,6 +55,14 @@ CASES = {
 }
 
 
+def by_hand(scores, rule="1se", repeats=1):
+    """Return the place of the size that a rule takes."""
+    mean = scores.mean(axis=1)
+    best = int(np.argmax(mean >= mean.max() - 1e-9))
+    error = (scores - scores[best]).std(axis=1, ddof=1) / np.sqrt(scores.shape[1] / repeats)
+    return int(np.argmax(mean >= mean[best] - 1e-9 - error * (rule == "1se")))
+
+
 @pytest.mark.parametrize("name", slow_among(CASES, "ordered"))
 @pytest.mark.parametrize("rule", ["1se", *slow("best")])
 def test_the_chosen_size_is_the_model(name, rule, tmp_path):
@@ -64,11 +72,7 @@ def test_the_chosen_size_is_the_model(name, rule, tmp_path):
     search = BudgetCV(estimator, sizes, cv=KFold(4), rule=rule).fit(X, y)
     several = clone(estimator).set_params(n_features=sizes)
     found = cross_validate(several, X, y, cv=KFold(4))
-    mean = found.scores.mean(axis=1)
-    limit = mean.max()
-    if rule == "1se":
-        limit -= found.scores[np.argmax(mean)].std(ddof=1) / 2
-    expected = found.sizes[int(np.argmax(mean >= limit - 1e-9))]
+    expected = found.sizes[by_hand(found.scores if found.asked else -found.deviance, rule)]
     assert search.best_estimator_.size_ == expected
     assert search.n_features_ == np.ravel(expected)[0]
     assert np.array_equal(search.validation_.scores, found.scores)
@@ -160,9 +164,7 @@ def test_an_automatic_number_of_groups(name):
     listed = clone(estimator).set_params(n_groups=numbers)
     found = cross_validate(listed, X, y)
     np.testing.assert_array_equal(own.validation_.scores, found.scores)
-    mean, error = found.scores.mean(axis=1), found.scores.std(axis=1, ddof=1) / np.sqrt(5)
-    near = np.flatnonzero(mean >= mean.max() - error[np.argmax(mean)] - 1e-9)
-    assert own.size_ == sizes[near[0]]
+    assert own.size_ == sizes[by_hand(-found.deviance)]
     n_groups = int(np.ravel(own.size_)[-1])
     listed.fit(X, y)._keep_size(own.size_)
     np.testing.assert_array_equal(own.support_, listed.support_)
@@ -267,14 +269,14 @@ def test_repeats_add_no_rows():
     found = cross_validate(model, X, LABELS, cv=cv)
     assert found.scores.shape == (3, 12)
     assert found.repeats == 3
-    by_hand = np.empty((3, 12))
+    own = np.empty((3, 12))
     for column, (train, test) in enumerate(cv.split(X, LABELS)):
         one = clone(model).fit(X[train], LABELS[train])
         for row, k in enumerate([1, 2, 4]):
             one._keep_size(k)
-            by_hand[row, column] = one.score(X[test], LABELS[test])
-    np.testing.assert_allclose(found.scores, by_hand)
-    spread = by_hand.std(axis=1, ddof=1)
+            own[row, column] = one.score(X[test], LABELS[test])
+    np.testing.assert_allclose(found.scores, own)
+    spread = own.std(axis=1, ddof=1)
     np.testing.assert_allclose(found.standard_error, spread / np.sqrt(4))
     shuffled = ShuffleSplit(9, test_size=0.2, random_state=0)
     found = cross_validate(model, X, LABELS, cv=shuffled)
@@ -282,9 +284,7 @@ def test_repeats_add_no_rows():
     assert found.repeats == rows.size / np.unique(rows).size
     numbers = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
     search = BudgetCV(BudgetRegressor(), [1, 2, 3, 6], cv=numbers).fit(X, SIGNAL)
-    mean = search.validation_.mean
-    limit = mean.max() - search.validation_.scores[mean.argmax()].std(ddof=1) / np.sqrt(3)
-    assert search.n_features_ == [1, 2, 3, 6][int(np.argmax(mean >= limit))]
+    assert search.n_features_ == [1, 2, 3, 6][by_hand(-search.validation_.deviance, repeats=2)]
     weight = np.resize([1.0, 0.0], 80)
     assert cross_validate(model, X, LABELS, cv=cv, sample_weight=weight).repeats == 3
 
@@ -325,23 +325,24 @@ def test_rules():
         CrossValidation((1, 2), once, "accuracy", np.zeros(1), once, np.ones(2)).choose()
 
 
-def test_accuracy_that_cannot_choose():
-    """With few positives all sizes are as accurate as the largest class: then AUC chooses."""
+def test_accuracy_does_not_choose():
+    """With few positives all sizes are as accurate: one feature would be enough."""
     rng = np.random.default_rng(1)
     data = rng.standard_normal((800, 30))
     z = data[:, 0] + data[:, 1] + data[:, 2] - 3.4
     y = rng.random(800) < 1 / (1 + np.exp(-z))
     found = cross_validate(BudgetClassifier([1, 2, 3, 6], calibrate=False), data, y)
     assert found.mean.max() - found.baseline.mean() < 0.01
-    assert found.chosen_by == "auc"
-    auc = found.auc.mean(axis=1)
-    assert found.choose("best") == found.sizes[int(auc.argmax())]
+    assert found.chosen_by == "log_loss"
+    loss = found.deviance.mean(axis=1)
+    assert found.choose("best") == found.sizes[int(loss.argmin())]
     assert found.choose() > 1
-    assert auc[2] > auc[0] + 0.05
-    plain = cross_validate(BudgetClassifier([1, 2], calibrate=False), X, LABELS)
-    assert plain.chosen_by == "accuracy"
-    asked = cross_validate(BudgetClassifier([1, 2]), data, y, scoring="balanced_accuracy")
-    assert asked.chosen_by == "balanced_accuracy"
+    for asked in ({"measure": "accuracy"}, {"scoring": "balanced_accuracy"}):
+        one = cross_validate(BudgetClassifier([1, 2], calibrate=False), data, y, **asked)
+        assert one.chosen_by == next(iter(asked.values()))
+        np.testing.assert_array_equal(one.compared, one.scores)
+    numbers = cross_validate(BudgetRegressor([1, 2]), X, SIGNAL, scoring="r2")
+    assert numbers.chosen_by == "r2"
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_numbers_counts_and_times_beside_their_baselines():
     means = [r2_score(y[test], np.full(test.size, y[train].mean())) for train, test in folds]
     np.testing.assert_allclose(found.baseline, means, atol=1e-9)
     assert found.auc is None
-    np.testing.assert_allclose(found.advantage, found.scores - found.baseline)
+    np.testing.assert_allclose(found.advantage, found.baseline_deviance - found.deviance)
     beside = cross_validate(BudgetRegressor(1, covariates=[5]), X, y, cv=folds)
     alone = []
     for train, test in folds:

@@ -66,13 +66,11 @@ def test_sizes_show_scores_and_what_is_certified(search):
     display = plots.SizesDisplay.from_estimator(search)
     upper, lower = display.axes_
     known, validation = lines(upper), search.validation_
-    assert np.array_equal(known["mean ± 1 SE"].get_ydata(), validation.mean)
+    assert np.array_equal(known["mean ± 1 SE"].get_ydata(), -validation.deviance.mean(axis=1))
     assert np.array_equal(known["mean ± 1 SE"].get_xdata(), validation.sizes)
     assert known[f"chosen: {search.n_features_}"].get_xdata()[0] == search.n_features_
-    assert known["no features"].get_ydata()[0] == pytest.approx(validation.baseline.mean())
-    best = validation.mean.argmax()
-    level = validation.mean[best] - validation.standard_error[best]
-    assert known["best less 1 SE"].get_ydata()[0] == pytest.approx(level)
+    plain = validation.baseline_deviance.mean()
+    assert known["no features"].get_ydata()[0] == pytest.approx(-plain)
     certificates = [search.best_estimator_.path_[k].certificate for k in validation.sizes]
     beneath = lines(lower)
     assert beneath["objective"].get_ydata() == pytest.approx(
@@ -81,9 +79,13 @@ def test_sizes_show_scores_and_what_is_certified(search):
     assert beneath["certified bound"].get_ydata() == pytest.approx(
         [one.bound for one in certificates]
     )
-    assert upper.get_ylabel() == "accuracy, held out"
-    survival = plots.SizesDisplay.from_validation(replace(validation, measure="c_index"))
+    assert upper.get_ylabel() == "minus log-loss, held out"
+    asked = replace(validation, measure="c_index", asked=True)
+    survival = plots.SizesDisplay.from_validation(asked)
     assert survival.axes_[0].get_ylabel() == "Harrell's C, held out"
+    own = lines(survival.axes_[0])
+    assert np.array_equal(own["mean ± 1 SE"].get_ydata(), validation.mean)
+    assert own["no features"].get_ydata()[0] == pytest.approx(validation.baseline.mean())
 
 
 def test_sizes_of_several_classes_add_up():

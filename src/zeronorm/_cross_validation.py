@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from . import validate
-from ._folds import EQUAL, RULES, best_and_near
+from ._folds import EQUAL, RULES
 from ._typing import FloatArray
 
 LEVEL = 0.05  # of the sets of noise, how many may pass for more than chance
@@ -30,9 +30,19 @@ class CrossValidation:
     # alone where there are any; of a measure of classes what it is by chance, see `Measure.chance`.
     baseline: FloatArray
     # (n_sizes, n_folds) what `better_than_chance` is of: of classes AUC less that of the model
-    # without features, which is 1/2 without covariates; of others score less baseline.
+    # without features, which is 1/2 without covariates; of others baseline_deviance less deviance.
     advantage: FloatArray
     advantage_error: FloatArray  # (n_sizes,) standard error of its mean, see `better_than_chance`
+    degrees: float = 0.0  # of freedom of that error
+    # (n_sizes, n_folds): mean loss of a held-out sample, the less the better, and (n_folds,) that
+    # of the model without features. "log_loss", after the one factor of the margins of all folds
+    # that is best for the size; "squared_error" (half of it), or half the "deviance" of another
+    # loss; "partial_likelihood", minus the logarithm of it by event, of the samples held out
+    # together. None of the models of a measure, and where a fold did not see a class.
+    deviance: FloatArray | None = None
+    baseline_deviance: FloatArray | None = None
+    deviance_name: str | None = None
+    asked: bool = False  # whether the user said what scores
     # Of classifiers, (n_sizes, n_folds): the mean over the classes of the share of their rows that
     # is predicted right, and the area under the ROC curve (of several classes the mean of each
     # against the others; NaN where the held-out rows are of one class).
@@ -71,18 +81,28 @@ class CrossValidation:
     def better_than_chance(self) -> np.ndarray:
         """Whether `advantage` is more than chance has in 19 of 20 sets of noise, (n_sizes,).
 
-        Of a size that was not chosen by these folds: with d_f the advantage in fold f of F, and s
-        their standard deviation,
+        Of a size that was not chosen by these folds: mean(advantage) > limit_of_chance() e. Of
+        classes, with d_f the advantage in fold f of F, and s their standard deviation,
 
-            mean(d) > limit_of_chance() s sqrt(1/F + r),  r the held-out weight over the training's
+            e = s sqrt(1/F + r),  r the held-out weight over the training's
 
         (1 / (F - 1) of F equal folds), as folds share most of their training rows: over sets of
-        noise the mean spreads 1.2 to 1.6 times as far as s / sqrt(F) says. Of one fold s is 0. How
-        often noise passes is in benchmarks/results/chance.md; what does not pass may still be
+        noise the mean spreads 1.2 to 1.6 times as far as s / sqrt(F) says. Of one fold s is 0.
+
+        Of numbers, counts and survival times, with d_i the loss of held-out sample i (or event)
+        without features less that with them, and c_i its part of the mean,
+
+            e^2 = n / (n - 1) sum_i c_i^2 (d_i - mean(d))^2,
+
+        samples of one of `groups`, and repeats of a sample, summed before the square. A weight is
+        no number of samples: it is in c_i alone.
+
+        How often noise passes is in benchmarks/results/chance.md; what does not pass may still be
         more than chance, as `permutation_test` tells with more power.
 
-        Source: Nadeau and Bengio, Inference for the generalization error, Machine Learning 52
-        (2003).
+        Sources: Nadeau and Bengio, Inference for the generalization error, Machine Learning 52
+        (2003). Bayle, Bayle, Janson and Mackey, Cross-validation confidence intervals for test
+        error, NeurIPS 2020.
         """
         return np.asarray(
             self.advantage.mean(axis=1) > self.limit_of_chance() * self.advantage_error
@@ -91,8 +111,8 @@ class CrossValidation:
     def limit_of_chance(self, compared: int = 1) -> float:
         """Return how many of its errors an advantage must have to be more than chance.
 
-        The quantile of Student's t with F - 1 degrees of freedom that noise exceeds once in 20
-        times, as the corrected test of Nadeau and Bengio has it.
+        The quantile of Student's t that noise exceeds once in 20 times, with F - 1 degrees of
+        freedom of classes in F folds, else n - 1 of n samples, events or groups.
 
         compared : how many sizes the folds chose one of: the best of them has more by chance. The
             probability is shared by sqrt(compared), as sizes that share folds and features are no
@@ -100,30 +120,30 @@ class CrossValidation:
             itself (Bonferroni) in up to 6 %, and weak signals less than half as often
             (benchmarks/results/chance.md).
         """
-        n_folds = self.advantage.shape[1]
-        if n_folds < 2:
+        if self.degrees < 1:
             return 0.0
-        return float(stdtrit(n_folds - 1, 1.0 - LEVEL / np.sqrt(compared)))
+        return float(stdtrit(self.degrees, 1.0 - LEVEL / np.sqrt(compared)))
 
     @property
     def chosen_by(self) -> str:
-        """The score by which `choose` compares sizes: `measure`, or "auc" in place of accuracy.
+        """What `choose` compares sizes by: `deviance_name`, or the `measure` that was asked for."""
+        by_measure = self.asked or self.deviance_name is None
+        return self.measure if by_measure else str(self.deviance_name)
 
-        The latter where no size is more accurate than the largest class alone by more than two
-        standard errors: with few positives all sizes are as accurate, however well they rank.
-        """
-        if self.measure != "accuracy" or self.auc is None or np.isnan(self.auc).any():
-            return self.measure
-        gain = self.scores - self.baseline
-        better = gain.mean(axis=1) > 2.0 * standard_error(gain, self.repeats)
-        return "accuracy" if better.any() else "auc"
+    @property
+    def compared(self) -> FloatArray:
+        """What `choose` compares, the larger the better, (n_sizes, n_folds): see `chosen_by`."""
+        if self.asked or self.deviance is None:
+            return self.scores
+        return np.asarray(-self.deviance)
 
     def choose(self, rule: str = "1se", among: Sequence[Any] | None = None) -> Any:
-        """Return the size that a rule takes, by the score `chosen_by`.
+        """Return the size that a rule takes, by `chosen_by`.
 
-        rule : "1se", the smallest size whose mean is within one standard error of the best mean; or
-            "best", the size of the best mean, the smallest of equal ones. Of pairs the fewest
-            groups are the smallest, then the fewest features.
+        rule : "best", the size of the best mean over the folds, the smallest of equal ones; or
+            "1se", the smallest size that is worse by at most one standard error of the difference,
+            which is that of the differences in the folds. Of pairs the fewest groups are the
+            smallest, then the fewest features.
         among : the sizes to choose from; None: all.
         """
         validate.check_option("rule", rule, RULES)
@@ -131,11 +151,11 @@ class CrossValidation:
             raise ValueError(
                 f"cv must give at least two folds to choose a size; got {self.scores.shape[1]}."
             )
-        scores = self.scores if self.auc is None or self.chosen_by != "auc" else self.auc
+        scores = self.compared
         if np.isnan(scores).any():
             fold = int(np.isnan(scores).any(axis=0).argmax())
             raise ValueError(
-                f"scores must be numbers to choose a size; {self.measure!r} is NaN for the rows "
+                f"scores must be numbers to choose a size; {self.chosen_by!r} is NaN for the rows "
                 f"held out of fold {fold}. Use fewer folds, or another score."
             )
         sizes = [size if isinstance(size, tuple) else (size,) for size in self.sizes]
@@ -146,8 +166,13 @@ class CrossValidation:
         scores = scores[order]
         mean = scores.mean(axis=1)
         slack = EQUAL * max(1.0, float(np.abs(mean).max(where=np.isfinite(mean), initial=0)))
-        best, near = best_and_near(mean, standard_error(scores, self.repeats), slack)
-        return self.sizes[order[near if rule == "1se" else best]]
+        found = best = int(np.argmax(mean >= mean.max() - slack))
+        if rule == "1se":
+            with np.errstate(invalid="ignore"):  # losses may have overflowed
+                behind = scores[best] - scores
+            error = standard_error(behind, self.repeats)
+            found = int(np.argmax(mean >= mean[best] - error - slack))
+        return self.sizes[order[found]]
 
 
 def standard_error(scores: FloatArray, repeats: float = 1.0) -> FloatArray:
@@ -157,3 +182,14 @@ def standard_error(scores: FloatArray, repeats: float = 1.0) -> FloatArray:
     """
     with np.errstate(invalid="ignore"):  # scores may have overflowed
         return np.asarray(scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1] / repeats))
+
+
+def corrected_error(advantage: FloatArray, shared: float) -> FloatArray:
+    """Return the standard error of means over folds that share training rows, (n_sizes,).
+
+    advantage : (n_sizes, n_folds). shared : the held-out weight over that of training.
+    """
+    n_folds = advantage.shape[1]
+    if n_folds < 2:
+        return np.zeros(len(advantage))
+    return np.asarray(advantage.std(axis=1, ddof=1) * np.sqrt(1.0 / n_folds + shared))

@@ -21,13 +21,16 @@ from .model_selection import cross_validate
 class BudgetCV(ChosenModel):
     """A model whose number of features, or of groups, is chosen by cross-validation.
 
-    The features of all sizes are selected inside every fold, in the same passes over X; with s_kf
-    the score of size k on the rows that fold f holds out, of F folds,
+    The features of all sizes are selected inside every fold, in the same passes over X; with l_kf
+    the mean loss of size k on the samples that fold f holds out, of F folds (log-loss, squared
+    error, deviance, partial likelihood: see `CrossValidation.deviance`; with `scoring` or `measure`
+    minus the score),
 
-        m_k = sum_f s_kf / F,    e_k = sqrt(sum_f (s_kf - m_k)^2 / (F - 1) / F),    b = argmax m_k,
+        m_k = sum_f l_kf / F,    b = argmin m_k,    d_kf = l_kf - l_bf,
+        e_k = sqrt(sum_f (d_kf - m_k + m_b)^2 / (F - 1) / F),
 
     (of repeated folds F / R in place of the last F, see `CrossValidation.standard_error`)
-    rule "1se" takes the smallest k with m_k >= m_b - e_b, and "best" takes b.
+    rule "1se" takes the smallest k with m_k <= m_b + e_k, and "best" takes b.
 
     Parameters
     ----------

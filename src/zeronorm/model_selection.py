@@ -14,6 +14,8 @@ from sklearn.model_selection import BaseCrossValidator
 from . import validate
 from ._chance import Fold, margins_without_features, scores_of_shares
 from ._cross_validation import CrossValidation as CrossValidation
+from ._cross_validation import corrected_error
+from ._deviance import HeldOutLosses
 from ._folds import check_folds, repeats_of, splits
 from ._held_out import HeldOut, Risks, as_times
 from ._threads import one_blas_thread
@@ -230,41 +232,47 @@ class Validation:
     def scored(self, paths: Sequence[list[Path]]) -> CrossValidation:
         """Return the scores of the models of every fold."""
         folds = [self.held_out(number, own) for number, own in enumerate(paths)]
-        tests = [test for _, test in self.folded.folds]
-        return _scored(self.judge, self.folded.sizes, folds, repeats_of(tests))
+        return _scored(self.judge, self.folded, folds)
 
 
-def _scored(
-    judge: Judge, sizes: tuple[Any, ...], folds: list[Fold], repeats: float
-) -> CrossValidation:
+def _scored(judge: Judge, folded: Folded, folds: list[Fold]) -> CrossValidation:
     """Score the models of all folds, and beside them those without features."""
-    shape = len(sizes), len(folds)
+    sizes, shape = folded.sizes, (len(folded.sizes), len(folds))
     of_classes = is_classifier(judge.estimator)
     baseline = np.array([judge.baseline(fold) for fold in folds])
     scores, separation, error_of = np.empty(shape), np.empty((2, *shape)), np.empty(shape)
-    for column, fold in enumerate(folds):
-        for row, k in enumerate(sizes):
-            z = judge.scores_of(fold, k)
+    held_out = HeldOutLosses.of(folded, folds)
+    for row, k in enumerate(sizes):
+        margins = [model_scores(fold.paths, k, fold.design) for fold in folds]
+        if held_out is not None:
+            held_out.take(margins)
+        for column, fold in enumerate(folds):
+            z = judge.class_scores(margins[column])
             scores[row, column] = judge.score(z, fold)
             if of_classes:
                 separation[:, row, column] = fold.separation(z)
             elif judge.in_units:
                 error_of[row, column] = fold.root_mean_square_error(z)
-    advantage, beside = scores - baseline, {}
+    beside: dict[str, Any] = {} if held_out is None else held_out.figures()
     if judge.in_units:
         without = [fold.root_mean_square_error(fold.without_features) for fold in folds]
-        beside = {"rmse": error_of, "baseline_rmse": np.array(without)}
+        beside |= {"rmse": error_of, "baseline_rmse": np.array(without)}
     if of_classes:
         chance = np.array([fold.separation(fold.without_features) for fold in folds]).T
-        beside = {"balanced_accuracy": separation[0], "auc": separation[1]}
         # A fold may hold out rows of one class only, which have no order to be right about.
         told = int(not np.isnan(separation[1]).any())
         advantage = separation[told] - chance[told]
-    spread = advantage.std(axis=1, ddof=1) if len(folds) > 1 else np.zeros(len(sizes))
-    shared = np.mean([fold.weight.sum() / fold.training_weight for fold in folds])
-    error = spread * np.sqrt(1.0 / len(folds) + shared)
+        shared = np.mean([fold.weight.sum() / fold.training_weight for fold in folds])
+        beside |= {
+            "balanced_accuracy": separation[0],
+            "auc": separation[1],
+            "advantage": advantage,
+            "advantage_error": corrected_error(advantage, float(shared)),
+            "degrees": len(folds) - 1,
+        }
+    tests = [test for _, test in folded.folds]
     return CrossValidation(
-        sizes, scores, judge.name, baseline, advantage, error, **beside, repeats=repeats
+        sizes, scores, judge.name, baseline, **beside, asked=judge.asked, repeats=repeats_of(tests)
     )
 
 
@@ -277,6 +285,7 @@ class Judge:
     measure: Measure | None = None  # of classes; None: accuracy, or a scorer
     scorer: Callable[..., float] | None = None  # of scikit-learn
     cut: float = 0.0  # the score above which the second of two classes is predicted
+    asked: bool = False  # whether the user says what scores
 
     @classmethod
     def of(cls, estimator: Any, measure: Any, scoring: Any) -> Judge:
@@ -286,14 +295,14 @@ class Judge:
                 raise ValueError("measure and scoring are one or the other; got both.")
             if not (is_classifier(estimator) or is_regressor(estimator)):
                 if isinstance(scoring, str) and scoring == estimator._score_name:
-                    return cls(estimator, scoring)
+                    return cls(estimator, scoring, asked=True)
                 if not callable(scoring):
                     raise ValueError(
                         "scoring must be None, 'c_index' or a scorer of risks for survival times, "
                         f"such as make_scorer(c_index); got {scoring!r:.50}."
                     )
             name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-            return cls(estimator, name, None, get_scorer(scoring))
+            return cls(estimator, name, None, get_scorer(scoring), asked=True)
         if not is_classifier(estimator):
             if measure is not None:
                 raise ValueError(f"measure is of classes; got {measure!r:.50}. Use scoring.")
@@ -301,9 +310,9 @@ class Judge:
         if measure is None:
             measure = getattr(estimator, "measure", None)
         if measure is None or (isinstance(measure, str) and measure == "accuracy"):
-            return cls(estimator, "accuracy")
+            return cls(estimator, "accuracy", asked=measure is not None)
         parsed = parse_measure(measure)
-        return cls(estimator, parsed.name, parsed)
+        return cls(estimator, parsed.name, parsed, asked=True)
 
     @property
     def in_units(self) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._cross_validation import CrossValidation
+from .._cross_validation import CrossValidation, standard_error
 from .._typing import FloatArray
 from ..result import Path
 from ._drawing import BLUE, INK, ORANGE, PALE, QUIET, budget_paths, stacked_axes, unit_of
@@ -16,15 +16,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # What scores are called that have a short name.
-_WORDS = {"c_index": "Harrell's C", "r2": "R²", "d2": "deviance explained"}
+_WORDS = {
+    "c_index": "Harrell's C",
+    "r2": "R²",
+    "d2": "deviance explained",
+    "log_loss": "minus log-loss",
+    "squared_error": "minus half the squared error",
+    "deviance": "minus half the deviance",
+    "partial_likelihood": "log partial likelihood of an event",
+}
 
 
 class SizesDisplay:
     """The score of every number of features, and below how good the search for them was.
 
-    Above are the mean m_k of the held-out scores with a band of one standard error e_k, the level
-    m_b - e_b that rule "1se" asks for (b the best size), the size that is taken, and the score
-    without features. Below are the objective of the selection of every size and its certified
+    Above are the mean of the held-out scores that compare sizes (minus the loss of a sample, or the
+    score that was asked for) with a band of one standard error, the size that is taken, and the
+    score without features. Below are the objective of the selection of every size and its certified
     lower bound: no other k features are below it, so that what is between can be gained at most.
 
     Parameters
@@ -107,15 +115,21 @@ class SizesDisplay:
                 "sizes must be numbers of features or of groups to be drawn on a line; got pairs "
                 "of both."
             )
-        several = validation.scores.shape[1] > 1
+        compared, baseline = validation.compared, validation.baseline
+        if compared is not validation.scores:
+            assert validation.baseline_deviance is not None
+            baseline = -validation.baseline_deviance
+        several = compared.shape[1] > 1
         paths = [paths] if isinstance(paths, Path) else list(paths)
         objective, bound = _certified(paths, validation.sizes)
         display = cls(
             sizes=validation.sizes,
-            mean=validation.mean,
-            standard_error=validation.standard_error if several else np.zeros(len(validation.mean)),
-            baseline=float(np.mean(validation.baseline)),
-            measure=validation.measure,
+            mean=compared.mean(axis=1),
+            standard_error=standard_error(compared, validation.repeats)
+            if several
+            else np.zeros(len(compared)),
+            baseline=float(np.mean(baseline)),
+            measure=validation.chosen_by,
             chosen=validation.choose() if chosen is None and several else chosen,
             objective=objective,
             bound=bound,
@@ -144,9 +158,6 @@ class SizesDisplay:
         low, high = self.mean - self.standard_error, self.mean + self.standard_error
         ax.fill_between(self.sizes, low, high, color=BLUE, alpha=0.18, linewidth=0)
         ax.plot(self.sizes, self.mean, "-o", color=BLUE, markersize=4, label="mean ± 1 SE")
-        best = int(np.argmax(self.mean))
-        if self.standard_error.any():
-            ax.axhline(low[best], color=BLUE, linewidth=0.8, linestyle=":", label="best less 1 SE")
         ax.axhline(self.baseline, color=QUIET, linewidth=1, linestyle="--", label="no features")
         if self.chosen is not None:
             place = int(np.flatnonzero(self.sizes == self.chosen)[0])

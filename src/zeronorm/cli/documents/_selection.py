@@ -279,6 +279,7 @@ def _describe_validation(
         "balanced_accuracy": validation.balanced_accuracy,
         "auc": validation.auc,
         "rmse": validation.rmse,
+        "deviance": validation.deviance,
     }
     return {
         "folds": int(validation.scores.shape[1]),
@@ -294,8 +295,10 @@ def _describe_validation(
             for name, scores in beside.items()
         },
         "baseline_rmse": _mean_of(validation.baseline_rmse, ...),
-        "advantage": advantage,
-        "advantage_error": float(error),
+        "deviance_name": validation.deviance_name,
+        "baseline_deviance": _mean_of(validation.baseline_deviance, ...),
+        "advantage": finite_or_none(advantage),
+        "advantage_error": finite_or_none(float(error)),
         "compared": compared,
         "limit_of_chance": limit,
         "better_than_chance": bool(advantage > limit * error),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._chance import auc_of_classes, log_odds_of_softmax
+from ..._cross_validation import standard_error
 from ..._typing import FloatArray
 from ...certificate import prove
 from ...designs import as_design
@@ -92,7 +93,7 @@ def describe_trust(
     folds, scoring = None, None
     if validation is not None:
         folds = validation.scores.shape[1]
-        if validation.chosen_by != validation.measure:
+        if _by_auc(validation):
             scoring, found["compared_by"] = _auc, "AUC"
     if time_limit:
         phase("Looking for lists that are nearly as good")
@@ -138,6 +139,19 @@ def _moves(estimator: Any, units: Units) -> dict[int, list[dict[str, float]]]:
         int(size): [units.moves(path[size], design) for path in estimator._paths]
         for size in estimator._paths[0]
     }
+
+
+def _by_auc(validation: CrossValidation) -> bool:
+    """Return whether AUC tells lists apart in place of accuracy.
+
+    It does where no size is more accurate than the largest class alone by more than two standard
+    errors: with few positives all lists are as accurate, however well they rank.
+    """
+    auc = validation.auc
+    if validation.measure != "accuracy" or auc is None or np.isnan(auc).any():
+        return False
+    gain = validation.scores - validation.baseline
+    return not (gain.mean(axis=1) > 2.0 * standard_error(gain, validation.repeats)).any()
 
 
 def _auc(model: Any, X: Any, y: np.ndarray, sample_weight: FloatArray | None = None) -> float:

@@ -43,7 +43,7 @@ def score_beside_chance(
     sizes = validation["compared"]
     among = "" if sizes == 1 else f" for the best of {sizes} sizes"
     advantage, error = validation["advantage"], validation["advantage_error"]
-    if not advantage > 0:
+    if advantage is None or not advantage > 0:  # None: the loss of a sample has overflowed
         parts.append((f"no better than {beside}{among}\n", "bold yellow"))
         return parts
     for what, value in (plain, *others):
@@ -52,10 +52,11 @@ def score_beside_chance(
     if validation["better_than_chance"] or (model["permutations"] and sizes == 1):
         return parts  # the p-value tells more
     parts.append((f"may be no better than {beside}{among}", "bold yellow"))
-    parts.append(
-        f": better by {advantage / error:.1f} standard errors, and noise by "
-        f"{validation['limit_of_chance']:.1f} once in 20 times"
-    )
+    if error:
+        parts.append(
+            f": better by {advantage / error:.1f} standard errors, and noise by "
+            f"{validation['limit_of_chance']:.1f} once in 20 times"
+        )
     untested = advise and model["permutations"] is None and not document["n_covariates"]
     test = "--permutations 99 tests it" if sizes == 1 else "--permutations 99 tests one size"
     parts.append(f"; {test}\n" if untested else "\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from rich.console import Console
@@ -121,9 +122,9 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
     grid.add_column("training", justify="right")
     if validated:
         grid.add_column("cross-validated", justify="right")
-    by_auc = _chosen_by_auc(document)
-    if by_auc:
-        grid.add_column("AUC", justify="right")
+    loss = _LOSSES.get(document["chosen_by"])
+    if loss is not None:
+        grid.add_column(loss, justify="right")
     uncertified = document["parameters"]["measure"] or document["parameters"]["method"] == "bilevel"
     certified = not uncertified
     if certified:
@@ -140,8 +141,8 @@ def _print_sizes(console: Console, document: Mapping[str, Any]) -> None:
         cells.append(f"{_on_training(model):.3f}")
         if validated:
             cells.append(mean_error(model["cross_validation"]))
-        if by_auc:
-            cells.append(mean_error(model["cross_validation"], "auc"))
+        if loss is not None:
+            cells.append(_deviance(model["cross_validation"]))
         if certified:
             cells.append(largest_gap(model["certificates"]))
         chosen = rule != "all" and model["size"] == document["chosen"]
@@ -256,9 +257,26 @@ def _facts(
     return facts
 
 
-def _chosen_by_auc(document: Mapping[str, Any]) -> bool:
-    """Return whether AUC chose the size in place of accuracy, and not as the measure."""
-    return document["chosen_by"] == "auc" and document["models"][0]["measure"] is None
+# What compares sizes, where the user does not say.
+_LOSSES = {
+    "log_loss": "log-loss",
+    "squared_error": "half squared error",
+    "deviance": "half deviance",
+    "partial_likelihood": "-log partial lik.",
+}
+
+
+def _deviance(validation: Mapping[str, Any]) -> str:
+    """Return the loss of a held-out sample and its standard error; of what overflows a dash."""
+    mean, error = validation["deviance"], validation["deviance_error"]
+    return "-" if mean is None or error is None else f"{mean:.4g} ± {error:.2g}"
+
+
+def _rank(validation: Mapping[str, Any], loss: str | None) -> float:
+    """Return what a size is the better by, the larger it is."""
+    if loss is None:
+        return float(validation["mean"])
+    return -inf if validation["deviance"] is None else -float(validation["deviance"])
 
 
 def _choice(document: Mapping[str, Any]) -> Text:
@@ -282,17 +300,15 @@ def _choice(document: Mapping[str, Any]) -> Text:
         last = "; it is the largest of them, so that more may be better"
     reason = f"the smallest {rule.upper()}"
     if document["chosen_by"] is not None:
-        by_auc = _chosen_by_auc(document)
-        score = "AUC" if by_auc else "cross-validated score"
-        best = max(models, key=lambda model: model["cross_validation"]["auc" if by_auc else "mean"])
+        loss = _LOSSES.get(document["chosen_by"])
+        score = "cross-validated score" if loss is None else f"held-out {loss}"
         reason = f"the best {score}"
         if rule == "1se":
-            reason = f"{smallest} within one standard error of the best {score} (at {best['size']})"
-        if by_auc:
-            plain = (
-                "the covariates alone" if document["n_covariates"] else "the largest class for all"
+            best = max(models, key=lambda model: _rank(model["cross_validation"], loss))
+            reason = (
+                f"{smallest} within one standard error of the difference to the best {score} (at "
+                f"{best['size']})"
             )
-            last += f"; no size is more accurate than {plain}"
     return styled((own, "bold"), f": {reason} {among}{last}")
 
 

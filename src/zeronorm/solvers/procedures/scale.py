@@ -64,15 +64,21 @@ class OfClasses:
         z : (n, 1) margins of the second of two classes, (n, n_classes) of each against the others,
             or of ordered classes (n, n_classes - 1) at the thresholds.
         """
-        return _least(*self._log_loss(z))
+        each, rising = self._log_loss(z)
+        return _least(lambda a: float(self.weight @ each(a)) / float(self.weight.sum()), rising)
 
-    def _log_loss(self, z: FloatArray) -> tuple[Callable[[float], float], Callable[[float], bool]]:
-        """Return the mean log-loss by a, and whether it rises there."""
+    def each(self, z: FloatArray, *, scaled: bool) -> FloatArray:
+        """Return the log-loss of every sample, after scaling or of margins as they are, (n,)."""
+        return self._log_loss(z)[0](self.scale(z)[0] if scaled else 1.0)
+
+    def _log_loss(
+        self, z: FloatArray
+    ) -> tuple[Callable[[float], FloatArray], Callable[[float], bool]]:
+        """Return the log-losses by a, and whether their mean rises there."""
         codes, weight = self.codes, self.weight
-        total = float(weight.sum())
         if self.kind == "ordinal":
             return (
-                lambda a: float(weight @ ordered_log_loss(a * z, codes)[0]) / total,
+                lambda a: ordered_log_loss(a * z, codes)[0],
                 lambda a: float(weight @ ordered_log_loss(a * z, codes)[1]) > 0.0,
             )
         shared = self.kind == "multinomial"
@@ -83,10 +89,9 @@ class OfClasses:
         def log_size(a: float) -> FloatArray:
             return np.asarray(a * z if shared else log_expit(a * z))
 
-        def loss(a: float) -> float:
+        def each(a: float) -> FloatArray:
             size = log_size(a)
-            total_of_classes = np.logaddexp.reduce(size, axis=1)
-            return float(weight @ (total_of_classes - size[rows, codes])) / total
+            return np.asarray(np.logaddexp.reduce(size, axis=1) - size[rows, codes])
 
         def rising(a: float) -> bool:
             log_proba = log_size(a)
@@ -95,7 +100,7 @@ class OfClasses:
             slope = (np.exp(log_proba) * change).sum(axis=1) - change[rows, codes]
             return float(weight @ slope) > 0.0
 
-        return loss, rising
+        return each, rising
 
 
 @dataclass(frozen=True, slots=True)
