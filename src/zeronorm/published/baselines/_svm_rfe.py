@@ -132,9 +132,7 @@ class Elimination(Method):
                 selections[n_features] = _selection(task, features, w, b, C)
         clock.add_history(history)
         order = np.concatenate([features[_strongest(w)], *removed[::-1]])
-        return Path(
-            selections, order, tuple(history), Status.BUDGET, C=C, method=Elimination.name
-        )
+        return Path(selections, order, tuple(history), Status.BUDGET, C=C, method=Elimination.name)
 
     def _fit_liblinear(
         self, rows: Any, task: Task, C: float, tol: float
