@@ -1574,7 +1574,8 @@ def test_help_says_what_commands_say():
 def test_help_is_in_panels(run, monkeypatch):
     """Forty options would stand in one list, in a column too narrow to read."""
     fields = {f.name for kind in (SelectOptions, PathOptions) for f in dataclasses.fields(kind)}
-    fields |= {"config", "save_config", "log", "splits", "share", "confidence"}  # the last of infer
+    fields |= {"config", "save_config", "log", "splits", "share", "confidence"}  # of infer
+    fields |= {"blocks"}  # of discover
     assert set().union(*PANELS.values()) <= fields
     assert sum(map(len, PANELS.values())) == len(set().union(*PANELS.values()))
     monkeypatch.setenv("COLUMNS", "80")

@@ -248,7 +248,7 @@ def test_weights_are_repetitions_and_rows_may_be_permuted():
 def test_the_final_fit_is_that_of_a_plain_optimiser():
     """The refit on the user's scaling would be another model."""
     X, event, time = draw(6, n=120)
-    model = BudgetSurvivalAnalysis(3, refit_C=2.0, calibrate=False).fit(X, survival(event, time))
+    model = BudgetSurvivalAnalysis(3, C=0.1, refit_C=2.0).fit(X, survival(event, time))
     Z, none = X[:, model.support_], np.zeros(120)
 
     def value(w):

@@ -261,5 +261,5 @@ def test_margins_of_any_size_and_ties_everywhere():
 def test_fits_are_those_of_statsmodels(ties, expected):
     """Coefficients without a ridge would not be those of other packages: PHReg of 0.15.0."""
     X, y, _ = data(2, n=200)
-    ours = BudgetSurvivalAnalysis(4, ties=ties, refit_C=1e7).fit(X[:, :4], y)
+    ours = BudgetSurvivalAnalysis(4, C=0.1, ties=ties, refit_C=1e7).fit(X[:, :4], y)
     np.testing.assert_allclose(ours.coef_, expected, rtol=1e-4, atol=1e-6)

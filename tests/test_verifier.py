@@ -635,7 +635,7 @@ def test_rounding_is_what_the_theorem_says(loss, grouped):
     units = {"groups": Groups(np.arange(5), np.arange(9) // 2), "n_groups": 3} if grouped else {}
     _, mean, scale = oracles.standardise(X)
     design = Scaled(as_design(X), mean, scale)
-    options = {"feature_groups": units["groups"]} if grouped else {}
+    options = {"groups": units["groups"]} if grouped else {}
     c = certify(
         design, y, [0, 1, 2, 3, 4, 5] if grouped else [0, 2, 4], C=0.7, loss=loss,
         scaling="standardized", intercept=True, forced=np.array([4]), **options,

@@ -195,8 +195,8 @@ class HeldOutLosses:
             offset = None if data.offset is None else data.offset[rows]
             judge = OfRows.of(estimator, data.labels[rows], weight, offset)
         else:
-            own = [fold.weight for fold in folds]
-            judge = OfTimes([fold.labels for fold in folds], own, estimator.ties == "efron")
+            weights = [fold.weight for fold in folds]
+            judge = OfTimes([fold.labels for fold in folds], weights, estimator.ties == "efron")
             weight = weight * (data.labels[rows, 1] > 0)
         number = np.repeat(np.arange(len(folds)), [test.size for test in tests])
         unit = rows if data.groups is None else data.groups[rows]

@@ -210,30 +210,3 @@ def best_and_near(mean: FloatArray, error: FloatArray, slack: float = EQUAL) -> 
     """
     best = int(np.argmax(mean >= mean.max() - slack))
     return best, int(np.argmax(mean >= mean[best] - error[best] - slack))
-
-
-def check_folds(
-    measure: Measure,
-    labels: np.ndarray,
-    weight: FloatArray,
-    folds: Sequence[tuple[IndexArray, IndexArray]],
-    classes: Sequence[np.ndarray],
-) -> None:
-    """Raise ValueError where a measure cannot score all rows, or those held out of a fold.
-
-    classes : of every fold, the positive one of two last.
-    """
-
-    def score(rows: IndexArray, classes: np.ndarray) -> None:
-        equal = np.zeros((rows.size, 1 if len(classes) == 2 else len(classes)))
-        macro_average(measure, equal, labels[rows], classes, weight[rows])
-
-    score(np.flatnonzero(weight > 0), classes[0])
-    for number, (_, test) in enumerate(folds):
-        try:
-            score(test, classes[number])
-        except ValueError as error:
-            raise ValueError(
-                f"{error} These are the {test.size} held-out rows of fold {number}: use fewer "
-                "folds, or another measure."
-            ) from None

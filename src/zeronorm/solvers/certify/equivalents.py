@@ -15,7 +15,11 @@ FIRST_ROWS = 64
 
 
 def equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[int, IndexArray]:
-    """Return the features with the column of one of the support, up to the sign."""
+    """Return the features with the column of one of the support, up to the sign.
+
+    Every model has the forced features: nothing takes their place.
+    """
+    support = np.setdiff1d(support, task.forced)
     magnitude = np.abs(magnitude)
     near = np.zeros(magnitude.size, bool)
     order = np.argsort(magnitude[support])
