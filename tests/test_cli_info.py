@@ -89,6 +89,7 @@ def test_what_info_says_of_features_is_what_select_reads(run, raw):
     n_features = json.loads(run("info", raw, "--json").stdout)["n_features"]
     left = [part for name in ("patient", "comment", "score") for part in ("--drop", name)]
     options = ("--target", "died", "-k", 1, "--no-cv", "--no-save", "--missing", "mean", "--json")
+    options += ("--keep", "visit")  # which numbers the rows
     document = json.loads(run("select", raw, *left, *options).stdout)
     assert document["data"]["n_features"] == n_features - 1  # the target is no feature
 
