@@ -20,6 +20,8 @@ def equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[
     Every model has the forced features: nothing takes their place.
     """
     support = np.setdiff1d(support, task.forced)
+    if not support.size:
+        return {}
     magnitude = np.abs(magnitude)
     near = np.zeros(magnitude.size, bool)
     order = np.argsort(magnitude[support])
