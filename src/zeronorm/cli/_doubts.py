@@ -142,7 +142,8 @@ def targets_in_disguise(
         as_design(table.X), np.array(indices, np.int64), y, kind, of_all, _target_names(samples),
         dates, known,
     )  # fmt: skip
-    names |= {j: of_all[j] for one in found for j in one.features if of_all is not None}
+    others = [j for one in found for j in one.features if j not in names]
+    names |= {j: str(j + table.first_index) if of_all is None else of_all[j] for j in others}
     notes: list[str] = [
         Leaked(
             f"{'columns' if len(one.features) > 1 else 'column'} "
