@@ -290,17 +290,15 @@ def test_the_page_holds_out_replicates_together(run, tmp_path, monkeypatch):
     draw = plots.HeldOutDisplay.from_estimator.__func__
 
     def noted(cls, *arguments, cv, **more):
-        seen.append(cv)
+        seen.append((cv, more["groups"]))
         return draw(cls, *arguments, cv=cv, **more)
 
     monkeypatch.setattr(plots.HeldOutDisplay, "from_estimator", classmethod(noted))
     given = ("--target", "y", "--id", "id", "-k", 2, "--cv", 4, "--no-save")
     run("select", "d.csv", *given, "--report", "page.html", "--stability", 2)
-    (splits,) = seen
-    assert len(splits) == 4
-    for train, test in splits:
-        assert not {names[i] for i in train} & {names[i] for i in test}
-    assert sorted(np.concatenate([test for _, test in splits]).tolist()) == list(range(40))
+    ((folds, groups),) = seen
+    assert folds == 4
+    assert len(set(zip(names, np.asarray(groups).tolist(), strict=True))) == 20
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def test_responses(run, write):
                "c.npz", "-o", "m.npz", "--rule", "all")  # fmt: skip
     result = run(*command)
     text = words(result)
-    fitted = BudgetRegressor([2, 3]).fit(X, TRAITS)
+    fitted = BudgetRegressor([2, 3], calibrate=False).fit(X, TRAITS)
     assert "90 samples \u00d7 8 features" in text
     assert f"3 responses: numbers, fat {TRAITS[:, 0].min():.4g} to" in text
     assert "3 features in all, shared by the 3 responses positive raises the response" in text

@@ -635,8 +635,8 @@ def test_covariates_that_depend_on_others_have_no_coefficients(loss):
     X, z, rng = drawn(44, n=60)
     y = target(loss, z, rng)
     X[:, 7] = X[:, 6] - 0.1 * X[:, 3]
-    one = estimator(loss, 2, covariates=[3, 6, 7]).fit(X, y)
-    other = estimator(loss, 2, covariates=[3, 6]).fit(X[:, :7], y)
+    one = estimator(loss, 2, C=0.1, covariates=[3, 6, 7]).fit(X, y)
+    other = estimator(loss, 2, C=0.1, covariates=[3, 6]).fit(X[:, :7], y)
     assert np.ravel(one.coef_)[7] == 0.0
     assert np.array_equal(np.ravel(one.coef_)[:7], np.ravel(other.coef_))
     verify(X, y, one.certificate_)

@@ -289,5 +289,5 @@ def test_fits_are_those_of_statsmodels(ties, expected):
     is not: it was given starts later by one half.
     """
     X, y, _ = late(2, n=150, ties=True)
-    ours = BudgetSurvivalAnalysis(4, ties=ties, refit_C=1e7).fit(X[:, :4], y)
+    ours = BudgetSurvivalAnalysis(4, C=0.1, ties=ties, refit_C=1e7).fit(X[:, :4], y)
     np.testing.assert_allclose(ours.coef_, expected, rtol=1e-4, atol=1e-6)
