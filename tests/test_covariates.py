@@ -208,12 +208,12 @@ def test_without_a_penalty_means_that_covariates_take_up_what_they_span(loss):
     X, z, rng = drawn(5, n=60)
     y = target(loss, z, rng)
     options = {"covariates": COVARIATES, "standardize": False, "refit_C": 1.0}
-    one = estimator(loss, 2, **options).fit(X, y)
+    one = estimator(loss, 2, C=0.1, **options).fit(X, y)
     moved = X.copy()
     moved[:, 0] += 0.5 * (X[:, 3] - 50.0) - 2.0 * X[:, 6]
     moved[:, 3] = 1e-3 * X[:, 3] + 4.0
     moved[:, 6] = 1e4 * X[:, 6] - 3.0 * moved[:, 3]
-    other = estimator(loss, 2, **options).fit(moved, y)
+    other = estimator(loss, 2, C=0.1, **options).fit(moved, y)
     assert np.array_equal(one.support_, other.support_)
     assert one.certificate_.objective == pytest.approx(other.certificate_.objective, rel=1e-9)
     scores = [
