@@ -50,7 +50,8 @@ def test_whole_groups_are_those_of_the_estimator(run, data, kind):
     target = y if kind == "class" else number
     estimator = BudgetClassifier if kind == "class" else BudgetRegressor
     model = estimator(None, n_groups=[1, 2, 3], feature_groups=LABELS).fit(X, target)
-    document = found(run, "select", f"{kind}.csv", *WHOLE, "1:3", *FILES, "--rule", "all")
+    given = ("select", f"{kind}.csv", *WHOLE, "1:3", *FILES, "--rule", "all", "--target", "y")
+    document = json.loads(run(*given, "--json", calibrate=True).stdout)
     validation = cross_validate(model, X, target)
     assert document["data"]["n_groups"] == 5
     assert document["parameters"]["n_groups"] == [1, 2, 3]

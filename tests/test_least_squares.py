@@ -69,6 +69,9 @@ class Posed:
         self.intercept = self.kind != "no intercept"
         self.values = values_of(X, self.y, self.C * weight, self.intercept)
         self.best = self.values.min()
+        alike = np.triu(np.abs(np.corrcoef(X.T)) > 1 - 1e-9, 1)
+        copied = [alike[np.ix_(one, one)].any() for one in SUPPORTS]
+        self.best_distinct = self.values[~np.array(copied)].min()
         self.weight = weight
 
     def task(self, form=np.asfortranarray):
@@ -121,14 +124,17 @@ HEURISTICS = {"select": (select, 20), "nested": (select_nested, 16), "greedy": (
 
 @pytest.mark.parametrize("name", list(HEURISTICS))
 def test_heuristics_are_certified_and_mostly_find_the_best_subset(name):
-    """They would minimise another loss, or their certificates prove nothing of this one."""
+    """They would minimise another loss, or their certificates prove nothing of this one.
+
+    A strong ridge may prefer a feature and its copy to two features: such subsets do not count.
+    """
     solver, least = HEURISTICS[name]
     ratios = []
     for seed in PROBLEMS:
         problem = Posed(seed)
         path = run(solver(problem.task(), [K], Request(problem.C)))
         problem.check(path[K].certificate)
-        ratios.append(problem.value(path[K].support) / problem.best)
+        ratios.append(problem.value(path[K].support) / problem.best_distinct)
     assert np.count_nonzero(np.array(ratios) <= 1 + 1e-9) >= least
     assert max(ratios) < 2
 

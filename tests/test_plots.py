@@ -465,7 +465,7 @@ def test_a_list_with_gaps_says_so(golub):
 def test_a_waterfall_ends_at_the_score(golub, tmp_path):
     """Bars add up from the mean row to the margin, whose probability is that of the model."""
     X, y = golub
-    model = BudgetClassifier(n_features=30).fit(X, y)
+    model = BudgetClassifier(30, refit_C=5.0, calibrate=False).fit(X, y)
     display = plots.WaterfallDisplay.from_estimator(model, X, 4)
     assert display.score == pytest.approx(model.decision_function(X)[4])
     assert display.base == pytest.approx(model.decision_function(X.mean(axis=0)[None])[0])

@@ -252,7 +252,7 @@ def test_weights_and_rows_without_weight():
 def test_features_of_every_model_are_not_counted():
     """Forced features and covariates are neither candidates nor stable."""
     X, y = sample()
-    model = BudgetRegressor(3, forced_features=[0], covariates=[1])
+    model = BudgetRegressor(3, C=0.1, forced_features=[0], covariates=[1])
     for screen in (None, 30):
         found = StabilitySelection(model, 4, screen=screen).fit(X, y)
         record = found.stability_

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import IO, Any, cast
 
 from rich import box
@@ -24,6 +25,8 @@ from ._words import Words, describe_target, target_name
 styled = Text.assemble  # of texts and (text, style)
 
 GAP = 2  # Between two columns of a table are so many cells.
+LEAST_NAME, LEAST_GROUP = 7, 5  # cells of the names of a feature and of its group
+WRAPPED = 11  # cells of a head in a narrow terminal, where it is no single word
 MAX_ROWS = 50  # A report shows so many features of a model.
 
 
@@ -188,19 +191,33 @@ def print_features(
 ) -> None:
     """Print a row per feature; names and descriptions share what the numbers leave of the width.
 
+    Where that is little, heads take two lines; where it is too little, the last columns are left
+    out, and a line below tells which.
+
     first, columns : head and cells before and after the name.
     grouped : whether the names of their groups are shown, which have their share before the others.
     """
     described = any(row["description"] for row in rows)
-    parts: list[tuple[str, Sequence[str | Text]]] = [first, *columns]
-    fixed = sum(max(len(head), *map(len, cells)) + GAP for head, cells in parts)
-    room = console.width - fixed
+    least, n_shown = LEAST_NAME + (LEAST_GROUP + GAP if grouped else 0), len(columns)
+
+    def room_beside(shown: Sequence[tuple[str, Sequence[str | Text]]]) -> int:
+        widths = (max(map(cell_len, head.split("\n"))) for head, _ in shown)
+        cells = (max(map(len, column)) for _, column in shown)
+        return console.width - sum(max(each) + GAP for each in zip(widths, cells, strict=True))
+
+    if room_beside([first, *columns]) < least:
+        columns = [(fill(head, WRAPPED), cells) for head, cells in columns]
+    while n_shown > 1 and room_beside([first, *columns[:n_shown]]) < least:
+        n_shown -= 1
+    columns, left_out = columns[:n_shown], columns[n_shown:]
+    room = room_beside([first, *columns])
     names = [show(row["name"]) for row in rows]
     groups = [show(row["group"]) for row in rows] if grouped else []
     if grouped:
-        width_of_groups = min(max(5, *map(cell_len, groups)), max(5, (room - GAP) // 2))
+        share = max(LEAST_GROUP, (room - GAP) // 2)
+        width_of_groups = min(max(LEAST_GROUP, *map(cell_len, groups)), share)
         room -= width_of_groups + GAP
-    width = min(max(7, *(cell_len(name) for name in names)), max(12, room))
+    width = min(max(LEAST_NAME, *(cell_len(name) for name in names)), max(LEAST_NAME, room))
     if described:
         width = min(width, max(12, room // 2))
     rest = room - width - GAP  # of a description; less than a word is of no use
@@ -223,6 +240,9 @@ def print_features(
         grid.add_row(*cells, *(column[number] for _, column in columns))
     console.print(title)
     console.print(grid)
+    if left_out:
+        heads = ", ".join(head.replace("\n", " ") for head, _ in left_out)
+        console.print(styled((f"Too wide for {console.width} columns, in --json: {heads}", "dim")))
 
 
 def print_rest(console: Console, more: int) -> None:

@@ -262,11 +262,18 @@ def leave_ordered_row_out_loss(
 
 
 def folds_of(Z: Columns, risk: Risk) -> list[tuple[IndexArray, Columns, Risk]]:
-    """Return the rows that each fold leaves, and their parts; a target's order deals them out."""
+    """Return the rows that each fold leaves, and their parts; a target's order deals them out.
+
+    Equal rows are in one fold, so that a row of weight 2 counts as two rows.
+    """
+    keys = np.vstack([Z.dense().T, np.atleast_2d(risk.y.T)])
+    order = np.lexsort(keys)
+    differs = (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0)
     turn = np.empty(risk.size, np.int64)
-    turn[np.lexsort(np.atleast_2d(risk.y.T))] = np.arange(risk.size) % FOLDS
-    rows = [np.flatnonzero(turn != number) for number in range(min(FOLDS, risk.size))]
-    return [(train, Z.rows(train), risk.rows(train)) for train in rows]
+    turn[order] = np.append(0, np.cumsum(differs)) % FOLDS
+    rows = [np.flatnonzero(turn != number) for number in range(FOLDS)]
+    kept = [train for train in rows if 0 < train.size < risk.size]
+    return [(train, Z.rows(train), risk.rows(train)) for train in kept]
 
 
 def held_out_loss(
