@@ -25,9 +25,12 @@ from zeronorm import (
     prove,
     verify,
 )
+from zeronorm.designs._columns import DenseColumns
 from zeronorm.groups import Groups
 from zeronorm.losses import Cox, Huber, LeastSquares, Logistic, Multinomial, Poisson, adjusted
 from zeronorm.losses._entries import parts_of
+from zeronorm.solvers.pool.ridge import newton, ridge
+from zeronorm.solvers.risk import Risk
 from zeronorm.validate import AtFault, UnfittableError
 from zeronorm.verification import CertificateError, check_form
 from zeronorm.verification._data import read_data
@@ -896,3 +899,24 @@ def test_signs_are_of_the_selected_features_alone():
     proof = prove(model, X, y, gap=0.0).certificate
     assert proof.proven
     verify(X, y, proof)
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_covariates_as_columns_end_in_the_same_fit(C, late):
+    """Fits that take them for columns would be of another problem, or their bounds wrong."""
+    X, z, rng = drawn(5, n=60)
+    times = np.ceil(8 * rng.exponential(np.exp(-z)))
+    y = np.column_stack([times, rng.random(60) < 0.7, X[:, 0] > 0])
+    if late:
+        y = np.column_stack([y, np.floor(0.5 * times)])
+    weight, free = rng.uniform(0.5, 2.0, 60), np.delete(X, COVARIATES, axis=1)
+    loss = adjusted(Cox().fitted(y, weight), y, X[:, COVARIATES], weight, free=False)
+    risk, Z = Risk(y, C * weight, loss, False), DenseColumns(np.asfortranarray(free))
+    penalty = np.ones(Z.shape[1])
+    found = ridge(Z, risk, tol=1e-12)
+    slow = newton(Z, risk, penalty, (np.zeros(Z.shape[1]), 0.0), 1e-12, False, np.inf)
+    np.testing.assert_allclose(found.coef, slow.coef, atol=1e-6 * np.abs(slow.coef).max())
+    assert found.objective == pytest.approx(slow.objective, rel=1e-10)
+    assert found.bound <= slow.objective * (1 + 1e-12)
+    assert found.gap <= 1e-11

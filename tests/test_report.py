@@ -219,7 +219,7 @@ def test_a_frame_has_names(data, tmp_path):
     page = Page(report(model, frame, z, tmp_path / "p.html", **QUICK))
     assert all(f"gene {j}" in page.text for j in model.support_)
     frame["gene 3"] = "text"
-    with pytest.raises(ValueError, match="got text in column .gene 3."):
+    with pytest.raises(ValueError, match="got text in column 'gene 3'"):
         report(model, frame, z, tmp_path / "p.html")
 
 

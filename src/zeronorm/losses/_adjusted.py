@@ -36,7 +36,8 @@ class Adjusted(LossOfRows):
     best b and g, so that a dual point v has the sum 0 times every covariate, A'v = 0, as it has the
     sum 0 where an intercept is free; there its conjugate is that of f, and elsewhere infinite. The
     second derivative is less by what b and g take off (a Schur complement), see `coupling`. So no
-    solver knows of covariates.
+    solver need know of covariates; those that kernels make fast take them for columns that they do
+    not penalise, and come here for the last digits (`pool.ridge.joined`).
     """
 
     each: Smooth  # f, without intercepts
@@ -44,6 +45,7 @@ class Adjusted(LossOfRows):
     back: FloatArray  # (1 + q, r) what the coefficients of the basis say of b and g
     kept: np.ndarray  # (q,) mask: the other covariates depend on these, and have coefficients of 0
     free: bool  # whether there are intercepts
+    start: FloatArray  # (outputs, r) near the best coefficients of the basis: at margins of 0
 
     has_intercept: ClassVar[bool] = False  # that solvers know of
     separable: ClassVar[bool] = False
@@ -106,8 +108,10 @@ class Adjusted(LossOfRows):
         """Return the loss of some rows."""
         return replace(self, basis=self.basis[index])
 
-    def solution(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the best coefficients of the basis at margins, (outputs, r)."""
+    def solution(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray, start: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the best coefficients of the basis at margins, (outputs, r); start: near them."""
         # Value and derivatives are asked for one after the other, at the same margins.
         latest: Any = getattr(_LATEST, "entry", None)
         same = latest is not None and all(
@@ -115,7 +119,7 @@ class Adjusted(LossOfRows):
         )
         if same and np.array_equal(latest[3], z):
             return np.asarray(latest[4])
-        found = self._newton(z, y, weight)
+        found = self._newton(z, y, weight, self.start if start is None else start)
         found.setflags(write=False)
         _LATEST.entry = self, y, weight, z.copy(), found
         return found
@@ -268,11 +272,14 @@ class Adjusted(LossOfRows):
             found = found if off is None else found - off
         return np.asarray(0.5 * (found + found.T))
 
-    def _newton(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    def _newton(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray, found: FloatArray
+    ) -> FloatArray:
         q, r = self.outputs, self.basis.shape[1]
-        found = np.zeros((q, r))
         if q == 1 and self.free and self.each.has_intercept:
-            found[0, 0] = fit_intercept(self.each, z, y, weight)[0] / self.basis[0, 0]
+            found = found.copy()
+            moved = z + self.shift(found)
+            found[0, 0] += fit_intercept(self.each, moved, y, weight)[0] / self.basis[0, 0]
 
         def at(solution: FloatArray) -> tuple[float, FloatArray, FloatArray]:
             """Return value, sums over the basis and the sizes of what is summed."""
@@ -344,7 +351,12 @@ def adjusted(
     back[1:][kept] = inverse[n_ones:] / unit[kept][:, None]
     back[0] = inverse[:n_ones].sum(axis=0) - centre @ back[1:]
     each: Any = replace(loss, free=False) if loss.outputs > 1 else loss  # type: ignore[type-var]
-    return Adjusted(each, np.ascontiguousarray(used @ inverse), back, kept, free)
+    start = np.zeros((loss.outputs, used.shape[1]))
+    found = Adjusted(each, np.ascontiguousarray(used @ inverse), back, kept, free, start)
+    each_row = np.tile(weight / loss.outputs, loss.outputs)
+    if used.shape[1] == 0 or found.separates(y, each_row):
+        return found
+    return replace(found, start=found.solution(np.zeros(each_row.size), y, each_row))
 
 
 def as_adjusted(loss: object) -> Adjusted | None:

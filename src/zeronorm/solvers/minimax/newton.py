@@ -7,17 +7,17 @@ solve it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ... import _kernels
 from ..._typing import Columns, FloatArray
-from ...losses import has_compiled_dual
+from ...losses import Adjusted, has_compiled_dual
 from ...result import Status
 from ..pool.outputs import OF_CLASSES, kernel_of, outputs_over_blocks
-from ..pool.ridge import in_kernel
+from ..pool.ridge import in_kernel, of_times, with_covariates
 from .problem import Blocks, Inner, Iterate, Recorder, State, assess, penalty
 
 MAX_NEWTON = 60
@@ -40,6 +40,8 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     shared = outputs_over_blocks(Z, blocks.risk)
     if shared or (sample is None and has_compiled_dual(loss) and in_kernel(Z, Z.shape[1], loss)):
         return _compiled(blocks, state, tol)
+    if Z.array is not None and of_times(blocks.risk):
+        state = _beside_covariates(blocks, state, 0.5 * tol)
     record = Recorder(blocks, tol)
     Z, E, risk = blocks.Z, blocks.membership, blocks.risk
     u, b, lam = state.coef.copy(), state.intercept, state.block_weight.copy()
@@ -91,6 +93,18 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
             break
         u, lam, z, b = u_try, lam_try, z + step * z_step, b + step * shift
     return record.answer(State(u, b, lam), point.dual, status)
+
+
+def _beside_covariates(blocks: Blocks, state: State, tol: float) -> State:
+    """Return the solution of a problem whose covariates are columns, in every block."""
+    (p, T), own = blocks.membership.shape, cast("Adjusted", blocks.risk.loss)
+    Z, risk, unit = with_covariates(blocks.Z, blocks.risk)
+    membership = np.vstack([blocks.membership, np.ones((unit.size, T))])
+    start = State(np.append(state.coef, own.start[0] / unit), 0.0, state.block_weight)
+    found = newton(Blocks(Z, membership, risk, blocks.scale), start, tol).state
+    u, effects = found.coef[:p], found.coef[p:] * unit
+    own.solution(blocks.Z.times(u), risk.y, risk.weight, effects[None])  # near it at the next call
+    return State(u, 0.0, found.block_weight)
 
 
 def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:

@@ -301,10 +301,5 @@ def held_out_loss(
             columns, part.times(C), signs, penalty=penalty, start=start, tol=tol
         )  # fmt: skip
         z = Z.times(found.coef) + found.intercept
-        whole, own = risk, as_adjusted(part.loss)
-        if own is not None:  # the coefficients of covariates are those of the part
-            solution = own.solution(z[train], part.y, part.weight)
-            z = z + cast("Adjusted", risk.loss).shift(solution)
-            whole, part = (replace(one, loss=own.each) for one in (risk, part))
-        total += whole.value_gradient(z)[0] - part.value_gradient(z[train])[0]
+        total += risk.value_gradient(z)[0] - part.value_gradient(z[train])[0]
     return total / float(risk.weight.sum())

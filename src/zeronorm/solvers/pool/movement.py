@@ -48,6 +48,11 @@ class Movement:
         """Whether no fit tells features apart by its objective."""
         return self.share <= STILL
 
+    @property
+    def is_small(self) -> bool:
+        """Whether `tolerance` is less than the one asked for."""
+        return self.share < 1.0 / SLACK
+
     def tolerance(self, tol: float) -> float:
         """Return a tolerance as a share of the objective that is small next to what can move."""
         return min(tol, max(ROUNDING, tol * SLACK * self.share))

@@ -8,7 +8,7 @@ that differ by many orders have no part in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from ..risk import Risk
 from ..signs import free_signs
 from .left_out import approximate_loss_left_out, comparison_at_once, folds_of, held_out_loss
 from .movement import Movement
-from .ridge import ROUNDING, Ridge, inverse_factor
+from .ridge import ROUNDING, Ridge, inverse_factor, joined, of_times
 from .signed_ridge import signed_ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
@@ -90,7 +90,13 @@ def refit(
     if Z.array is not None and Z.shape[1] > Z.shape[0] and risk.loss.outputs == 1 and not own.any():
         columns, turn = in_space_of_rows(Z.array, penalty)
         penalty, own = np.ones(columns.shape[1]), free_signs(columns.shape[1])
-    compared = Comparison(columns, risk, penalty, own, unit, max(tol, GRID_TOL))
+    together, plain, vanishing = columns, risk, np.empty(0)
+    if of_times(risk):
+        together, plain, vanishing = joined(columns, risk)
+    compared = Comparison(
+        together, plain, np.append(penalty, vanishing), np.append(own, free_signs(vanishing.size)),
+        unit, max(tol, GRID_TOL),
+    )  # fmt: skip
     value, start, loo_loss = C, None, np.nan
     if isinstance(value, str):
         compared.add(np.array(LOO_GRID) / (risk.loss.outputs * mean_of_all))
@@ -102,11 +108,13 @@ def refit(
             compared.add(np.array([STEP * compared.values[-1]]))
         best = compared.best
         value, start, loo_loss = compared.values[best], compared.fits[best], compared.losses[best]
+        start = start[0][: own.size], start[1]
     if start is None:
         tol = Movement.of(columns, risk.times(value), own, penalty).tolerance(tol)
     fit = signed_ridge(columns, risk.times(value), own, penalty=penalty, start=start, tol=tol)
     if start is None and not chosen:
-        loo_loss = compared.left_out(value, fit)
+        last = np.append(fit.coef, np.zeros(vanishing.size))
+        loo_loss = compared.left_out(value, replace(fit, coef=last))
     coef = (fit.coef if turn is None else turn @ fit.coef) / std
     loss = risk.value_gradient(fit.margins)[0]
     intercept, effects = risk.unpenalised(fit.margins, fit.intercept)

@@ -18,8 +18,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 from ... import _kernels
 from ..._threads import map_threads
 from ..._typing import Columns, FloatArray, IndexArray, Smooth
-from ...designs._columns import BLOCK_ROWS, FLOAT32_GRAM, SparseColumns
-from ...losses import balance
+from ...designs._columns import BLOCK_ROWS, FLOAT32_GRAM, DenseColumns, SparseColumns
+from ...losses import as_adjusted, balance
 from ..risk import Risk
 from .outputs import compiled_outputs
 
@@ -34,6 +34,7 @@ CANCELLED = 1e6  # leverage of the mean row, in shares of 1 / sum w, from which 
 # BLAS is faster, which solves wide ones in the space of the rows. Sparse ones are solved so where
 # entries times columns are at most the first number.
 KERNEL_GRAM, KERNEL_WIDE = 2e7, 1e6
+VANISHING = 1e-9  # penalty of covariates that are columns of a problem, in shares of the weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,9 @@ def ridge(
     diagonal = np.full(p, penalty, dtype=np.float64)
     u = np.zeros(p) if start is None else start[0].copy()
     b = 0.0 if start is None or not risk.intercept else start[1]
+    if Z.array is not None and of_times(risk):
+        some = Z if columns is None else Z.take(columns)
+        return _beside_covariates(some, risk, diagonal, u, tol, of_value, cutoff)
     of_outputs = None
     if risk.loss.outputs > 1:
         of_outputs = compiled_outputs(Z, risk, columns, diagonal, u, tol, of_value, cutoff)
@@ -160,6 +164,62 @@ def ridge(
     )  # fmt: skip
     fit = Ridge(u, b, margins, dual, scores, objective, bound, gap)
     return bounded(fit, risk, diagonal)
+
+
+def of_times(risk: Risk) -> bool:
+    """Return whether there are covariates beside times, whose own best coefficients take long."""
+    own = as_adjusted(risk.loss)
+    return own is not None and own.target == "survival"
+
+
+def joined(Z: Columns, risk: Risk) -> tuple[DenseColumns, Risk, FloatArray]:
+    """Return a problem whose last columns are the covariates, with the penalties of these.
+
+    Its loss has no covariates, so that kernels solve it. Penalties that vanish change no digit that
+    a selection depends on.
+    """
+    own: Any = as_adjusted(risk.loss)
+    columns = DenseColumns(np.asfortranarray(np.hstack([Z.dense(), own.basis])))
+    penalty = np.full(own.basis.shape[1], VANISHING * float(risk.weight.sum()))
+    return columns, replace(risk, loss=own.each), penalty
+
+
+def with_covariates(Z: Columns, risk: Risk) -> tuple[DenseColumns, Risk, FloatArray]:
+    """Return the same with penalties of 1, and what the covariates were multiplied by for that."""
+    columns, plain, penalty = joined(Z, risk)
+    unit = 1.0 / np.sqrt(penalty)
+    columns.array[:, Z.shape[1] :] *= unit
+    return columns, plain, unit
+
+
+def _beside_covariates(
+    Z: Columns,
+    risk: Risk,
+    diagonal: FloatArray,
+    u: FloatArray,
+    tol: float,
+    of_value: bool,
+    cutoff: float,
+) -> Ridge:
+    """Solve (R) with covariates as columns, and then at their best coefficients."""
+    own: Any = as_adjusted(risk.loss)
+    p = u.size
+    columns, plain, vanishing = joined(Z, risk)
+    first = ridge(
+        columns, plain, penalty=np.append(diagonal, vanishing),
+        start=(np.append(u, own.start[0]), 0.0), tol=0.1 * tol, of_value=of_value, cutoff=cutoff,
+    )  # fmt: skip
+    u = first.coef[:p]
+    z = Z.times(u)
+    own.solution(z, risk.y, risk.weight, first.coef[None, p:])
+    value, gradient = risk.value_gradient(z)
+    objective = value + 0.5 * float((diagonal * u) @ u)
+    scores = -Z.dot(gradient)
+    descent = scores - diagonal * u
+    left, zero_value = 0.5 * float((descent / diagonal) @ descent), risk.null()
+    if left <= tol * (objective if of_value else zero_value) or objective - left >= cutoff:
+        return Ridge(u, 0.0, z, -gradient, scores, objective, objective - left, left / zero_value)
+    return newton(Z, risk, diagonal, (u, 0.0), tol, of_value, cutoff)
 
 
 def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:

@@ -37,8 +37,11 @@ from ..minimax import InnerSolver, newton
 from ..minimax.cutting_plane import CuttingPlane, cutting_plane
 from ..pool.exchange import POOL_FACTOR, POOL_MIN, Exchanges
 from ..pool.group_exchange import GroupExchanges
+from ..pool.movement import Movement
 from ..pool.refit import Refit
+from ..pool.ridge import of_times, with_covariates
 from ..request import Request
+from ..signs import free_signs
 from ..task import Task
 from ..ties import copies
 from .finish import finish, refit_support
@@ -157,15 +160,22 @@ def _reduced(
         if distinct.size < features.size:
             of_these = _reduced(task, C, features[distinct], Z.take(distinct), sizes)
             return {k: distinct[columns] for k, columns in of_these.items()}
-        keep = np.searchsorted(features, task.forced)
-        exchanges = Exchanges(Z, task.risk(C), keep=keep, signs=task.signs[features])
-        chosen = exchanges.eliminate(np.arange(features.size), sizes)
+        keep, signs = np.searchsorted(features, task.forced), task.signs[features]
+        columns, risk, more = Z, task.risk(C), 0
+        if of_times(risk) and not Movement.of(Z, risk, signs).is_small:
+            columns, risk, unit = with_covariates(Z, risk)
+            more = unit.size
+            keep = np.append(keep, features.size + np.arange(more))
+            signs = np.append(signs, free_signs(more))
+        exchanges = Exchanges(columns, risk, keep=keep, signs=signs)
+        chosen = exchanges.eliminate(np.arange(features.size + more), [k + more for k in sizes])
 
         def splice(k: int) -> None:
-            chosen[k] = exchanges.improve(exchanges.fit(chosen[k]), swaps=False).columns
+            first = exchanges.fit(chosen[k + more])
+            chosen[k + more] = exchanges.improve(first, swaps=False).columns
 
         _each(few, Z, splice)
-        return chosen
+        return {k: chosen[k + more][:k] for k in sizes}
     own, code = np.unique(task.groups.code[features], return_inverse=True)
     keep = np.searchsorted(own, task.units.of(task.forced))
     of_groups = GroupExchanges(Z, code, task.risk(C), keep=keep)
