@@ -14,7 +14,7 @@ Real sets: the same rule where there is something to find. Few positives: 1000 r
 `CrossValidation.choose`, on draws of their own, and the AUC of the models on 20,000 new rows.
 Numbers, counts and survival times: sets of the development half of `_defaults_sets.py`, a split of
 each, and datacar, 67,856 policies with claims; five features, compared by paired differences of the
-loss. Permuted: the target (and exposure) of at most 150 rows in another order, 60 columns at most.
+loss; further sets. Permuted: the target (and exposure) of at most 150 rows in another order, 60 columns at most.
 --targets measures these alone.
 """
 
@@ -152,6 +152,11 @@ PERMUTED = {
     "counts": ("communities:0", "drawn, weak"),
     "survival": ("nki70", "veterans", "drawn, weak"),
 }
+REAL = {  # more sets, as they are
+    "regression": ("breast_tcga:protein 20", "arabidopsis_ft16", "boston"),
+    "counts": ("communities:6", "basehock:word 3"),
+    "survival": ("gbsg2", "lung", "chop"),
+}
 
 
 def rows_of(folder: Path, target: str, name: str) -> tuple[Any, np.ndarray, Any, Any]:
@@ -270,13 +275,14 @@ def main() -> None:
     parser.add_argument("--targets", action="store_true", help="only what is no classes")
     options = parser.parse_args()
     machine, folder = common.machine(), common.data_folder(options.data)
+    more = [(target, name) for target, names in REAL.items() for name in names]
     of_numbers = [
         of_targets(folder, target, name, draws)
         for target, names in PERMUTED.items()
         for name in names
         for draws in (0, options.draws // 8)
     ]
-    of_numbers.append(of_targets(folder, "counts", "datacar", 0))
+    of_numbers += [of_targets(folder, *one, 0) for one in (*more, ("counts", "datacar"))]
     if options.targets:
         text = f"# Better than chance: numbers, counts, survival\n\n{table_of_targets(of_numbers)}"
         common.write(options.results, "chance_targets", {"targets": of_numbers}, text)

@@ -117,8 +117,8 @@ class SelectOptions:
         metavar="RULE",
     )
     C: float | None = option(
-        "Weight of the loss. Default: by folds; of classes 0.1, 1 for K in --groups, 100 with "
-        "--measure auc or ap.",
+        "Weight of the loss. Default: by folds; of classes 0.1, with --groups 1, with --measure "
+        "auc or ap 100.",
         "--C",
         "-C",
         metavar="C",
@@ -167,8 +167,7 @@ class SelectOptions:
     class_weight: str | None = None
     threads: int | None = None
     scheduler: str | None = option(
-        "Scan on the workers of this Dask scheduler, tcp://HOST:8786; they open DATA (.npy, .bed) "
-        "at the same path.",
+        "Scan on workers of Dask (tcp://HOST:8786), which open DATA (.npy, .bed) at its path.",
         metavar="ADDRESS",
     )
     as_json: bool = False

@@ -9,9 +9,9 @@ from typer.models import OptionInfo
 
 PANELS = {
     "The target": (
-        "target", "by_position", "id", "samples", "transpose", "drop", "where", "encoding", "task",
-        "order", "time", "event", "start", "strata", "ties", "offset", "exposure",
-        "blocks",
+        "target", "by_position", "id", "samples", "transpose", "drop", "keep", "where",
+        "encoding", "task", "order", "time", "event", "start", "strata", "ties", "offset",
+        "exposure", "blocks",
     ),
     "The features": (
         "layer", "missing", "groups", "group_file", "force", "covariates", "nonnegative",

@@ -28,14 +28,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "by_position": typer.Option("--by-position", help="A file of labels is in the samples' order."),
     "transpose": typer.Option("--transpose", help="DATA have samples in columns."),
     "drop": typer.Option(metavar="NAME", help="A column to leave out; may be repeated."),
-    "keep": typer.Option(
-        metavar="NAME",
-        help="A feature although it numbers the rows (0, 1, 2, ...); may be repeated.",
-    ),
+    "keep": typer.Option(metavar="NAME", help="Keep a column that numbers the rows."),
     "where": typer.Option(
         metavar="TEXT",
-        help="Keep rows by columns, as \"batch == 'B1' and age >= 18\"; a column that is "
-        "to be a text is no feature.",
+        help="Keep rows by columns: \"batch == 'B1' and age >= 18\"; columns of text there "
+        "are no features.",
     ),
     "encoding": typer.Option(metavar="NAME", help="Of text but UTF-8: latin-1, cp1252, utf-16."),
     "missing": typer.Option(
