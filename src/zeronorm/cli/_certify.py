@@ -263,6 +263,6 @@ def _as_selection(
     if model is not None:
         built_in = ("target", "id") if is_golub(options.data) else ()
         for name, value in options_of_model(model).items():
-            if given[name] in (None, "auto") and name not in built_in:
+            if given.get(name) in (None, "auto") and name not in built_in:
                 given[name] = value
     return with_forced(SelectOptions(**given), names, model)

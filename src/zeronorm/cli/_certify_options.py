@@ -25,6 +25,7 @@ class ProblemOptions(ColumnsOptions):
         metavar="FILE",
     )
     drop: list[str] | None = None
+    keep: list[str] | None = None
     missing: str | None = None
     task: str = option(
         "The target: classes, ordered, numbers, counts or survival; auto: as it looks, or as the "

@@ -126,6 +126,7 @@ class ReportOptions(RowsOptions):
     data: str = argument("The samples that MODEL was selected from, as select reads them.",
                          metavar="DATA")  # fmt: skip
     drop: list[str] | None = None
+    keep: list[str] | None = None
     output: Path = option("The page.", "--output", "-o", metavar="FILE.html", default=MISSING)
     features: str | None = option(
         "Other numbers of features beside that of MODEL: 1:20, or 5,10. Default: those that were "

@@ -20,8 +20,8 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn")
 _OF_OUTPUT = ("as_json", "quiet", "debug")
 # Options that say which rows and columns of DATA are meant, as certify and verify have them.
 _OF_DATA = (
-    "target", "id", "samples", "drop", "where", "layer", "time", "event", "start", "strata",
-    "offset", "exposure", "cv_groups",
+    "target", "id", "samples", "drop", "keep", "where", "layer", "time", "event", "start",
+    "strata", "offset", "exposure",
 )  # fmt: skip
 
 
