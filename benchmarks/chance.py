@@ -13,8 +13,9 @@ Real sets: the same rule where there is something to find. Few positives: 1000 r
 6 % are positive, five of 100 features count; the size by accuracy and by
 `CrossValidation.choose`, on draws of their own, and the AUC of the models on 20,000 new rows.
 Numbers, counts and survival times: sets of the development half of `_defaults_sets.py`, a split of
-each, and datacar, 67,856 policies with claims; five features, compared by paired differences of the
-loss; further sets. Permuted: the target (and exposure) of at most 150 rows in another order, 60 columns at most.
+each, more sets of that half, and datacar, 67,856 policies with claims; five features, compared by
+paired differences of the loss. Permuted: the target (and exposure) of at most 150 rows in another
+order, 60 columns at most.
 --targets measures these alone.
 """
 

@@ -32,6 +32,7 @@ def without_row_numbers(
     """
     names = table.feature_names
     notes: list[str] = []
+    left_out: list[str] = []
     for j, what in _numberings(table.X, n_rows):
         name = f"{j + table.first_index}" if names is None else names[j]
         shown = f"column {show(name, _SHOWN)!r} {what[1]}"
@@ -50,12 +51,18 @@ def without_row_numbers(
             )
         )
         place = (table.feature_names or []).index(name)
+        before = table
         if not hasattr(table.X, "gather"):
             table = _without(table, place)
         elif again is not None:
             table = again(name)
         else:
             notes[-1] = Leaked(f"{shown}; {NUMBERS}")
+        if table is not before:
+            left_out.append(name)
+    if left_out:
+        known = {**table.column_names, "row_numbers": shlex.join(left_out)}
+        table = replace(table, column_names=known)
     return replace(table, notes=(*table.notes, *notes)) if notes else table
 
 

@@ -7,6 +7,7 @@ find their target and features with `assign`, so that a column is named in the s
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -219,6 +220,9 @@ def assign(
         dropped += [_find_column(source, name, names, n_columns, request, "compared")
                     for name in request.where.of_text]  # fmt: skip
     taken = {*targets, *there.values(), *dropped, samples}
+    if like is not None and names is not None:
+        numbering = shlex.split(like.columns.get("row_numbers", ""))
+        taken |= {names.index(name) for name in numbering if names.count(name) == 1}
     sources = None if like is None else like.sources
     if sources is not None and names is not None:
         features = places_of_features(source, sources, unique_names(names)[0])

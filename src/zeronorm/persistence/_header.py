@@ -125,7 +125,9 @@ def check_header(
         "target_name must be a name, or those of two or more responses, distinct strings",
     )
     for what, name in metadata["columns"].items():
-        known = what in ROLES or what in ("event_value", "layer", "missing", "id", "where")
+        known = what in ROLES or what in (
+            "event_value", "layer", "missing", "id", "where", "row_numbers",
+        )  # fmt: skip
         require(
             known and isinstance(name, str),
             f"columns must be names by {', '.join(ROLES)}; got {quote(what)}",
