@@ -370,11 +370,11 @@ def test_few_samples_of_a_class(run):
     X = np.random.default_rng(0).standard_normal((12, 5))
     np.savez("a.npz", X=X, y=[0] * 9 + [1] * 3)
     result = run("select", "a.npz", "-k", 1)
-    assert "Note: 3 folds in place of 5: the class 1 has 3 samples." in result.stderr
+    assert "Note: 3 folds instead of 5: the class 1 has 3 samples." in result.stderr
     assert "3-fold cross-validation" in result.stdout
     # Fewer folds than usual change what the accuracy is worth: quiet or not.
     quiet = run("select", "a.npz", "-k", 1, "--quiet").stderr
-    assert quiet == "Note: 3 folds in place of 5: the class 1 has 3 samples.\n"
+    assert quiet == "Note: 3 folds instead of 5: the class 1 has 3 samples.\n"
     np.savez("b.npz", X=X, y=[0] * 11 + [1])
     result = run("select", "b.npz", "-k", 1)
     assert "Note: no cross-validation: the class 1 has one sample." in result.stderr
@@ -1414,7 +1414,7 @@ def test_path_of_small_data(run):
     X = np.random.default_rng(0).standard_normal((12, 5))
     np.savez("a.npz", X=X, y=[0] * 9 + [1] * 3)
     result = run("path", "a.npz", "--cv", 5, "--points", 8)
-    assert "Note: 3 folds in place of 5: the class 1 has 3 samples." in result.stderr
+    assert "Note: 3 folds instead of 5: the class 1 has 3 samples." in result.stderr
     # Nothing to learn: the model without features is the best.
     assert "best, 1 s.e." in result.stdout
     assert ", 0 features: the smallest C" in result.stdout
@@ -1946,7 +1946,7 @@ def test_a_closed_pipe_is_no_error(tmp_path, option):
 def test_fewer_folds_than_asked_for_are_said(run, quiet):
     """--cv 1000 is another number without a word."""
     err = run("select", "golub", "-k", 2, "--cv", 1000, "--no-save", *quiet).stderr
-    assert "11 folds in place of 1000: the class AML has 11 samples" in err
+    assert "11 folds instead of 1000: the class AML has 11 samples" in err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")

@@ -149,7 +149,7 @@ def test_too_few_groups(run, table):
     columns = table | {"half": [one[:2] for one in table["patient"]]}
     write_csv("data.csv", columns)
     found = document(run, "cv", *SELECT, "--cv-groups", "half", "--drop", "patient")
-    assert "2 folds in place of 5: the class a has 2 groups" in found["notes"]
+    assert "2 folds instead of 5: the class a has 2 groups" in found["notes"]
 
 
 @pytest.mark.parametrize(

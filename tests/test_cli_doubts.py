@@ -304,7 +304,7 @@ def test_the_page_holds_out_replicates_together(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("rare", "message"),
     [
-        (["S0", "S0", "S1", "S1"], "2 folds in place of 5: the class b has 2 samples"),
+        (["S0", "S0", "S1", "S1"], "2 folds instead of 5: the class b has 2 samples"),
         (["S0", "S0", "S0", "S0"], "no cross-validation: the class b has one sample"),
     ],
 )

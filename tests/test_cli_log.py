@@ -24,14 +24,14 @@ def told(file="run.log"):
 def test_a_log_has_what_was_done(run):
     """Nobody could tell later what a run was asked for, with which versions, on which data."""
     result = run("select", "golub", "-k", 2, "--cv", 20, "--no-save", "--log", "run.log")
-    assert "folds in place of 20" in result.stderr
+    assert "folds instead of 20" in result.stderr
     lines = told()
     texts = [text for _, text in lines]
     assert any(text.startswith(f"zeronorm {zeronorm.__version__}, Python 3.") for text in texts)
     assert {'option features = "2"', "option cv = 20", "phase: Reading golub"} <= {*texts}
     assert sum(level == "DEBUG" and text.startswith("pass ") for level, text in lines) > 10
     assert any("n_samples 38, n_features 3051, storage dense float32" in text for text in texts)
-    assert any(text.startswith("note: 11 folds in place of 20") for text in texts)
+    assert any(text.startswith("note: 11 folds instead of 20") for text in texts)
     assert re.fullmatch(r"done after [\d.]+ s", texts[-1])
 
 

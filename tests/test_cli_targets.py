@@ -418,7 +418,7 @@ def test_few_samples_have_fewer_folds(run, write):
     data = write("days", "died", died=few)
     survival = ("--time", "days", "--event", "died", "--no-save")
     result = run("select", data, "-k", 1, *survival)
-    assert "Note: 3 folds in place of 5: a held-out event needs a sample that" in result.stderr
+    assert "Note: 3 folds instead of 5: a held-out event needs a sample that" in result.stderr
     few[:] = 0
     few[COLUMNS["days"].argmin()] = 1
     result = run("select", write("days", "died", died=few), "-k", 1, *survival)

@@ -31,7 +31,7 @@ def folds_of_groups(
 
     Groups go to the folds one by one, those with the largest share of a class first, each where it
     leaves the shares of the classes the most equal. The folds do not depend on the order of the
-    rows, and an integer weight counts as so many rows.
+    rows, and an integer weight counts as that many rows.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def too_many_features(models: Sequence[Mapping[str, Any]], n_samples: int) -> li
         return []
     return [
         Doubt(
-            f"{max(sizes):,} features are more than the {n_samples:,} samples: so many fit any "
+            f"{max(sizes):,} features are more than the {n_samples:,} samples: that many fit any "
             "target, noise as well, and only the penalty makes the coefficients unique; choose "
             "fewer features"
         )

@@ -106,7 +106,7 @@ def _folds_of_classes(cv: int, table: Table, response: Response, notes: list[str
         notes.append(Doubt(f"no cross-validation: the class {label} has one {one}{remedy}"))
         return None
     notes.append(
-        Doubt(f"{smallest} folds in place of {cv}: the class {label} has {smallest} {many}")
+        Doubt(f"{smallest} folds instead of {cv}: the class {label} has {smallest} {many}")
     )
     return smallest
 
@@ -151,7 +151,7 @@ def _folds_of_numbers(cv: int, response: Response, notes: list[str]) -> int | No
         found = pairs(folds)
         if found is not None and all(scored(test) for _, test in found):
             if folds < cv:
-                notes.append(Doubt(f"{folds} folds in place of {cv}: {why}"))
+                notes.append(Doubt(f"{folds} folds instead of {cv}: {why}"))
             return folds
     notes.append(Doubt(f"no cross-validation: {why}"))
     return None

@@ -36,9 +36,9 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     1/2 max(0, 1 - y z)^2. The budget is one of
 
     - `n_features`: exactly so many features, ||u||_0 <= k;
-    - `feature_groups` and `n_groups`: exactly so many whole groups of features;
-    - `feature_groups`, `n_groups` and `n_features`: at most so many features in at
-      most so many groups.
+    - `feature_groups` and `n_groups`: exactly that many whole groups of features;
+    - `feature_groups`, `n_groups` and `n_features`: at most that many features in at
+      most that many groups.
 
     By default a pool of 3k features is found by the minimax cutting plane (about six passes over
     X), reduced to k by backward elimination and splicing, refitted on the scaling of X, and

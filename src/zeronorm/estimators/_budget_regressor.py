@@ -50,7 +50,7 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
         impossible C m is 0.1: fewer than 10 different samples, one group of samples, or no column
         that varies in a fold. "greedy" and "l1" select without C; 0.1 (1 for "quantile") is that of
         their certificate. "bilevel" has no folds: 1, and inf for least squares, which alone can do
-        without a ridge. Where so many features fit all different rows exactly, many supports do
+        without a ridge. Where that many features fit all different rows exactly, many supports do
         without one, and rounding chooses among them: a finite C has one best of them.
     refit_C : "auto", "loo", float or None
         C of the final fit on the scaling of X; "loo" chooses by the approximate leave-one-out loss,

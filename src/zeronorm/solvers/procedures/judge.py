@@ -91,7 +91,7 @@ def judged(
     with clock.phase("folds"):
         folds = folds_of(tasks, labels, groups, of_classes=of_classes)
         if of_classes and len(candidates) > 1 and tasks[0].n_rows >= AUTO_ROWS:
-            folds = folds[:1]  # a fifth of so many samples tells candidates apart
+            folds = folds[:1]  # a fifth of this many samples tells candidates apart
     if not folds:
         return (yield from together(final(candidates[0])))
 
