@@ -275,10 +275,21 @@ def test_copies_are_selected_where_nothing_else_is_left(copied):
     """Fewer features than asked for would be returned, or a forced one be lost."""
     X, y = copied
     for method in ("pool", "l1"):
-        model = BudgetClassifier(8, method=method, calibrate=False).fit(X, y)
+        with pytest.warns(UserWarning, match=r"X columns 2 and 7 are equal up to their units"):
+            model = BudgetClassifier(8, method=method, calibrate=False).fit(X, y)
         assert model.support_.size == 8
     forced = BudgetClassifier(2, forced_features=[7], calibrate=False).fit(X, y)
     assert forced.support_.tolist() == [5, 7]
+
+
+def test_a_feature_that_is_in_a_model_twice_is_named(copied):
+    """Exchanges prefer the pair for its objective, without a word; a sign and unit hide it."""
+    pd = pytest.importorskip("pandas")
+    X, y = copied
+    X = pd.DataFrame(X * np.append(np.ones(7), -3.7) + 1.0, columns=list("abcdefgh"))
+    with pytest.warns(UserWarning, match=r"X columns 'c' and 'h' are equal up to their units"):
+        model = BudgetClassifier(2, method="l0", calibrate=False).fit(X, y)
+    assert model.support_.tolist() == [2, 7]
 
 
 def test_svm_rfe_keeps_the_first_of_equal_columns(copied):

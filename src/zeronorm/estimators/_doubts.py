@@ -12,16 +12,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import leaks, memory, validate
 from .._typing import Design, FloatArray
-from ..designs._spread import coarse_columns
+from ..designs._columns import DenseColumns
+from ..designs._spread import coarse_columns, dense
 from ..result import Path, Result, Status
 from ..solvers.l1.setting import GAP_SLACK, L1Setting, gap_of
 from ..solvers.l1.sizes import LARGEST
+from ..solvers.ties import copies
 
 # Rounding ends progress at gaps far below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-6
 WEAK = 1e-3  # share of coefficients that the penalty leaves
 CONSTANT = 1e-14  # of the sum of squares: less around the mean is rounding
 SEPARATED = 1e-3  # mean log-loss below which classes count as separated
+MOST_COMPARED = 2**25  # values of the selected columns, of which copies are looked for
 
 
 def warn_before(design: Design, estimator: Any, labels: np.ndarray, stacklevel: int) -> None:
@@ -61,6 +64,33 @@ def doubts_of_data(model: Any, data: Any) -> Iterator[Warning]:
         yield from nothing_varies(data, around_mean=bool(model.fit_intercept))
     yield from weak_loss(model, data.labels, data.sample_weight)
     yield from lost_digits(data.design, model.coef_, data.names)
+    if getattr(model, "feature_groups", None) is None:
+        yield from copied(data.design, model.coef_, data.names)
+
+
+def copied(design: Design, coef: FloatArray, names: Sequence[str] | None) -> Iterator[Warning]:
+    """Return the warning that a model has a feature twice, as two equal columns.
+
+    coef : (n_features,) or (outputs, n_features).
+    """
+    used = np.flatnonzero(np.atleast_2d(coef).any(axis=0))
+    used = used[used < design.shape[1]]
+    if used.size < 2 or used.size * design.shape[0] > MOST_COMPARED:
+        return
+    Z = np.array(dense(design.gather(used)), np.float64)
+    Z -= Z.mean(axis=0)
+    Z /= np.maximum(Z.std(axis=0), np.finfo(float).tiny)
+    found = np.flatnonzero(copies(DenseColumns(Z), np.zeros(used.size, bool)))
+    if found.size:
+        second = found[0]
+        away = np.minimum(*(np.abs(Z + sign * Z[:, [second]]).max(axis=0) for sign in (-1, 1)))
+        pair = used[[int(np.argmin(away[:second])), second]]
+        one, other = pair if names is None else (repr(names[j]) for j in pair)
+        yield UserWarning(
+            f"X columns {one!s:.80} and {other!s:.80} are equal up to their units, and the model "
+            "has both: they share one effect, and say no more than one of them. Leave such columns "
+            f"out of X (got {found.size} in the model)."
+        )
 
 
 def lost_digits(design: Design, coef: FloatArray, names: Sequence[str] | None) -> Iterator[Warning]:
