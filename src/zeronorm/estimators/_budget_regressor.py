@@ -61,7 +61,7 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
         a, with the intercept and the effects of covariates fitted anew. With z the margins of the
         samples that the folds of C hold out, and z_0 those of the model without features,
 
-            a = argmin over [0.02, 1.2] of  l(z_0 + a (z - z_0)) + (a - 1)^2 / (2 * 0.5^2)
+            a = argmin over [0.02, 1.2] of  l(z_0 + a (z - z_0)) + (a - 1)^2 / 2
 
         with l minus the log-likelihood. The second term, a normal prior, keeps a near 1 where there
         are few samples. "auto": with C="auto". Where folds are impossible, and for "bilevel",
