@@ -15,7 +15,9 @@ Real sets: the same rule where there is something to find. Few positives: 1000 r
 Numbers, counts and survival times: sets of the development half of `_defaults_sets.py`, a split of
 each, more sets of that half, and datacar, 67,856 policies with claims; five features, compared by
 paired differences of the loss. Permuted: the target (and exposure) of at most 150 rows in another
-order, 60 columns at most.
+order, 60 columns at most. Of sets with at most 200 rows the p-value of 39 permutations (of R^2, the
+share of the deviance or Harrell's C) stands beside that: a rule of more power, and of 40 times the
+seconds.
 --targets measures these alone.
 """
 
@@ -30,7 +32,13 @@ from sklearn.metrics import roc_auc_score
 
 import _common as common
 import _defaults_sets as sets
-from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, cross_validate
+from zeronorm import (
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    cross_validate,
+    permutation_test,
+)
 
 N, P, K = 60, 2000, 10
 SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)
@@ -153,6 +161,7 @@ PERMUTED = {
     "counts": ("communities:0", "drawn, weak"),
     "survival": ("nki70", "veterans", "drawn, weak"),
 }
+PERMUTATIONS, FEW_ROWS = 39, 200
 REAL = {  # more sets, as they are
     "regression": ("breast_tcga:protein 20", "arabidopsis_ft16", "boston"),
     "counts": ("communities:6", "basehock:word 3"),
@@ -180,6 +189,10 @@ def of_targets(folder: Path, target: str, name: str, draws: int) -> dict[str, An
     """Return by how many errors a set is better than chance; with draws those of permuted ones."""
     X, y, offset, estimator = rows_of(folder, target, name)
     found = []
+    p = float("nan")
+    if not draws and X.shape[0] <= FEW_ROWS:
+        given = {} if offset is None else {"offset": offset}
+        p = float(permutation_test(estimator, X, y, PERMUTATIONS, **given).p_value[0])
     for draw in range(max(1, draws)):
         Z, order = X, np.arange(len(y))
         if draws:
@@ -194,17 +207,19 @@ def of_targets(folder: Path, target: str, name: str, draws: int) -> dict[str, An
     return {
         "set": name, "target": target, "draws": draws, "rows": X.shape[0],
         "errors": float(errors.mean()), "limit": float(limits.mean()),
-        "told": float((errors > limits).mean()), "beyond_one": float((errors > 1.0).mean()),
+        "p": p, "told": float((errors > limits).mean()), "beyond_one": float((errors > 1.0).mean()),
     }  # fmt: skip
 
 
 def table_of_targets(found: list[dict[str, Any]]) -> str:
     """Return the figures of numbers, counts and survival times as Markdown."""
-    lines = ["| target | set | rows | draws | errors, mean | of chance | told as better |",
-             "|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines = ["| target | set | rows | draws | errors, mean | of chance | told as better | p |",
+             "|---|---|---|---|---|---|---|---|"]  # fmt: skip
     lines += [
         f"| {one['target']} | {one['set']}{', permuted' if one['draws'] else ''} | {one['rows']} | "
-        f"{one['draws'] or ''} | {one['errors']:.1f} | {one['limit']:.1f} | {one['told']:.1%} |"
+        f"{one['draws'] or ''} | {one['errors']:.1f} | {one['limit']:.1f} | {one['told']:.1%} | "
+        + ("" if np.isnan(one["p"]) else f"{one['p']:.3f}")
+        + " |"
         for one in found
     ]
     noise = [one for one in found if one["draws"]]
@@ -213,7 +228,8 @@ def table_of_targets(found: list[dict[str, Any]]) -> str:
     real = [one for one in found if not one["draws"]]
     lines.append(
         f"\n{sum(one['told'] > 0 for one in real)} of {len(real)} real sets and {told} of {draws} "
-        "permuted ones are told as better than chance."
+        "permuted ones are told as better than chance; by p of at most 0.05 or, where there is no "
+        f"p, by the errors, {sum(one['p'] <= 0.05 or one['told'] > 0 for one in real)} of the real."
     )
     return "\n".join(lines)
 
