@@ -78,7 +78,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
 
         - "auto": "pool" for features, "minimax" for whole groups, "bilevel" for both budgets. For
           features with k >= 30 and k >= n/40, k the largest size and n the number of samples,
-          "pool", "minimax" and "l1" are compared; from k >= n/10 on "minimax" and "l1" alone.
+          "pool", "minimax" and "l1" are compared; from k >= n/20 on "minimax" and "l1" alone.
           (Several classes in one model, covariates and forced features do without "l1"; `signs`
           always have "pool".) The candidate with the least log-loss on held-out samples, scaled as
           by `calibrate`, selects on all samples: five folds repeat the whole selection, and from

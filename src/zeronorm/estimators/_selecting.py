@@ -33,7 +33,7 @@ from ._sizes import is_automatic, ladder, ladder_of_groups
 
 # Budgets, in features and as a share of the samples, from which on other methods are candidates
 # next to the pool; and the share from which on the pool is none (benchmarks/_budgets.py).
-RIVAL_FEATURES, RIVAL_SHARE, ALONE_SHARE = 30, 0.025, 0.1
+RIVAL_FEATURES, RIVAL_SHARE, ALONE_SHARE = 30, 0.025, 0.05
 
 
 @dataclass(frozen=True)
