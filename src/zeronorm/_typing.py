@@ -274,9 +274,16 @@ class Wrapper(Design):
     def lower(self, v: FloatArray) -> FloatArray:
         """Map a vector over the samples of this design to one over the samples of the base."""
 
-    @abstractmethod
     def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Map `base.correlate(lower(v), start, stop)` to `self.correlate(v, start, stop)`."""
+        return scores
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
+
+        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
+        """
+        return self.lift(self.base.correlate(self.lower(v), start, stop), v, start, stop)
 
 
 # Below this relative error of a scan (float64 sums) rounding does not touch the digits of a bound.

@@ -64,10 +64,6 @@ class Filled(Wrapper):
         mean = self.mean[start:stop]
         return np.asarray(scores + (mean if v.ndim == 1 else mean[:, None]) * beside)
 
-    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return X'v + mean * (G'v) for the columns start <= j < stop."""
-        return self.lift(self.base.correlate(v, start, stop), v, start, stop)
-
     def gather(self, features: IndexArray | slice) -> Stored:
         """Return the filled columns, F-ordered float64."""
         columns: Any = self.base.gather(features)

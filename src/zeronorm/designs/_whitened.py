@@ -90,10 +90,6 @@ class Whitened(Wrapper):
         """Return T'v."""
         return self.whitening.back(v)
 
-    def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return scores: both designs have the same features."""
-        return scores
-
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Return c with c[j - start] = (T x_j)'v, start <= j < stop.
 

@@ -100,13 +100,6 @@ class Scaled(Wrapper):
             lifted[features - start] = columns.correlate(v, 0, features.size)
         return lifted
 
-    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i scale_j (X[i, j] - mean_j) v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
-        return self.lift(self.base.correlate(v, start, stop), v, start, stop)
-
     def gather(self, features: IndexArray | slice) -> Stored:
         """Return the scaled columns: centred F-ordered float64, or a csc_array, not centred."""
         columns = self.base.gather(features)
@@ -215,10 +208,6 @@ class Rows(Wrapper):
         lowered = np.zeros((self.base.shape[0], *v.shape[1:]))
         lowered[self.index] = v
         return lowered
-
-    def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return scores: both designs have the same features."""
-        return scores
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
         """Return c with c[j - start] = sum_i X[index[i], j] v[i], start <= j < stop.
