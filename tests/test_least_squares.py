@@ -243,7 +243,8 @@ def test_a_constant_target(method, value):
 def test_a_regressor_is_proven_best():
     """The best subset would not be the best one, or nobody could check it."""
     posed = Posed(3)
-    model = BudgetRegressor(K, method=methods.L0(gap=0.0), C=posed.C).fit(posed.X, posed.y)
+    with pytest.warns(UserWarning, match="are equal up to their units"):
+        model = BudgetRegressor(K, method=methods.L0(gap=0.0), C=posed.C).fit(posed.X, posed.y)
     share = (posed.X - posed.X.mean(axis=0)) / posed.X.std(axis=0)
     best = values_of(share, posed.y, np.full(N, posed.C), True).min()
     assert model.certificate_.proven

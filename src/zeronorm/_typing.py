@@ -218,8 +218,7 @@ class Design(ABC):
 class Wrapper(Design):
     """A design whose columns or rows are derived from those of another one (`base`).
 
-    A scan of it is a scan of the base between two cheap maps, so that scans of several wrappers
-    of one base (classes, folds) share one pass over the data.
+    A scan is one of the base between two cheap maps: those of classes and folds share a pass.
     """
 
     def __init__(self, base: Design) -> None:
@@ -279,10 +278,7 @@ class Wrapper(Design):
         return scores
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
+        """Return c, as any design does, from that of the base."""
         return self.lift(self.base.correlate(self.lower(v), start, stop), v, start, stop)
 
 

@@ -64,7 +64,7 @@ def doubts_of_data(model: Any, data: Any) -> Iterator[Warning]:
         yield from nothing_varies(data, around_mean=bool(model.fit_intercept))
     yield from weak_loss(model, data.labels, data.sample_weight)
     yield from lost_digits(data.design, model.coef_, data.names)
-    if getattr(model, "feature_groups", None) is None:
+    if hasattr(model, "_plan") and getattr(model, "feature_groups", None) is None:
         yield from copied(data.design, model.coef_, data.names)
 
 

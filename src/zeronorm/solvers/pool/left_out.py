@@ -13,7 +13,8 @@ from ..._typing import Columns, FloatArray, IndexArray
 from ...losses import Adjusted, LossOfOutputs, Ordinal, Responses, as_adjusted, without_covariates
 from ...losses._ordinal import losses_of_rows
 from ..risk import Risk
-from .ridge import Ridge, in_kernel, inverse_factor, leverages
+from .leverages import leverages
+from .ridge import Ridge, in_kernel, inverse_factor
 from .signed_ridge import signed_ridge
 
 FOLDS = 5  # where the loss of a row depends on other rows
