@@ -12,8 +12,8 @@ from zeronorm import BudgetClassifier, BudgetRegressor
 from zeronorm.datasets import load_golub
 from zeronorm.designs._columns import FLOAT32_GRAM, as_columns
 from zeronorm.losses import Logistic, dual_bound
-from zeronorm.solvers.pool.refit import refit
 from zeronorm.solvers.pool.leverages import leverages
+from zeronorm.solvers.pool.refit import refit
 from zeronorm.solvers.pool.ridge import ridge
 from zeronorm.solvers.risk import Risk
 from zeronorm.verification import verify

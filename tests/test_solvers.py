@@ -17,8 +17,8 @@ from zeronorm.solvers import Request, Scan, Task, run, run_together, select, sel
 from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
 from zeronorm.solvers.pool.exchange import Exchanges
 from zeronorm.solvers.pool.left_out import leave_one_out_loss
-from zeronorm.solvers.pool.refit import LOO_GRID, refit
 from zeronorm.solvers.pool.leverages import leverages
+from zeronorm.solvers.pool.refit import LOO_GRID, refit
 from zeronorm.solvers.pool.ridge import ridge
 from zeronorm.solvers.risk import Risk
 
