@@ -519,6 +519,7 @@ TEXTS = [
 ] * 5
 
 
+@pytest.mark.filterwarnings("ignore:X columns 6 and 12 are equal")
 def test_words_stand_in_the_document_where_they_matter_most():
     """The line is the text as it is, and marks are where words of the model stand."""
     from sklearn.feature_extraction.text import CountVectorizer
