@@ -5,7 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from archives import parts, rewrite
 from conftest import write_csv
+from zeronorm.persistence import load
+from zeronorm.persistence._models import MODEL
 
 ROWS = 60
 SELECT = ("data.csv", "--target", "label")
@@ -38,6 +41,16 @@ def test_what_was_selected_is_certified_verified_and_reported(run, more, n_featu
     assert json.loads(again.stdout)["data"]["n_features"] == n_features
     assert json.loads(run("verify", *SELECT, "d.npz", "--json").stdout)["verified"]
     run("report", "m.npz", "data.csv", "-o", "p.html", "--pairs", 0, "--time-limit", 0, *more)
+
+
+def test_a_damaged_list_of_columns_is_refused(run, fails, tmp_path):
+    """`verify` and `predict` would end in an error of another library."""
+    run("select", *SELECT, "-k", 2, "-o", "m.npz")
+    assert load(tmp_path / "m.npz").metadata["columns"]["row_numbers"] == "no 'row id'"
+    arrays = parts(tmp_path / "m.npz")
+    arrays["metadata"]["columns"]["row_numbers"] = "no 'row id"
+    rewrite(MODEL, tmp_path / "bad.npz", arrays)
+    assert "row_numbers that are no list" in fails("predict", "bad.npz", "data.csv")
 
 
 def test_a_column_of_folds_is_no_feature_of_a_certificate(run):

@@ -186,7 +186,6 @@ class VerifyOptions(ColumnsOptions):
     data: str
     certificate: str = argument("A file that select wrote.", metavar="CERTIFICATE")
     drop: list[str] | None = None
-    keep: list[str] | None = None
     rtol: float = option(
         "By how much, as a share, figures may differ from the recomputed ones.",
         metavar="R",

@@ -95,7 +95,8 @@ def _commands(
     found = [("This page", command_line("select" if again is None else "report", given))]
     model = chosen["file"] if again is None else again.options.model
     data, flags = shlex.quote(options.data), commands_of_data(given)
-    plain = flags = f" {flags}" if flags else ""
+    plain = commands_of_data(given, "keep")  # a certificate knows what was left out
+    plain, flags = (f" {one}" if one else "" for one in (plain, flags))
     if model is not None:
         file = shlex.quote(str(model))
         whole = isinstance(chosen["n_groups"], int) and chosen["certificates"][0] is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -132,6 +133,10 @@ def check_header(
             known and isinstance(name, str),
             f"columns must be names by {', '.join(ROLES)}; got {quote(what)}",
         )
+    try:
+        shlex.split(metadata["columns"].get("row_numbers", ""))
+    except ValueError:
+        require(False, "columns has row_numbers that are no list of quoted names")
 
 
 def names_in(metadata: Mapping[str, Any], k: int, require: Require) -> tuple[str, ...] | None:

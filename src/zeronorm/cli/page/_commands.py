@@ -56,9 +56,10 @@ def _flags(name: str, names: tuple[str, ...], value: Any) -> list[str]:
     return [part for one in values for part in (flag, shlex.quote(str(one)))]
 
 
-def commands_of_data(options: Any) -> str:
-    """Return the options that say which rows and columns are meant, as typed."""
-    known = tuple(one.name for one in fields(options) if one.name in _OF_DATA)
+def commands_of_data(options: Any, *but: str) -> str:
+    """Return the options that say which rows and columns are meant, as typed, but for some."""
+    wanted = {*_OF_DATA} - {*but}
+    known = tuple(one.name for one in fields(options) if one.name in wanted)
     return command_line("", options, only=known).removeprefix("zeronorm").strip()
 
 
