@@ -920,3 +920,43 @@ def test_covariates_as_columns_end_in_the_same_fit(C, late):
     assert found.objective == pytest.approx(slow.objective, rel=1e-10)
     assert found.bound <= slow.objective * (1 + 1e-12)
     assert found.gap <= 1e-11
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("size", [0.0, 1e-9, 1e-5, 1e-2])
+def test_points_near_the_best_coefficients_bound_the_loss(size, late):
+    """A value below the least one, or a dual point that proves too much, would certify what is not
+    so; a point without a bound would cost the slow steps that it is there to save.
+    """
+    X, z, rng = drawn(7, n=60)
+    times = np.ceil(8 * rng.exponential(np.exp(-z)))
+    y = np.column_stack([times, rng.random(60) < 0.7, np.arange(60) % 3])
+    if late:
+        y = np.column_stack([y, np.floor(0.5 * times)])
+    weight = rng.uniform(0.5, 2.0, 60)
+    loss = adjusted(Cox().fitted(y, weight), y, X[:, COVARIATES], weight, free=False)
+    at = 0.5 * z
+    best = loss.solution(at, y, weight)
+    least = loss.value_gradient(at, y, weight)[0]
+    value, dual = loss.near(at, y, weight, best + size * rng.standard_normal(best.shape))
+    assert value >= least * (1 - 1e-13)
+    assert value <= least * (1 + 1e-13 + 100 * size**2)
+    conjugate = loss.conjugate(dual, y, weight)
+    assert np.isfinite(conjugate)
+    for _ in range(20):
+        other = at + 10.0 ** rng.uniform(-6, 1) * rng.standard_normal(60)
+        bound = -dual @ other - conjugate
+        assert bound <= loss.value_gradient(other, y, weight)[0] + 1e-12 * least
+    assert least - (-dual @ at - conjugate) <= (1e-12 + 100 * size**2) * least
+
+
+def test_covariates_far_from_zero_are_those_at_zero():
+    """A year, or a time in seconds, varies by little of its size and is no constant."""
+    X, z, rng = drawn(8, n=80)
+    y = np.empty(80, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = rng.random(80) < 0.7, rng.exponential(np.exp(-z))
+    far = X.copy()
+    far[:, COVARIATES] += 1e8
+    models = [BudgetSurvivalAnalysis(2, C=0.1, covariates=COVARIATES).fit(x, y) for x in (X, far)]
+    assert np.array_equal(models[0].support_, models[1].support_)
+    np.testing.assert_allclose(models[1].coef_, models[0].coef_, rtol=1e-5)

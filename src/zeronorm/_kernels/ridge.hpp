@@ -19,6 +19,7 @@ namespace zeronorm {
 
 inline constexpr double kBalanced = 1.0 - 1e-9;  // less is kept only where b has not its best value
 inline constexpr int kMaxNewton = 100, kMaxHalvings = 40;
+inline constexpr int kMostLevel = 3;  // steps without a decrease, which rounding hides
 inline constexpr double kWorstStart = 2.0;  // relative to the model without features
 
 // What a solution has besides its arrays.
@@ -73,6 +74,7 @@ class RidgeSolver {
             totals = evaluate(margin_, b = 0.0);
         }
         double objective = 0.0, bound = -std::numeric_limits<double>::infinity();
+        int level = 0;
         // Goes to the best intercept and bounds the optimum there.
         const auto certify = [&] {
             if (intercept_) risk_->fit_intercept(margin_, b, v_, curvature_, totals);
@@ -88,7 +90,7 @@ class RidgeSolver {
             dual_point(false, scores);
             const double left = set_slope(u, scores);
             const double wanted = tol * (of_value ? objective : zero_value_);
-            const bool last = iteration == kMaxNewton - 1;
+            const bool last = iteration == kMaxNewton - 1 || level == kMostLevel;
             const bool flat = intercept_ && !(totals.bend > 0.0);  // no Newton step in b
             const bool certified = left <= wanted || objective - left >= cutoff || last || flat;
             if (certified) {
@@ -100,6 +102,7 @@ class RidgeSolver {
                 if (!certified) certify();
                 break;
             }
+            level += totals.value + half_penalty(u) >= objective;
         }
         for (std::int64_t i = 0; i < n_; ++i)
             margins[i] = margin_[i] + b;

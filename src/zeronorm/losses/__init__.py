@@ -11,7 +11,7 @@ variables are v = -gradient in the margins, signed: v is the scan vector of the 
 stable for any finite margin.
 """
 
-from ._adjusted import Adjusted, adjusted, as_adjusted, rows_of, without_covariates
+from ._adjusted import Adjusted, adjusted, as_adjusted, rows_of, started, without_covariates
 from ._base import NumericLoss
 from ._check import check_loss
 from ._cox import Cox
@@ -51,5 +51,6 @@ __all__ = [
     "has_compiled_dual",
     "probabilities",
     "rows_of",
+    "started",
     "without_covariates",
 ]

@@ -13,7 +13,9 @@ from ..designs._columns import DenseColumns
 from ._base import LossOfRows
 from ._dual import fit_intercept
 from ._entries import parts_of, strata_of
+from ._kept import kept_with
 
+CONSTANT = 1e-11  # A column that varies by less, relative to its size, is constant.
 DEPENDENT = 1e-6  # A column with a smaller part of its own, relative to it, depends on others.
 FLAT = 1e-12  # relative: directions of less curvature are left alone
 SEPARATED = 1e-10  # relative curvature at the best coefficients, less of which is none
@@ -24,6 +26,10 @@ DAMPINGS = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 1.0)  # of Newton steps, relative to th
 MAX_NEWTON, MAX_HALVINGS = 100, 60
 
 _LATEST = threading.local()  # the best coefficients of the last margins
+
+
+def _that_of_f(name: str) -> Any:
+    return property(lambda loss: getattr(loss.each, name))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,45 +56,15 @@ class Adjusted(LossOfRows):
     has_intercept: ClassVar[bool] = False  # that solvers know of
     separable: ClassVar[bool] = False
 
-    @property
-    def name(self) -> str:
-        """The name of f."""
-        return self.each.name
-
-    @property
-    def own_intercepts(self) -> bool:  # type: ignore[override]
-        """Those of f, as of thresholds: f is at their best values too."""
-        return self.each.own_intercepts
-
-    @property
-    def outputs(self) -> int:
-        """Those of f."""
-        return self.each.outputs
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """Those of f."""
-        return self.each.parameters
-
-    @property
-    def of_labels(self) -> bool:  # type: ignore[override]
-        """Whether f is of labels."""
-        return self.each.of_labels
-
-    @property
-    def of_residuals(self) -> bool:  # type: ignore[override]
-        """Whether f is a function of y - z."""
-        return self.each.of_residuals
-
-    @property
-    def target(self) -> str:  # type: ignore[override]
-        """The target of f."""
-        return self.each.target
-
-    @property
-    def noise(self) -> float:  # type: ignore[override]
-        """That of f."""
-        return self.each.noise
+    # As those of f; own_intercepts as of thresholds: f is at their best values too.
+    name = _that_of_f("name")
+    own_intercepts = _that_of_f("own_intercepts")
+    outputs = _that_of_f("outputs")
+    parameters = _that_of_f("parameters")
+    of_labels = _that_of_f("of_labels")
+    of_residuals = _that_of_f("of_residuals")
+    target = _that_of_f("target")
+    noise = _that_of_f("noise")
 
     @property
     def final(self) -> Adjusted:
@@ -160,6 +136,17 @@ class Adjusted(LossOfRows):
         """Return the value at the best coefficients, and its gradient."""
         return self.each.value_gradient(self.moved(z, y, weight), y, weight)
 
+    def near(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray, solution: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return a value above that at the best coefficients, and a dual point; solution: near."""
+        value, gradient = self.each.value_gradient(z + self.shift(solution), y, weight)
+        return value, self._orthogonal(-gradient, y)
+
+    def started(self, y: FloatArray, weight: FloatArray) -> Adjusted:
+        """Return the loss with the best coefficients at margins of 0 for its start."""
+        return replace(self, start=self.solution(np.zeros_like(weight), y, weight))
+
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return that of f: the second derivative is less by what `coupling` gives."""
         return self.each.curvature(self.moved(z, y, weight), y, weight)
@@ -205,11 +192,18 @@ class Adjusted(LossOfRows):
 
         What is taken off is in proportion to the entries of v, whose signs stay where it is little.
         """
-        V = self.each.inside(v, y, weight).reshape(self.outputs, -1).copy()
+        return self._orthogonal(self.each.inside(v, y, weight), y)
+
+    def _orthogonal(self, v: FloatArray, y: FloatArray) -> FloatArray:
+        V = v.reshape(self.outputs, -1).copy()
         for one in V:
-            size = np.abs(one)
-            step = _inverse_root(self.basis.T @ (size[:, None] * self.basis))
-            one -= size * (self.basis @ (step @ (step.T @ (self.basis.T @ one))))
+            size, basis = np.abs(one), self.basis
+            if self.target == "survival":  # sums over strata stay 0, and what was in proportion
+                basis = basis.copy()
+                for rows in kept_with(y, _alike):
+                    basis[rows] -= size[rows] @ basis[rows] / max(size[rows].sum(), 1e-300)
+            step = _inverse_root(basis.T @ (size[:, None] * basis))
+            one -= size * (basis @ (step @ (step.T @ (basis.T @ one))))
         return V.ravel()
 
     def best_scale(
@@ -329,7 +323,7 @@ def adjusted(
     centre = np.zeros(columns.shape[1])
     centred = columns.copy()
     if loss.target == "survival":  # a constant in a stratum changes nothing
-        for rows in (parts_of if y.shape[1] == 4 else strata_of)(y):
+        for rows in kept_with(y, _alike):
             centred[rows] -= share[rows] @ columns[rows] / share[rows].sum()
     elif constant or (loss.own_intercepts and loss.outputs == 1):  # thresholds take it up
         centre = share @ columns
@@ -337,7 +331,7 @@ def adjusted(
         centred -= share @ centred
     size = np.sqrt(share @ columns**2)
     std = np.sqrt(share @ centred**2)
-    kept = std > DEPENDENT * np.maximum(size, 1e-300)
+    kept = std > CONSTANT * np.maximum(size, 1e-300)
     unit = np.where(kept, std, 1.0)
     root = np.sqrt(share)[:, None]
     ones = np.ones((len(columns), 1 if constant else 0))
@@ -354,9 +348,7 @@ def adjusted(
     start = np.zeros((loss.outputs, used.shape[1]))
     found = Adjusted(each, np.ascontiguousarray(used @ inverse), back, kept, free, start)
     each_row = np.tile(weight / loss.outputs, loss.outputs)
-    if used.shape[1] == 0 or found.separates(y, each_row):
-        return found
-    return replace(found, start=found.solution(np.zeros(each_row.size), y, each_row))
+    return found if used.shape[1] == 0 else started(found, y, each_row)
 
 
 def as_adjusted(loss: object) -> Adjusted | None:
@@ -370,10 +362,21 @@ def without_covariates(loss: Smooth) -> Smooth:
     return loss if own is None else own.each
 
 
+def started(loss: Smooth, y: FloatArray, weight: FloatArray) -> Smooth:
+    """Return the loss with a start that is near its best coefficients on these rows, if any."""
+    own = as_adjusted(loss)
+    return loss if own is None or own.separates(y, weight) else cast("Smooth", own.started(y, weight))
+
+
 def rows_of(loss: Smooth, index: IndexArray) -> Smooth:
     """Return the loss of some rows; only one with covariates is another one there."""
     own = as_adjusted(loss)
     return loss if own is None else cast("Smooth", own.rows(index))
+
+
+def _alike(y: FloatArray) -> list[IndexArray]:
+    """Return the rows over each of which a constant of the margins changes nothing."""
+    return (parts_of if y.shape[1] == 4 else strata_of)(y)
 
 
 def _inverse_root(matrix: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import Design, FloatArray, IndexArray, Smooth, Wrapper
 from ..designs._operations import select_rows
 from ..groups import Groups
-from ..losses import Logistic, adjusted, as_adjusted, rows_of
+from ..losses import Logistic, adjusted, as_adjusted, rows_of, started
 from .risk import Risk, places_of
 from .signs import free_signs
 from .units import Units, units_of
@@ -178,14 +178,14 @@ class Task:
         Columns that are constant there cannot be selected, and are not forced either.
         """
         places = self.places(index)
-        weight = self.sample_weight[places]
+        y, weight = self.y[places], self.sample_weight[places]
         design, varies = select_rows(self.design, index, weight)
         usable = self.usable & varies
         return replace(
             self,
             design=design,
-            loss=rows_of(self.loss, index),
-            y=self.y[places],
+            loss=started(rows_of(self.loss, index), y, weight),
+            y=y,
             sample_weight=weight,
             forced=self.forced[usable[self.forced]],
             unit=self.unit[places],

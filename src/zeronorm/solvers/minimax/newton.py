@@ -18,7 +18,7 @@ from ...losses import Adjusted, has_compiled_dual
 from ...result import Status
 from ..pool.outputs import OF_CLASSES, kernel_of, outputs_over_blocks
 from ..pool.ridge import in_kernel, of_times, with_covariates
-from .problem import Blocks, Inner, Iterate, Recorder, State, assess, penalty
+from .problem import Blocks, Inner, Iterate, Recorder, State, assess, bound_of, penalty
 
 MAX_NEWTON = 60
 MAX_WEIGHTS = 50
@@ -41,7 +41,10 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     if shared or (sample is None and has_compiled_dual(loss) and in_kernel(Z, Z.shape[1], loss)):
         return _compiled(blocks, state, tol)
     if Z.array is not None and of_times(blocks.risk):
-        state = _beside_covariates(blocks, state, 0.5 * tol)
+        near = _beside_covariates(blocks, state, tol)
+        if near.status is Status.CONVERGED:
+            return near
+        state = near.state
     record = Recorder(blocks, tol)
     Z, E, risk = blocks.Z, blocks.membership, blocks.risk
     u, b, lam = state.coef.copy(), state.intercept, state.block_weight.copy()
@@ -95,16 +98,24 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     return record.answer(State(u, b, lam), point.dual, status)
 
 
-def _beside_covariates(blocks: Blocks, state: State, tol: float) -> State:
-    """Return the solution of a problem whose covariates are columns, in every block."""
+def _beside_covariates(blocks: Blocks, state: State, tol: float) -> Inner:
+    """Solve a problem whose covariates are columns, in every block, and certify that."""
     (p, T), own = blocks.membership.shape, cast("Adjusted", blocks.risk.loss)
+    record = Recorder(blocks, tol)
     Z, risk, unit = with_covariates(blocks.Z, blocks.risk)
     membership = np.vstack([blocks.membership, np.ones((unit.size, T))])
     start = State(np.append(state.coef, own.start[0] / unit), 0.0, state.block_weight)
-    found = newton(Blocks(Z, membership, risk, blocks.scale), start, tol).state
-    u, effects = found.coef[:p], found.coef[p:] * unit
-    own.solution(blocks.Z.times(u), risk.y, risk.weight, effects[None])  # near it at the next call
-    return State(u, 0.0, found.block_weight)
+    found = newton(Blocks(Z, membership, risk, blocks.scale), start, 0.5 * tol).state
+    u, effects, lam = found.coef[:p], (found.coef[p:] * unit)[None], found.block_weight
+    z = blocks.Z.times(u)
+    value, dual = own.near(z, risk.y, risk.weight, effects)
+    record.add(
+        value + penalty(u, blocks.membership @ lam), bound_of(blocks, dual, blocks.Z.dot(dual))
+    )
+    if not record.converged:
+        own.solution(z, risk.y, risk.weight, effects)  # near it at the next call
+    status = Status.CONVERGED if record.converged else Status.STALLED
+    return record.answer(State(u, 0.0, lam), dual, status)
 
 
 def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:

@@ -109,15 +109,16 @@ def refit(
         best = compared.best
         value, start, loo_loss = compared.values[best], compared.fits[best], compared.losses[best]
         start = start[0][: own.size], start[1]
+    weighted = risk.times(value)
     if start is None:
-        tol = Movement.of(columns, risk.times(value), own, penalty).tolerance(tol)
-    fit = signed_ridge(columns, risk.times(value), own, penalty=penalty, start=start, tol=tol)
+        tol = Movement.of(columns, weighted, own, penalty).tolerance(tol)
+    fit = signed_ridge(columns, weighted, own, penalty=penalty, start=start, tol=tol)
     if start is None and not chosen:
         last = np.append(fit.coef, np.zeros(vanishing.size))
         loo_loss = compared.left_out(value, replace(fit, coef=last))
     coef = (fit.coef if turn is None else turn @ fit.coef) / std
-    loss = risk.value_gradient(fit.margins)[0]
-    intercept, effects = risk.unpenalised(fit.margins, fit.intercept)
+    loss = weighted.value_gradient(fit.margins)[0] / value
+    intercept, effects = weighted.unpenalised(fit.margins, fit.intercept)
     if risk.loss.own_intercepts or risk.loss.outputs > 1:
         intercept = intercept - (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
     else:

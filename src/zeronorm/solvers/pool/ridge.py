@@ -32,7 +32,9 @@ ROUNDING = 1e-14  # of the diagonal of a Gram matrix, what may be left of it by 
 # BLAS is faster, which solves wide ones in the space of the rows. Sparse ones are solved so where
 # entries times columns are at most the first number.
 KERNEL_GRAM, KERNEL_WIDE = 2e7, 1e6
-VANISHING = 1e-9  # penalty of covariates that are columns of a problem, in shares of the weights
+# Penalty of covariates that are columns of a problem, in shares of the weights of the events: it moves
+# the optimum by its square, and less of it lets rounding hide the end of Newton's method.
+VANISHING = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,8 @@ def joined(Z: Columns, risk: Risk) -> tuple[DenseColumns, Risk, FloatArray]:
     """
     own: Any = as_adjusted(risk.loss)
     columns = DenseColumns(np.asfortranarray(np.hstack([Z.dense(), own.basis])))
-    penalty = np.full(own.basis.shape[1], VANISHING * float(risk.weight.sum()))
+    events = float(risk.weight @ (risk.y[:, 1] > 0))
+    penalty = np.full(own.basis.shape[1], VANISHING * events)
     return columns, replace(risk, loss=own.each), penalty
 
 
@@ -205,18 +208,17 @@ def _beside_covariates(
     columns, plain, vanishing = joined(Z, risk)
     first = ridge(
         columns, plain, penalty=np.append(diagonal, vanishing),
-        start=(np.append(u, own.start[0]), 0.0), tol=0.1 * tol, of_value=of_value, cutoff=cutoff,
+        start=(np.append(u, own.start[0]), 0.0), tol=0.5 * tol, of_value=of_value, cutoff=cutoff,
     )  # fmt: skip
-    u = first.coef[:p]
-    z = Z.times(u)
-    own.solution(z, risk.y, risk.weight, first.coef[None, p:])
-    value, gradient = risk.value_gradient(z)
-    objective = value + 0.5 * float((diagonal * u) @ u)
-    scores = -Z.dot(gradient)
-    descent = scores - diagonal * u
-    left, zero_value = 0.5 * float((descent / diagonal) @ descent), risk.null()
-    if left <= tol * (objective if of_value else zero_value) or objective - left >= cutoff:
-        return Ridge(u, 0.0, z, -gradient, scores, objective, objective - left, left / zero_value)
+    u, effects = first.coef[:p], first.coef[None, p:]
+    z, zero_value = Z.times(u), risk.null()
+    own.solution(z, risk.y, risk.weight, effects)  # kept for who asks at these margins
+    value, dual = own.near(z, risk.y, risk.weight, effects)
+    objective, scores = value + 0.5 * float((diagonal * u) @ u), Z.dot(dual)
+    bound = risk.bound(dual, 0.5 * float((scores / diagonal) @ scores))[0]
+    gap = objective - bound
+    if gap <= tol * (objective if of_value else zero_value) or bound >= cutoff:
+        return Ridge(u, 0.0, z, dual, scores, objective, bound, gap / zero_value)
     return newton(Z, risk, diagonal, (u, 0.0), tol, of_value, cutoff)
 
 
