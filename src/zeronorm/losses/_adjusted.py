@@ -144,7 +144,9 @@ class Adjusted(LossOfRows):
         return value, self._orthogonal(-gradient, y)
 
     def started(self, y: FloatArray, weight: FloatArray) -> Adjusted:
-        """Return the loss with the best coefficients at margins of 0 for its start."""
+        """Return the loss with the best coefficients at margins of 0 for its start, if finite."""
+        if self.basis.shape[1] == 0 or self.separates(y, weight):
+            return self
         return replace(self, start=self.solution(np.zeros_like(weight), y, weight))
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -348,7 +350,7 @@ def adjusted(
     start = np.zeros((loss.outputs, used.shape[1]))
     found = Adjusted(each, np.ascontiguousarray(used @ inverse), back, kept, free, start)
     each_row = np.tile(weight / loss.outputs, loss.outputs)
-    return found if used.shape[1] == 0 else started(found, y, each_row)
+    return found.started(y, each_row)
 
 
 def as_adjusted(loss: object) -> Adjusted | None:
@@ -365,7 +367,7 @@ def without_covariates(loss: Smooth) -> Smooth:
 def started(loss: Smooth, y: FloatArray, weight: FloatArray) -> Smooth:
     """Return the loss with a start that is near its best coefficients on these rows, if any."""
     own = as_adjusted(loss)
-    return loss if own is None or own.separates(y, weight) else cast("Smooth", own.started(y, weight))
+    return loss if own is None else cast("Smooth", own.started(y, weight))
 
 
 def rows_of(loss: Smooth, index: IndexArray) -> Smooth:

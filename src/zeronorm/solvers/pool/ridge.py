@@ -32,8 +32,8 @@ ROUNDING = 1e-14  # of the diagonal of a Gram matrix, what may be left of it by 
 # BLAS is faster, which solves wide ones in the space of the rows. Sparse ones are solved so where
 # entries times columns are at most the first number.
 KERNEL_GRAM, KERNEL_WIDE = 2e7, 1e6
-# Penalty of covariates that are columns of a problem, in shares of the weights of the events: it moves
-# the optimum by its square, and less of it lets rounding hide the end of Newton's method.
+# Penalty of covariates that are columns of a problem, in shares of the weights of the events: it
+# moves the optimum by its square, and less of it lets rounding hide the end of Newton's method.
 VANISHING = 1e-7
 
 
