@@ -19,7 +19,7 @@ namespace zeronorm {
 
 inline constexpr double kBalanced = 1.0 - 1e-9;  // less is kept only where b has not its best value
 inline constexpr int kMaxNewton = 100, kMaxHalvings = 40;
-inline constexpr int kMostLevel = 3;  // steps without a decrease, which rounding hides
+inline constexpr int kMostLevel = 3;        // steps without a decrease, which rounding hides
 inline constexpr double kWorstStart = 2.0;  // relative to the model without features
 
 // What a solution has besides its arrays.
