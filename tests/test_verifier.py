@@ -1294,3 +1294,30 @@ def test_margins_that_rounding_moves_leave_a_certificate_undecided():
         fitted = BudgetClassifier(3, C=4e5, fit_intercept=False, calibrate=False).fit(X, y)
     with pytest.raises(UndecidedError, match="rounding may change"):
         verify(X, y, fitted.certificate_)
+
+
+@pytest.mark.parametrize(
+    "loss, spread, mean, C",
+    [("least_squares", 1e-6, 1e6, 1e5), ("quantile", 1e6, 0.0, 80.0), ("gamma", 1e-6, 1e6, 1e7)],
+)
+def test_fits_that_rounding_ends_early_are_refused(loss, spread, mean, C):
+    """A model far from the best of its features would come with a certificate that is false."""
+    refused = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((40, 8))
+        z = X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(40)
+        X = X * spread + mean
+        y = np.exp(z) + 0.01 if loss == "gamma" else 1e4 * z
+        model = zeronorm.BudgetRegressor(2, loss=loss, C=C, standardize=False)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(X, y)
+        except np.linalg.LinAlgError as error:
+            assert "Standardise the columns" in str(error)
+            refused += 1
+            continue
+        with contextlib.suppress(UndecidedError):
+            verify(X, y, model.certificate_)
+    assert refused

@@ -20,6 +20,7 @@ from ..signs import admitted, oriented
 from ..task import Task
 
 REFIT_TOL = 1e-12
+OPTIMAL = 5e-7  # relative gap of a fit, above which its certificate would be refused
 FAR, FAR_ROUNDING = 100.0, 2.0**-48  # columns with a mean of so many deviations; of their scores
 MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
 
@@ -58,6 +59,8 @@ def certify_supports(
         )
         for support in supports
     ]  # fmt: skip
+    for fit in fits:
+        check_optimal(fit)
     owners: list[int] = []
     duals: list[FloatArray] = []
     for index, (size, fit) in enumerate(zip(sizes, fits, strict=True)):
@@ -96,6 +99,18 @@ def certify_supports(
         assert found is not None
         certificates.append(certificate_of(task, C, support, fit, found))
     return certificates
+
+
+def check_optimal(fit: Ridge) -> None:
+    """Raise LinAlgError where rounding kept the coefficients of a support from the best ones."""
+    gap = fit.objective - fit.bound
+    if not gap <= OPTIMAL * fit.objective:
+        raise np.linalg.LinAlgError(
+            f"rounding keeps {fit.coef.size} coefficients from their best values: their objective "
+            f"is {fit.objective:.6g}, and the least one is only known to be above {fit.bound:.6g}. "
+            "Standardise the columns (standardize=True), subtract numbers near their means from "
+            "them, or choose a smaller C."
+        )
 
 
 def certificate_of(
