@@ -17,10 +17,3 @@ TESTS = {
 def test_every_test_says_what_would_be_broken():
     """A test that fails would not say why anybody should care."""
     assert not [name for name, node in TESTS.items() if not ast.get_docstring(node)]
-
-
-def test_tests_that_take_long_are_there():
-    """One that has another name would be among the quick ones again."""
-    listed = (FOLDER / "slow.txt").read_text(encoding="utf-8").splitlines()[2:]
-    assert listed == sorted(set(listed))
-    assert {line.partition("[")[0] for line in listed} <= {*TESTS}

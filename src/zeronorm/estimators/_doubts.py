@@ -75,8 +75,8 @@ def copied(design: Design, coef: FloatArray, names: Sequence[str] | None) -> Ite
     """
     used = np.flatnonzero(np.atleast_2d(coef).any(axis=0))
     used = used[used < design.shape[1]]
-    if not 2 <= used.size < design.shape[1] or used.size * design.shape[0] > MOST_COMPARED:
-        return  # nothing else could be there
+    if not 2 <= used.size < design.shape[1] or not 2 < design.shape[0] <= MOST_COMPARED / used.size:
+        return  # nothing else could be there; of two rows all columns are equal
     Z = np.array(dense(design.gather(used)), np.float64)
     Z -= Z.mean(axis=0)
     Z /= np.maximum(Z.std(axis=0), np.finfo(float).tiny)
