@@ -400,7 +400,7 @@ def test_storages_agree(name, storage):
     for a in arrays:
         a.flags.writeable = False
     # Elimination at a large C may end elsewhere where columns are not centred, so that the folds
-    # of survival times choose another C (decision 14 of docs/architecture.md).
+    # of survival times choose another C (docs/architecture.md, Designs).
     changed = {"C": 0.1} if name == "survival" and sp.issparse(stored) else {}
     model = fit(name, X, y, **changed) if changed else fitted(name)
     assert_same(name, fit(name, stored, y, weight=weight, **changed), model, stored, X)
