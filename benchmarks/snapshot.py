@@ -181,8 +181,10 @@ def plain(value: Any) -> Any:
 
 def of_model(model: Any) -> Values:
     """Return what users read of a fitted estimator."""
-    names = ("support_", "coef_", "intercept_", "C_", "n_features_", "best_score_", "groups_", "expected_low_",
-             "threshold_")  # fmt: skip
+    names = (
+        "support_", "coef_", "intercept_", "C_", "n_features_", "best_score_", "groups_",
+        "expected_low_", "threshold_",
+    )  # fmt: skip
     return {name: plain(getattr(model, name)) for name in names if hasattr(model, name)}
 
 
