@@ -25,8 +25,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 import _common as common
-from zeronorm.published import BilevelClassifier, BilevelRegressor
-from zeronorm.published.baselines import (
+from baselines import (
     ConstrainedDCClassifier,
     ConstrainedDCRegressor,
     FractionalClassifier,
@@ -37,6 +36,7 @@ from zeronorm.published.baselines import (
     OMPRegressor,
     sparse_group_lasso_path,
 )
+from zeronorm.published import BilevelClassifier, BilevelRegressor
 
 # Of the convex problems: a certified gap. Nearly unpenalised ones with more features than rows end
 # at the number of steps, far beyond what cross-validation chooses.

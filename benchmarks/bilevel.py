@@ -14,7 +14,7 @@ first model with at least 50 features of at least 10 groups is taken: who knows 
 do the same. Two times are reported: "path", that search with warm starts, and "fit", a cold fit at
 the penalty that the search found, as if it had been known. Both are compared: a user who does not
 know the penalty has to search it. asgl has no warm start: its penalty is found by
-`zeronorm.published.baselines`, which solves the same problem, and its "path" is not measured. Group
+`baselines`, which solves the same problem, and its "path" is not measured. Group
 lasso selects whole groups, so that its features cannot be exact.
 `_bilevel_peers.py` says what each is asked, and to what tolerance: their own.
 
@@ -36,7 +36,7 @@ import numpy as np
 import _bilevel_peers as peers
 import _common as common
 from _bilevel import Drawn, draw, largest_penalty, recovery
-from zeronorm.published.baselines import sparse_group_lasso_path
+from baselines import sparse_group_lasso_path
 
 SIZES = "1000x50000"
 N_GROUPS, PER_GROUP, GROUP = 10, 5, 100

@@ -66,13 +66,13 @@ from scipy.special import expit
 
 import _common as common
 import _protocol as protocol
+from baselines import SVMRFE
 from zeronorm import BudgetClassifier
 from zeronorm.published import (
     GreedyLogisticRegression,
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.published.baselines import SVMRFE
 from zeronorm.solvers.procedures.scale import OfClasses
 
 SIZES = (3, 5, 10, 20, 50)

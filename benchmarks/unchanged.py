@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 import _common as common
 import zeronorm as zn
+from baselines import SVMRFE
 from zeronorm import published
 from zeronorm.datasets import load_golub
 
@@ -178,7 +179,7 @@ for measure in ("f1", "auc", "prbep"):
             zn.MeasureClassifier(measure, 8))  # fmt: skip
 problem("measure two-layer", lambda f: simulated(), lambda: published.TwoLayerClassifier(
     "f1", 8))  # fmt: skip
-problem("svm-rfe", golub, lambda: published.baselines.SVMRFE(8))
+problem("svm-rfe", golub, lambda: SVMRFE(8))
 
 
 def proofs(folder: Path) -> Outcome:

@@ -17,9 +17,7 @@ from sklearn.linear_model import Lasso, OrthogonalMatchingPursuit
 from sklearn.model_selection import GridSearchCV
 
 import oracles
-from zeronorm import L1Classifier
-from zeronorm.losses import LeastSquares, Logistic
-from zeronorm.published.baselines import (
+from baselines import (
     ConstrainedDCClassifier,
     ConstrainedDCRegressor,
     DCClassifier,
@@ -34,12 +32,14 @@ from zeronorm.published.baselines import (
     SparseGroupLassoRegressor,
     sparse_group_lasso_path,
 )
-from zeronorm.published.baselines._base import prepare
-from zeronorm.published.baselines._dc import TwoBalls
-from zeronorm.published.baselines._penalty import Penalty
-from zeronorm.published.baselines._sparse_group_lasso import solve
+from baselines._base import prepare
+from baselines._dc import TwoBalls
+from baselines._penalty import Penalty
+from baselines._sparse_group_lasso import solve
+from zeronorm import L1Classifier
+from zeronorm.losses import LeastSquares, Logistic
 
-pytestmark = pytest.mark.slow  # competitors; test_laws.py has them in the main suite
+pytestmark = pytest.mark.slow  # competitors, of benchmarks only
 
 LOSSES = ["least_squares", "logistic"]
 OBJECTS = {"least_squares": LeastSquares(), "logistic": Logistic()}
@@ -858,3 +858,27 @@ def test_paths_are_checked():
     path = sparse_group_lasso_path(X, y, groups, penalties=2)
     with pytest.raises(ValueError, match="X must have 14 columns, as the path was"):
         path.decision_function(X[:, :3])
+
+
+@pytest.mark.parametrize("model", [DCClassifier(l1=100.0), DCRegressor(l1=100.0)])
+def test_an_empty_model_took_an_iteration(model):
+    """n_iter_ would be 0, which scikit-learn takes for a fit that did not run."""
+    X, y, _ = instance("logistic")
+    assert model.fit(X, y).n_iter_ >= 1
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_rows_and_columns_count_as_they_should(kind):
+    """A row of weight 2 would not be two rows, or the model depend on the order of the columns."""
+    X, y, groups = instance("logistic", seed=3)
+    weight = np.random.default_rng(3).integers(1, 4, y.size)
+    order = np.random.default_rng(4).permutation(14)
+    grouped = "feature_groups" in kind().get_params()
+    model = kind().set_params(feature_groups=groups) if grouped else kind()
+    found = model.fit(X, y, sample_weight=weight).coef_.copy().ravel()
+    repeated = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(found, repeated.coef_.ravel(), atol=1e-4)
+    if grouped:
+        model.set_params(feature_groups=groups[order])
+    other = model.fit(X[:, order], y, sample_weight=weight).coef_.ravel()
+    np.testing.assert_allclose(found[order], other, atol=1e-4)

@@ -26,7 +26,6 @@ from zeronorm.published import (
     ReweightedL1LogisticRegression,
     TwoLayerClassifier,
 )
-from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
 FAST = {"calibrate": False}  # else every fit is five
 ROUGH = "it ends within a tolerance, so weights equal repetitions within it"
@@ -48,14 +47,12 @@ SETTINGS = [
     (L1ClassifierCV([0.1, 1.0], cv=2), {}),
     (MeasureClassifier("auc", n_features=1), {CLASS_WEIGHTS: SAME_AUC}),
     (BilevelClassifier(n_features=1, C=0.1, refit_C="loo"), {}),
-    (SVMRFE(2, tol=1e-10, max_iter=100_000), {}),
 ]
 OTHERS = [
     (MinimaxLogisticRegression(n_features=2, C=1.0, **FAST), {}),
     (GreedyLogisticRegression(n_features=2, fit_C=1e8, **FAST), {}),
     (L1Regressor(), {}),
     (BilevelRegressor(n_features=1, solver="fista-c", C=1.0, standardize=False), {}),
-    (L1SVM(C=1.0), {}),
     (ReweightedL1LogisticRegression(), {}),
     (FeatureGeneratingMachine(**FAST), {}),
     (BudgetClassifier(n_features=1, multi_class="ovr"), {}),
@@ -97,7 +94,6 @@ OTHERS = [
     (BilevelRegressor(), dict.fromkeys(EQUIVALENCE, EXACT_FIT)),
     (BudgetRegressor("auto", refit_C=1.0), dict.fromkeys(EQUIVALENCE, FOLDS_OF_ROWS)),
     (BudgetClassifier("auto", **FAST), dict.fromkeys(EQUIVALENCE, FOLDS_OF_ROWS)),
-    (L1Bmrm("hamming", C=1.0, tol=1e-4), {}),
 ]
 # These try eleven formats of sparse matrices each.
 FORMATS = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")

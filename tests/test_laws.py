@@ -50,23 +50,6 @@ from zeronorm.published import (
     ReweightedL1LogisticRegression,
     TwoLayerClassifier,
 )
-from zeronorm.published.baselines import (
-    L1SVM,
-    SVMRFE,
-    ConstrainedDCClassifier,
-    ConstrainedDCRegressor,
-    DCClassifier,
-    DCRegressor,
-    FractionalClassifier,
-    FractionalRegressor,
-    GroupOMPClassifier,
-    GroupOMPRegressor,
-    L1Bmrm,
-    OMPClassifier,
-    OMPRegressor,
-    SparseGroupLassoClassifier,
-    SparseGroupLassoRegressor,
-)
 from zeronorm.result import Path
 from zeronorm.verification import verify
 
@@ -139,35 +122,11 @@ SETTINGS = {
     "measure-top": MeasureClassifier("precision@10", 3, C=0.05, tol=1e-6),
     "measure-all": MeasureClassifier("hamming", C=0.05, tol=1e-6),
     "two-layer": TwoLayerClassifier("f1", 4, C=0.05, tol=1e-3),
-    "svm-rfe": SVMRFE([2, 4], tol=1e-8, max_iter=100_000),
-    "l1-svm": L1SVM(C=0.2, tol=1e-10),
-    "l1-bmrm": L1Bmrm("f1", C=0.02, tol=1e-4),
-    "constrained-dc": ConstrainedDCClassifier(4, 2, feature_groups=GROUPS),
-    "constrained-dc-regressor": ConstrainedDCRegressor(4, 2, feature_groups=GROUPS),
-    "dc": DCClassifier(0.3, 0.3, feature_groups=GROUPS),
-    "dc-regressor": DCRegressor(5.0, 5.0, feature_groups=GROUPS),
-    "fractional": FractionalClassifier(2.0, feature_groups=GROUPS),
-    "fractional-regressor": FractionalRegressor(2.0, feature_groups=GROUPS),
-    "group-omp": GroupOMPClassifier(2, feature_groups=GROUPS),
-    "group-omp-regressor": GroupOMPRegressor(2, feature_groups=GROUPS),
-    "omp": OMPClassifier(3),
-    "omp-regressor": OMPRegressor(3),
-    "lasso": SparseGroupLassoClassifier(2.0, 2.0, feature_groups=GROUPS),
-    "lasso-regressor": SparseGroupLassoRegressor(9.0, 9.0, feature_groups=GROUPS),
 }  # fmt: skip
 
 # Scores of two fits of one problem agree to this share of the largest one. Cutting planes end
-# within their tolerance, LIBLINEAR lets the intercept of columns that are not centred cost a
-# little, and the others end where rounding stops them.
-LOOSE = dict.fromkeys(
-    ("measure", "measure-auc", "measure-top", "measure-all", "two-layer", "l1-bmrm", "svm-rfe"),
-    0.02,
-)
-DENSE_ONLY = {
-    name
-    for name in SETTINGS
-    if name.startswith(("constrained", "dc", "frac", "group", "omp", "las"))
-}
+# within their tolerance, and the others end where rounding stops them.
+LOOSE = dict.fromkeys(("measure", "measure-auc", "measure-top", "measure-all", "two-layer"), 0.02)
 COUNTS_ROWS = {"measure-top"}  # a measure of the first ten has no weights
 
 
@@ -190,14 +149,13 @@ def each_class(settings):
 
 
 def in_storages(*storages, settings=SETTINGS, once=()):
-    """Run a test for every setting in every storage that it takes; of each class in some once."""
+    """Run a test for every setting in every storage; of each class in some once."""
     return pytest.mark.parametrize(
         ("name", "storage"),
         [
             pytest.param(n, s, marks=[pytest.mark.slow] * (s in once and n not in FIRST))
             for n in settings
             for s in storages
-            if n not in DENSE_ONLY or "cs" not in s
         ],
     )
 
@@ -311,7 +269,7 @@ def test_rows_of_weight_zero_have_no_part(name):
     keep = np.arange(len(y)) % 4 > 0
     wild = np.where(keep[:, None], X, 1e3 * X + 7)
     labels = y.copy()
-    if y.dtype.kind == "U" and name not in DENSE_ONLY:
+    if y.dtype.kind == "U":
         labels = np.where(keep, y, "zz")
     weighted = fit(name, wild, labels, weight=keep.astype(float))
     assert_same(name, weighted, fit(name, X[keep], y[keep]), X)
@@ -416,7 +374,7 @@ def test_unusual_storages_agree(name, storage):
     assert_same(name, fit(name, stored, y), fitted(name), stored, X)
 
 
-@each_class(n for n in SETTINGS if n not in DENSE_ONLY)
+@each_class(SETTINGS)
 def test_data_on_disk_are_read_in_place(name, tmp_path):
     """A file or a memory map would be refused, changed, or give another model."""
     X, y = problem(name)
@@ -446,7 +404,7 @@ def test_a_fitted_clone_has_the_same_bits(name):
 
 ONE_OF_EACH = [
     "budget", "minimax-groups", "fgm", "greedy", "l0", "l0-iht", "bilevel", "bilevel-regressor",
-    "l1-net", "l1-size", "l1-cv", "reweighted", "measure", "svm-rfe",
+    "l1-net", "l1-size", "l1-cv", "reweighted", "measure",
 ]  # fmt: skip
 WIDE = make_classification(150, 2000, seed=5)  # enough numbers for two threads in one scan
 
@@ -482,7 +440,7 @@ def test_models_are_pickled_copied_and_saved(name, tmp_path):
         assert_same_bits(other, model)
         np.testing.assert_array_equal(scores(other, X), scores(model, X))
     assert len(pickle.dumps(model)) < 100_000
-    if name not in DENSE_ONLY and is_classifier(model):
+    if is_classifier(model):
         persistence.save(model, tmp_path / "model.znm")
         loaded = persistence.load(tmp_path / "model.znm")
         np.testing.assert_array_equal(loaded.decision_function(X), scores(model, X))
@@ -682,7 +640,7 @@ def test_labels_of_any_kind(name):
         assert set(model.predict(X)) <= set(labels.tolist())
 
 
-MANY = [n for n in SETTINGS if n not in DENSE_ONLY and target(n, np.ones(1)).dtype.kind == "U"]
+MANY = [n for n in SETTINGS if target(n, np.ones(1)).dtype.kind == "U"]
 
 
 @pytest.mark.filterwarnings("ignore::zeronorm.leaks.LeakWarning")  # one column tells a class
@@ -728,14 +686,13 @@ def test_bad_data_are_refused(name, storage):
     """One bad value would give a wrong model, or an error that does not say where it is."""
     X, y = problem(name)
     store = sp.csr_array if storage == "csr" else np.asarray
-    if name not in DENSE_ONLY:
-        for value, word in ((np.nan, "nan"), (np.inf, "inf")):
-            bad = X.copy()
-            bad[17, 3] = value
-            with pytest.raises(ValueError, match=f"(?is){word}") as error:
-                fit(name, store(bad), y)
-            assert "row 17" in str(error.value)
-            assert "column 3" in str(error.value)
+    for value, word in ((np.nan, "nan"), (np.inf, "inf")):
+        bad = X.copy()
+        bad[17, 3] = value
+        with pytest.raises(ValueError, match=f"(?is){word}") as error:
+            fit(name, store(bad), y)
+        assert "row 17" in str(error.value)
+        assert "column 3" in str(error.value)
     for bad, message in (
         (np.full(len(y), -1.0), "not negative"),
         (np.full(len(y), np.nan), "finite"),
@@ -780,7 +737,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(name):
 
 def test_the_list_has_every_estimator():
     """A new estimator would be held to no law."""
-    rooms = (zeronorm, published, published.baselines)
+    rooms = (zeronorm, published)
     public = [getattr(room, name) for room in rooms for name in room.__all__]
     classes = {c for c in public if isinstance(c, type) and hasattr(c, "get_params")}
     listed = {type(model) for model in SETTINGS.values()}

@@ -14,15 +14,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE
 from sklearn.svm import LinearSVC
 
+from baselines import L1SVM, SVMRFE, L1Bmrm
+from baselines import _bmrm as bmrm
+from baselines import _svm_rfe as svm_rfe
+from baselines._svm_rfe import elimination_sizes
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.persistence import load, save
-from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
-from zeronorm.published.baselines import _bmrm as bmrm
-from zeronorm.published.baselines import _svm_rfe as svm_rfe
-from zeronorm.published.baselines._svm_rfe import elimination_sizes
 
 pytestmark = [
-    pytest.mark.slow,  # competitors; test_laws.py has them in the main suite
+    pytest.mark.slow,  # competitors, of benchmarks only
     pytest.mark.filterwarnings("ignore:A coefficient lies on box"),
 ]
 
@@ -493,3 +493,25 @@ def test_svm_rfe_of_integer_weights_is_that_of_repeated_rows():
     second = SVMRFE(4, C=10.0).fit(X[rows], y[rows])
     np.testing.assert_array_equal(first.path_.order, second.path_.order)
     np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-8)
+
+
+def test_svm_rfe_keeps_the_first_of_equal_columns():
+    """Weights that differ by rounding would decide between them."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 8))
+        y = 2 * X[:, 2] - 1.5 * X[:, 5] + 0.5 * rng.normal(size=60) > 0
+        X[:, 7] = X[:, 2]
+        assert SVMRFE(2).fit(X, y).support_.tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("C", [1e-3, 1e-8, 1e-30, 1e-90])
+@pytest.mark.filterwarnings("ignore:C=.* is too small")
+def test_svm_rfe_of_small_penalties_selects_by_scores(C):
+    """Where the loss cannot move, the first columns would be "selected", or none."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 12))
+    y = X[:, 3] - X[:, 8] + 0.5 * rng.standard_normal(80) > 0
+    assert set(SVMRFE(2, C=C).fit(X, y).support_) == {3, 8}
+    with pytest.raises(ValueError, match=r"must be at least 1e-100.*use a larger C"):
+        SVMRFE(2, C=1e-300).fit(X, y)

@@ -23,7 +23,6 @@ from zeronorm import (
     methods,
 )
 from zeronorm.memory import MemoryWarning
-from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
 X, Y = make_classification(60, 30, seed=2)
 
@@ -88,7 +87,7 @@ def test_parts_follow_the_storage(tmp_path):
         BudgetClassifier([3, 9]), BudgetClassifier(n_groups=2, feature_groups=np.arange(30) // 3),
         BudgetClassifier(5, n_groups=2, feature_groups=np.arange(30) // 3),
         BudgetClassifier(), BudgetRegressor(5), BudgetSurvivalAnalysis(5), L1Classifier(),
-        MeasureClassifier("f1", 5), SVMRFE(5), L1SVM(), L1Bmrm("f1"),
+        MeasureClassifier("f1", 5),
     ],
     ids=repr,
 )  # fmt: skip
@@ -98,6 +97,15 @@ def test_every_estimator_has_an_estimate(estimator):
     assert all(size >= 0 for size in found.parts.values())
     assert found.fit > 0
     assert "are available" in str(found)
+
+
+def test_a_method_that_was_not_measured_has_an_estimate():
+    """Large fits by a method of a user's own would end with a KeyError."""
+
+    class Own(methods.Greedy):
+        name = "own"
+
+    assert estimate_memory(X, BudgetClassifier(5, method=Own(), calibrate=False)).fit > 0
 
 
 def test_more_features_and_classes_need_more():

@@ -13,7 +13,6 @@ from zeronorm.datasets import load_golub
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.model_selection import cross_validate
 from zeronorm.published import BilevelClassifier, MinimaxLogisticRegression
-from zeronorm.published.baselines import SVMRFE, L1Bmrm
 
 
 @pytest.fixture(scope="module")
@@ -217,9 +216,8 @@ def test_the_measure_of_an_estimator_is_what_it_is_scored_by(skewed):
     assert cross_validate(model, X, y).measure == "f1"
     assert cross_validate(model, X, y, measure="accuracy").measure == "accuracy"
     assert cross_validate(BudgetClassifier(2, calibrate=False), X, y).measure == "accuracy"
-    for other in (BudgetClassifier(2, calibrate=False), SVMRFE(2), L1Bmrm("f1", C=0.1)):
-        mean = cross_validate(other, X, y, measure="f1").mean
-        assert 0.3 < mean[0] < 1
+    mean = cross_validate(BudgetClassifier(2, calibrate=False), X, y, measure="f1").mean
+    assert 0.3 < mean[0] < 1
     accuracy = Contingency(lambda a, b, n_pos, n_neg: 100 * (n_pos - a + b) / (n_pos + n_neg))
     found = cross_validate(BudgetClassifier(2, calibrate=False), X, y, measure=accuracy)
     np.testing.assert_allclose(

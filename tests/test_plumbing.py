@@ -25,7 +25,6 @@ from zeronorm import (
     L1SurvivalAnalysis,
 )
 from zeronorm.published import BilevelClassifier
-from zeronorm.published.baselines import DCClassifier, DCRegressor
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 6))
@@ -41,8 +40,6 @@ TIMES = np.rec.fromarrays([np.resize([True, True, False], 90), np.exp(-SCORE)], 
         (L1Classifier(C=1e-6), Y),
         (L1Regressor(loss="quantile", C=1e-6), SCORE),
         (L1SurvivalAnalysis(C=1e-6), TIMES),
-        (DCClassifier(l1=100.0), Y),
-        (DCRegressor(l1=100.0), SCORE),
     ],
 )
 def test_a_fit_has_an_iteration_at_least(model, y):

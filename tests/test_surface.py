@@ -149,9 +149,6 @@ TABLE = [
     (published.L1LogisticRegression(0.2), SOLVED),
     (published.ReweightedL1LogisticRegression(0.2), SOLVED),
     (published.TwoLayerClassifier("f1", 3), f"{FOUND} optimality_gap_"),
-    (published.baselines.SVMRFE(3), f"{SELECTED} n_iter_"),
-    (published.baselines.L1Bmrm(), f"{FOUND} optimality_gap_ n_iter_"),
-    (published.baselines.L1SVM(3), SOLVED),
 ]
 LINEAR = {"support_", "coef_", "intercept_", "n_features_in_"}
 # What every result is, of one problem; of several classes it is a tuple of these, in their order.

@@ -21,7 +21,6 @@ from zeronorm.designs._operations import center_scale
 from zeronorm.leaks import LeakWarning
 from zeronorm.losses import Ordinal
 from zeronorm.published import L0LogisticRegression, Splitting
-from zeronorm.published.baselines import SVMRFE
 from zeronorm.solvers.measure.inner_layer import InnerLayer
 from zeronorm.solvers.pool.support_norm import proximal_shares
 from zeronorm.verification import verify
@@ -127,10 +126,9 @@ SMALL = [1e-3, 1e-6, 1e-8, 1e-10, 1e-30, 1e-90]
         lambda C: BudgetClassifier(
             2, n_groups=2, feature_groups=GROUPS, method="bilevel", C=C, calibrate=False
         ),
-        lambda C: SVMRFE(2, C=C),
         lambda C: L0LogisticRegression(2, solver=Splitting("salm"), C=C, calibrate=False),
     ],
-    ids=["pool", "l0", "minimax", "greedy", "bilevel", "svm-rfe", "salm"],
+    ids=["pool", "l0", "minimax", "greedy", "bilevel", "salm"],
 )
 def test_small_penalties_select_by_scores(pair, make, C):
     """Where the loss cannot move, the first columns would be "selected", or none."""
@@ -182,9 +180,8 @@ def test_units_of_targets_and_weights_change_no_set(pair, unit):
 def test_a_loss_of_next_to_no_weight_is_refused(pair):
     """Squares of the scores would underflow, and no solver would end, or all features be equal."""
     X, s = pair
-    for make in (BudgetClassifier, SVMRFE):
-        with pytest.raises(ValueError, match=r"must be at least 1e-100.*use a larger C"):
-            make(2, C=1e-300).fit(X, s > 0)
+    with pytest.raises(ValueError, match=r"must be at least 1e-100.*use a larger C"):
+        BudgetClassifier(2, C=1e-300).fit(X, s > 0)
     with pytest.raises(ValueError, match="all their scores are 0, but for rounding"):
         L1RegressorCV(5, cv=2).fit(X * 1e-310, s)
 
@@ -289,16 +286,6 @@ def test_a_feature_that_is_in_a_model_twice_is_named(copied):
     with pytest.warns(UserWarning, match=r"X columns 'c' and 'h' are equal up to their units"):
         model = BudgetClassifier(2, method="l0", calibrate=False).fit(X, y)
     assert model.support_.tolist() == [2, 7]
-
-
-def test_svm_rfe_keeps_the_first_of_equal_columns(copied):
-    """Weights that differ by rounding would decide between them."""
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(60, 8))
-        y = 2 * X[:, 2] - 1.5 * X[:, 5] + 0.5 * rng.normal(size=60) > 0
-        X[:, 7] = X[:, 2]
-        assert SVMRFE(2).fit(X, y).support_.tolist() == [2, 5]
 
 
 def test_a_loss_that_can_hardly_move_is_told(pair):

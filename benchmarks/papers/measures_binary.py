@@ -42,11 +42,11 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from _mslr import Curve, Panel, common, draw, protocol
+from baselines import L1SVM, SVMRFE, L1Bmrm
 from measures_text import Claim, claims_table
 from zeronorm import MeasureClassifier
 from zeronorm.measures import parse_measure
 from zeronorm.published import FeatureGeneratingMachine
-from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
 Row = dict[str, Any]
 BUDGETS = (2, 5, 10, 50, 100, 150, 200, 250)

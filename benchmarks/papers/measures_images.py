@@ -57,12 +57,12 @@ from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression
 
 from _mslr import Curve, Panel, at, common, draw, protocol, split
+from baselines import L1SVM, SVMRFE, L1Bmrm
 from measures_quality import Linear, best_threshold, folds, mean_error
 from zeronorm import MeasureClassifier
 from zeronorm.estimators import MilesEmbedding
 from zeronorm.measures import parse_measure
 from zeronorm.published import TwoLayerClassifier
-from zeronorm.published.baselines import L1SVM, SVMRFE, L1Bmrm
 
 Row = dict[str, Any]
 SIZES = (10, 20, 50, 100, 200)

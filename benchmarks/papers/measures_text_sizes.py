@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from _mslr import Curve, Panel, common, draw, protocol
+from baselines import L1SVM, SVMRFE
 from measures import normalised, split
 from measures_text import (
     MEASURES,
@@ -42,7 +43,6 @@ from measures_text import (
     difference,
     trained,
 )
-from zeronorm.published.baselines import L1SVM, SVMRFE
 
 BUDGETS = (2, 5, 10, 25, 50, 100, 250)
 BLOCKS = 5

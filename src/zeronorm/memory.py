@@ -25,7 +25,6 @@ _VECTORS: Mapping[str, tuple[float, float]] = {
     "bilevel": (30.0, 20.0),
     "l1_model": (20.0, 12.0),
     "measure": (20.0, 14.0),
-    "svm-rfe": (20.0, 20.0),
 }
 _COPIES: Mapping[str, float] = {
     "pool": 4.1,
@@ -37,8 +36,8 @@ _COPIES: Mapping[str, float] = {
     "bilevel": 4.0,
     "l1_model": 2.0,
     "measure": 4.0,
-    "svm-rfe": 2.0,
 }
+NOT_MEASURED = "l0"  # counts for methods that are not in the tables: it needs the most
 POOL_FACTOR, POOL_MIN = 3, 30  # of the columns that a selection gathers
 # Selections that run at a time are so many times one, of vectors; of gathered columns half of it.
 LOCKSTEP = 1.6, 0.4  # for all, and for each
@@ -165,7 +164,8 @@ def _selections_of(estimator: Any, design: Design) -> tuple[list[str], int]:
     if not isinstance(inner, BudgetSelection):
         return ["measure" if isinstance(inner, MeasureClassifier) else "l1_model"], 1
     plan = inner._plan()
-    found = [one.name for one in plan.compared(_largest(estimator, design), n_samples)]
+    compared = plan.compared(_largest(estimator, design), n_samples)
+    found = [one.name if one.name in _VECTORS else NOT_MEASURED for one in compared]
     if len(found) > 1:
         return found, len(found) * (FOLDS if n_samples < AUTO_ROWS else 1)
     if plan.tuned:
@@ -180,8 +180,6 @@ def _selections_of(estimator: Any, design: Design) -> tuple[list[str], int]:
 def _columns_of(estimator: Any, method: str, design: Design) -> int:
     """Return how many columns a fit gathers."""
     n_samples, n_features = design.shape
-    if method == "svm-rfe":
-        return n_features  # it begins with all of them
     largest = _largest(estimator, design)
     if method in ("l1", "reweighted-l1", "l1_model"):
         largest = max(largest, min(n_samples, 100))

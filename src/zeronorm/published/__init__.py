@@ -1,10 +1,9 @@
 """The published algorithms under the names of their papers, to reproduce and to compare.
 
 The classes are thin: a signature, a docstring and the machinery of the package. Nothing outside
-of this package imports it. `baselines` has the competitors that are no part of that machinery.
+of this package imports it.
 """
 
-from . import baselines
 from ._bilevel import BilevelClassifier, BilevelRegressor
 from ._greedy import GreedyLogisticRegression
 from ._l0 import L0LogisticRegression
@@ -30,7 +29,6 @@ __all__ = [
     "ReweightedL1LogisticRegression",
     "Splitting",
     "TwoLayerClassifier",
-    "baselines",
     "make_paper_synthetic",
     "project_bilevel",
 ]

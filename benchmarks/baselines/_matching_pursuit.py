@@ -21,11 +21,12 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from ... import validate
-from ..._typing import FloatArray, IndexArray
-from ...designs import as_design
-from ...groups import Groups
-from ...solvers import Request, Task, greedy, run
+from zeronorm import validate
+from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.designs import as_design
+from zeronorm.groups import Groups
+from zeronorm.solvers import Request, Task, greedy, run
+
 from ._base import CALLER_OF_FIT, Classifier, Data, Fit, LinearModel, LinearPath, Regressor
 
 RANK = 1e-8  # columns whose new part is below this share of their length are dependent
@@ -192,7 +193,7 @@ class OMPRegressor(_Pursuit, Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm.published.baselines import OMPRegressor
+    >>> from baselines import OMPRegressor
     >>> X = np.random.default_rng(0).standard_normal((50, 6))
     >>> model = OMPRegressor(2).fit(X, X[:, 0] - 2 * X[:, 4] + 0.1 * X[:, 5])
     >>> model.order_

@@ -32,19 +32,19 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from ... import validate
-from ..._typing import FloatArray, IndexArray
-from ...criteria import no_criteria
-from ...designs import Scaled
-from ...designs._operations import margins, on_scaling_of_x
-from ...estimators import MeasureClassifier
-from ...estimators._measure import renamed
-from ...measures import Cut, Measure, parse_measure
-from ...ordering import largest
-from ...result import Path, Selection, Status, Step
-from ...solvers import MeasureTask, Task
-from ...solvers.clock import PhaseClock
-from ...solvers.drive import Scan, Solver
+from zeronorm import validate
+from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.criteria import no_criteria
+from zeronorm.designs import Scaled
+from zeronorm.designs._operations import margins, on_scaling_of_x
+from zeronorm.estimators import MeasureClassifier
+from zeronorm.estimators._measure import renamed
+from zeronorm.measures import Cut, Measure, parse_measure
+from zeronorm.ordering import largest
+from zeronorm.result import Path, Selection, Status, Step
+from zeronorm.solvers import MeasureTask, Task
+from zeronorm.solvers.clock import PhaseClock
+from zeronorm.solvers.drive import Scan, Solver
 
 COLUMNS = 200  # that enter the linear program at once
 SLACK = 1e-7  # by which |c_j| may exceed 1 outside of the linear program
@@ -276,7 +276,7 @@ class L1Bmrm(MeasureClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm.published.baselines import L1Bmrm
+    >>> from baselines import L1Bmrm
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 50))
     >>> y = X[:, 3] - X[:, 7] + 0.2 * rng.standard_normal(300) > 2

@@ -6,9 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from ... import validate
-from ..._typing import FloatArray
-from ...groups import Groups
+from zeronorm import validate
+from zeronorm._typing import FloatArray
+from zeronorm.groups import Groups
+
 from ._base import Data, Fit, LinearModel, warn_of_gap
 from ._sparse_group_lasso import SLOW
 

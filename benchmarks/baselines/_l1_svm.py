@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..._typing import FloatArray
-from ...estimators import L1Classifier
-from ...estimators._rowwise import Rowwise
+from zeronorm._typing import FloatArray
+from zeronorm.estimators import L1Classifier
+from zeronorm.estimators._rowwise import Rowwise
 
 
 class L1SVM(L1Classifier):
@@ -46,7 +46,7 @@ class L1SVM(L1Classifier):
 
     Examples
     --------
-    >>> from zeronorm.published.baselines import L1SVM
+    >>> from baselines import L1SVM
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> L1SVM(5).fit(X, y).support_.size

@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import validate
-from ..._typing import FloatArray
-from ...groups import Groups
+from zeronorm import validate
+from zeronorm._typing import FloatArray
+from zeronorm.groups import Groups
+
 from ._base import Classifier, Data, Fit, Regressor
 from ._passes import InPasses, by_passes
 from ._sparse_group_lasso import MAX_ITER, TOL, solve

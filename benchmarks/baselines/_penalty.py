@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
+from zeronorm._typing import FloatArray, IndexArray
+
 from ._base import ConvexLoss
 
 ROUNDS = 200  # of Newton's method for the dual norm; it needs about ten

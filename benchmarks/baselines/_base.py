@@ -15,14 +15,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ... import validate
-from ..._threads import one_blas_thread
-from ..._typing import FloatArray, IndexArray
-from ...designs import as_design
-from ...designs._operations import center_scale
-from ...groups import Groups
-from ...losses import LeastSquares, Logistic, probabilities
-from ...ordering import predicted
+from zeronorm import validate
+from zeronorm._threads import one_blas_thread
+from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.designs import as_design
+from zeronorm.designs._operations import center_scale
+from zeronorm.groups import Groups
+from zeronorm.losses import LeastSquares, Logistic, probabilities
+from zeronorm.ordering import predicted
 
 ConvexLoss: TypeAlias = LeastSquares | Logistic
 

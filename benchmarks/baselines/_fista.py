@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._typing import FloatArray
+from zeronorm._typing import FloatArray
+
 from ._base import CURVATURE, ConvexLoss
 
 CHECK = 10  # iterations between two calls of `done`

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_X_y
 
-from ... import validate
-from ..._threads import one_blas_thread
-from ..._typing import FloatArray
-from ...groups import Groups
-from ...losses import LeastSquares, Logistic
+from zeronorm import validate
+from zeronorm._threads import one_blas_thread
+from zeronorm._typing import FloatArray
+from zeronorm.groups import Groups
+from zeronorm.losses import LeastSquares, Logistic
+
 from ._base import (
     Classifier,
     ConvexLoss,
@@ -218,7 +219,7 @@ class SparseGroupLassoRegressor(_SparseGroupLasso, Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm.published.baselines import SparseGroupLassoRegressor
+    >>> from baselines import SparseGroupLassoRegressor
     >>> X = np.random.default_rng(0).standard_normal((50, 6))
     >>> y = X[:, 0] - X[:, 1]
     >>> model = SparseGroupLassoRegressor(5.0, 5.0, feature_groups=[0, 0, 0, 1, 1, 1]).fit(X, y)

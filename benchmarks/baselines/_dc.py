@@ -29,9 +29,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from ... import validate
-from ..._typing import FloatArray
-from ...groups import Groups
+from zeronorm import validate
+from zeronorm._typing import FloatArray
+from zeronorm.groups import Groups
+
 from ._base import Classifier, Data, Fit, Regressor
 from ._fista import fista
 from ._passes import InPasses, by_passes

@@ -19,18 +19,18 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.svm import LinearSVC
 
-from ... import validate
-from ..._typing import FloatArray, IndexArray
-from ...criteria import no_criteria
-from ...designs._operations import on_scaling_of_x
-from ...estimators import BudgetClassifier
-from ...losses import SquaredHinge
-from ...methods import Method
-from ...ordering import largest
-from ...result import Path, Selection, Status, Step
-from ...solvers import Request, Task
-from ...solvers.clock import PhaseClock
-from ...solvers.drive import Solver
+from zeronorm import validate
+from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.criteria import no_criteria
+from zeronorm.designs._operations import on_scaling_of_x
+from zeronorm.estimators import BudgetClassifier
+from zeronorm.losses import SquaredHinge
+from zeronorm.methods import Method
+from zeronorm.ordering import largest
+from zeronorm.result import Path, Selection, Status, Step
+from zeronorm.solvers import Request, Task
+from zeronorm.solvers.clock import PhaseClock
+from zeronorm.solvers.drive import Solver
 
 # Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
 # easily separated, it stalls at a gradient that is small but not small enough.
@@ -226,7 +226,7 @@ class SVMRFE(BudgetClassifier):
 
     Examples
     --------
-    >>> from zeronorm.published.baselines import SVMRFE
+    >>> from baselines import SVMRFE
     >>> from zeronorm.datasets import load_golub
     >>> X, y = load_golub(return_X_y=True)
     >>> SVMRFE(5).fit(X, y).support_.size
