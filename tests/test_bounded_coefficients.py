@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from zeronorm import BudgetClassifier, BudgetRegressor, _kernels, certify, prove, verify
+from python_paths import without_solvers
+from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove, verify
 from zeronorm._threads import solver_threads
 from zeronorm.designs import _views
 from zeronorm.designs._columns import DenseColumns, as_columns
@@ -418,7 +419,7 @@ def test_relaxations_with_the_curvature_of_another_point_are_solved(monkeypatch,
     """Steps with curvature that is none of the point's would end before the solution."""
     monkeypatch.setattr(MANY, 0)
     X, y = drawn(loss, n=200, p=60, seed=3)
-    monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+    without_solvers(monkeypatch)
     Z, units = DenseColumns(np.asfortranarray(X)), Singles(np.ones(60, bool), most=1.0)
     risk = Risk.centred(y, np.ones(200), loss, False)
     whole = relax(Z, units, risk, 1, 3, tol=1e-8)
@@ -476,7 +477,7 @@ def test_proofs_of_shared_curvature_are_those_of_enumeration(monkeypatch, labels
 
 def test_a_gap_of_little_use_is_left_by_rough_steps(monkeypatch):
     """Nodes far from the cutoff would take step after step for a bound that is hardly larger."""
-    monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+    without_solvers(monkeypatch)
     X, y = drawn(Logistic(), n=200, p=60, seed=3)
     Z, risk = DenseColumns(np.asfortranarray(X)), Risk(y, np.ones(200), Logistic())
     units = Singles(np.ones(60, bool), most=1.0)

@@ -1440,7 +1440,7 @@ def test_path_without_words(run):
 def test_info_and_version(run):
     """A bug report could not say what is installed, or what is in a file."""
     assert run("--version").stdout == f"zeronorm {zeronorm.__version__}\n"
-    assert "kernels" in run("info").stdout
+    assert "threads" in run("info").stdout
     assert json.loads(run("info", "--json").stdout)["zeronorm"] == zeronorm.__version__
     run("select", "golub", "-k", 3, "--no-cv")
     text = run("info", "golub-k3.model.npz").stdout

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zeronorm import _kernels
+from python_paths import with_twins, without_solvers
 from zeronorm.designs import as_design
 from zeronorm.designs._repeated import Repeated
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
@@ -25,9 +25,14 @@ each_free = pytest.mark.parametrize("free", [True, False], ids=["intercepts", "o
 
 
 @pytest.fixture
-def numpy_only(monkeypatch):
-    """A function that leaves NumPy alone to the calls that follow."""
-    return lambda: monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", False)
+def in_python(monkeypatch):
+    """A function that leaves the calls that follow to Python."""
+
+    def in_python():
+        without_solvers(monkeypatch)
+        with_twins(monkeypatch)
+
+    return in_python
 
 
 def classes(rng, n, q, *, some=None):
@@ -39,7 +44,7 @@ def classes(rng, n, q, *, some=None):
 @each_free
 @pytest.mark.parametrize("scale", [0.0, 1.0, 30.0])
 @pytest.mark.parametrize(("n", "q", "some"), [(3, 2, 2), (9, 3, 3), (64, 5, 4), (70, 12, 12)])
-def test_multinomial(n, q, some, scale, free, numpy_only):
+def test_multinomial(n, q, some, scale, free, in_python):
     """A fit would descend on another loss than its certificate is of."""
     rng = np.random.default_rng(n)
     y, weight = classes(rng, n, q, some=some)
@@ -52,7 +57,7 @@ def test_multinomial(n, q, some, scale, free, numpy_only):
         loss.intercepts(z, y, weight),
     )
     assert np.isfinite(loss.conjugate(-gradient, y, weight))
-    numpy_only()
+    in_python()
     y = y.copy()  # what is known of the target is forgotten
     expected, slope = loss.value_gradient(z, y, weight)
     assert value == pytest.approx(expected, rel=1e-11, abs=1e-13)
@@ -95,7 +100,7 @@ def problem(kind, seed, n, m, q, free):
 @each_free
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize(("n", "m", "q"), [(9, 0, 2), (8, 3, 2), (40, 7, 3), (65, 4, 6)])
-def test_ridge(kind, n, m, q, free, numpy_only):
+def test_ridge(kind, n, m, q, free, in_python):
     """Elimination, splicing and certificates would rest on the solution of another problem."""
     Z, risk = problem(kind, n, n, m + 2, q, free)
     features = np.random.default_rng(n).permutation(m + 2)[:m]
@@ -113,7 +118,7 @@ def test_ridge(kind, n, m, q, free, numpy_only):
     np.testing.assert_allclose(Z.take(columns).times(found.coef), found.margins, atol=1e-9)
     warm = ridge(Z, risk, start=(found.coef, 0.0), **options)
     np.testing.assert_allclose(warm.coef, found.coef, atol=1e-4)
-    numpy_only()
+    in_python()
     expected = ridge(Z, risk, **options)
     assert found.objective == pytest.approx(expected.objective, rel=1e-9)
     np.testing.assert_allclose(found.coef, expected.coef, atol=2e-4)
@@ -249,7 +254,7 @@ def test_choice_of_a_weight_of_responses(kind, free, unit, monkeypatch):
 @each_free
 @pytest.mark.parametrize("kind", ["multinomial", "least_squares"])
 @pytest.mark.parametrize(("n", "m", "q", "T"), [(9, 4, 2, 1), (40, 9, 3, 3), (70, 12, 6, 4)])
-def test_problems_over_blocks(kind, n, m, q, T, free, numpy_only):
+def test_problems_over_blocks(kind, n, m, q, T, free, in_python):
     """The cutting plane would scan for other features than those that its blocks lack."""
     Z, risk = problem(kind, n, n, m, q, free)
     rng = np.random.default_rng(m)
@@ -275,7 +280,7 @@ def test_problems_over_blocks(kind, n, m, q, T, free, numpy_only):
     )
     again = newton(blocks, state, 1e-6)
     assert again.n_iter == 0
-    numpy_only()
+    in_python()
     expected = newton(blocks, start, 1e-7)
     assert found.objective == pytest.approx(expected.objective, abs=2e-7 * blocks.scale)
     assert found.n_iter == expected.n_iter
@@ -296,7 +301,7 @@ def test_groups_of_several_features_are_exchanged_as_a_whole():
 @each_free
 @pytest.mark.parametrize("kind", ["multinomial", "least_squares", "poisson"])
 @pytest.mark.parametrize(("n", "m", "q"), [(9, 1, 2), (20, 4, 3), (65, 6, 5)])
-def test_coupling(kind, n, m, q, free, numpy_only):
+def test_coupling(kind, n, m, q, free, in_python):
     """Newton steps would be those of another curvature, and many."""
     Z, risk = problem(kind, n, n, m, q, free)
     z = np.random.default_rng(0).standard_normal(q * n)
@@ -311,7 +316,7 @@ def test_coupling(kind, n, m, q, free, numpy_only):
         assert direction @ matrix @ direction == pytest.approx(bend, rel=1e-3)
     hessian = risk.hessian(Z, z)
     np.testing.assert_allclose(hessian, matrix, atol=1e-12 * np.abs(gram).max())
-    numpy_only()
+    in_python()
     part = Z.take(np.arange(q * m)[::-1])  # of which no array is known
     expected = risk.coupling(part, z.copy())
     np.testing.assert_allclose(
@@ -369,7 +374,7 @@ def test_every_output_is_balanced_by_itself():
 @each_free
 @pytest.mark.parametrize("share", [1.0, 0.3, 1e-3, 1.5, 0.0])
 @pytest.mark.parametrize("quadratic", [1e-6, 1.0, 300.0])
-def test_dual(share, quadratic, free, numpy_only):
+def test_dual(share, quadratic, free, in_python):
     """A bound would be another number than the one that the formulas prove."""
     rng = np.random.default_rng(0)
     y, weight = classes(rng, 30, 4)
@@ -378,7 +383,7 @@ def test_dual(share, quadratic, free, numpy_only):
     scale, value = loss.best_scale(v, y, weight, quadratic), loss.conjugate(v, y, weight)
     at_best = loss.conjugate(scale * v, y, weight)
     uneven = loss.conjugate(v + np.eye(1, 120, 3)[0], y, weight)
-    numpy_only()
+    in_python()
     assert scale == pytest.approx(loss.best_scale(v, y, weight, quadratic), rel=1e-6)
     assert value == pytest.approx(loss.conjugate(v, y, weight), rel=1e-11, abs=1e-13)
     assert at_best == pytest.approx(loss.conjugate(scale * v, y, weight), rel=1e-11, abs=1e-13)

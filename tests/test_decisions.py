@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeronorm import _kernels
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.solvers.pool.bounds import bound_at
 from zeronorm.solvers.pool.compiled_relaxation import decided
@@ -13,7 +12,6 @@ from zeronorm.solvers.risk import Risk
 from zeronorm.solvers.units import Singles
 
 LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson(), Gamma()]
-pytestmark = pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="no compiled solvers")
 
 
 def point(loss, seed, p=30, n=25):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import reference_kernels as reference
 from conftest import slow
 from zeronorm._kernels import _native as native
-from zeronorm._kernels import reference
 from zeronorm.files import FileError, _delimited, _fast_delimited, _source, read_table
 from zeronorm.files._table import Request
 

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet
 
+import reference_kernels as reference
 from conftest import slow
 from zeronorm._kernels import _native as native
-from zeronorm._kernels import reference
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers.l1.descent import DescentState
 

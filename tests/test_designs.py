@@ -1,10 +1,6 @@
 """Designs: every storage and wrapper x every operation against the dense float64 matrix."""
 
-import inspect
-import json
 import os
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -12,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from generators import copies, gaussian, reversed_entries, sparse, with_duplicates
+from python_paths import with_twins
 from zeronorm import designs
 from zeronorm._kernels import FLOAT32_SCAN_ERROR
 from zeronorm._typing import Design, Wrapper
@@ -1010,30 +1007,13 @@ def figures(x):
     return found
 
 
-@pytest.mark.slow
-def test_reference_kernels(tmp_path):
-    """Without the native kernels the package would not work, or differently."""
-    script = f"""
-import numpy as np, scipy.sparse as sp, sys
-from zeronorm import _kernels
-from zeronorm.cli._info import _describe_installation
-from zeronorm.designs import as_design
-from zeronorm.designs._operations import center_scale, scan
-assert ".reference" in _kernels.dense_correlate.__module__
-assert "NumPy" in _describe_installation()["kernels"]
-{inspect.getsource(figures)}
-print(figures(np.load(sys.argv[1])))
-"""
-    np.save(tmp_path / "x.npy", G)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, tmp_path / "x.npy"],
-        env={**os.environ, "ZERONORM_KERNELS": "reference"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    native, reference = np.array(figures(G)), np.array(json.loads(done.stdout))
-    assert np.allclose(native, reference, rtol=1e-4, atol=1e-3)
-    assert np.allclose(native[[0, 2, 3]], reference[[0, 2, 3]], rtol=1e-9, atol=1e-9)
+def test_scans_by_the_twins(monkeypatch):
+    """Designs would not need of a kernel what its twin does, or more."""
+    native = np.array(figures(G))
+    with_twins(monkeypatch)
+    twins = np.array(figures(G))
+    assert np.allclose(native, twins, rtol=1e-4, atol=1e-3)
+    assert np.allclose(native[[0, 2, 3]], twins[[0, 2, 3]], rtol=1e-9, atol=1e-9)
 
 
 def stored_as(dense, form, index):

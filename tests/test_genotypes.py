@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, cross_val_score
 
+import reference_kernels as reference
 from plink import draw, imputed, write_plink
 from zeronorm import BudgetClassifier, BudgetRegressor, cross_validate, read_plink
-from zeronorm._kernels import FLOAT32_SCAN_ERROR, reference
+from zeronorm._kernels import FLOAT32_SCAN_ERROR
 from zeronorm._kernels import _native as native
 from zeronorm.designs import Beside, Rows, Scaled, as_design
 from zeronorm.designs._genotypes import Genotypes, packed_rows

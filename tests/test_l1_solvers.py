@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import oracles
 from conftest import slow
-from zeronorm._kernels.reference._coordinate import Random
+from reference_kernels._coordinate import Random
 from zeronorm.designs import Rows, Scaled, as_design
 from zeronorm.designs._column_sets import RowSet
 from zeronorm.losses import Logistic, SquaredHinge

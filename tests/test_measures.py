@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import oracles
+import reference_kernels as reference
 from zeronorm._kernels import _native as native
-from zeronorm._kernels import reference
 from zeronorm.measures import (
     AUC,
     PRBEP,

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from conftest import slow
-from zeronorm import _kernels
-from zeronorm.solvers.pool.quadratic import Quadratic
+from zeronorm.solvers.pool import quadratic
+from zeronorm.solvers.pool.quadratic import MOST_COMPILED, Quadratic
 from zeronorm.solvers.units import Grouped, Singles
 
 
@@ -63,7 +63,6 @@ def test_minima_are_those_of_the_shares(seed, size):
         assert objective(H, r, code, n_fixed, q, u) == pytest.approx(least, rel=5e-4)
 
 
-@pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="there is only one way")
 @pytest.mark.parametrize("seed", [*range(20), *slow(*range(20, 200))])
 def test_compiled_and_python_lead_to_the_same_minimum(monkeypatch, seed):
     """Proofs would have worse bounds where nodes are small, or where the loss is far from flat."""
@@ -78,7 +77,7 @@ def test_compiled_and_python_lead_to_the_same_minimum(monkeypatch, seed):
     start = rng.standard_normal(p) if q else np.zeros(p)
     values, gaps = [], []
     for compiled in (True, False):
-        monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
+        monkeypatch.setattr(quadratic, "MOST_COMPILED", MOST_COMPILED if compiled else -1)
         u = model.minimise(start, 1e-12)
         scores, penalty = r - H @ u, model._penalty(u)
         values.append(0.5 * u @ H @ u - r @ u + penalty)
@@ -130,7 +129,6 @@ def test_groups_of_one_are_features_by_themselves(seed):
         assert values[0] == pytest.approx(values[1], rel=1e-9)
 
 
-@pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="there is only one way")
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300])
 def test_numbers_that_have_no_order_end_a_minimisation(wrong):
     """A NaN in a sort would read beyond an array."""

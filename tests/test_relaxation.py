@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import oracles
 from conftest import slow
 from generators import instance
-from zeronorm import _kernels
+from python_paths import without_solvers
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.solvers.pool import relaxation_steps
@@ -24,7 +24,7 @@ from zeronorm.solvers.units import Singles
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 WHOLE = 30  # draws from there on have nothing to choose: all columns make the one model
-WAYS = [True, False] if _kernels.HAS_COMPILED_SOLVERS else [False]  # whether steps are compiled
+WAYS = [True, False]  # whether steps are compiled
 
 
 def by_column(X):
@@ -35,7 +35,8 @@ def by_column(X):
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Both ways, one after the other."""
-    monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", request.param)
+    if not request.param:
+        without_solvers(monkeypatch)
     return request.param
 
 
@@ -129,7 +130,6 @@ def test_interior_points_of_many_columns_have_those_that_count(way):
         assert found.objective - found.bound <= 1e-5 * found.objective
 
 
-@pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="there is only one way")
 @pytest.mark.parametrize(
     "loss", [Logistic(), SquaredHinge(), LeastSquares(), Poisson(), Gamma(), Huber(0.5)]
 )
@@ -158,8 +158,9 @@ def test_compiled_and_python_relax_alike(monkeypatch, loss, seed, sparse):
     units = Singles(np.ones(chosen.size, bool))
     start = 0.1 * rng.standard_normal(chosen.size), 0.1
     found = []
-    for compiled in (True, False):
-        monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
+    for compiled in WAYS:
+        if not compiled:
+            without_solvers(monkeypatch)
         assert is_compiled(Z, chosen, units, risk) == compiled
         found.append(
             relax(
@@ -202,7 +203,8 @@ def test_relaxations_take_no_more_steps_than_asked_for(monkeypatch, most):
     Z, units = by_column(X), Singles(np.ones(40, bool))
     risk, found = Risk(y, np.full(60, 2.0), Logistic()), []
     for compiled in WAYS:
-        monkeypatch.setattr(_kernels, "HAS_COMPILED_SOLVERS", compiled)
+        if not compiled:
+            without_solvers(monkeypatch)
         for same in (Z, as_columns(sp.csc_array(X))):
             found.append(relax(same, units, risk, 1, 3, tol=1e-12, max_iter=most, ahead=True))
     whole = relax(Z, units, risk, 1, 3, tol=1e-12)

@@ -14,9 +14,9 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
+import reference_kernels as reference
 from zeronorm import BudgetClassifier, BudgetRegressor, convert
 from zeronorm._kernels import _native as native
-from zeronorm._kernels import reference
 from zeronorm.cli import app
 from zeronorm.designs import _store, _zarr, as_design
 from zeronorm.files import FileError, read_table

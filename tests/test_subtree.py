@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 
 import zeronorm
-from zeronorm import _kernels
 from zeronorm.datasets import load_golub
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
@@ -24,7 +23,6 @@ from zeronorm.solvers.risk import Risk
 from zeronorm.solvers.units import Singles
 
 LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson(), Gamma()]
-pytestmark = pytest.mark.skipif(not _kernels.HAS_COMPILED_SOLVERS, reason="no compiled solvers")
 
 
 def asked(node, support, target, objective, most, level=np.inf):

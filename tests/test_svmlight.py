@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+import reference_kernels as reference
 from conftest import slow
 from zeronorm._kernels import _native as native
-from zeronorm._kernels import reference
 from zeronorm._threads import solver_threads
 from zeronorm.files import FileError, _svmlight, read_table, svmlight_blocks
 

@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from . import __version__
-from ._kernels import HAS_COMPILED_SOLVERS, crc32c
+from ._kernels import crc32c
 from ._typing import Design, FloatArray, Wrapper
 from .designs._operations import scan
 from .designs._values import values_of
@@ -101,8 +101,7 @@ class Checkpoint(Journal):
     def begin(self, identity: Identity) -> None:
         """Begin a run: the next one in the file has to be the same."""
         self._digests.clear()
-        kernels = "native" if HAS_COMPILED_SOLVERS else "reference"
-        about = {"zeronorm": __version__, "kernels": kernels, **identity()}
+        about = {"zeronorm": __version__, **identity()}
         known = self._next("run")
         if known is None:
             self._keep({"kind": "run", "identity": about}, np.empty(0))

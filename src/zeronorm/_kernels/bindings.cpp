@@ -5,7 +5,7 @@
 #include "vectors.hpp"
 
 NB_MODULE(_native, m) {
-    m.doc() = "Native kernels; zeronorm._kernels.reference is their specification.";
+    m.doc() = "Native kernels and compiled solvers; _native.pyi is their specification.";
     m.attr("FLOAT32_SCAN_ERROR") = zeronorm::kScanError;
     zeronorm::bind_dense(m);
     zeronorm::bind_sparse(m);

@@ -147,13 +147,12 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
 
 
 def _describe_installation() -> dict[str, Any]:
-    """Return versions, kernels and threads."""
-    from .. import __version__, _kernels
+    """Return versions and threads."""
+    from .. import __version__
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "zeronorm": __version__,
-        "kernels": "native" if _kernels.HAS_COMPILED_SOLVERS else "reference (NumPy)",
         "threads": cores,
         "python": platform.python_version(),
         "numpy": version("numpy"),

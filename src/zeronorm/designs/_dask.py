@@ -217,7 +217,7 @@ def _add(design: Design, first: int, last: int, coef: FloatArray, z: FloatArray)
     z = z.copy()
     for some in feature_blocks(np.arange(first, last), z.size, IN_MEMORY):
         storage = as_columns(design.gather(slice(int(some[0]), int(some[-1]) + 1))).storage
-        add = _kernels.dense_combine if len(storage) == 1 else _kernels.csc_combine
+        add: Any = _kernels.dense_combine if len(storage) == 1 else _kernels.csc_combine
         place = np.arange(some.size, dtype=np.int64)
         add(*storage, place, np.ascontiguousarray(coef[some - first]), z)
     return z

@@ -107,7 +107,7 @@ def _hazard(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> Step
     if ties == "efron":
         found = ties_of(place[event], weight[event] > 0, times.size)
         share = found.sums(size[event]) / at_risk[found.times]
-        steps[found.times] *= found.means(share)[1]
+        steps[found.times] *= found.rates(share)
     return StepFunction(times, np.cumsum(steps), 0.0)
 
 

@@ -10,14 +10,7 @@ from scipy.special import xlogy
 
 from .._typing import Columns, FloatArray, IndexArray
 from ._base import INSIDE, LossOfRows, root_of_falling
-from ._dual import (
-    at_margins,
-    balance,
-    compiled_conjugate,
-    compiled_scale,
-    has_compiled_dual,
-    is_compiled,
-)
+from ._dual import at_margins, balance, compiled_conjugate, compiled_scale, has_compiled_dual
 from ._entries import CoxOfEntries
 from ._kept import kept_with
 from ._ties import Ties, ties_of
@@ -136,26 +129,11 @@ class Cox(LossOfRows):
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
         """Return the value and its gradient p - s d, p_i = s_i e^z_i sum_{t <= T_i} D_t/S_t."""
-        if is_compiled(self):
-            return at_margins(self, z, y, weight)[1:3]
-        value, gradient = 0.0, np.zeros_like(z)
-        for one in strata_of(y):
-            own, s = z[one.rows], weight[one.rows]
-            deaths, log_sum, share = _shares(one, own, s, self._ties(one, s))
-            value += float(deaths @ log_sum - xlogy(deaths, deaths).sum())
-            value -= float(s[one.events] @ own[one.events])
-            share[one.events] -= s[one.events]
-            gradient[one.rows] = share
-        return max(value, 0.0), gradient
+        return at_margins(self, z, y, weight)[1:3]
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return p: the second derivative is diag(p) less what `coupling` gives."""
-        if is_compiled(self):
-            return at_margins(self, z, y, weight)[3]
-        share = np.zeros_like(z)
-        for one in strata_of(y):
-            share[one.rows] = self._share(one, z[one.rows], weight[one.rows])
-        return share
+        return at_margins(self, z, y, weight)[3]
 
     def coupling(
         self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -268,10 +246,6 @@ class Cox(LossOfRows):
             return NO_TIES
         return ties_of(one.time_of_event, s[one.events] > 0, one.ends.size)
 
-    def _share(self, one: _Stratum, z: FloatArray, s: FloatArray) -> FloatArray:
-        """Return p of the rows of a stratum."""
-        return _shares(one, z, s, self._ties(one, s))[2]
-
     def _parts_of_ties(
         self, v: FloatArray, y: FloatArray, weight: FloatArray
     ) -> list[tuple[Ties, FloatArray, FloatArray, FloatArray]]:
@@ -293,51 +267,6 @@ NO_TIES = ties_of(np.empty(0, np.int64), np.empty(0, bool), 0)
 def _deaths(one: _Stratum, s: FloatArray) -> FloatArray:
     """Return D_t, the weight of the events at each event time."""
     return np.asarray(np.bincount(one.time_of_event, s[one.events], one.ends.size), np.float64)
-
-
-def _shares(
-    one: _Stratum, z: FloatArray, s: FloatArray, ties: Ties
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return D_t and log S_t of the event times, and p of the rows, from margins and weights.
-
-    Of tied events log S_t is the mean over these, up to a constant: see `Ties.means`.
-    """
-    deaths = _deaths(one, s)
-    if not deaths.size:
-        return deaths, deaths, np.zeros_like(z)
-    largest = float(z.max())
-    events, at = one.events[ties.events], ties.times
-    if largest - float(z.min()) <= PLAIN_RANGE:
-        size = s * np.exp(z - largest)
-        at_risk = np.cumsum(size)[one.ends - 1]
-        rate, log_sum = deaths / at_risk, np.log(at_risk) + largest
-        if not ties.some:
-            hazard = np.append(np.cumsum(rate[::-1])[::-1], 0.0)
-            return deaths, log_sum, size * hazard[one.first]
-        mean, more, less = ties.means(ties.sums(size[one.events]) / at_risk[at])
-        own = (rate[at] * less)[ties.of_event] * size[events]
-        rate[at] *= more
-        log_sum[at] += mean
-        share = size * np.append(np.cumsum(rate[::-1])[::-1], 0.0)[one.first]
-        share[events] -= own
-        return deaths, log_sum, share
-    with np.errstate(divide="ignore"):
-        log_size = np.log(s) + z
-        log_sum = np.logaddexp.accumulate(log_size)[one.ends - 1]
-        log_rate = np.log(deaths) - log_sum
-        own = np.zeros(events.size)
-        if ties.some:
-            away = np.exp(log_size[events] - log_sum[at][ties.of_event])
-            mean, more, less = ties.means(
-                np.bincount(ties.of_event, away, at.size).astype(np.float64)
-            )
-            own = (deaths[at] * less)[ties.of_event] * away
-            log_rate[at] += np.log(more)
-            log_sum[at] += mean
-        log_hazard = np.logaddexp.accumulate(log_rate[::-1])[::-1]
-    share = np.exp(log_size + np.append(log_hazard, -np.inf)[one.first])
-    share[events] -= own
-    return deaths, log_sum, share
 
 
 def _at_risk(

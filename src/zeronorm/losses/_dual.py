@@ -10,17 +10,12 @@ from .._typing import Curved, FloatArray, Smooth
 
 def is_compiled(loss: Curved) -> bool:
     """Return whether `at_margins` takes a loss: labels and squares have shorter ways."""
-    return (
-        _kernels.HAS_COMPILED_SOLVERS
-        and loss.kernel >= 0
-        and not (loss.quadratic or getattr(loss, "of_labels", False))
-    )
+    return loss.kernel >= 0 and not (loss.quadratic or getattr(loss, "of_labels", False))
 
 
 def has_compiled_dual(loss: Curved) -> bool:
     """Return whether the compiled solvers know the dual points of a loss."""
-    known = getattr(loss, "compiled_dual", False)
-    return _kernels.HAS_COMPILED_SOLVERS and loss.kernel >= 0 and known
+    return loss.kernel >= 0 and getattr(loss, "compiled_dual", False)
 
 
 def compiled_scale(
@@ -129,7 +124,7 @@ def fit_intercept(
     if loss.quadratic:
         b = float(weight @ (y - z)) / float(weight.sum())
         return b, *loss.value_gradient(z + b, y, weight)
-    if _kernels.HAS_COMPILED_SOLVERS and loss.kernel >= 0:
+    if loss.kernel >= 0:
         return at_margins(loss, z, y, weight, start, intercept=True)[:3]
     b = start
     low, high = -np.inf, np.inf

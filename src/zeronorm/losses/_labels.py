@@ -11,7 +11,7 @@ from scipy.special import expit
 from .._kernels import logistic_conjugate, logistic_curvature, logistic_value_gradient
 from .._typing import FloatArray, Likelihood, Smooth
 from ._base import LossOfRows
-from ._dual import compiled_scale, fit_intercept, has_compiled_dual, share_of
+from ._dual import compiled_scale, fit_intercept, share_of
 
 
 class _OfLabels(LossOfRows):
@@ -71,37 +71,11 @@ class Logistic(_OfLabels):
     ) -> float:
         """Return the t that maximises sum_i s_i H(t alpha_i / s_i) - t**2 quadratic, alpha = y v.
 
-        Newton's method in t on the strictly decreasing derivative
+        The root of the strictly decreasing derivative
         sum_i alpha_i log((s_i - t alpha_i) / (t alpha_i)) - 2 t quadratic,
-        inside a bracket; 0 < t < min_i s_i / alpha_i.
+        in 0 < t < min_i s_i / alpha_i.
         """
-        if has_compiled_dual(self):
-            return compiled_scale(self, v, y, weight, quadratic)
-        alpha = y * v
-        share = share_of(alpha, weight)
-        largest = float(share.max(initial=0.0))
-        if largest <= 0.0:
-            return 1.0
-        positive = share > 0
-        a, share = alpha[positive], share[positive]
-        log_share, total = np.log(share), float(a.sum())
-        low, high = 0.0, min(1.0 / largest, 1e300)
-        t = min(1.0, 0.5 * (low + high))
-        for _ in range(200):
-            odds = 1.0 - t * share
-            slope = float(a @ (np.log(odds) - log_share)) - total * np.log(t) - 2.0 * t * quadratic
-            if slope > 0:
-                low = t
-            else:
-                high = t
-            bend = float(a @ (1.0 / odds)) / t + 2.0 * quadratic
-            proposal = t + slope / bend if bend > 0.0 else high  # 0: all alpha_i underflow
-            if not low < proposal < high:
-                proposal = np.sqrt(low) * np.sqrt(high) if low > 0 else 0.1 * high
-            if abs(proposal - t) <= 1e-10 * t:
-                return float(proposal)
-            t = float(proposal)
-        return t
+        return compiled_scale(self, v, y, weight, quadratic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,18 +47,9 @@ class Ties:
         """Return means over the k of each time."""
         return np.asarray(np.bincount(self.of_level, values, self.times.size) / self.count)
 
-    def means(self, share: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the means of log(1 - k share) and of 1 and k over 1 - k share; share: E / S.
-
-        The first less its least value, at share 1.
-        """
-        left = 1.0 - self.level * np.minimum(share, 1.0)[self.of_level]
-        least = gammaln(self.count + 1.0) / self.count - np.log(self.count)
-        return (
-            self._mean(np.log(left)) - least,
-            self._mean(1.0 / left),
-            self._mean(self.level / left),
-        )
+    def rates(self, share: FloatArray) -> FloatArray:
+        """Return the means of 1 / (1 - k share); share: E / S."""
+        return self._mean(1.0 / (1.0 - self.level * np.minimum(share, 1.0)[self.of_level]))
 
     def couplings(self, share: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return b, a and c such that mean (M - k N)(M - k N)' / (1 - k share)^2 is a sum of two.

@@ -31,8 +31,7 @@ def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bo
 def is_plain(units: Units, risk: Risk) -> bool:
     """Return whether kernels know the units and the loss."""
     return (
-        _kernels.HAS_COMPILED_SOLVERS
-        and isinstance(units, Singles)
+        isinstance(units, Singles)
         and not units.signed
         and risk.loss.outputs == 1
         and risk.loss.separable

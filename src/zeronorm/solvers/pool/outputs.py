@@ -30,8 +30,6 @@ Solution = tuple[
 
 def kernel_of(loss: Any) -> int | None:
     """Return the number by which compiled solvers know a loss of outputs; None: they do not."""
-    if not _kernels.HAS_COMPILED_SOLVERS:
-        return None
     if type(loss) is Multinomial:
         return OF_CLASSES
     if type(loss) is Responses and loss.each.kernel >= 0 and loss.each.separable:

@@ -126,7 +126,7 @@ class Quadratic:
     def _is_small(self) -> bool:
         """Return whether a compiled solver does it: features by themselves, too few for BLAS."""
         alone = self._units.usable.size == self._right.size <= MOST_COMPILED
-        return _kernels.HAS_COMPILED_SOLVERS and alone and not self._units.signs.any()
+        return alone and not bool(self._units.signs.any())
 
     def target(self, u: FloatArray, scores: FloatArray, curvature: float = 1.0) -> FloatArray:
         """Return the minimum given the sets at u, with units at 0 that would turn back.

@@ -226,12 +226,12 @@ def in_kernel(Z: Columns, p: int, loss: Smooth) -> bool:
     """Return whether the compiled solvers solve a problem on p columns of Z."""
     n = Z.shape[0]
     small = n * p * p <= KERNEL_GRAM if p <= n else p**3 <= KERNEL_WIDE
-    return _kernels.HAS_COMPILED_SOLVERS and small and loss.kernel >= 0 and Z.array is not None
+    return small and loss.kernel >= 0 and Z.array is not None
 
 
 def sparse_in_kernel(Z: Columns, columns: IndexArray, loss: Smooth) -> bool:
     """Return whether a compiled solver solves a problem on some columns of a sparse Z."""
-    if not (_kernels.HAS_COMPILED_SOLVERS and loss.separable and loss.kernel >= 0):
+    if not (loss.separable and loss.kernel >= 0):
         return False
     if not isinstance(Z, SparseColumns) or columns.size > Z.shape[0]:
         return False

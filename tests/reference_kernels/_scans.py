@@ -26,11 +26,7 @@ def _column_chunks(n_rows: int, n_columns: int) -> list[slice]:
 
 
 def dense_correlate(x: NDArray[Any], v: FloatArray, out: FloatArray, n_threads: int) -> None:
-    """Put X'v into `out`; X is float32, float64, int8 or uint8 with any strides.
-
-    The native function sums float32, int8 and uint8 in float32 over short runs of rows:
-    |error| <= FLOAT32_SCAN_ERROR * ||x_j|| * ||v|| for each entry.
-    """
+    """Put X'v into `out`; X is float32, float64, int8 or uint8 with any strides."""
     for columns in _column_chunks(*x.shape):
         block = x[:, columns].astype(np.float64)
         for vector in range(v.shape[1]):  # one by one: the bits do not depend on the company
@@ -70,10 +66,7 @@ def csc_moments(
     square: FloatArray,
     n_threads: int,
 ) -> None:
-    """Put the weighted sums of the columns and of their squares into `total` and `square`.
-
-    Each stored entry is squared by itself: sum duplicates first.
-    """
+    """Put the weighted sums of the columns and of their squares into `total` and `square`."""
     column = np.repeat(np.arange(total.size), np.diff(indptr))
     _entry_moments(column, indices, data, weight, total, square)
 
@@ -100,10 +93,7 @@ def csr_moments(
     square: FloatArray,
     n_threads: int,
 ) -> None:
-    """Put the weighted sums of the columns and of their squares into `total` and `square`.
-
-    Each stored entry is squared by itself: sum duplicates first.
-    """
+    """Put the weighted sums of the columns and of their squares into `total` and `square`."""
     row = np.repeat(np.arange(weight.size), np.diff(indptr))
     _entry_moments(indices, row, data, weight, total, square)
 
@@ -119,10 +109,7 @@ def csr_terms(
     square: FloatArray,
     n_threads: int,
 ) -> None:
-    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2 into `product`, `total` and `square`.
-
-    For X in CSR with few columns: every thread sums all of them. Sum duplicates first.
-    """
+    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2 into `product`, `total` and `square`."""
     csr_correlate(indptr, indices, data, v[:, None], product[:, None], n_threads)
     csr_moments(indptr, indices, data, h, total, square, n_threads)
 
@@ -148,10 +135,7 @@ def csr_gram(
     out: FloatArray,
     n_threads: int,
 ) -> None:
-    """Put Z' diag(weight) Z into `out`, (q, q), for some columns Z of X in CSR.
-
-    position : (p,) where a column of X is in Z, -1 where it is not. Sum duplicates first.
-    """
+    """Put Z' diag(weight) Z into `out`, (q, q), for some columns Z of X in CSR."""
     x = sp.csr_array((data, indices, indptr), shape=(weight.size, position.size)).astype(float)
     chosen = np.flatnonzero(position >= 0)
     z = x.tocsc()[:, chosen[np.argsort(position[chosen])]]
@@ -193,11 +177,7 @@ def csr_gather(
     n_columns: int,
     n_threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]:
-    """Return (indptr, indices, data) in CSC of the columns j of X (CSR) with position[j] >= 0.
-
-    Column j becomes column position[j] < n_columns of the result. The entries of a column come in
-    the order of the rows; repeated entries stay apart.
-    """
+    """Return (indptr, indices, data) in CSC of the columns j of X (CSR) with position[j] >= 0."""
     row = np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
     target = position[indices]
     kept = np.flatnonzero(target >= 0)
@@ -214,11 +194,7 @@ def csr_to_csc(
     n_columns: int,
     n_threads: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
-    """Return (indptr, indices, data) of X (CSR) in CSC; int8 and uint8 become float32.
-
-    The entries of a column come in the order of the rows; repeated entries stay apart. There are
-    fewer than 2^31 rows and entries.
-    """
+    """Return (indptr, indices, data) of X (CSR) in CSC; int8 and uint8 become float32."""
     everything = np.arange(n_columns, dtype=np.int32)
     starts, row, values = csr_gather(indptr, indices, data, everything, n_columns, n_threads)
     kind = np.float32 if data.dtype.kind in "iu" else data.dtype
@@ -228,20 +204,7 @@ def csr_to_csc(
 def audit_indices(
     indptr: IndexStorage, indices: IndexStorage, n_minor: int
 ) -> tuple[int, int, bool, bool]:
-    """Look for the ways in which compressed sparse storage can be broken.
-
-    Returns
-    -------
-    bad_indptr : int
-        First i with indptr[i] outside [0, indices.size] or below indptr[i - 1], or nonzero
-        indptr[0]; -1 if there is none.
-    bad_entry : int
-        First position in `indices` of a value outside [0, n_minor) among the first indptr[-1]
-        entries; -1 if there is none, or if `indptr` is broken.
-    is_sorted, has_duplicates : bool
-        Whether the indices of every row (column) ascend; whether one of them repeats an index.
-        (False, False) where the storage is broken.
-    """
+    """Look for the ways in which compressed sparse storage can be broken."""
     wrong = (indptr < 0) | (indptr > indices.size)
     wrong[1:] |= indptr[1:] < indptr[:-1]
     wrong[:1] |= indptr[:1] != 0

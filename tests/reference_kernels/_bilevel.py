@@ -18,32 +18,7 @@ def bilevel_select(
     squares: bool,
     out: IndexArray,
 ) -> tuple[int, int]:
-    """Put the features S with the largest sum of c_j into `out`, sorted, |S| <= k.
-
-        c_j = v_j**2  (squares),  or  v_j
-
-    S is in at most g groups beside the opened ones. Features with v_j = 0 (c_j = v_j: v_j <= 0) are
-    never in S. Of several groups with equal sums any may be taken; in each, of equal |v_j| those of
-    the smaller index. The sum is the largest one up to rounding; of groups that it is too large to
-    show, as many as may come in do, those with the largest sums first.
-
-    The native kernel decides by a bound, and by the programme only about groups that this leaves
-    open; the twin is the programme.
-
-    Parameters
-    ----------
-    v : (p,) float64.
-    code : (p,) int64, the group of every feature, from 0 to n_groups - 1; another one raises
-        IndexError where it is read.
-    k, g : not negative; more than there are count as all.
-    opened : (n_groups,) uint8, not 0 of groups that do not count among the g.
-    out : (min(k, p),) int64; the first |S| places are overwritten.
-
-    Returns
-    -------
-    (number of features, number of groups that the programme had to decide about); the first is
-    -1 - j where v_j is the first value that is NaN or infinite (c_j = v_j: NaN or +infinity).
-    """
+    """Put the features S with the largest sum of c_j into `out`, sorted, |S| <= k."""
     return bilevel_program(v, code, n_groups, k, g, opened, squares, out)
 
 
@@ -57,19 +32,7 @@ def bilevel_program(
     squares: bool,
     out: IndexArray,
 ) -> tuple[int, int]:
-    """Do what bilevel_select does by the dynamic programme of Xiang, Yang and Ye, Algorithm 3.
-
-        T(i, j, q) = max(T(i-1, j, q),  max_{1 <= t <= q} T(i-1, j-1, q-t) + C(i, t))
-
-    with C(i, t) the sum of the t largest c of group i; opened groups take no place among the j. Of
-    equal values the one with the fewest features of the last group is kept.
-
-    Differences from the paper: the programme gives the groups; the features are the k largest of
-    these groups together, the same up to ties and rounding, and groups come in as said at
-    bilevel_select.
-
-    Cost O(p log p + k g sum_i min(|G_i|, k)), memory 4 n_groups (g + 1) (k + 1) bytes.
-    """
+    """Do what bilevel_select does by the dynamic programme of Xiang, Yang and Ye, Algorithm 3."""
     p = v.size
     n_opened = int(np.count_nonzero(opened))
     k, g = min(k, p), min(g, n_groups - n_opened)

@@ -27,10 +27,7 @@ def logistic_curvature(z: FloatArray, weight: FloatArray, out: FloatArray) -> No
 
 
 def logistic_conjugate(alpha: FloatArray, weight: FloatArray) -> float:
-    """Return -sum_i s_i H(alpha_i / s_i), H the binary entropy.
-
-    NaN where 0 <= alpha_i <= s_i fails. A share that underflows to 0 adds nothing.
-    """
+    """Return -sum_i s_i H(alpha_i / s_i), H the binary entropy."""
     share = np.divide(alpha, weight, out=np.array(alpha), where=weight > 0)
     return float((weight * (xlogy(share, share) + xlog1py(1.0 - share, -share))).sum())
 

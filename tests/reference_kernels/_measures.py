@@ -13,17 +13,7 @@ MAX_STEPS = 100  # Newton steps
 
 
 def f_labelling(positive: FloatArray, negative: FloatArray, beta: float) -> tuple[int, int]:
-    """Return the numbers (a, b) of positives and negatives in the worst labelling.
-
-    They maximise
-
-    100 (1 - (1 + beta^2) a / (a + b + beta^2 n_positive)) + 2 P(a) + 2 N(b),
-
-    P(a) and N(b) the sums of the a and b largest scores; the first pair with s = a + b growing.
-
-    For a fixed s the loss is linear in a and the value concave, and the best a never falls with s:
-    one pointer serves all s. `positive` and `negative` are scores in growing order.
-    """
+    """Return the numbers (a, b) of positives and negatives in the worst labelling."""
     p, n = positive[::-1], negative[::-1]
     square = beta * beta
     best, answer = -np.inf, (0, 0)
@@ -48,15 +38,7 @@ def f_labelling(positive: FloatArray, negative: FloatArray, beta: float) -> tupl
 
 
 def ap_places(positive: FloatArray, negative: FloatArray, places: IndexArray) -> None:
-    """Put into `places`, for every negative, how many positives the worst ranking puts above it.
-
-    Scores are in falling order. The places o maximise, for the j-th negative (j = 1, 2, ...),
-
-        sum_{i > o} 100/n_pos (j/(j+i) - (j-1)/(j+i-1)) - 200/(n_pos n_neg) (v_i - v_j),
-
-    the first maximiser. They grow with j, as every term falls with j: halving the negatives halves
-    the places that are left. Sums over i are differences of harmonic numbers and of prefix sums.
-    """
+    """Put into `places`, for every negative, how many positives the worst ranking puts above it."""
     n_pos, n_neg = positive.size, negative.size
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, n_pos + n_neg + 1))])
     above = np.concatenate([[0.0], np.cumsum(positive)])
@@ -89,24 +71,7 @@ def solve_cuts(
     alpha: FloatArray,
     block_weight: FloatArray,
 ) -> tuple[float, float, float, int]:
-    """Solve the program over K cuts and T blocks of features by a primal-dual interior point.
-
-        max  delta'alpha - max_t 1/2 alpha'G_t alpha   over alpha >= 0, sum alpha <= C, g'alpha = 0
-
-    grams : (T, K, K) G_t, symmetric and positive semidefinite.
-    g : (K,) with entries of both signs, or zeros only: then there is no equality.
-    tol : relative gap between the program and the problem it is the dual of.
-    alpha, block_weight : (K,) and (T,) outputs; the second are the multipliers of the blocks.
-
-    Returns
-    -------
-    The bound (the value of the program at alpha), the value of
-
-        1/2 (sum_t mu_t sqrt(alpha'G_t alpha))^2 + C max_k (delta - sum_t mu_t G_t alpha - b g)_k^+,
-
-    which is not below the optimum, b, and the number of Newton steps. All iterates are feasible;
-    what is returned is the one with the smallest gap.
-    """
+    """Solve the program over K cuts and T blocks of features by a primal-dual interior point."""
     unit = float(delta.max(initial=0.0))
     alpha[:] = 0.0
     block_weight[:] = 1.0 / grams.shape[0]

@@ -16,7 +16,7 @@ from ._scans import IndexStorage
 
 # j -> the rows in which column j may not be zero, and its float64 values there
 _Columns: TypeAlias = Callable[[int], tuple[Any, FloatArray]]
-# offset, active features, limit, sweeps, violations, done: see `_descend`
+# offset, active features, limit, sweeps, violations, done
 _State: TypeAlias = tuple[float, int, float, int, float, bool]
 
 
@@ -60,10 +60,7 @@ def _terms(
     square: FloatArray,
     n_threads: int,
 ) -> None:
-    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2, (q,), into `product`, `total`, `square`.
-
-    v, h : (n,).
-    """
+    """Put x_j'v, sum_i h_i x_ij and sum_i h_i x_ij**2, (q,), into `product`, `total`, `square`."""
     for k, j in enumerate(features):
         rows, x = columns(j)
         product[k] = x @ v[rows]
@@ -100,48 +97,7 @@ def _descend(
     residual: FloatArray,
     state: _State,
 ) -> _State:
-    """Minimise a quadratic model at u by sweeps of coordinate descent, over the steps d and e.
-
-        gradient'd + gradient_e e + 1/2 sum_i h_i (x_i'd + e)^2 + nu/2 ||d||^2
-            + sum_j l1_j |t_j| + l2_j/2 t_j^2   with t = u + d and low_j <= t_j <= high_j
-
-    With an intercept e is always the best one for d, so that columns act as if their means,
-    weighted by h, were zero. A sweep visits the active features in random order. A visit meets a
-    violation, the least |derivative + subgradient|, and moves the feature to its minimiser, or by
-    its largest step towards it; where there is none, it stays. Sweeps end when the violations that
-    one of them met add up to at most `target`.
-
-    Shrinking: a feature at t_j = 0 that is optimal there by more than `shrinking` times the largest
-    violation of the sweep before becomes inactive. When the sum reaches the target, all are active
-    again, and the descent is done only if none was left out of that sweep. The first sweep, and the
-    first one with all features again, leave out none.
-
-    Parameters
-    ----------
-    features : see `_of_storages`; vectors of length q belong to the features, in their order.
-    curvature : (n,) h, not negative.
-    gradient, u : (q,), u within the bounds.
-    total, square : (q,) sum_i h_i x_ij and sum_i h_i x_ij^2.
-    penalty : (q, 4) rows l1, l2, low, high: low is -inf or 0, high is 0 or inf.
-    largest_step : (q,) positive.
-    nu, gradient_e, target : see above.
-    intercept : False where e stays as it is.
-    max_sweeps : at most so many sweeps in this call.
-    shrinking : see above; 1 / n as published, 0 if all features are to stay active.
-    seed : of the random order in this call.
-    active : (q,) places in `features`, in the order of the last visits; inactive ones at the end.
-        A permutation, changed.
-    d, residual : (q,) and (n,), the step and h_i x_i'd; changed.
-    state : e; number of active features; largest violation of the last sweep; sweeps so far; sum of
-        the violations of the last sweep; whether the descent is done. A descent begins with d = 0,
-        residual = 0 and (0, q, inf, 0, inf, False), and goes on with what the last call returned.
-
-    Returns
-    -------
-    The state.
-
-    Source: Yuan, Ho and Lin, JMLR 13, 2012 (the inner problem of newGLMNET, sections 4 and 5).
-    """
+    """Minimise a quadratic model at u by sweeps of coordinate descent, over the steps d and e."""
     q = features.size
     offset, n_active, limit, n_sweeps, met, _ = state
     done = False
@@ -207,14 +163,7 @@ def _subspace_step(
     residual: FloatArray,
     offset: float,
 ) -> tuple[int, float]:
-    """Step with the features that are not at zero, their signs kept.
-
-    Conjugate gradients on the model of `_descend` restricted to them, preconditioned by its
-    diagonal, until the |slopes| add up to at most `target`. All step less far where one would
-    exceed its largest step a hundred times. A coefficient that would change its sign stops at zero
-    if the model still decreases; else all stop where the first reaches zero. Changes d and the
-    residual; returns the iterations and the step of the intercept, `offset` before.
-    """
+    """Step with the features that are not at zero, their signs kept."""
     share = coordinate.share(curvature, intercept)
     if share > 0:
         offset = coordinate.best_offset(gradient_e, residual, share)
@@ -280,25 +229,7 @@ def gram_descend(
     d: FloatArray,
     slope: FloatArray,
 ) -> tuple[int, float]:
-    """Minimise a quadratic model by sweeps over its features, in their order.
-
-        slope'd + 1/2 d'Ad + sum_j l1_j |t_j| + l2_j/2 t_j^2,   t = u + d,  low_j <= t_j <= high_j
-
-    What `_descend` does, for few features: a visit costs nothing where the feature stays.
-    A feature without curvature, A_jj = 0, stays.
-
-    Parameters
-    ----------
-    gram : (q, q) A, symmetric and positive semidefinite.
-    penalty, u, largest_step : (q, 4), (q,) and (q,), see `_descend`.
-    target : sweeps end when the violations that one of them met add up to at most this.
-    max_sweeps : at most so many sweeps.
-    d, slope : (q,) the step, and the derivative of the quadratic part there; changed.
-
-    Returns
-    -------
-    The number of sweeps, and the sum of the violations that the last one met.
-    """
+    """Minimise a quadratic model by sweeps over its features, in their order."""
     total = 0.0
     with np.errstate(over="ignore"):
         for sweep in range(max_sweeps):
@@ -337,35 +268,7 @@ def _newton_cycle(
     u: FloatArray,
     z: FloatArray,
 ) -> float:
-    """Take one Newton step after the other on every feature, each with its line search (CDN).
-
-        min_u  sum_i s_i f(y_i, z_i) + sum_j l1_j |u_j| + l2_j/2 u_j^2,   low_j <= u_j <= high_j
-
-    with margins z that move with X u, and f a loss of `LOSSES`. The step minimises the second-order
-    model of one feature plus nu/2 step^2, is cut to its largest size, and is halved until
-
-        change of the objective <= sigma * share of the step * (change of the linear model)
-
-    at most so often that `max_halvings` shares are tried; if none will do, u_j stays.
-
-    Parameters
-    ----------
-    features : see `_of_storages`.
-    y, weight : (n,) targets of the loss, and s.
-    penalty : (q, 4), see `_descend`.
-    loss : the number of the loss.
-    nu, sigma, max_halvings : see above.
-    largest_step : (q,) positive.
-    seed : of the random order.
-    order : (q,) a permutation of the places in `features`; changed to the order of the visits.
-    u, z : (q,) within the bounds, and (n,); changed.
-
-    Returns
-    -------
-    The sum of the violations met, see `_descend`.
-
-    Source: Yuan, Chang, Hsieh and Lin, JMLR 11, 2010 (section 4.1).
-    """
+    """Take one Newton step after the other on every feature, each with its line search (CDN)."""
     f = LOSSES[loss]
     coordinate.Random(seed).shuffle(order, order.size)
     total = 0.0

@@ -23,14 +23,7 @@ _ENTRY = re.compile(rb"([0-9]+):(" + DECIMAL + rb")")
 
 
 def cut_text(text: Text, mark: int, cuts: IndexArray, counts: IndexArray) -> None:
-    """Cut text into pieces of whole lines, about equally long, some of them empty.
-
-    Parameters
-    ----------
-    mark : the byte that is counted.
-    cuts : (k + 1,), overwritten: piece i is text[cuts[i] : cuts[i + 1]].
-    counts : (k, 2), overwritten: the line ends of each piece, and its bytes that are `mark`.
-    """
+    """Cut text into pieces of whole lines, about equally long, some of them empty."""
     size, k = text.size, len(counts)
     ends = np.flatnonzero(text == ord("\n")) + 1
     cuts[:] = 0
@@ -53,24 +46,7 @@ def svmlight_rows(
     values: FloatArray,
     n_threads: int,
 ) -> tuple[int, int, int, int, int]:
-    """Read lines "label [qid:number] [index:value ...] [# comment]", those without a label apart.
-
-    Numbers are decimal, finite, and become the doubles nearest to them; indices increase along a
-    line and are below 2**31. Bytes that part words are those of `bytes.split`.
-
-    Parameters
-    ----------
-    cuts, counts : as `cut_text` with the mark ":" has them.
-    labels, lengths : at least as long as there are lines; overwritten. lengths: the entries of
-        each row.
-    indices, values : at least as long as there are colons; overwritten.
-
-    Returns
-    -------
-    (rows, entries, lowest, highest, fault) : what was read; the lowest and the highest index, 2**31
-        - 1 and -1 where there is none; and where the first line begins that breaks the format, -1
-        if none does. If one does, the other numbers and the arrays mean nothing.
-    """
+    """Read lines "label [qid:number] [index:value ...] [# comment]"."""
     rows = entries = start = 0
     lowest, highest = 2**31 - 1, -1
     for line in text.tobytes().split(b"\n"):
@@ -117,27 +93,7 @@ def delimited_rows(
     rows: IndexArray,
     n_threads: int,
 ) -> tuple[int, int]:
-    """Read lines of fields, each plain or whole within quotes; lines without a byte are no rows.
-
-    Numbers are finite decimals, with spaces around them at most; fields of text hold no NUL, no
-    line end, and no quote of the kind that they begin with. What departs from that is a fault.
-
-    Parameters
-    ----------
-    cuts, counts : as `cut_text` has them.
-    delimiter : a byte that is neither a space, nor a quote, nor part of a number.
-    places : (p,): the row of `numbers` that a column fills; -1 where it is not read; -2 minus its
-        place in `spans` where it is text.
-    numbers : (some, n), overwritten, n at least the number of lines.
-    spans : (n, some, 2), overwritten: where the text of a field begins and ends.
-    rows : (k,), overwritten: the rows of each piece. They lie from the number of line ends before
-        the piece on.
-
-    Returns
-    -------
-    (line, column) : where the first line with a fault begins, and its column; -1 and -1 if none
-        has. If one has, the arrays mean nothing.
-    """
+    """Read lines of fields, each plain or whole within quotes; lines without a byte are no rows."""
     mark = re.escape(bytes([delimiter]))
     number = re.compile(rb' *(DECIMAL) *|" *(DECIMAL) *"'.replace(b"DECIMAL", DECIMAL))
     field = re.compile(rb'"([^"\r\n\0]*)"|((?!")[^MARK\r\n\0]*)'.replace(b"MARK", mark))

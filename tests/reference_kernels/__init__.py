@@ -1,12 +1,10 @@
-"""NumPy twin of every kernel: the specification, and the oracle of the tests.
+"""NumPy twins of the kernels: the oracle of the tests.
 
-Conventions of all functions: X has n rows (samples) and p columns (features). `v` is (n, m)
-float64, C order; `out` is (p, m) float64, C order, and is overwritten. Sparse storage is
-(indptr, indices, data), with entries in any order within a row or column. `n_threads` is at least
-1 and never changes a bit of a result (here it is ignored). Callers check shapes and types.
+`_kernels/_native.pyi` says what each of them does. `n_threads` is ignored here; callers check
+shapes and types.
 """
 
-# ruff: noqa: F401 - the only list of the kernels; `_kernels` takes it whole.
+# ruff: noqa: F401 - the list of the twins.
 
 from ._bilevel import bilevel_program, bilevel_select
 from ._checksum import crc32c
@@ -31,6 +29,13 @@ from ._genotypes import (
 )
 from ._losses import logistic_conjugate, logistic_curvature, logistic_value_gradient
 from ._measures import ap_places, f_labelling, solve_cuts
+from ._multinomial import (
+    multinomial_at,
+    multinomial_conjugate,
+    multinomial_hessian,
+    multinomial_inside,
+    multinomial_scale,
+)
 from ._scans import (
     FLOAT32_SCAN_ERROR,
     audit_indices,

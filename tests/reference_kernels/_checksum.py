@@ -9,10 +9,7 @@ _CASTAGNOLI = 0x82F63B78  # its bits the other way round
 
 
 def crc32c(bytes: NDArray[np.uint8], value: int) -> int:
-    """Return the checksum of what `value` is that of, followed by these bytes.
-
-    value : 0 to begin with.
-    """
+    """Return the checksum of what `value` is that of, followed by these bytes."""
     rest = value ^ 0xFFFFFFFF
     for byte in bytes.tolist():
         rest ^= byte

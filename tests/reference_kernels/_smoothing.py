@@ -30,32 +30,7 @@ def dense_smoothing_sweep(
     scores: FloatArray,
     level: FloatArray,
 ) -> int:
-    """Minimise over one coordinate after the other, 0 < alpha_i < w_i.
-
-        1/q log sum_t exp(q s_t) + sum_i alpha_i log alpha_i + (w_i - alpha_i) log(w_i - alpha_i)
-
-    with s_t = 1/2 ||c_t||^2 and c_t = sum_i alpha_i x_it.
-
-    Parameters
-    ----------
-    rows : (n, width), x_it for all blocks t: row i on the features of the block, times its label.
-        Blocks come in groups of LANES; the entries of a group are the first feature of each of its
-        blocks, then the second of each, and so on, 0 beyond the end of a shorter block.
-    starts : (T / LANES + 1,) where the entries of each group begin, and the width.
-    order : the coordinates in the order of their visits.
-    square : (n, T) ||x_it||^2.
-    weight : (n,) w_i.
-    q : smoothing parameter, positive.
-    accuracy, ratio : a coordinate is solved to |derivative| <= accuracy or ratio times what it was.
-    alpha, rest : (n,) alpha_i and w_i - alpha_i, kept apart so that cancellation loses neither;
-        changed, as are the next two.
-    scores : (width,) c, in the order of the entries.
-    level : (T,) s, T a multiple of LANES; -inf for padded blocks, which have no features.
-
-    Returns
-    -------
-    The number of evaluations of the smoothed maximum.
-    """
+    """Minimise over one coordinate after the other, 0 < alpha_i < w_i."""
     size = np.diff(starts)
     block = LANES * np.repeat(np.arange(size.size), size) + np.arange(starts[-1]) % LANES
     count = 0
@@ -107,12 +82,7 @@ def newton_bisections(
     bracket: FloatArray,
     n_evaluations: FloatArray,
 ) -> None:
-    """Solve independent coordinate problems, one per row of level, slope and square, (n, T).
-
-    The derivative log(alpha / rest) + sum_t lambda_t (b_t + a_t z) increases in the step z; it is
-    brought to at most `accuracy`, or as near to zero as floating point allows. alpha and rest,
-    (n,), are changed; bracket, (n, 2), gets bounds of the smaller of the two at the solution.
-    """
+    """Solve independent coordinate problems, one per row of level, slope and square, (n, T)."""
     for i in range(level.shape[0]):
         n_evaluations[i] = _coordinate_step(
             level[i], slope[i], square[i], weight[i], q[i], accuracy, 0.0,

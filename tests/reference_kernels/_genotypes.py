@@ -54,11 +54,7 @@ def genotypes_count(
     counts: IndexArray,
     n_threads: int,
 ) -> None:
-    """Put how many rows have each of the codes 0 to 3 in column j into counts[j], (4,).
-
-    mask : packed as a variant is, code 1 for a row that counts and 0 for others, in whole words of
-        eight bytes; bytes beyond those of a variant are zero.
-    """
+    """Put how many rows have each of the codes 0 to 3 in column j into counts[j], (4,)."""
     n_rows = 4 * packed.shape[1]
     kept = _codes(np.frombuffer(mask.tobytes(), np.uint8)[None], n_rows)[0] == 1
     for columns in _blocks(index.size, n_rows):
