@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import importlib
-import itertools
 import json
 import os
 import re
@@ -25,9 +24,8 @@ from conftest import COMMAND as COMMANDS
 from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
 from zeronorm.cli._names import in_options
-from zeronorm.cli._options import PathOptions, SelectOptions
-from zeronorm.cli._panels import PANELS
 from zeronorm.cli._progress import Progress
+from zeronorm.cli._shared_options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection import cross_validate, fold_models
 from zeronorm.published import MinimaxLogisticRegression
@@ -1544,18 +1542,13 @@ def test_help_says_what_there_is(run):
 
 
 @pytest.mark.parametrize("name", zeronorm.cli.COMMANDS)
-def test_help_has_examples_that_can_be_read(run, name, monkeypatch):
+def test_help_has_an_example_that_can_be_read(run, name, monkeypatch):
     """Help would lack an example, or have one with options that are no longer there."""
     monkeypatch.setenv("COLUMNS", "80")
-    _, heading, examples = run(name, "--help").stdout.partition("\n Examples:\n")
-    assert heading
-    lines = examples.rstrip("\n").split("\n")
-    assert 2 <= len(lines) <= 3
-    for line in lines:
-        assert len(line) <= 80
-        words = [*itertools.takewhile(lambda word: word not in "<>", shlex.split(line))]
-        assert words[:2] == ["zeronorm", name]
-        COMMANDS.commands[name].make_context(name, words[2:])
+    line = re.search(r"^ Example: (.*\S) *$", run(name, "--help").stdout, re.MULTILINE)[1]
+    words = shlex.split(line)
+    assert words[:2] == ["zeronorm", name]
+    COMMANDS.commands[name].make_context(name, words[2:])
 
 
 def test_a_command_is_made_once():
@@ -1573,15 +1566,10 @@ def test_help_says_what_commands_say():
 
 def test_help_is_in_panels(run, monkeypatch):
     """Forty options would stand in one list, in a column too narrow to read."""
-    fields = {f.name for kind in (SelectOptions, PathOptions) for f in dataclasses.fields(kind)}
-    fields |= {"config", "save_config", "log", "splits", "share", "confidence"}  # of infer
-    fields |= {"blocks"}  # of discover
-    assert set().union(*PANELS.values()) <= fields
-    assert sum(map(len, PANELS.values())) == len(set().union(*PANELS.values()))
     monkeypatch.setenv("COLUMNS", "80")
     lines = run("select", "--help").stdout.splitlines()
     assert len(lines) < 170
-    for panel in PANELS:
+    for panel in (TARGET, FEATURES, PROBLEM, SEARCH, SCORE, FILES):
         assert any(panel in line for line in lines)
     first = next(i for i, line in enumerate(lines) if "The target" in line)
     assert any("--features" in line for line in lines[:first])
@@ -1625,7 +1613,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "golub", "--prove"], "--prove needs the number of features: say --features K"),
         (["select", "golub", "-k", "4000"], "--features must be between 1 and 3051"),
         (["select", "golub", "-k", "3", "--C", "-1"], "--C must be a positive"),
-        (["select", "golub", "-k", "3", "--C", "x"], "--C must be a number; got 'x'."),
+        (["select", "golub", "-k", "3", "--C", "x"], "Invalid value for '--C' / '-C': "),
         (["select", "golub", "-k", "3", "--refit-c", "no"], "--refit-c must be loo or a positive"),
         (["select", "golub", "-k", "3", "--refit-c", "nan"], "--refit-c must be loo or a positive"),
         (["select", "golub", "-k", "3", "--cv", "1"], "--cv must be at least 2; got 1"),
@@ -1754,7 +1742,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["verify", "golub", "none.npz"], "none.npz: no such file."),
         (["path"], "Missing argument 'DATA'"),
         (["path", "golub", "--points", "1"], "--points must be at least 2; got 1"),
-        (["path", "golub", "--points", "x"], "--points must be a whole number; got 'x'."),
+        (["path", "golub", "--points", "x"], "Invalid value for '--points': "),
         (["path", "golub", "--ratio", "1"], "--ratio must be a finite number above 1; got 1"),
         (["path", "golub", "--ratio", "nan"], "--ratio must be a finite number above 1; got nan"),
         (["path", "golub", "--max-features", "0"], "--max-features must be at least 1; got 0"),
@@ -1990,6 +1978,45 @@ def test_help_imports_nothing_heavy():
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+
+
+def completed(line, *options):
+    """What the command answers bash about a line, whose last word is not ended."""
+    question = {
+        "_ZERONORM_COMPLETE": "complete_bash", "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+    }  # fmt: skip
+    return subprocess.run(
+        [sys.executable, *options, "-m", "zeronorm"],
+        env=os.environ | question, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("zeronorm pre", {"predict"}),
+        ("zeronorm select golub --no-s", {"--no-save", "--no-standardize"}),
+    ],
+)
+def test_commands_and_options_are_completed(line, words):
+    """Tab would do nothing, or offer what there is not, or take a second."""
+    done = completed(line, "-X", "importtime")
+    assert {*done.stdout.split()} == words
+    modules = {one.rpartition("|")[2].strip() for one in done.stderr.splitlines()}
+    assert "typer" in modules
+    assert not {"numpy", "scipy", "sklearn", "rich"} & modules
+
+
+def test_completion_can_be_installed(run):
+    """The script would ask another command, or the option be gone."""
+    assert "--install-completion" in run("--help").stdout
+    shown = subprocess.run(
+        [sys.executable, "-m", "zeronorm", "--show-completion", "bash"],
+        capture_output=True, text=True, timeout=60,
+        env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+    )  # fmt: skip
+    assert "_ZERONORM_COMPLETE=complete_bash" in shown.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -202,7 +202,6 @@ def test_features_are_counted_without_covariates(run, write):
         ("certify", "d.csv", "m.npz"),
         ("verify", "d.csv", "c.npz"),
         ("evaluate", "m.npz", "d.csv"),
-        ("compare", "m.npz", "m.npz", "d.csv"),
     ):
         assert header in run(*command).stdout
         data = json.loads(run(*command, "--json").stdout)["data"]

@@ -137,13 +137,6 @@ def test_a_path_by_patients(run, table):
     assert new["chosen"]["n_features"] < known["chosen"]["n_features"]
 
 
-def test_inference_by_patients(run, table):
-    """Samples of patients that chose would infer; and nothing says that intervals are short."""
-    found = document(run, "infer", "data.csv", "--target", "label", "-k", 1,
-                     "--cv-groups", "patient")  # fmt: skip
-    assert "too short where they are alike" in " ".join(found["notes"])
-
-
 def test_too_few_groups(run, table):
     """Folds without a class would be scored."""
     columns = table | {"half": [one[:2] for one in table["patient"]]}

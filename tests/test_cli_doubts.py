@@ -168,11 +168,10 @@ def test_names_on_several_rows_are_told(run, tmp_path, monkeypatch):
     assert "several rows" not in run("select", "once.csv", *given).stderr
     monkeypatch.setattr(_blocks, "_BLOCK", 100)  # of JSON lines several blocks
     for data in ("twice.csv", "twice.jsonl"):
-        for command in ("predict", "evaluate", "explain"):
+        for command in ("predict", "evaluate"):
             assert run(command, "m.npz", data).stderr.count(said) == 1
             assert "several rows" not in run(command, "m.npz", "once.csv").stderr
         assert run("predict", "m.npz", data, "-o", "p.csv").stderr == said
-        assert run("compare", "m.npz", "m.npz", data).stderr.count(said) == 1
 
 
 def test_doubts_survive_quiet(run, tmp_path):
@@ -356,7 +355,7 @@ def test_values_that_a_model_never_saw_are_told_in_quiet(run, tmp_path, levels):
     told = (
         f"Note: 60 rows have a value of 'batch' that the model never saw, as 'B9': scored {scored}."
     )
-    for command in ("predict", "evaluate", "explain"):
+    for command in ("predict", "evaluate"):
         assert told in run(command, "m.npz", "new.csv", "-q").stderr
         assert "never saw" not in run(command, "m.npz", "base.csv", "-q").stderr
     new, base = (

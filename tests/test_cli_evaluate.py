@@ -317,3 +317,16 @@ def test_samples_of_other_classes_are_told_quiet_or_not(run, classes, tmp_path):
     (tmp_path / "other.csv").write_text(text)
     said = run("evaluate", "m.npz", "other.csv", "-q").stderr
     assert "left out: 1 sample has a class that the model does not know, z." in said
+
+
+def test_the_error_of_a_difference_is_that_of_pairs():
+    """What both models get wrong alike is no part of it: it is far below that of either score."""
+    rng = np.random.default_rng(1)
+    noise = rng.standard_normal(200)
+    y = 3 * noise
+    own, other = (scores_of_numbers(y, y + noise + d, None, "r2") for d in (0.0, 0.01))
+    mae = judged(own, other, 200, 200)[2]
+    assert mae["advantage_error"] < 0.05 * mae["standard_error"]
+    errors = np.abs(noise) - np.abs(noise + 0.01)
+    assert mae["value"] - mae["baseline"] == pytest.approx(errors.mean())
+    assert mae["advantage_error"] == pytest.approx(errors.std() / np.sqrt(200), rel=0.2)

@@ -177,17 +177,17 @@ def test_names_cannot_act_on_a_terminal(run, tmp_path, form):
         assert names[0] in kept
 
 
-def test_predictions_and_logs_cannot_act_on_a_terminal(run, tmp_path):
-    """A label would clear the terminal by way of standard output or of the log."""
+def test_predictions_cannot_act_on_a_terminal(run, tmp_path):
+    """A label would clear the terminal by way of standard output."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal(60)
     y = np.where(x + rng.logistic(size=60) > 0, "\x1b[2Jcase", "control")
     write_csv(tmp_path / "d.csv", {"a\x1b[31m": x, "b": x[::-1], "y": y, "s\x9b": [*map(str, x)]})
     columns = ("--target", "y", "--id", "s\x9b")
-    run("select", "d.csv", *columns, "-k", 1, "--no-cv", "-o", "m.npz", "--log", "run.log")
-    shown = run("predict", "m.npz", "d.csv", "--id", "s\x9b", "--log", "run.log")
+    run("select", "d.csv", *columns, "-k", 1, "--no-cv", "-o", "m.npz")
+    shown = run("predict", "m.npz", "d.csv", "--id", "s\x9b")
     assert "case" in shown.stdout
-    for text in (shown.stdout, shown.stderr, (tmp_path / "run.log").read_text()):
+    for text in (shown.stdout, shown.stderr):
         assert not set(text) & {*"\x1b\x9b"}
     run("predict", "m.npz", "d.csv", "--id", "s\x9b", "-o", "p.csv")
     assert "\x1b[2Jcase" in (tmp_path / "p.csv").read_text()

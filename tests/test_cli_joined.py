@@ -535,7 +535,7 @@ def test_names_that_differ_by_blanks_are_told_of_models_too(run, fails, tables, 
     run("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
     text = (tmp_path / "pheno.tsv").read_text()
     (tmp_path / "other.tsv").write_text(text.replace("\tS", "\ts "))
-    for command in ("predict", "evaluate", "explain"):
+    for command in ("predict", "evaluate"):
         said = fails(command, "m.npz", data, "--samples", "other.tsv")
         assert f"{data}: 40 samples differ by case or blanks alone from a name in other.tsv" in said
         assert re.search(
@@ -549,7 +549,7 @@ def test_a_table_of_other_samples_is_told(run, fails, tables, tmp_path, data):
     run("select", data, *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
     genes = (tmp_path / data).read_text().replace("S", "N")
     (tmp_path / "new.csv").write_text(genes.replace("g5,", "g4,") if data == "genes.csv" else genes)
-    for command in ("predict", "evaluate", "explain"):
+    for command in ("predict", "evaluate"):
         said = fails(command, "m.npz", "new.csv", "--samples", "pheno.tsv")
         assert "pheno.tsv: no sample of the data is in it" in said
         assert "the rows of the data with 'N00' and their columns with 'g0'" in said
@@ -581,7 +581,7 @@ def test_a_wrong_column_of_a_table_is_told_with_the_table(run, fails, tables, da
         (
             "agee",
             "age",
-            ("explain", "m.npz", data, "--samples", "pheno.tsv", "--where", "agee > 1"),
+            ("predict", "m.npz", data, "--samples", "pheno.tsv", "--where", "agee > 1"),
         ),
         ("agee", "age", ("select", data, *given[:2], "--time", "agee", "--event", "kind")),
     ):
@@ -601,7 +601,7 @@ def test_a_target_without_its_table_is_told_where_it_may_be(run, fails, tables, 
     header, *lines = (tmp_path / "genes.csv").read_text().splitlines()
     more = [line.replace("g", f"{name}", 1) for name in "hijk" for line in lines]
     (tmp_path / "tall.csv").write_text("\n".join([header, *lines, *more]) + "\n")
-    for command in ("predict", "evaluate", "explain"):
+    for command in ("predict", "evaluate"):
         said = fails(command, "m.npz", "tall.csv", "--target", "kind")
         assert "tall.csv: no column 'kind'. Where features are in the rows" in said
         assert "name a table of the samples with --samples FILE --target kind" in said
@@ -613,7 +613,7 @@ def test_a_table_without_a_covariate_of_the_model_is_told(run, fails, tables, tm
     run("select", "genes.csv", *given)
     text = (tmp_path / "pheno.tsv").read_text()
     (tmp_path / "other.tsv").write_text(text.replace("age\t", "Age\t"))
-    for command in ("predict", "evaluate", "explain"):
+    for command in ("predict", "evaluate"):
         said = fails(command, "m.npz", "genes.csv", "--samples", "other.tsv")
         assert (
             "genes.csv, other.tsv: the model needs the feature 'age', which is not there." in said

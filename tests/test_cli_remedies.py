@@ -15,12 +15,10 @@ from zeronorm._remedies import offered, remedy, ways_out
 
 N = 40
 TARGET = ("--target", "y", "--id", "id")
-MODEL = ("predict", "evaluate", "explain", "compare")  # by which the features are known
+MODEL = ("predict", "evaluate")  # by which the features are known
 COMMANDS = {
     "predict": ("predict", "m.npz", "DATA"),
     "evaluate": ("evaluate", "m.npz", "DATA"),
-    "explain": ("explain", "m.npz", "DATA"),
-    "compare": ("compare", "m.npz", "m.npz", "DATA"),
     "verify": ("verify", "DATA", "c.npz"),
     "report": ("report", "m.npz", "DATA", "-o", "p.html"),
     "certify": ("certify", "DATA", "g0,g1", *TARGET),
@@ -135,7 +133,7 @@ def test_parts_that_differ(fails, rows, tmp_path, command):
 def test_values_too_large_are_told_with_the_feature(fails, rows, tmp_path):
     """The row alone leaves all its columns to be looked at."""
     written(tmp_path / "large.csv", with_cell(rows, "1e308"))
-    for command in ("predict", "evaluate", "explain"):
+    for command in MODEL:
         said = fails(*asked(command, "large.csv"))
         assert "row 3 (from 0) has 1e+308 in feature 'g1'. Mend that value." in said
 
@@ -186,13 +184,12 @@ def test_a_target_that_is_not_there_is_named(run, fails, rows, tmp_path):
     written(tmp_path / "none.csv", [one[:-1] for one in rows])
     written(tmp_path / "upper.csv", [[*rows[0][:-1], "Y"], *rows[1:]])
     written(tmp_path / "two.csv", [[*rows[0][:4], "y", *rows[0][5:]], *rows[1:]])
-    for command in ("evaluate", "compare"):
-        said = fails(*asked(command, "none.csv"))
-        assert "none.csv: no column 'y', so that there is nothing to compare predictions w" in said
-        assert "say where the target is: --target column" in said.lower()
-        assert "Did you mean 'Y'?" in fails(*asked(command, "upper.csv"))
-        said = fails(*asked(command, "two.csv"))
-        assert "2 columns have the name 'y' (positions 4, 6); give the target by position" in said
+    said = fails(*asked("evaluate", "none.csv"))
+    assert "none.csv: no column 'y', so that there is nothing to compare predictions w" in said
+    assert "say where the target is: --target column" in said.lower()
+    assert "Did you mean 'Y'?" in fails(*asked("evaluate", "upper.csv"))
+    said = fails(*asked("evaluate", "two.csv"))
+    assert "2 columns have the name 'y' (positions 4, 6); give the target by position" in said
     assert run("predict", "m.npz", "none.csv", "-q").stderr == ""  # which needs none
     data = {"days": ["1", "2", "3", "4", "5", "6"] * 5, "died": ["1", "0"] * 15}
     g = [str(one) for one in np.random.default_rng(1).standard_normal(30)]
@@ -207,17 +204,17 @@ def test_a_target_that_is_not_there_is_named(run, fails, rows, tmp_path):
 
 def test_ways_out_are_those_of_the_reader():
     """A way that nobody can go would be offered, or none where one is left."""
-    ways = ("mend it", "say --id NAME", "write it to --log FILE or say --missing mean")
+    ways = ("mend it", "say --id NAME", "write it to --view FILE or say --missing mean")
     assert ways_out(*ways) == [
         "mend it",
         "say id=NAME",
-        "write it to log=FILE or say missing='mean'",
+        "write it to view=FILE or say missing='mean'",
     ]
-    with offered(["--id", "--log", "-q"]):
+    with offered(["--id", "--view", "-q"]):
         assert ways_out(*ways) == ["mend it", "say --id NAME"]
         assert remedy(*ways) == " Mend it, or say --id NAME."
-        with offered(["--log", "--missing"]):
-            assert remedy(*ways[1:], ways[2]) == " Write it to --log FILE or say --missing mean."
+        with offered(["--view", "--missing"]):
+            assert remedy(*ways[1:], ways[2]) == " Write it to --view FILE or say --missing mean."
         assert remedy(*ways, "wait") == " Mend it; say --id NAME; or wait."
         assert remedy(ways[2]) == ""
     assert remedy("say --id 'a b'", "say --drop-all") == " Say id='a b', or say drop_all."
@@ -229,29 +226,27 @@ def test_predictions_need_no_target(run, fails, rows, tmp_path):
         rows[0], *([*one[:-1], ""] for one in rows[1:])
     ]}.items():  # fmt: skip
         written(tmp_path / f"{name}.csv", cells)
-        for command in ("predict", "explain"):
-            result = run(command, "m.npz", f"{name}.csv", "-q", "-o", "p.csv")
-            assert "column 'y': the target is missing (''), so that no target is r" in result.stderr
-            assert len((tmp_path / "p.csv").read_text().splitlines()) == N + 1
+        result = run("predict", "m.npz", f"{name}.csv", "-q", "-o", "p.csv")
+        assert "column 'y': the target is missing (''), so that no target is r" in result.stderr
+        assert len((tmp_path / "p.csv").read_text().splitlines()) == N + 1
         said = fails("predict", "m.npz", f"{name}.csv", "--target", "y")
         assert said.endswith("Drop the row, or drop all without one by --where \"y != ''\".")
         assert "the target is missing" in fails("evaluate", "m.npz", f"{name}.csv")
     run("predict", "m.npz", "t.csv", "-q", "-o", "q.csv")
     assert (tmp_path / "p.csv").exists()
-    for command in ("predict", "explain"):
-        piped = CliRunner().invoke(
-            cli.app,
-            [command, "m.npz", "-", "-q", "-o", "-"],
-            input=(tmp_path / "some.csv").read_text(),
-        )
-        assert "standard input: line 5, column 'y': the target is missing" in piped.stderr
-        assert piped.stdout == run(command, "m.npz", "t.csv", "-q", "-o", "-").stdout
-        # The first parts have a target, as old rows have, and the last has a gap.
-        for part, (begin, end) in enumerate(((1, 3), (3, 4), (4, N + 1))):
-            cells = with_cell(rows, "", column=6)
-            written(tmp_path / f"part-{part}.csv", [cells[0], *cells[begin:end]])
-        parted = run(command, "m.npz", "part-*.csv", "-q", "-o", "-")
-        assert "part-2.csv: line 2, column 'y': the target is missing" in parted.stderr
-        assert parted.stdout == piped.stdout
+    piped = CliRunner().invoke(
+        cli.app,
+        ["predict", "m.npz", "-", "-q", "-o", "-"],
+        input=(tmp_path / "some.csv").read_text(),
+    )
+    assert "standard input: line 5, column 'y': the target is missing" in piped.stderr
+    assert piped.stdout == run("predict", "m.npz", "t.csv", "-q", "-o", "-").stdout
+    # The first parts have a target, as old rows have, and the last has a gap.
+    for part, (begin, end) in enumerate(((1, 3), (3, 4), (4, N + 1))):
+        cells = with_cell(rows, "", column=6)
+        written(tmp_path / f"part-{part}.csv", [cells[0], *cells[begin:end]])
+    parted = run("predict", "m.npz", "part-*.csv", "-q", "-o", "-")
+    assert "part-2.csv: line 2, column 'y': the target is missing" in parted.stderr
+    assert parted.stdout == piped.stdout
     run("predict", "m.npz", "none.csv", "-q", "-o", "p.csv")
     assert (tmp_path / "p.csv").read_text() == (tmp_path / "q.csv").read_text()

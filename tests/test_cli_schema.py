@@ -29,8 +29,6 @@ CASES = {
     "discoveries": ("number", "discover"),
     "discoveries beside": ("number", "discover", "--covariates", "city", "--blocks", "level"),
     "no discoveries": ("other", "discover", "--fdr", 0.001),
-    "inference": ("number", "infer", "-k", 2),
-    "inference of splits": (None, "infer", "-k", 2, *SURVIVAL, "--splits", 3),
     "proof": ("select", "golub", "-k", 2, "--prove", "--no-cv", "-o", "m.npz"),
     "verify": ("verify", "golub", "m.certificate.npz"),
     "predict": ("predict", "m.npz", "golub", "--proba"),
@@ -66,15 +64,7 @@ CASES = {
     "evaluate numbers": ("number", "evaluate", "number.npz"),
     "evaluate counts": ("count", "evaluate", "count.npz", "--exposure", "years"),
     "evaluate survival": (None, "evaluate", "s.npz", *SURVIVAL),
-    "compare": ("compare", "m.npz", "m.npz"),
-    "compare on rows": ("compare", "m.npz", "m.npz", "golub"),
-    "compare numbers": ("compare", "number.npz", "number.npz", "all.csv", "--target", "number"),
     "report": ("report", "m.npz", "golub", "--pairs", 2, "--time-limit", 0, "-o", "m.html"),
-    "explain": ("explain", "m.npz", "golub"),
-    "explain one": ("explain", "m.npz", "golub", "--sample", 2),
-    "explain several": ("three", "explain", "three.npz"),
-    "explain counts": ("count", "explain", "count.npz", "--exposure", "years"),
-    "explain survival": ("explain", "s.npz", "all.csv"),
     "certify": ("certify", "golub", "X95735_at,M27891_at", "--certificate", "l.npz"),
     "prove": ("prove", "golub", "X95735_at,M23197_at"),
     "near optimal": ("prove", "golub", "X95735_at,M23197_at", "--within", 0.1, "--limit", 3),
@@ -153,7 +143,7 @@ def called(case, columns):
     if "--keep-text" in rest:
         rest.remove("--keep-text")
         dropped.remove("city")
-    of_model = ("predict", "evaluate", "explain")
+    of_model = ("predict", "evaluate")
     if command in of_model:
         data.insert(0, rest.pop(0))
     elif command in ("verify", "certify"):
@@ -192,7 +182,7 @@ def test_the_schema_is_one(schema):
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$defs"]["version"] == {"const": SCHEMA}
     commands = {ref["$ref"].removeprefix("#/$defs/") for ref in schema["anyOf"]}
-    assert commands == {*cli.COMMANDS} - {"completion"}
+    assert commands == {*cli.COMMANDS}
 
 
 @pytest.mark.parametrize("case", CASES)

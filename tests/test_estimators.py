@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 import signal
 import threading
@@ -1444,3 +1445,15 @@ def test_blas_has_one_thread_from_first_to_last(call, monkeypatch):
         }[call]()
     assert limits
     assert set(limits) == {1}
+
+
+def test_the_logger_of_the_package(binary, caplog, capsys):
+    """A program could not have the package in its own log, or would have it without asking."""
+    model = BudgetClassifier(2)
+    with caplog.at_level(logging.DEBUG, "zeronorm"):
+        model.fit(*binary)
+    (line,) = [record for record in caplog.records if record.levelno == logging.INFO]
+    assert line.getMessage().startswith("BudgetClassifier on 40 features: size 2, ")
+    passes = [record for record in caplog.records if record.levelno == logging.DEBUG]
+    assert len(passes) == model.n_scans_
+    assert capsys.readouterr() == ("", "")

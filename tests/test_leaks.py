@@ -281,7 +281,7 @@ def test_row_numbers_of_chosen_rows_are_left_out(run, tmp_path, missing):
     assert " 4 features " in found.stdout
 
 
-@pytest.mark.parametrize("command", ["infer", "path", "discover", "cv"])
+@pytest.mark.parametrize("command", ["path", "discover", "cv"])
 def test_other_commands_leave_them_out_as_well(run, tmp_path, command):
     """A command of the same data would have another finding than select."""
     write_csv(tmp_path / "d.csv", {"nr": list(range(60)), **table()})

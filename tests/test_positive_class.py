@@ -70,26 +70,6 @@ def test_a_model_file_is_shown_so(run, table, named):
     assert intercept == pytest.approx(-load("m.npz").intercept_[0], abs=1e-4)
 
 
-def test_a_sample_is_explained_so(run, table):
-    """Parts that speak for the ill would be drawn as ones against it."""
-    run(*SELECT, *ILL, "-o", "m.npz")
-    document = json.loads(run("explain", "m.npz", "a.csv", "--json").stdout)
-    assert (document["classes"], document["positive"]) == (["ill", "well"], "ill")
-    loaded = load("m.npz")
-    p = loaded.predict_proba(table[:, :5])[:, 0]
-    found = [one["scores"][""]["score"] for one in document["samples"]]
-    np.testing.assert_allclose(found, np.log(p / (1 - p)), atol=1e-9)
-    assert "positive where ill is more likely" in " ".join(
-        run("explain", "m.npz", "a.csv", "--sample", 1).stdout.split()
-    )
-    run(*SELECT, "-o", "plain.npz")
-    plain = json.loads(run("explain", "plain.npz", "a.csv", "--json").stdout)
-    assert plain["positive"] == "well"
-    np.testing.assert_allclose(
-        [one["scores"][""]["score"] for one in plain["samples"]], -np.array(found), atol=1e-9
-    )
-
-
 def test_a_scorecard_counts_for_it(run, table):
     """More points would mean less of what is looked for."""
     run(*SELECT, *ILL, "-o", "m.npz")

@@ -91,27 +91,6 @@ def test_numbers_have_coefficients_of_both_kinds(run, tmp_path):
     assert {row["ratio"] for row in document["models"][0]["features"]} == {None}
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        (("--target", "y"), "odds_ratio"),
-        (("--time", "t", "--event", "e"), "hazard_ratio"),
-    ],
-)
-def test_inference_has_ratios_with_their_intervals(run, tmp_path, given, name):
-    """Intervals of coefficients would be turned into ratios by hand, or those of SDs taken."""
-    data_of({**CASES["odds" if name == "odds_ratio" else "hazard"][2]})
-    found = run("infer", "d.csv", *given, "-k", 1, "--features-out", "f.csv")
-    with open("f.csv") as file:
-        (row,) = list(csv.DictReader(file))
-    for end, key in (("", "coefficient"), ("_lower", "lower"), ("_upper", "upper")):
-        assert float(row[f"{name}{end}"]) == pytest.approx(np.exp(float(row[key])))
-    per_sd = np.exp(float(row["coefficient_per_sd"]))
-    assert float(row[f"{name}_per_sd"]) == pytest.approx(per_sd)
-    assert f"{name.replace('_', ' ')} " in found.stdout
-    assert ratio_text(float(row["coefficient"])) in found.stdout.split()
-
-
 def test_ratios_that_no_float_holds():
     """An exponential would be inf, which no JSON has, or an error."""
     assert ratio(800.0) is None

@@ -57,13 +57,6 @@ def test_files_keep_what_chose_the_rows(run, model):
     assert "where" not in shown
 
 
-def test_options_in_a_file_keep_it(run, rows):
-    """A run that is repeated from its options would be of all rows."""
-    run(*SELECT, "--where", ONLY, "--no-save", "--save-config", "run.toml")
-    document = json.loads(run("select", "--config", "run.toml", "--json").stdout)
-    assert document["data"]["n_samples"] == N // 3
-
-
 @pytest.mark.parametrize("command", ["certify", "prove"])
 def test_a_list_is_certified_on_its_own_rows(run, model, command):
     """What is said of a list would be of rows that it was not selected from, without a word."""
@@ -129,13 +122,6 @@ def test_new_rows_are_all_taken_and_that_is_told(run, model, command):
     document = json.loads(run(command, "m.npz", "all.csv", "--json", "--where", ONLY).stdout)
     assert document["data"]["n_samples"] == N // 3
     assert not any("m.npz is of rows where" in one for one in document["notes"])
-
-
-def test_compared_models_of_other_rows_are_told(run, model):
-    """A model of one batch would lose against one of all of them, and nobody would know why."""
-    run(*SELECT, "-o", "whole.npz")
-    notes = json.loads(run("compare", "m.npz", "whole.npz", "all.csv", "--json").stdout)["notes"]
-    assert sum("is of rows where" in note for note in notes) == 1
 
 
 def test_rows_that_tables_of_the_samples_choose(run, rows):

@@ -21,7 +21,6 @@ COMMANDS = {
     "select": "Select exactly K features, fit the model, measure it, certify it and write it.",
     "cv": "Say how well each number of features does on rows held out of their selection.",
     "discover": "Find the features that have an effect, with a bound on the share of false ones.",
-    "infer": "Say how large the effects of K selected features are, by rows that did not choose.",
     "verify": "Check a certificate with the data, in plain NumPy.",
     "certify": "Say how far a list of features, from anywhere, can be from the best of its length.",
     "prove": "Search for a better list of features of this length, or prove that there is none.",
@@ -29,12 +28,9 @@ COMMANDS = {
     "choose.",
     "predict": "Predict with a model; with its target in DATA, say how well.",
     "evaluate": "Say how good a model is on rows whose target is known, and how sure that is.",
-    "compare": "Compare models of one target: features, coefficients, and scores on the same rows.",
     "report": "Write one page to forward: the features, how sure each is, what else would do.",
-    "explain": "Say what each feature adds to the prediction of a sample.",
     "convert": "Write data as a store: blocks of columns on disk, which may be larger than memory.",
     "info": "Show what a model file or data hold, or versions here; export a model.",
-    "completion": "Print the script by which bash, zsh or fish complete commands and options.",
 }
 
 
@@ -77,7 +73,6 @@ app = typer.Typer(
     cls=_Commands,
     name="zeronorm",
     help="Exactly the features you ask for: budgeted feature selection with certificates.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # without rich, whose import takes as long as everything else
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -40,7 +40,7 @@ def read_blocks(
     for table in _blocks(options, like, columns, notes, need_labels):
         repeated.take(table)
         yield table
-    notes += [note for note in repeated.notes() if note not in notes]  # of another model
+    notes += repeated.notes()
 
 
 def _blocks(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._rows_options import ColumnsOptions
+from ._shared_options import FEATURES, FILES, PROBLEM, SEARCH, TARGET
 from ._takes import argument, option
 
 
@@ -23,6 +24,7 @@ class ProblemOptions(ColumnsOptions):
         "Feature and its group in every line, or gene sets (.gmt): FEATURES are whole groups then, "
         "a model of them or their names.",
         metavar="FILE",
+        rich_help_panel=FEATURES,
     )
     drop: list[str] | None = None
     keep: list[str] | None = None
@@ -32,18 +34,31 @@ class ProblemOptions(ColumnsOptions):
         "model has it.",
         metavar="TASK",
         default="auto",
+        rich_help_panel=TARGET,
     )
-    order: str | None = option("Of ordered text: its classes, lowest first.", metavar="LABELS")
+    order: str | None = option(
+        "Of ordered text: its classes, lowest first.", metavar="LABELS", rich_help_panel=TARGET
+    )
     ties: str | None = None
     covariates: str | None = option(
-        "Columns in every model, uncounted and unpenalised: a,b.", metavar="NAMES"
+        "Columns in every model, uncounted and unpenalised: a,b.",
+        metavar="NAMES",
+        rich_help_panel=FEATURES,
     )
     loss: str | None = option(
-        "Of numbers least_squares, huber, quantile or gamma; of counts poisson.", metavar="LOSS"
+        "Of numbers least_squares, huber, quantile or gamma; of counts poisson.",
+        metavar="LOSS",
+        rich_help_panel=PROBLEM,
     )
-    level: float | None = option("Of --loss quantile: which quantile.", metavar="Q")
+    level: float | None = option(
+        "Of --loss quantile: which quantile.", metavar="Q", rich_help_panel=PROBLEM
+    )
     C: float | None = option(
-        "Weight of the loss. Default: that of the model, or 0.1.", "--C", "-C", metavar="C"
+        "Weight of the loss. Default: that of the model, or 0.1.",
+        "--C",
+        "-C",
+        metavar="C",
+        rich_help_panel=PROBLEM,
     )
     max_abs_coef: float | None = option(
         "Only models whose coefficients per SD are at most so large: a tighter bound at a large C.",
@@ -59,7 +74,9 @@ class ProblemOptions(ColumnsOptions):
 class CertifyOptions(ProblemOptions):
     """What `zeronorm certify` is asked for."""
 
-    certificate: Path | None = option("Write it, for zeronorm verify.", metavar="FILE.npz")
+    certificate: Path | None = option(
+        "Write it, for zeronorm verify.", metavar="FILE.npz", rich_help_panel=FILES
+    )
     as_json: bool = False
     quiet: bool = False
     debug: bool = False
@@ -73,8 +90,9 @@ class ProveOptions(ProblemOptions):
         "By how much, as a share of the objective, others may be better at the end; 0: not at all.",
         metavar="GAP",
         default=0.01,
+        rich_help_panel=SEARCH,
     )
-    time_limit: float = option("Seconds.", metavar="SECONDS", default=60.0)
+    time_limit: float = option("Seconds.", metavar="SECONDS", default=60.0, rich_help_panel=SEARCH)
     within: float | None = option(
         "List all lists of this length that are worse than the best by at most this share; 0.01 "
         "stands for 1%. It takes --time-limit once more.",
@@ -88,9 +106,15 @@ class ProveOptions(ProblemOptions):
         "Of --within: so many lists are kept, the best ones. Default: 1000.", metavar="N"
     )
     output: Path | None = option(
-        "Of --within: the lists, a row each (.csv, .parquet).", "--output", "-o", metavar="FILE"
+        "Of --within: the lists, a row each (.csv, .parquet).",
+        "--output",
+        "-o",
+        metavar="FILE",
+        rich_help_panel=FILES,
     )
-    certificate: Path | None = option("Write the proof, for zeronorm verify.", metavar="FILE.npz")
+    certificate: Path | None = option(
+        "Write the proof, for zeronorm verify.", metavar="FILE.npz", rich_help_panel=FILES
+    )
     as_json: bool = False
     quiet: bool = False
     debug: bool = False

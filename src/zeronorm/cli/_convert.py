@@ -24,7 +24,10 @@ MOST_MEGABYTES = 1e12
 
 @takes(ConvertOptions)
 def convert(options: ConvertOptions) -> None:
-    """Write data as a store: blocks of columns on disk, which may be larger than memory."""
+    """Write data as a store: blocks of columns on disk, which may be larger than memory.
+
+    Example: zeronorm convert visits.csv visits.zarr --target relapse
+    """
     if not 1 <= options.memory <= MOST_MEGABYTES:  # NaN is not either
         raise ValueError(
             f"--memory must be a number of megabytes from 1 to {MOST_MEGABYTES:g}; got "

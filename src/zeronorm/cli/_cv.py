@@ -33,6 +33,9 @@ else:
 
 @takes(CvOptions)
 def cv(options: CvOptions) -> None:
-    """Say how well each number of features does on rows held out of their selection."""
+    """Say how well each number of features does on rows held out of their selection.
+
+    Example: zeronorm cv golub -k 1:20
+    """
     given: dict[str, Any] = asdict(options)
     selected(SelectOptions(**given, save=False), "print_folds")

@@ -24,7 +24,10 @@ _TASKS = ("auto", "classes", "numbers")
 
 @takes(DiscoverOptions)
 def discover(options: DiscoverOptions) -> None:
-    """Find the features that have an effect, with a bound on the share of false ones."""
+    """Find the features that have an effect, with a bound on the share of false ones.
+
+    Example: zeronorm discover golub --fdr 0.2
+    """
     _check(options)
     with watched(options.quiet or options.as_json) as work:
         with work.timed("imports"):

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @takes(EvaluateOptions)
 def evaluate(options: EvaluateOptions) -> None:
-    """Say how good a model is on rows whose target is known, and how sure that is."""
+    """Say how good a model is on rows whose target is known, and how sure that is.
+
+    Example: zeronorm evaluate visits-k5.model.npz new.csv
+    """
     with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from .. import persistence
@@ -42,14 +45,14 @@ def evaluate(options: EvaluateOptions) -> None:
         loaded = with_threshold(options.model, of_file, options.threshold, work.notes)
         work.notes.extend(note_on_rows(options, options.data, options.model, loaded.metadata))
         work.progress.phase(f"Reading {options.data}")
-        rows = read_rows(options, loaded, work.notes)
+        rows = _read_rows(options, loaded, work.notes)
         weighted = weighted_classes(loaded.metadata["parameters"])
         if weighted is not None:
             work.notes.append(Doubt(f"the probabilities of {options.model} are {weighted}"))
         work.progress.phase("Resampling rows")
-        costs = costs_of([of_file])
-        scores = judged(rows.scores(costs=costs), rows.scores_without_features(costs), *rows.size)
-        classes, confusion = shown_classes(loaded), None
+        costs = costs_of(of_file)
+        scores = judged(rows.scores(costs), rows.scores_without_features(costs), *rows.size)
+        classes, confusion = _shown_classes(loaded), None
         for score in scores:
             score["interval"] = None
         if classes:
@@ -64,7 +67,7 @@ def evaluate(options: EvaluateOptions) -> None:
                 rows.response,
                 n_covariates=loaded.covariates_.size,
             ),
-            "loss": loss_of(loaded),
+            "loss": _loss_of(loaded),
             "classes": classes,
             "threshold": loaded.metadata["threshold"],
             "scores": scores,
@@ -78,7 +81,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelledRows:
+class _LabelledRows:
     """Rows whose target is known, and what a model predicts for them."""
 
     loaded: LoadedModel
@@ -89,7 +92,6 @@ class LabelledRows:
     truth: Any
     # "predicted", of classes also "scores" and where there are any "proba", of numbers "offset".
     found: Mapping[str, Any]
-    deviations: Any  # (p,) standard deviations of the features of the model
 
     @property
     def size(self) -> tuple[int, int]:
@@ -98,14 +100,11 @@ class LabelledRows:
         each = self.truth.shape[1] if self.truth.ndim == 2 else 1
         if self.response.task == "survival":
             each = int(self.truth[:, 1].sum())
-        return n, n * max(1, each, len(shown_classes(self.loaded)))
+        return n, n * max(1, each, len(_shown_classes(self.loaded)))
 
-    def scores(
-        self, measure: tuple[Any, Any] | None = None, costs: Mapping[str, Cost] | None = None
-    ) -> Scores:
+    def scores(self, costs: Mapping[str, Cost]) -> Scores:
         """Return how good the predictions are.
 
-        measure : of classes, and what it counts; None: that of the training.
         costs : of wrong predictions of classes, by their rules.
         """
         from ..persistence import LoadedClassifier
@@ -123,7 +122,7 @@ class LabelledRows:
                 proba,
                 classes,
                 decision,
-                *(measure or measure_of(self.loaded)),
+                *_measure_of(self.loaded),
                 costs=costs,
             )
         judge = _judge_of(self.loaded)
@@ -152,7 +151,7 @@ class LabelledRows:
         from .documents._evaluation import scores_of_numbers, scores_of_shares
 
         if isinstance(self.loaded, LoadedClassifier):
-            measure = measure_of(self.loaded)
+            measure = _measure_of(self.loaded)
             return scores_of_shares(self.truth, self.loaded.classes_, *measure, costs=costs)
         if self.response.task == "survival":
             return {"c_index": lambda weight: 0.5}
@@ -167,7 +166,7 @@ class LabelledRows:
         return scores_of_numbers(self.truth, plain, judge._explained, judge._score_name)
 
 
-def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> LabelledRows:
+def _read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> _LabelledRows:
     """Return rows with their target and what a model predicts for them."""
     import numpy as np
 
@@ -205,7 +204,7 @@ def read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> La
                 f"the model has {predicted.shape[1] if predicted.ndim == 2 else 1} responses; the "
                 f"target has {truth.shape[1] if truth.ndim == 2 else 1}. Name them with --target."
             )
-    return LabelledRows(loaded, table, response, truth, found, moments.deviations)
+    return _LabelledRows(loaded, table, response, truth, found)
 
 
 def _no_target(options: RowsOptions, loaded: LoadedModel, hint: str) -> str:
@@ -246,17 +245,13 @@ class _Moments:
         self.mean = self.mean + apart * (m / total)
         self.n = total
 
-    @property
-    def deviations(self) -> Any:
-        return (self.squares / self.n) ** 0.5
-
     def are_of_training(self, means: list[float] | None) -> bool:
         """Return whether all means are those of the training rows, up to rounding in float32."""
         import numpy as np
 
         if not means:
             return False
-        near = 1e-6 * (np.abs(self.mean) + self.deviations)
+        near = 1e-6 * (np.abs(self.mean) + (self.squares / self.n) ** 0.5)
         return bool((np.abs(self.mean - np.array(means)) <= near).all())
 
 
@@ -309,13 +304,11 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
             "them."
         )
     if not known.all():
-        note = Doubt(f"left out: {unknown_classes(truth[~known], classes)}")
-        if note not in notes:  # of another model
-            notes.append(note)
+        notes.append(Doubt(f"left out: {unknown_classes(truth[~known], classes)}"))
     return known
 
 
-def measure_of(loaded: LoadedModel) -> tuple[Any, Any]:
+def _measure_of(loaded: LoadedModel) -> tuple[Any, Any]:
     """Return the measure that a model of classes was trained for, and its positive; or None."""
     from ..measures import parse_measure
 
@@ -337,7 +330,7 @@ def _judge_of(loaded: LoadedModel) -> Any:
     return BudgetRegressor(loss=loaded.loss)  # type: ignore[union-attr]
 
 
-def loss_of(loaded: LoadedModel) -> str | None:
+def _loss_of(loaded: LoadedModel) -> str | None:
     """Return the loss of numbers and survival times by its name; of classes None."""
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
 
@@ -346,7 +339,7 @@ def loss_of(loaded: LoadedModel) -> str | None:
     return "cox" if isinstance(loaded, LoadedSurvivalModel) else str(loaded.loss.name)
 
 
-def shown_classes(loaded: LoadedModel) -> list[Any]:
+def _shown_classes(loaded: LoadedModel) -> list[Any]:
     """Return the classes of a model, ordered ones from the lowest; none of numbers."""
     from ..persistence import LoadedClassifier
 

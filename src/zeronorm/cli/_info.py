@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @takes(InfoOptions)
 def info(options: InfoOptions) -> None:
-    """Show what a model file or data hold, or versions here; export a model."""
+    """Show what a model file or data hold, or versions here; export a model.
+
+    Example: zeronorm info visits.csv -k 100
+    """
     check_export(options)
     if options.format is not None:
         export(options)

@@ -19,10 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from .._doubt import Doubt as Doubt
 from .._remedies import offered
-from ._completion import NAME, prepare
-from ._examples import EXAMPLES
 from ._names import in_options
-from ._usage import usage_message
 
 
 class Command(TyperCommand):
@@ -44,12 +41,6 @@ class Command(TyperCommand):
         with offered({name for one in self.params for name in (*one.opts, *one.secondary_opts)}):
             return super().invoke(ctx)
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write what the command is and takes, and examples."""
-        super().format_help(ctx, formatter)
-        lines = EXAMPLES[str(self.name)]
-        formatter.write("\n".join([" Examples:", *(f"   {line}" for line in lines)]))
-
 
 class Group(TyperGroup):
     """The command group: one line per error, and the exit codes."""
@@ -62,15 +53,13 @@ class Group(TyperGroup):
         return code
 
     def _guarded(self, *args: Any, **extra: Any) -> int:
-        given = extra.get("args") or (args[0] if args else None) or sys.argv[1:]
-        debug = "--debug" in given
+        debug = "--debug" in (extra.get("args") or (args[0] if args else None) or sys.argv[1:])
         _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # names that the terminal cannot show
                 stream.reconfigure(errors="backslashreplace")
         code: Any = 0
-        prepare()
-        extra |= {"standalone_mode": False, "prog_name": NAME}
+        extra |= {"standalone_mode": False, "prog_name": "zeronorm"}
         try:
             with readers_may_leave():
                 code = super().main(*args, **extra)
@@ -81,7 +70,10 @@ class Group(TyperGroup):
                 raise
             usage = getattr(error, "format_message", None)  # a UsageError of typer
             if usage is not None:
-                say(f"Error: {one_line(usage_message(error, [*map(str, given)]))}")
+                context, text = getattr(error, "ctx", None), one_line(usage())
+                end = "" if text.endswith((".", "?")) else "."
+                see = "" if context is None else f" See {context.command_path} --help."
+                say(f"Error: {text}{end}{see}")
                 return 2
             if isinstance(error, MemoryError):
                 say(f"Error: not enough memory. {one_line(error)}".rstrip())

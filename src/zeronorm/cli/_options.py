@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..methods import METHODS
 from ._rows_options import ColumnsOptions
+from ._shared_options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
 from ._takes import argument, option
 
 TASKS = ("auto", "classes", "ordered", "numbers", "counts", "survival")
@@ -55,8 +56,11 @@ class SelectOptions:
         "The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
         metavar="TASK",
         default="auto",
+        rich_help_panel=TARGET,
     )
-    order: str | None = option("Of ordered text: its classes, lowest first.", metavar="LABELS")
+    order: str | None = option(
+        "Of ordered text: its classes, lowest first.", metavar="LABELS", rich_help_panel=TARGET
+    )
     time: str | None = None
     event: str | None = None
     start: str | None = None
@@ -68,53 +72,81 @@ class SelectOptions:
         "Of numbers least_squares, huber, quantile or, of positive ones, gamma; of counts "
         "poisson. Default: least_squares, poisson.",
         metavar="LOSS",
+        rich_help_panel=PROBLEM,
     )
-    level: float | None = option("Of --loss quantile: which quantile. Default: 0.5.", metavar="Q")
+    level: float | None = option(
+        "Of --loss quantile: which quantile. Default: 0.5.", metavar="Q", rich_help_panel=PROBLEM
+    )
     groups: str | None = option(
-        "How many groups: at most G, or auto; of whole ones G, or 1:5.", metavar="G"
+        "How many groups: at most G, or auto; of whole ones G, or 1:5.",
+        metavar="G",
+        rich_help_panel=FEATURES,
     )
     group_file: Path | None = option(
         "Feature (name, or number as DATA counts) and its group in every line; or gene sets that "
         "do not overlap (.gmt).",
         metavar="FILE",
+        rich_help_panel=FEATURES,
     )
     output: Path | None = option(
-        "The model. Default: DATA-kK.model.npz, here.", "--output", "-o", metavar="FILE"
+        "The model. Default: DATA-kK.model.npz, here.",
+        "--output",
+        "-o",
+        metavar="FILE",
+        rich_help_panel=FILES,
     )
-    save: bool = option("Write the model.", "--save/--no-save", default=True)
+    save: bool = option("Write the model.", "--save/--no-save", default=True, rich_help_panel=FILES)
     certificate: Path | None = option(
-        "For zeronorm verify. Default: with --prove, beside the model.", metavar="FILE"
+        "For zeronorm verify. Default: with --prove, beside the model.",
+        metavar="FILE",
+        rich_help_panel=FILES,
     )
-    features_out: Path | None = option("The features (.csv, .parquet).", metavar="FILE")
-    report: Path | None = option("A page to forward (.html).", metavar="FILE")
-    cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
+    features_out: Path | None = option(
+        "The features (.csv, .parquet).", metavar="FILE", rich_help_panel=FILES
+    )
+    report: Path | None = option(
+        "A page to forward (.html).", metavar="FILE", rich_help_panel=FILES
+    )
+    cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS", rich_help_panel=SCORE)
     cv_groups: str | None = None
-    no_cv: bool = option("No cross-validation.", "--no-cv", default=False)
-    permutations: int | None = option("Labels permuted: a p-value.", metavar="N")
-    stability: int | None = option("How stable, by half-samples.", metavar="PAIRS")
+    no_cv: bool = option("No cross-validation.", "--no-cv", default=False, rich_help_panel=SCORE)
+    permutations: int | None = option(
+        "Labels permuted: a p-value.", metavar="N", rich_help_panel=SCORE
+    )
+    stability: int | None = option(
+        "How stable, by half-samples.", metavar="PAIRS", rich_help_panel=SCORE
+    )
     method: str | None = option(
         f"What finds the features: {', '.join(METHOD_NAMES)}. Default: auto; with "
         "--prove, l0; with --groups bilevel alone, but for whole groups.",
         metavar="METHOD",
+        rich_help_panel=SEARCH,
     )
-    starts: int | None = option("Of l0: so many searches, the best is kept.", metavar="N")
+    starts: int | None = option(
+        "Of l0: so many searches, the best is kept.", metavar="N", rich_help_panel=SEARCH
+    )
     prove: bool = option(
         "Search until no other features of this number can be much better.",
         "--prove",
         default=False,
+        rich_help_panel=SEARCH,
     )
     gap: float | None = option(
         "Of the proof: by how much, as a share of the objective, others may be better; 0: "
         "not at all. Default: 0.01.",
         metavar="GAP",
+        rich_help_panel=SEARCH,
     )
     time_limit: float | None = option(
-        "Of the proof of each size; classes share it. Default: 60.", metavar="SECONDS"
+        "Of the proof of each size; classes share it. Default: 60.",
+        metavar="SECONDS",
+        rich_help_panel=SEARCH,
     )
     rule: str | None = option(
         "Takes one of several sizes: 1se (default), the smallest within a standard error of the "
         "best by --cv, or best; aic, bic, ebic, gic (K stands for 1:K); all: a model of each.",
         metavar="RULE",
+        rich_help_panel=SCORE,
     )
     C: float | None = option(
         "Weight of the loss. Default: by folds; of classes 0.1, with --groups 1, with --measure "
@@ -122,47 +154,69 @@ class SelectOptions:
         "--C",
         "-C",
         metavar="C",
+        rich_help_panel=PROBLEM,
     )
     refit_c: str = option(
-        "Of the final fit; loo: by leave-one-out.", "--refit-c", metavar="C", default="loo"
+        "Of the final fit; loo: by leave-one-out.",
+        "--refit-c",
+        metavar="C",
+        default="loo",
+        rich_help_panel=SCORE,
     )
     calibrate: bool | None = option(
         "Scale models by folds. Default: of classes below 1000 samples, of others without --C.",
         "--calibrate/--no-calibrate",
         show_default=False,
+        rich_help_panel=SCORE,
     )
     standardize: bool = True
     intercept: bool = True
-    force: list[str] | None = option("A feature that must be in; may be repeated.", metavar="NAME")
+    force: list[str] | None = option(
+        "A feature that must be in; may be repeated.", metavar="NAME", rich_help_panel=FEATURES
+    )
     covariates: str | None = option(
-        "Columns in every model, uncounted and unpenalised: a,b.", metavar="NAMES"
+        "Columns in every model, uncounted and unpenalised: a,b.",
+        metavar="NAMES",
+        rich_help_panel=FEATURES,
     )
     nonnegative: list[str] | None = option(
-        "A feature of coefficient 0 or more, or all; may be repeated.", metavar="NAME"
+        "A feature of coefficient 0 or more, or all; may be repeated.",
+        metavar="NAME",
+        rich_help_panel=FEATURES,
     )
     nonpositive: list[str] | None = option(
-        "A feature of coefficient 0 or less, or all; may be repeated.", metavar="NAME"
+        "A feature of coefficient 0 or less, or all; may be repeated.",
+        metavar="NAME",
+        rich_help_panel=FEATURES,
     )
     measure: str | None = option(
         "Train for f1 (f2, ...), precision@K, recall@K (K rows, or 2p: twice the "
         "positives), prbep, auc, ap or hamming.",
         metavar="NAME",
+        rich_help_panel=PROBLEM,
     )
-    positive: str | None = option("The positive of two classes. Default: second.", metavar="LABEL")
+    positive: str | None = option(
+        "The positive of two classes. Default: second.", metavar="LABEL", rich_help_panel=PROBLEM
+    )
     threshold: str | None = option(
         "Positive from: a probability, cost=FP:FN, sensitivity=RATE, specificity=, precision=.",
         metavar="RULE",
+        rich_help_panel=SCORE,
     )
-    view: Path | None = option("Of genotypes: a picture (.svg).", metavar="FILE")
+    view: Path | None = option(
+        "Of genotypes: a picture (.svg).", metavar="FILE", rich_help_panel=FILES
+    )
     checkpoint: Path | None = option(
         "Kept until the end: after a kill the same command goes on from it.",
         metavar="FILE",
+        rich_help_panel=FILES,
     )
     shared: bool | None = option(
         "Of three or more classes: K features in all, or K for each class against the "
         "others. Default: --shared where the method can; with --measure, --per-class.",
         "--shared/--per-class",
         show_default=False,
+        rich_help_panel=FEATURES,
     )
     class_weight: str | None = None
     threads: int | None = None
@@ -219,6 +273,7 @@ class PathOptions(ColumnsOptions):
         f"Of classes logistic or squared_hinge; of others {', '.join(LOSSES)}, cox. "
         "Default: logistic; with --time and --event cox.",
         metavar="LOSS",
+        rich_help_panel=PROBLEM,
     )
     ties: str | None = None
     standardize: bool = True
@@ -226,16 +281,21 @@ class PathOptions(ColumnsOptions):
     class_weight: str | None = None
     tol: float = option("Certified gap to stop at, for every C.", metavar="GAP", default=1e-4)
     cv: int | None = option(
-        "Choose C by cross-validation with so many folds. Default: no.", metavar="FOLDS"
+        "Choose C by cross-validation with so many folds. Default: no.",
+        metavar="FOLDS",
+        rich_help_panel=SCORE,
     )
     cv_groups: str | None = None
     scoring: str | None = option(
         "Of the cross-validation: of classes log_loss, accuracy or auc, of survival "
         "deviance or c_index. Default: log_loss, deviance; accuracy for squared_hinge.",
         metavar="SCORE",
+        rich_help_panel=SCORE,
     )
     threads: int | None = None
-    output: Path | None = option("Write every point (CSV).", "--output", "-o", metavar="FILE.csv")
+    output: Path | None = option(
+        "Write every point (CSV).", "--output", "-o", metavar="FILE.csv", rich_help_panel=FILES
+    )
     as_json: bool = False
     quiet: bool = False
     debug: bool = False
@@ -264,15 +324,20 @@ class DiscoverOptions:
     missing: str | None = None
     layer: str | None = None
     task: str = option(
-        "The target: classes (two) or numbers; auto: as it looks.", metavar="TASK", default="auto"
+        "The target: classes (two) or numbers; auto: as it looks.",
+        metavar="TASK",
+        default="auto",
+        rich_help_panel=TARGET,
     )
     covariates: str | None = option(
         "Columns that features are compared beside, never found: ancestry components, age: a,b.",
         metavar="NAMES",
+        rich_help_panel=FEATURES,
     )
     blocks: str | None = option(
         "Samples that belong together have one value of this column; of genotypes FID: families.",
         metavar="COLUMN",
+        rich_help_panel=TARGET,
     )
     experiments: int = option(
         "Random experiments, in which features vote; a low RATE needs more than 1 / RATE of them.",
@@ -280,7 +345,7 @@ class DiscoverOptions:
         default=20,
     )
     features_out: Path | None = option(
-        "The features found, a table (.csv, .parquet).", metavar="FILE"
+        "The features found, a table (.csv, .parquet).", metavar="FILE", rich_help_panel=FILES
     )
     threads: int | None = None
     as_json: bool = False
@@ -306,11 +371,13 @@ class ConvertOptions:
         "A table of the samples, joined by their names; --target and --keep name its columns; may "
         "be repeated.",
         metavar="FILE",
+        rich_help_panel=TARGET,
     )
     transpose: bool = False
     keep: str | None = option(
         "Columns that are no features and stay with the samples, as times to an event.",
         metavar="NAME[,NAME2,...]",
+        rich_help_panel=TARGET,
     )
     drop: list[str] | None = None
     encoding: str | None = None
@@ -319,6 +386,7 @@ class ConvertOptions:
         "--layer",
         "--dataset",
         metavar="NAME",
+        rich_help_panel=FEATURES,
     )
     missing: str | None = None
     dtype: str | None = option(
@@ -345,7 +413,9 @@ class InfoOptions:
     features: str = option(
         "Of DATA: for how many features.", "--features", "-k", metavar="K", default="10"
     )
-    method: str = option("Of DATA: by which method.", metavar="METHOD", default="auto")
+    method: str = option(
+        "Of DATA: by which method.", metavar="METHOD", default="auto", rich_help_panel=SEARCH
+    )
     check: bool = option(
         "Of a store: compare all of its blocks with their checksums; 1 where one is damaged.",
         "--check",
@@ -359,7 +429,11 @@ class InfoOptions:
         metavar="NAME",
     )
     output: Path | None = option(
-        "Of --format: the file. Default: here, for text.", "--output", "-o", metavar="FILE"
+        "Of --format: the file. Default: here, for text.",
+        "--output",
+        "-o",
+        metavar="FILE",
+        rich_help_panel=FILES,
     )
     table: str | None = option(
         "Of --format sql: the table that it reads. Default: data.", metavar="NAME"

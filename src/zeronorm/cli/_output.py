@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import typer
 
-from ._log import log_document
 from ._messages import say_notes
 
 
@@ -33,7 +32,6 @@ def show_document(
     report: Callable[[Mapping[str, Any], bool], None],
 ) -> None:
     """Print a document as JSON, or its notes and the report of it."""
-    log_document(document)
     if options.as_json:
         print_json(document)
         return

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @takes(PathOptions)
 def path(options: PathOptions) -> None:
-    """Follow the l1 regularisation path: which features enter as C grows, and which C to choose."""
+    """Follow the l1 regularisation path: which features enter as C grows, and which C to choose.
+
+    Example: zeronorm path golub --cv 5 -o path.csv
+    """
     with watched(options.quiet or options.as_json) as work:
         with work.timed("imports"):
             options = _settled(options)

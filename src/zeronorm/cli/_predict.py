@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 @takes(PredictOptions)
 def predict(options: PredictOptions) -> None:
-    """Predict with a model; with its target in DATA, say how well."""
+    """Predict with a model; with its target in DATA, say how well.
+
+    Example: zeronorm predict visits-k5.model.npz new.csv -o predictions.csv
+    """
     with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")
         from .. import persistence

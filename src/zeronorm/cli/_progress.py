@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._doubt import LeakWarning
-from ._log import LOG
 from ._messages import Doubt, one_line, show
 from ._names import in_options
 
@@ -70,7 +69,6 @@ class Progress:
 
         total : how many units there are to do, if that is known. unit : one and several of them.
         """
-        LOG.info("phase: %s", show(description, 200))
         self._total, self._unit, self._first = total, unit.split(), None
         if self._bar is not None:
             self._bar.remove_task(self._task)  # rich forgets no total

@@ -10,7 +10,10 @@ from ._takes import takes
 
 @takes(ProveOptions)
 def prove(options: ProveOptions) -> None:
-    """Search for a better list of features of this length, or prove that there is none."""
+    """Search for a better list of features of this length, or prove that there is none.
+
+    Example: zeronorm prove golub X95735_at,M27891_at --gap 0
+    """
     if not 0 <= options.gap < float("inf"):
         raise ValueError(f"--gap must be at least 0 (0.01 stands for 1%); got {options.gap:g}.")
     if not 0 < options.time_limit < float("inf"):

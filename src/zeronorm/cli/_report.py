@@ -16,7 +16,10 @@ from ._training_rows import read_training
 
 @takes(ReportOptions)
 def report(options: ReportOptions) -> None:
-    """Write one page to forward: the features, how sure each is, what else would do."""
+    """Write one page to forward: the features, how sure each is, what else would do.
+
+    Example: zeronorm report golub-k5.model.npz golub -o golub.html
+    """
     check_page(options.output, "--output", options, [])
     if options.pairs < 0:
         raise ValueError(f"--pairs must be at least 0; got {options.pairs}. 50 is the default.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from ._shared_options import FEATURES, FILES, SCORE, SEARCH
 from ._takes import argument, option
 
 PAIRS, SECONDS = 50, 1.0  # of a report, unless the user says others
@@ -54,6 +55,7 @@ class PredictOptions(RowsOptions):
         "--output",
         "-o",
         metavar="FILE",
+        rich_help_panel=FILES,
     )
     proba: bool = option("Probabilities as well.", "--proba", default=False)
     threshold: float | None = _THRESHOLD
@@ -81,45 +83,6 @@ class EvaluateOptions(RowsOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions(ColumnsOptions):
-    """What `zeronorm compare` is asked for."""
-
-    files: list[str] = argument(
-        "Two files or more that select wrote; and data with the target, as of evaluate, for scores "
-        "on the same rows.",
-        metavar="MODEL MODEL... [DATA]",
-    )
-    as_json: bool = False
-    quiet: bool = False
-    debug: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainOptions(RowsOptions):
-    """What `zeronorm explain` is asked for."""
-
-    sample: list[str] | None = option(
-        "A sample, by its name or its number from 1; may be repeated. Default: all.",
-        "--sample",
-        metavar="NAME",
-    )
-    reference: str | None = option(
-        "Data like DATA, with whose means samples are compared. Default: the training data.",
-        metavar="DATA",
-    )
-    output: Path | None = option(
-        "Write what every feature adds: .csv, .parquet or .jsonl; -: to stdout, as CSV, or JSON "
-        "lines where DATA are.",
-        "--output",
-        "-o",
-        metavar="FILE",
-    )
-    as_json: bool = False
-    quiet: bool = False
-    debug: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions(RowsOptions):
     """What `zeronorm report` is asked for."""
 
@@ -127,7 +90,9 @@ class ReportOptions(RowsOptions):
                          metavar="DATA")  # fmt: skip
     drop: list[str] | None = None
     keep: list[str] | None = None
-    output: Path = option("The page.", "--output", "-o", metavar="FILE.html", default=MISSING)
+    output: Path = option(
+        "The page.", "--output", "-o", metavar="FILE.html", default=MISSING, rich_help_panel=FILES
+    )
     features: str | None = option(
         "Other numbers of features beside that of MODEL: 1:20, or 5,10. Default: those that were "
         "compared when it was selected.",
@@ -139,8 +104,9 @@ class ReportOptions(RowsOptions):
         "Of whole groups: the file that select took, as the model has not the groups of all "
         "features.",
         metavar="FILE",
+        rich_help_panel=FEATURES,
     )
-    cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS")
+    cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS", rich_help_panel=SCORE)
     cv_groups: str | None = None
     pairs: int = option(
         "Pairs of half-samples, for how sure each feature is; 0: none.", metavar="N", default=PAIRS
@@ -149,6 +115,7 @@ class ReportOptions(RowsOptions):
         "Seconds to look for a better list of each size, and for lists nearly as good; 0: neither.",
         metavar="SECONDS",
         default=SECONDS,
+        rich_help_panel=SEARCH,
     )
     threads: int | None = None
     as_json: bool = False

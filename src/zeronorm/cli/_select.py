@@ -22,7 +22,10 @@ from ._validation import check_permutations
 
 @takes(SelectOptions)
 def select(options: SelectOptions) -> None:
-    """Select exactly K features, fit the model, measure it, certify it and write it."""
+    """Select exactly K features, fit the model, measure it, certify it and write it.
+
+    Example: zeronorm select golub -k 5
+    """
     selected(options, "print_selection")
 
 

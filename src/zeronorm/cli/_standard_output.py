@@ -19,11 +19,6 @@ from ._messages import say_notes
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def escaped(text: str) -> str:
-    """Return text with its control characters as escapes of Python; tabs and lines stay."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
 def standard_output() -> BinaryIO:
     """Return standard output for UTF-8 in whole pieces, escaped unless it is a regular file."""
     sys.stdout.flush()
@@ -44,7 +39,7 @@ class _Escaping(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         text = bytes(data).decode("utf-8", "backslashreplace")
-        shown = escaped(text)
+        shown = _CONTROL.sub(lambda one: one[0].encode("unicode_escape").decode(), text)
         if shown != text and not self._told:
             self._told = True
             say_notes(

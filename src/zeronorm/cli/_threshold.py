@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -143,19 +142,15 @@ class Cost:
         return np.where(labels == predicted, 0.0, of_wrong)
 
 
-def costs_of(models: Sequence[LoadedModel]) -> dict[str, Cost]:
-    """Return the costs by which the thresholds of models were chosen, by their rules."""
-    found: dict[str, Cost] = {}
-    for loaded in models:
-        record = loaded.metadata["threshold"]
-        name, equals, value = ("" if record is None else str(record["rule"])).partition("=")
-        if name == "cost" and equals:
-            fp, fn = map(float, value.split(":"))
-            positive = loaded.classes_.tolist()[record["positive"]]  # type: ignore[union-attr]
-            own, rule = Cost(fp, fn, positive), record["rule"]
-            same = found.setdefault(rule, own) == own
-            found.setdefault(rule if same else f"{rule} of {positive}", own)
-    return found
+def costs_of(loaded: LoadedModel) -> dict[str, Cost]:
+    """Return the costs by which the threshold of a model was chosen, if it was, by their rule."""
+    record = loaded.metadata["threshold"]
+    name, equals, value = ("" if record is None else str(record["rule"])).partition("=")
+    if name != "cost" or not equals:
+        return {}
+    fp, fn = map(float, value.split(":"))
+    positive = loaded.classes_.tolist()[record["positive"]]  # type: ignore[union-attr]
+    return {record["rule"]: Cost(fp, fn, positive)}
 
 
 def note_on(path: str, loaded: Any) -> list[str]:

@@ -35,6 +35,8 @@ def verify(options: VerifyOptions) -> None:
     """Check a certificate with the data, in plain NumPy.
 
     The exit code is 1 where it claims too much, and 3 where rounding leaves that open.
+
+    Example: zeronorm verify golub golub-k4.certificate.npz
     """
     with watched(options.quiet or options.as_json) as work:
         work.progress.phase("Starting")

@@ -173,12 +173,12 @@ def wilson(right: int, n: int) -> list[float]:
 
 
 def judged(scores: Scores, others: Scores, n: int, work: int) -> list[dict[str, Any]]:
-    """Return the scores that two models have, with standard errors, theirs and of the advantage.
+    """Return the scores of a model and of another, with the errors of the first and of its gain.
 
     Rows are drawn n times with replacement, the same for both; a resample in which a score is not
     defined is left out.
 
-    others : of the model that the first is compared with. work : additions that a score takes.
+    others : of one without features. work : additions that a score takes.
     """
     rng = np.random.default_rng(0)
     times = int(np.clip(_WORK / max(1, work), 20, RESAMPLES))
@@ -207,40 +207,6 @@ def judged(scores: Scores, others: Scores, n: int, work: int) -> list[dict[str, 
             }
         )
     return found
-
-
-def mcnemar(truth: np.ndarray, first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
-    """Return how many rows one of two classifiers alone gets right, and whether that is chance.
-
-    The p-value is exact, two-sided: that of so uneven a division of the rows where they differ, b
-    and c, if each were right there with probability 1/2.
-
-    Source: McNemar, Note on the sampling error of the difference between correlated proportions or
-    percentages, Psychometrika 12 (1947).
-    """
-    from scipy.stats import binomtest
-
-    b = int(((first == truth) & (second != truth)).sum())
-    c = int(((first != truth) & (second == truth)).sum())
-    p = float(binomtest(b, b + c).pvalue) if b + c else 1.0
-    return {"first_alone": b, "second_alone": c, "p_value": p}
-
-
-def correlation(first: FloatArray, second: FloatArray, *, ranks: bool = False) -> float | None:
-    """Return the correlation of two predictions, of several responses its mean; None: constant.
-
-    ranks : Spearman's, which the scale has no part in; else Pearson's.
-    """
-    from scipy.stats import rankdata
-
-    pairs = zip(*(one.reshape(len(one), -1).T for one in (first, second)), strict=True)
-    found = []
-    for pair in pairs:
-        both = [rankdata(one) if ranks else one for one in pair]
-        if len(first) < 2 or any(np.ptp(one) == 0.0 for one in both):
-            return None
-        found.append(float(np.corrcoef(both)[0, 1]))
-    return float(np.mean(found))
 
 
 def _or_nan(score: Score, weight: FloatArray) -> float:

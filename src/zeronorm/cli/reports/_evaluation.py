@@ -38,13 +38,13 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
     for head in ("value", "± s.e.", _head_of_baseline(document), ""):
         grid.add_column(styled(head), justify="right")
     for score in document["scores"]:
-        more = "smaller is better" if is_loss(score["name"]) else _interval(score["interval"])
+        more = "smaller is better" if _is_loss(score["name"]) else _interval(score["interval"])
         value, error, plain = (score[key] for key in ("value", "standard_error", "baseline"))
-        cells = number(error, beside=value), number(plain)
-        grid.add_row(title(score["name"]), styled((number(value), "bold")), *cells, more)
+        cells = _number(error, beside=value), _number(plain)
+        grid.add_row(_title(score["name"]), styled((_number(value), "bold")), *cells, more)
     console.print(grid)
     console.print()
-    print_costs(console, document["costs"], [document["scores"]])
+    _print_costs(console, document["costs"], document["scores"])
     _print_verdict(console, document)
     if document["confusion"] is not None:
         labels = [show(str(label), 30) for label in document["classes"]]
@@ -68,40 +68,35 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
         )
 
 
-def is_loss(name: str) -> bool:
+def _is_loss(name: str) -> bool:
     """Return whether the smaller a score, the better."""
     return name in _LOSSES or name.startswith("cost=")
 
 
-def title(name: str) -> str:
+def _title(name: str) -> str:
     """Return what a report calls a score."""
     return NAMES.get(name) or name.replace("cost=", "mean cost ")
 
 
-def print_costs(
-    console: Any, costs: Sequence[Mapping[str, Any]], models: Sequence[Sequence[Mapping[str, Any]]]
+def _print_costs(
+    console: Any, costs: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Print what it costs to act never and always, and which models are no better than that.
-
-    models : the scores of each.
-    """
+    """Print what it costs to act never and always, and whether the model is no better than that."""
     for one in costs:
         label = show(str(one["positive"]), 30)
         least = min(one["never"], one["always"])
         console.print(
             styled(
-                (f"{title(one['score'])}: ", "dim"),
-                f"{number(one['never'])} a row where {label!r} is never predicted, "
-                f"{number(one['always'])} where always",
+                (f"{_title(one['score'])}: ", "dim"),
+                f"{_number(one['never'])} a row where {label!r} is never predicted, "
+                f"{_number(one['always'])} where always",
             )
         )
-        for place, scores in enumerate(models, 1):
-            (value,) = (score["value"] for score in scores if score["name"] == one["score"])
-            if value is not None and value >= least:
-                which = f"model {place} is " if len(models) > 1 else ""
-                way = "never" if one["never"] == least else "always"
-                text = f"{which}no better by {title(one['score'])} than {way} {label!r}"
-                console.print(styled((text, "bold yellow")))
+        (value,) = (score["value"] for score in scores if score["name"] == one["score"])
+        if value is not None and value >= least:
+            way = "never" if one["never"] == least else "always"
+            text = f"no better by {_title(one['score'])} than {way} {label!r}"
+            console.print(styled((text, "bold yellow")))
         console.print()
 
 
@@ -164,7 +159,7 @@ def _classes_grid(rows: list[Mapping[str, Any]]) -> Any:
         grid.add_column(head, justify="right")
     for row in rows:
         interval = _interval(row["recall_interval"])
-        cells = [number(row["recall"]), interval, number(row["precision"])]
+        cells = [_number(row["recall"]), interval, _number(row["precision"])]
         grid.add_row(styled(show(str(row["class"]), 30)), f"{row['n_samples']:,}", *cells)
     return grid
 
@@ -175,7 +170,7 @@ def _responses_grid(rows: Sequence[Mapping[str, Any]], score: str) -> Any:
     for head in (score, "rmse", "mae"):
         grid.add_column(NAMES[head], justify="right")
     for row in rows:
-        cells = [number(row[key]) for key in ("score", "rmse", "mae")]
+        cells = [_number(row[key]) for key in ("score", "rmse", "mae")]
         grid.add_row(styled(show(row["response"], 30)), *cells)
     return grid
 
@@ -184,7 +179,7 @@ def _interval(ends: list[float] | None) -> str:
     return "" if ends is None else f"95 %: {ends[0]:.3f} to {ends[1]:.3f}"
 
 
-def number(value: float | None, beside: float | None = None) -> str:
+def _number(value: float | None, beside: float | None = None) -> str:
     """Return three decimals, or four digits of what is large or small, or stands beside such."""
     if value is None:
         return "-"

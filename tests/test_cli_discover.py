@@ -1,4 +1,4 @@
-"""`zeronorm discover` and `zeronorm infer`: what they promise, on whatever data, and refuse."""
+"""`zeronorm discover`: what it promises, on whatever data, and refuses."""
 
 import csv
 import json
@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from conftest import write_csv
-from zeronorm import BudgetRegressor
 from zeronorm.false_discoveries import FalseDiscoverySelector
-from zeronorm.split_inference import split_inference
 
 RNG = np.random.default_rng(3)
 X = np.round(RNG.standard_normal((120, 60)), 4)
@@ -83,11 +81,6 @@ def test_the_report_says_what_the_rate_is_not(run, data):
     assert "no proof that none has an effect" in none
 
 
-def test_inference_names_what_a_feature_raises(run, data):
-    """A page of several reports would leave open which target the signs are of."""
-    assert "positive raises y" in run("infer", *data, "y", "--drop", "three", "-k", 2).stdout
-
-
 def test_none_found_is_an_empty_table(run, data, tmp_path):
     """A script that reads the table would find no columns; with gaps the command would fail."""
     gaps = X.copy()
@@ -108,42 +101,6 @@ def test_none_found_is_an_empty_table(run, data, tmp_path):
         assert head.startswith("rank,name,index,votes,stand_in,rival,mean,standard_deviation")
 
 
-def test_features_without_names_are_those_of_the_file(fails, tmp_path):
-    """The error would name the neighbour of the feature that it is about."""
-    chooses = np.random.default_rng(0).permutation(120)[0]  # the first that chooses
-    lines = [f"{y:.3f} 1:{y + e:.3f}" for y, e in zip(Y, X[:, 9], strict=True)]
-    lines[chooses] += " 3:1"
-    (tmp_path / "few.svm").write_text("\n".join(lines) + "\n")
-    text = fails("infer", "few.svm", "--task", "numbers", "-k", "2")
-    assert "feature 3 is constant there" in " ".join(text.split())
-
-
-def test_intervals_are_those_of_the_package(run, data, tmp_path):
-    """The rows that choose would infer, or another model."""
-    options = ("-k", "4", "--confidence", "0.9", "--json", "--features-out", "i.csv")
-    document = json.loads(run("infer", *data, "y", "--drop", "three", *options).stdout)
-    known = split_inference(BudgetRegressor(4), X, Y, level=0.9)
-    (one,), (split,) = known.models, document["splits"]
-    assert [row["index"] for row in split["features"]] == one.features.tolist()
-    for key, values in (("lower", one.estimates.lower), ("p_value", one.estimates.p_values)):
-        assert [row[key] for row in split["features"]] == pytest.approx(values.tolist())
-    assert (split["n_chose"], split["n_inferred"]) == (60, 60)
-    rows = rows_of(tmp_path / "i.csv")
-    assert [row["name"] for row in rows] == [row["name"] for row in document["features"]]
-    assert {"coefficient", "lower", "upper", "adjusted_p_value"} <= rows[0].keys()
-
-
-def test_p_values_of_splits_are_combined(run, data):
-    """A feature that a split does not choose would count as if it were found there."""
-    options = ("-k", "4", "--splits", "5", "--json")
-    document = json.loads(run("infer", *data, "y", "--drop", "three", *options).stdout)
-    known = split_inference(BudgetRegressor(4), X, Y, n_splits=5)
-    found = {row["index"]: row["p_value"] for row in document["features"]}
-    wanted = dict(zip(known.features.tolist(), known.p_values.tolist(), strict=True))
-    assert found == pytest.approx(wanted)
-    assert min(row["chosen"] for row in document["features"]) < 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -153,13 +110,6 @@ def test_p_values_of_splits_are_combined(run, data):
         (("discover", "--task", "counts"), "--task must be one of auto, classes, numbers"),
         (("discover", "--where", "x0 > 2"), "DATA must have at least 10 rows"),
         (("discover", "--features-out", "f.txt"), "--features-out must end in .csv or .parquet"),
-        (("infer", "-k", "1:3"), "--features must be one number"),
-        (("infer", "-k", "80"), "--features must"),
-        (("infer", "-k", "59"), "--features must ask for at most 58 features"),
-        (("infer", "--share", "1"), "--share must be above 0 and below 1; got 1"),
-        (("infer", "--confidence", "95"), "--confidence must be above 0 and below 1; got 95"),
-        (("infer", "--splits", "0"), "--splits must be at least 1; got 0"),
-        (("infer", "--task", "counts"), "--task must be one of auto, classes, numbers, survival"),
     ],
 )
 def test_what_is_wrong_is_one_error(fails, data, arguments, message):
@@ -169,10 +119,9 @@ def test_what_is_wrong_is_one_error(fails, data, arguments, message):
     assert message in text
 
 
-@pytest.mark.parametrize("command", ["discover", "infer"])
-def test_several_classes_are_refused(fails, data, command):
+def test_several_classes_are_refused(fails, data):
     """Their numbers would be taken for a scale."""
-    text = " ".join(fails(command, *data, "three", "--drop", "y").split())
+    text = " ".join(fails("discover", *data, "three", "--drop", "y").split())
     assert "two classes" in text
     assert "got 3" in text
     assert "--where" in text
