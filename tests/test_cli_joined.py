@@ -401,8 +401,6 @@ def test_features_in_rows_are_hinted_at(fails, tables, tmp_path):
         (("--target", "pheno.tsv:kind"), "said by --samples pheno.tsv --target kind: it is joined"),
         ((*GIVEN, "--covariates", "pheno.tsv"), "by --samples pheno.tsv --covariates COLUMN"),
         ((*GIVEN, "--force", "pheno.tsv:age"), "by --samples pheno.tsv --force age"),
-        (("--labels", "pheno.tsv"), "--samples FILE --target COLUMN"),
-        (("--labels-id", "id"), "found in a table of --samples by itself"),
     ],
 )
 def test_what_others_would_write_is_told_the_way(fails, tables, arguments, message):

@@ -249,7 +249,7 @@ def test_another_threshold_of_a_model_without_one(run, visits):
     [
         ((), "1", "must be a probability, above 0 and below 1; got 1. Costs and rates choose one"),
         ((), "nan", "must be a probability, above 0 and below 1; got nan"),
-        ((), "cost=1:4", "--threshold must be a number; got 'cost=1:4'"),
+        ((), "cost=1:4", "Invalid value for '--threshold': Input should be"),
         (("--target", "kind"), "0.3", "is of models of two classes; m.npz is one of 3 classes"),
         (("--target", "x1"), "0.3", "is of models of two classes; m.npz is not of classes"),
         (("--measure", "auc", "--refit-c", "loo"), "0.3", "is a probability, and m.npz has none"),
