@@ -20,7 +20,6 @@ from .._memory import available_memory, readable
 from .._typing import IndexArray
 from ..validate import check_unmasked, flags
 from ._dense import NATIVE_TYPES, check_size, check_type
-from ._inflated import inflated
 
 # What one read brings into memory: a block of an array, or entries of a sparse matrix.
 READ_BYTES = 48 << 20
@@ -112,7 +111,7 @@ class ArrayReader(Reader):
         check_size(shape)
         check_type(dtype)
         tall, wide = (shape[0], 1) if chunks is None else chunks
-        self._array = inflated(array)
+        self._array = array
         tall, self._wide = max(1, min(tall, shape[0])), max(1, min(wide, shape[1]))
         step, size = shape[0], dtype.itemsize
         if dtype.newbyteorder("=") not in NATIVE_TYPES and dtype != np.bool_:
@@ -195,7 +194,7 @@ class SparseReader(Reader):
     ) -> None:
         check_size(shape)
         check_type(np.dtype(data.dtype))
-        self._indices, self._data, self.by_column = inflated(indices), inflated(data), by_column
+        self._indices, self._data, self.by_column = indices, data, by_column
         self._indptr = _pointers(indptr, indices, data, shape[1] if by_column else shape[0])
         self._n_entries = int(self._indptr[-1])
         slabs = [0, shape[0]] if by_column else self._cuts(0, shape[0])
@@ -317,7 +316,7 @@ def unreadable(array: Any, error: Exception) -> OSError:
 
 def name_of(array: Any) -> str:
     """Return the type of an object and its library, for messages."""
-    kind = type(getattr(array, "source", array))
+    kind = type(array)
     return f"{kind.__module__.split('.')[0]}.{kind.__name__}"
 
 
