@@ -278,21 +278,22 @@ def test_text_that_determines_the_classes_is_told(run, tmp_path):
 @pytest.mark.slow
 def test_the_page_holds_out_replicates_together(run, tmp_path, monkeypatch):
     """Curves of a page would flatter a model of replicates as its score does not."""
-    plots = pytest.importorskip("zeronorm.plots")
     pytest.importorskip("matplotlib")
+    from zeronorm.cli.page import _figures
+
     rng = np.random.default_rng(2)
     X, code = np.repeat(rng.standard_normal((20, 6)), 2, axis=0), np.repeat(np.arange(20) % 2, 2)
     names = [f"S{i // 2}" for i in range(40)]
     columns = {f"x{j}": X[:, j].tolist() for j in range(6)}
     write_csv(tmp_path / "d.csv", {"id": names, **columns, "y": np.where(code, "b", "a").tolist()})
     seen = []
-    draw = plots.HeldOutDisplay.from_estimator.__func__
+    known = _figures.splits
 
-    def noted(cls, *arguments, cv, **more):
-        seen.append((cv, more["groups"]))
-        return draw(cls, *arguments, cv=cv, **more)
+    def noted(labels, weight, cv, *arguments, groups):
+        seen.append((cv, groups))
+        return known(labels, weight, cv, *arguments, groups=groups)
 
-    monkeypatch.setattr(plots.HeldOutDisplay, "from_estimator", classmethod(noted))
+    monkeypatch.setattr(_figures, "splits", noted)
     given = ("--target", "y", "--id", "id", "-k", 2, "--cv", 4, "--no-save")
     run("select", "d.csv", *given, "--report", "page.html", "--stability", 2)
     ((folds, groups),) = seen

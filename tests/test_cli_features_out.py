@@ -149,7 +149,7 @@ def test_files_that_are_refused(fails, tmp_path):
     assert "--features-out t.csv is an input as well" in fails(*select, "--features-out", "t.csv")
     assert "--features-out: no such directory" in fails(*select, "--features-out", "no/f.csv")
     assert "another file of this run" in fails(
-        *select, "--features-out", "f.csv", "--view", "f.csv"
+        *select, "--features-out", "f.csv", "--checkpoint", "f.csv"
     )
     assert (tmp_path / "t.csv").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

@@ -168,11 +168,6 @@ def test_the_code_of_a_page_makes_the_model_with_its_threshold(run, tmp_path):
     found = json.loads(run("predict", "m.npz", "all.csv", "--json").stdout)["predictions"]
     assert known["model"].predict(X).tolist() == found
     assert found != known["model"].estimator_.predict(X).tolist()
-    # And the sample that is drawn is the one that is nearest to the threshold.
-    p = known["model"].estimator_.predict_proba(X)[:, 0]
-    nearest = int(np.argmin(np.abs(np.log(p / (1 - p)) - np.log(
-        known["model"].threshold / (1 - known["model"].threshold)))))  # fmt: skip
-    assert f"least sure of (number {nearest + 1})" in page.text
 
 
 def test_scores_beside_a_threshold_say_that_they_are_from_one_half_on(run, tmp_path):

@@ -240,10 +240,18 @@ def test_kaplan_meier_by_hand():
     )
     risk = np.repeat([0.0, 1.0], 4)
     display = plots.KaplanMeierDisplay.from_predictions(y, risk, n_groups=2)
-    for times, alive, censored in display.curves:
-        assert times.tolist() == [0, 1, 2, 3, 4]
-        assert alive == pytest.approx([1, 0.75, 0.75, 0.375, 0])
-        assert censored.tolist() == [2]
+    for curve in display.curves:
+        assert curve.times.tolist() == [0, 1, 2, 3, 4]
+        assert curve.alive == pytest.approx([1, 0.75, 0.75, 0.375, 0])
+        assert curve.at_risk.tolist() == [4, 4, 3, 2, 1]
+        assert curve.censored.tolist() == [2]
+        # As survfit(conf.type = "log-log") of R: V = 1/12, and from 3 on 1/12 + 1/2.
+        assert curve.low == pytest.approx([1, 0.128, 0.128, 0.0111, np.nan], abs=1e-3, nan_ok=True)
+        assert curve.high == pytest.approx([1, 0.961, 0.961, 0.808, np.nan], abs=1e-3, nan_ok=True)
+    shown = [one.get_text() for one in display.ax_.texts]
+    ticks = [tick for tick in display.ax_.get_xticks() if 0 <= tick <= display.ax_.get_xlim()[1]]
+    assert shown[0] == "at risk"
+    assert shown[1 : 1 + len(ticks)] == [str(4 - (t > 1) - (t > 2) - (t > 3)) for t in ticks]
     assert display.names == ["low risk: 3 events in 4", "high risk: 3 events in 4"]
 
 
@@ -253,11 +261,11 @@ def test_risks_are_held_out():
     X, y = survival(150, rng)
     model = BudgetSurvivalAnalysis(n_features=2)
     display = plots.KaplanMeierDisplay.from_estimator(model, X, y)
-    halves = [times[alive <= 0.5][0] for times, alive, _ in display.curves]
+    halves = [one.times[one.alive <= 0.5][0] for one in display.curves]
     assert halves[0] > 2 * halves[2]
     noise = rng.standard_normal((150, 400))
     apart = plots.KaplanMeierDisplay.from_estimator(BudgetSurvivalAnalysis(n_features=10), noise, y)
-    halves = [times[alive <= 0.5][0] for times, alive, _ in apart.curves]
+    halves = [one.times[one.alive <= 0.5][0] for one in apart.curves]
     assert halves[0] < 4 * halves[2]  # on training risks it is 20 times and more
 
 
@@ -310,39 +318,6 @@ def test_without_matplotlib_it_says_what_to_install(search, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "zeronorm\[plots\]"'):
         plots.SupportsDisplay.from_estimator(search)
-
-
-def test_held_out_views_are_of_the_same_probabilities(golub):
-    """Areas are scikit-learn's, bins have as many rows each, the decision curve its own."""
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
-    from zeronorm.thresholds import decision_curve, held_out_probabilities
-
-    X, y = golub
-    model = BudgetClassifier(n_features=3, calibrate=False)
-    p = held_out_probabilities(model, X[:, :500], y, cv=3)
-    display = plots.HeldOutDisplay.from_estimator(model, X[:, :500], y, cv=3)
-    positive = y == np.unique(y)[1]
-    assert f"held out, AUC {roc_auc_score(positive, p):.3f}" in lines(display.axes_["roc"])
-    area = average_precision_score(positive, p)
-    assert f"held out, AP {area:.3f}" in lines(display.axes_["precision_recall"])
-    bins = display.axes_["reliability"].containers[0].lines[0]
-    assert np.dot(bins.get_ydata(), [8, 8, 8, 7, 7]) == pytest.approx(positive.sum())
-    known = lines(display.axes_["decision"])
-    assert np.array_equal(known["model"].get_ydata(), decision_curve(y, p).net_benefit)
-
-
-def test_held_out_panels_are_chosen():
-    """A page may want one of the views; unknown ones would be an error of Python's."""
-    positive, p = np.arange(20) % 2, np.linspace(0.1, 0.9, 20)
-    display = plots.HeldOutDisplay.from_predictions(positive, p, panels=["roc", "decision"])
-    assert list(display.axes_) == ["roc", "decision"]
-    with pytest.raises(ValueError, match="panels must be of roc"):
-        display.plot(panels=["pie"])
-    with pytest.raises(ValueError, match="axes must be 4"):
-        display.plot(axes=list(display.axes_.values()))
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        plots.HeldOutDisplay.from_predictions(positive, 5 * p)
 
 
 def test_stability_bars_are_frequencies_and_the_bound_is_its_own():
@@ -460,131 +435,3 @@ def test_a_list_with_gaps_says_so(golub):
     assert f"up to {100 * near.complete_within:.2g} %" in words
     with pytest.raises(TypeError, match="of one class; got"):
         plots.NearOptimalDisplay.from_near_optimal([near])
-
-
-def test_a_waterfall_ends_at_the_score(golub, tmp_path):
-    """Bars add up from the mean row to the margin, whose probability is that of the model."""
-    X, y = golub
-    model = BudgetClassifier(30, refit_C=5.0, calibrate=False).fit(X, y)
-    display = plots.WaterfallDisplay.from_estimator(model, X, 4)
-    assert display.score == pytest.approx(model.decision_function(X)[4])
-    assert display.base == pytest.approx(model.decision_function(X.mean(axis=0)[None])[0])
-    p = model.predict_proba(X)[:, 1]
-    unsure = plots.WaterfallDisplay.from_estimator(model, X, int(np.abs(p - 0.5).argmin()))
-    nearest = p[np.abs(p - 0.5).argmin()]
-    assert unsure.prediction == f"probability of {model.classes_[1]}: {nearest:.3f}"
-    sure = plots.WaterfallDisplay.from_estimator(model, X, int(p.argmax()))
-    assert sure.prediction == f"probability of {model.classes_[1]}: above 0.999"
-    bars = display.ax_.patches
-    assert len(bars) == 20  # and the smaller ones as one
-    assert sum(bar.get_width() for bar in bars) == pytest.approx(display.score - display.base)
-    save(model, tmp_path / "model.npz", X=X[:20])
-    loaded = plots.WaterfallDisplay.from_estimator(load(tmp_path / "model.npz"), X[4:5])
-    assert loaded.base == pytest.approx(model.decision_function(X[:20]).mean())
-    with pytest.raises(ValueError, match="row must be an integer from 0 to 37; got 38"):
-        plots.WaterfallDisplay.from_estimator(model, X, 38)
-
-
-def test_waterfalls_of_classes_counts_and_times():
-    """The axis says what the score is, and the title what it comes to."""
-    rng = np.random.default_rng(6)
-    X = rng.standard_normal((90, 6))
-    y = np.array(["a", "b", "c"])[np.digitize(X[:, 1], [-0.5, 0.5])]
-    model = BudgetClassifier(n_features=2, calibrate=False).fit(X, y)
-    shown = plots.WaterfallDisplay.from_estimator(model, X, 7)
-    p = model.predict_proba(X)[7]
-    assert shown.prediction in (
-        f"probability of {model.predict(X)[7]}: {p.max():.3f}",
-        f"probability of {model.predict(X)[7]}: above 0.999",
-    )
-    other = plots.WaterfallDisplay.from_estimator(model, X, 7, output=int(p.argmin()))
-    assert other.score == pytest.approx(model.decision_function(X)[7].min())
-    with pytest.raises(ValueError, match="output must be an integer from 0 to 2; got 3"):
-        plots.WaterfallDisplay.from_estimator(model, X, 7, output=3)
-    counts = BudgetRegressor(n_features=1, loss="poisson").fit(X, rng.poisson(np.exp(X[:, 0])))
-    shown = plots.WaterfallDisplay.from_estimator(counts, X, 2)
-    assert shown.prediction == f"prediction: {counts.predict(X)[2]:.4g}"
-    X, y = survival(60, rng)
-    hazards = BudgetSurvivalAnalysis(n_features=2).fit(X, y)
-    shown = plots.WaterfallDisplay.from_estimator(hazards, X, 2)
-    assert shown.score == pytest.approx(hazards.predict(X)[2])
-    assert shown.ax_.get_xlabel() == "logarithm of the hazard, relative"
-
-
-TEXTS = [
-    "The Kernel scans columns\nof X, and the kernel is fast.",
-    "A scan of columns: $x_j$ is a column of the kernel.",
-    "Genes of patients; no patient is alone.",
-    "Patients have genes, and a gene has patients.",
-] * 5
-
-
-@pytest.mark.filterwarnings("ignore:X columns 6 and 12 are equal")
-def test_words_stand_in_the_document_where_they_matter_most():
-    """The line is the text as it is, and marks are where words of the model stand."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    vectorizer = CountVectorizer(ngram_range=(1, 2))
-    X = vectorizer.fit_transform(TEXTS)
-    y = np.array(["code", "code", "medicine", "medicine"] * 5)
-    model = BudgetClassifier(n_features=4, calibrate=False).fit(X, y)
-    display = plots.WordsDisplay.from_estimator(model, TEXTS, vectorizer)
-    display.figure_.canvas.draw()
-    names = vectorizer.get_feature_names_out()
-    assert {one.word for one in display.words} == set(names[model.support_])
-    dense, coef = X.toarray(), dict(zip(names, model.coef_[0], strict=True))
-    for one in display.words:
-        column = dense[:, list(names).index(one.word)]
-        assert one.document == column.argmax()
-        assert one.part == pytest.approx(coef[one.word] * column.max())
-        marked = "".join(c for c, mark in zip(one.context, one.marks, strict=True) if mark)
-        assert " ".join(one.word.split()) in marked.lower()
-        assert set(one.marks) <= {0, np.sign(one.part), -np.sign(one.part)}
-        plain = one.context.strip("\u00a0")
-        assert plain in " ".join(TEXTS[one.document].split())
-        assert one.output == "medicine"
-    assert [one.part for one in display.words] == sorted(
-        (one.part for one in display.words), reverse=True
-    )
-
-
-def test_words_that_are_not_in_the_text_are_said():
-    """Stems are in no text, and a document of other words would be shown in their place."""
-    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
-
-    def stems(document):
-        return [word[:3] + "~" for word in document.split()]
-
-    vectorizer = CountVectorizer(analyzer=stems)
-    X = vectorizer.fit_transform(TEXTS)
-    y = np.arange(20) % 4 < 2
-    model = BudgetClassifier(n_features=2, calibrate=False).fit(X, y)
-    display = plots.WordsDisplay.from_estimator(model, TEXTS, vectorizer)
-    assert all(one.context == "" and one.document is not None for one in display.words)
-    assert "not in the text as it is" in [text.get_text() for text in display.ax_.texts]
-    absent = plots.WordsDisplay.from_estimator(model, ["nothing"], vectorizer)
-    assert all(one.document is None and one.part == 0 for one in absent.words)
-    for documents, other, message in (
-        ("one text", vectorizer, "documents must be a list of one or more texts; got one text"),
-        ([1], vectorizer, "documents must be a list of one or more texts; got 1"),
-        (TEXTS, CountVectorizer().fit(TEXTS), "vectorizer must make the"),
-        (TEXTS, HashingVectorizer(), "vectorizer must have get_feature_names_out"),
-    ):
-        with pytest.raises((TypeError, ValueError), match=message):
-            plots.WordsDisplay.from_estimator(model, documents, other)
-
-
-def test_groups_by_what_they_do():
-    """A group whose features cancel out does nothing, however large their coefficients are."""
-    rng = np.random.default_rng(8)
-    X = rng.standard_normal((80, 9))
-    model = BudgetRegressor(n_features=5, n_groups=2, feature_groups=list("aaabbbccc"))
-    model.fit(X, X @ [1, 1, 1, 2, 2, 0, 0, 0, 0])
-    display = plots.GroupsDisplay.from_estimator(model, X)
-    parts = X * model.coef_
-    assert display.names == ["b: 2 features", "a: 3 features"]
-    assert display.coef[0] == pytest.approx(
-        [parts[:, 3:6].sum(axis=1).std(), parts[:, :3].sum(axis=1).std()]
-    )
-    with pytest.raises(ValueError, match="must be of features in groups"):
-        plots.GroupsDisplay.from_estimator(BudgetRegressor(2).fit(X, X[:, 0]), X)

@@ -136,8 +136,6 @@ def test_groups_have_a_page(data, tmp_path, kind):
         assert row[-1][0] == ", ".join(one[1][0] for one in size["tables"]["features"]
                                        if one[2][0] == row[1][0])  # fmt: skip
     assert "list" in size["texts"]["instead"]
-    drawn = page.inside("text")
-    assert any(f"{name}: 3 features" in drawn for name in known)
 
 
 @pytest.mark.slow

@@ -28,10 +28,10 @@ def check_features_out(options: SelectOptions | DiscoverOptions, others: Sequenc
     if path is None:
         return
     check_columns_file(path, "--features-out", (".csv", ".parquet"))
-    groups, *more = (getattr(options, name, None) for name in ("group_file", "view", "checkpoint"))
+    groups, checkpoint = (getattr(options, name, None) for name in ("group_file", "checkpoint"))
     for source in (options.target, *(options.samples or ())):
         refuse_overwriting([path], options.data, source, groups, "--features-out")
-    for other in (*others, *more):
+    for other in (*others, checkpoint):
         if other is not None and path.resolve() == other.resolve():
             raise ValueError(f"--features-out {path} is another file of this run; name another.")
 

@@ -204,7 +204,9 @@ class SelectOptions:
         rich_help_panel=SCORE,
     )
     view: Path | None = option(
-        "Of genotypes: a picture (.svg).", metavar="FILE", rich_help_panel=FILES
+        "Manhattan plot of the selected variants (.svg, .png or .pdf).",
+        metavar="FILE",
+        rich_help_panel=FILES,
     )
     checkpoint: Path | None = option(
         "Kept until the end: after a kill the same command goes on from it.",

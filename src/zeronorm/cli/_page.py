@@ -1,4 +1,7 @@
-"""The page of `zeronorm report` and of select --report: its checks, and the writing of it."""
+"""The page of `zeronorm report` and of select --report: its checks, and the writing of it.
+
+The check of the picture of select --view is here too: both draw with matplotlib.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from ._rows_options import ReportOptions
     from ._selection import Samples
 
+PICTURES = (".svg", ".png", ".pdf")  # that --view writes
+
 
 def check_page(path: Path, option: str, options: Any, others: Sequence[Path]) -> None:
     """Refuse a page that cannot be written, before any work.
@@ -28,16 +33,31 @@ def check_page(path: Path, option: str, options: Any, others: Sequence[Path]) ->
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{option} {path} must be a page, by its name: NAME.html.")
-    if find_spec("matplotlib") is None:
-        raise ValueError(
-            f'{option} draws with the package matplotlib: pip install "zeronorm[plots]".'
-        )
-    check_folder(path, option)
+    _check_drawing(path, option)
     for source in (options.target, getattr(options, "model", None), *(options.samples or ())):
         refuse_overwriting([path], options.data, source, option=option)
     for other in others:
         if path.resolve() == other.resolve():
             raise ValueError(f"{option} {path} is another file of this run; name another.")
+
+
+def check_view(options: SelectOptions) -> None:
+    """Refuse a picture of select --view that cannot be written, before any work."""
+    path = options.view
+    if path is None:
+        return
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"--view {path} must end in one of {', '.join(PICTURES)}.")
+    _check_drawing(path, "--view")
+
+
+def _check_drawing(path: Path, option: str) -> None:
+    """Refuse a file that is drawn, where matplotlib or the folder is missing."""
+    if find_spec("matplotlib") is None:
+        raise ValueError(
+            f'{option} draws with the package matplotlib: pip install "zeronorm[plots]".'
+        )
+    check_folder(path, option)
 
 
 def write_page(

@@ -12,7 +12,7 @@ from ._features_out import check_features_out
 from ._groups_options import check_groups, sizes_option
 from ._input import check_folds
 from ._options import FOLDS, METHOD_NAMES, SelectOptions
-from ._page import check_page
+from ._page import check_page, check_view
 from ._paths import check_folder, refuse_overwriting
 from ._threshold import parse_threshold
 
@@ -102,6 +102,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     _check_outputs(options, certificates, "--certificate")
     files = [*models.values(), *certificates.values()]
     check_features_out(options, files)
+    check_view(options)
     if options.report is not None:
         check_page(options.report, "--report", options, files)
     refit_C = _parse_refit_c(options.refit_c)

@@ -74,7 +74,9 @@ def run(
     again : a selection that is repeated, and has its own estimator.
     """
     if options.view is not None and samples.table.variants is None:
-        raise ValueError(f"--view {options.view} is of genotypes, a .bed file; leave it out.")
+        raise ValueError(
+            f"--view {options.view} needs genotypes (a .bed file); leave it out for other data."
+        )
     estimator = estimator_of(options, plan, samples) if again is None else again.estimator
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}

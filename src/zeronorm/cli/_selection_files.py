@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import persistence
 from ..files import Table
-from ..genome_view import correlations, drawn
 from ._options import SelectOptions
 from ._plan import Plan
 from ._target import columns_of
@@ -19,10 +19,21 @@ if TYPE_CHECKING:
 
 
 def draw_variants(path: Path, estimator: Any, samples: Samples, offset: Any) -> None:
-    """Write the picture of the chosen variants."""
-    variants: Any = samples.table.variants
-    scores = correlations(estimator, samples.table.X, samples.y, offset)
-    persistence.write_file(path, drawn(variants, estimator, scores).encode())
+    """Write a Manhattan plot of the selected variants."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from ..plots import ManhattanDisplay
+
+    suffix, file = path.suffix.lower()[1:], io.BytesIO()
+    date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
+    with matplotlib.rc_context({"svg.hashsalt": "zeronorm"}):
+        figure = ManhattanDisplay.from_estimator(
+            estimator, samples.table.X, samples.y, variants=samples.table.variants, offset=offset
+        ).figure_
+        figure.savefig(file, format=suffix, dpi=200, metadata=date)
+    matplotlib.pyplot.close(figure)
+    persistence.write_file(path, file.getvalue())
 
 
 def write_model(

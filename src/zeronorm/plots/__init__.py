@@ -2,34 +2,25 @@
 
 Every display keeps what it draws as attributes, draws it by `plot`, and then has `figure_` and
 `ax_` (or `axes_`). Colours are those of Okabe and Ito, which the colour-blind tell apart, and no
-picture speaks by colour alone. matplotlib comes with pip install "zeronorm[plots]"; `GenomeDisplay`
-needs none, and has the text of its picture, `svg`, in place of a figure.
+picture speaks by colour alone. matplotlib comes with pip install "zeronorm[plots]".
 """
 
 from ._coefficients import CoefficientsDisplay
-from ._genome import GenomeDisplay
-from ._groups import GroupsDisplay
-from ._held_out import HeldOutDisplay
+from ._manhattan import ManhattanDisplay
 from ._near_optimal import NearOptimalDisplay
 from ._proof import ProofDisplay
 from ._sizes import SizesDisplay
 from ._stability import StabilityDisplay
 from ._supports import SupportsDisplay
 from ._survival import KaplanMeierDisplay
-from ._waterfall import WaterfallDisplay
-from ._words import WordsDisplay
 
 __all__ = [
     "CoefficientsDisplay",
-    "GenomeDisplay",
-    "GroupsDisplay",
-    "HeldOutDisplay",
     "KaplanMeierDisplay",
+    "ManhattanDisplay",
     "NearOptimalDisplay",
     "ProofDisplay",
     "SizesDisplay",
     "StabilityDisplay",
     "SupportsDisplay",
-    "WaterfallDisplay",
-    "WordsDisplay",
 ]

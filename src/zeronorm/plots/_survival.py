@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LOOKS = {1: "-", 2: "--", 3: "-."}
+_QUANTILE = 1.959964  # of the normal distribution, for bands of 95 %
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The Kaplan-Meier curve of a group of rows, from time 0 on."""
+
+    times: FloatArray  # (m,) growing: 0 and all times of the rows
+    alive: FloatArray  # (m,) the share that survives each
+    low: FloatArray  # (m,) pointwise 95 % band; NaN where nobody survives
+    high: FloatArray  # (m,)
+    at_risk: FloatArray  # (m,) the rows observed until each time or longer
+    censored: FloatArray  # (c,) the times of censoring
 
 
 class KaplanMeierDisplay:
@@ -28,12 +42,16 @@ class KaplanMeierDisplay:
 
         S(t) = prod_{t' <= t} (1 - d_t' / n_t'),
 
-    of rows of risks held out of the fit. Marks show where rows are censored.
+    of rows of risks held out of the fit. Marks show where rows are censored, and the table below
+    the numbers at risk, n_t. Bands are pointwise 95 % intervals, by Greenwood's variance
+
+        V(t) = sum_{t' <= t} d_t' / (n_t' (n_t' - d_t'))
+
+    on the scale of log(-log S(t)), so that they stay between 0 and 1.
 
     Parameters
     ----------
-    curves : for each group, from the lowest risk, its times, growing, the share that survives them,
-        and the times of censoring
+    curves : a `Curve` for each group, from the lowest risk
     names : of the groups
 
     Attributes
@@ -43,7 +61,8 @@ class KaplanMeierDisplay:
     Source
     ------
     Kaplan and Meier, Nonparametric estimation from incomplete observations, Journal of the American
-    Statistical Association 53 (1958).
+    Statistical Association 53 (1958). Kalbfleisch and Prentice, The Statistical Analysis of Failure
+    Time Data (2002), section 1.4, for the bands.
     """
 
     ax_: Axes
@@ -122,28 +141,67 @@ class KaplanMeierDisplay:
         self.figure_, self.ax_ = new_axes(ax)
         ax = self.ax_
         colours = [BLUE, PURPLE, ORANGE] if len(self.curves) == 3 else [BLUE, ORANGE]
-        for number, ((times, alive, censored), name) in enumerate(
-            zip(self.curves, self.names, strict=True), 1
-        ):
+        for number, (curve, name) in enumerate(zip(self.curves, self.names, strict=True), 1):
             colour = colours[number - 1]
-            ax.step(times, alive, _LOOKS[number], where="post", color=colour, label=name)
-            level = alive[np.searchsorted(times, censored, side="right") - 1]
-            ax.plot(censored, level, "|", color=colour, markersize=6)
+            ax.step(
+                curve.times, curve.alive, _LOOKS[number], where="post", color=colour, label=name
+            )
+            ax.fill_between(
+                curve.times,
+                curve.low,
+                curve.high,
+                step="post",
+                color=colour,
+                alpha=0.12,
+                linewidth=0,
+            )
+            last = np.searchsorted(curve.times, curve.censored, side="right") - 1
+            ax.plot(curve.censored, curve.alive[last], "|", color=colour, markersize=6)
         ax.set_ylim(0, 1.03)
         ax.set_xlim(left=0)
         ax.set_xlabel("time")
         ax.set_ylabel("share without the event")
-        ax.legend(fontsize="small", frameon=False, loc="upper right")
+        ax.legend(fontsize="small", edgecolor="none", loc="best")
+        self._draw_at_risk(ax, colours)
         return self
 
+    def _draw_at_risk(self, ax: Axes, colours: list[str]) -> None:
+        """Write the numbers at risk below the ticks, a line for each group."""
+        top = ax.get_xlim()[1]
+        ticks = [tick for tick in ax.get_xticks() if 0 <= tick <= top]
+        look: dict[str, Any] = {"va": "top", "fontsize": "small"}
+        head = ax.annotate(
+            "at risk", (0, 0), (-14, -36), "axes fraction", "offset points", ha="right", **look
+        )
+        head.set_fontstyle("italic")
+        for number, (curve, colour) in enumerate(zip(self.curves, colours, strict=True)):
+            for tick in ticks:
+                n = curve.at_risk[np.searchsorted(curve.times, tick) :][:1].sum()
+                ax.annotate(
+                    f"{n:.0f}", (tick, 0), (0, -36 - 12 * number), ax.get_xaxis_transform(),
+                    "offset points", ha="center", color=colour, annotation_clip=False, **look,
+                )  # fmt: skip
 
-def _curve(time: FloatArray, event: np.ndarray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the times of a curve from 0 on, its values there, and the times of censoring."""
+
+def _curve(time: FloatArray, event: np.ndarray) -> Curve:
+    """Return the curve of rows."""
     times, places = np.unique(time, return_inverse=True)
     died = np.bincount(places, event)
     at_risk = time.size - np.concatenate([[0], np.cumsum(np.bincount(places))[:-1]])
     alive = np.cumprod(1.0 - died / at_risk)
-    return np.concatenate([[0.0], times]), np.concatenate([[1.0], alive]), time[~event]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(np.cumsum(died / (at_risk * (at_risk - died)))) / np.log(alive)
+        low, high = (alive ** np.exp(side * _QUANTILE * error) for side in (-1.0, 1.0))
+    before = alive == 1.0  # no event yet
+    low, high = np.where(before, 1.0, low), np.where(before, 1.0, high)
+    return Curve(
+        np.concatenate([[0.0], times]),
+        np.concatenate([[1.0], alive]),
+        np.concatenate([[1.0], low]),
+        np.concatenate([[1.0], high]),
+        np.concatenate([[time.size], at_risk]),
+        time[~event],
+    )
 
 
 __all__ = ["KaplanMeierDisplay"]

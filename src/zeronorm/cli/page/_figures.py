@@ -11,25 +11,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.calibration import CalibrationDisplay
+from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
+from sklearn.utils import _safe_indexing
 
+from ... import validate
+from ..._folds import splits
+from ..._typing import FloatArray
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
 from ...export._model import as_model, labels, positive
 from ...model_selection import CrossValidation
-from ...persistence import LoadedClassifier, LoadedModel
 from ...plots import (
     CoefficientsDisplay,
-    GenomeDisplay,
-    GroupsDisplay,
-    HeldOutDisplay,
     KaplanMeierDisplay,
+    ManhattanDisplay,
     NearOptimalDisplay,
     ProofDisplay,
     SizesDisplay,
     StabilityDisplay,
     SupportsDisplay,
-    WaterfallDisplay,
 )
-from ...plots._drawing import INK, LONGEST_NAME, pyplot
+from ...plots._drawing import COLOURS, LONGEST_NAME, pyplot
 from .._messages import show
 from ..documents._data import feature_name
 from ..documents._units import Units
@@ -41,11 +44,11 @@ if TYPE_CHECKING:
     from .._selection import Samples
     from ..documents._trust import Evidence
 
-_MOST_PARTS = 20_000_000  # numbers that the scores of all samples may take
-_NEIGHBOURS = 400  # variants that a picture around one of them has
 _BARS, _OTHERS = 20, 8  # features of the model with a bar, and others
 _ROWS = 24  # features of nearly optimal lists with a row
 _LISTS = 100  # nearly optimal ones with a column
+
+_WIDE = 8.0  # inches from which a figure takes the whole width of the page
 
 _SVG, _LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 # What matplotlib says once for all elements, in a style element.
@@ -56,6 +59,7 @@ _LOOKS = {
     "font.family": ["DejaVu Sans"],
     "figure.facecolor": "none",
     "axes.facecolor": "none",
+    "figure.dpi": 150,  # of the image that the points of many variants are
 }
 _DIGITS = re.compile(r"-?\d+\.\d{3,}")
 _FONT = re.compile(r"(?P<size>[\d.]+)px")
@@ -83,18 +87,13 @@ def figures_of(
     """Return the figures that there are for a model, that of its document."""
     plt = pyplot()
     found: list[Figure] = []
-    with plt.rc_context(_LOOKS):
+    cycle = {"axes.prop_cycle": plt.cycler(color=COLOURS)}  # of scikit-learn's displays
+    with plt.rc_context(_LOOKS | cycle):
         for section, caption, draw in _drawings(estimator, samples, validation, evidence, document):
-            display = draw()
-            prefix = f"figure{len(found)}"
-            if isinstance(display, GenomeDisplay):
-                svg = inline(display.svg.encode(), prefix, caption)
-                found.append(Figure(section, caption, svg, wide=True))
-                continue
-            figure = display.figure_
-            svg = inline(_written(figure), prefix, caption)
+            figure = draw().figure_
+            svg = inline(_written(figure), f"figure{len(found)}", caption)
+            found.append(Figure(section, caption, svg, wide=figure.get_figwidth() > _WIDE))
             plt.close(figure)
-            found.append(Figure(section, caption, svg))
     return found
 
 
@@ -128,16 +127,19 @@ def _drawings(
     plain = not any(isinstance(one, tuple) for one in paths[0])
     model = as_model(named)
     model = replace(model, metadata={**model.metadata, "threshold": threshold})
-    if model.metadata["feature_groups"] is not None:
-        text = "How much each group of features moves the scores"
-        yield "features", text, lambda: GroupsDisplay.from_estimator(model, X)
     caption = "The coefficients of the model, for one standard deviation of each feature"
     if len(labels(model)) == 2:
         caption += f"; positive speaks for {show(str(labels(model)[positive(model)]), NAME)}"
     yield "features", caption, lambda: CoefficientsDisplay.from_estimator(model, X)
-    yield from _one_sample(model, samples, threshold)
     if samples.table.variants is not None:
-        yield from _genome(estimator, samples)
+        yield (
+            "features",
+            "Every variant by its correlation with the target; selected variants by name",
+            lambda: ManhattanDisplay.from_estimator(
+                estimator, X, samples.y, variants=samples.table.variants,
+                offset=samples.response.offset,
+            ),
+        )  # fmt: skip
     if plain and len(paths[0]) > 1:
         yield (
             "features",
@@ -165,55 +167,6 @@ def _drawings(
         yield "sure", text, lambda: ProofDisplay.from_proof(evidence.proofs[0])
     for near in evidence.near:
         yield _near_optimal(near, units)
-
-
-def _one_sample(
-    model: LoadedModel, samples: Samples, threshold: Mapping[str, Any] | None
-) -> Iterator[_Drawing]:
-    """Yield the sample that the model is least sure of; of numbers that of the highest score."""
-    X = samples.table.X
-    if X.shape[0] * model.coef.size > _MOST_PARTS:
-        return
-    scores = model._values(X) @ model.coef.T
-    if isinstance(model, LoadedClassifier) and model.intercept_.size == len(model.coef):
-        scores = np.sort(scores + model.intercept_, axis=1)
-        cut = 0.0
-        if threshold is not None:
-            cut = model.cut
-        single = scores.shape[1] == 1
-        lead = np.abs(scores[:, 0] - cut) if single else scores[:, -1] - scores[:, -2]
-        row, what = int(lead.argmin()), "that it is least sure of"
-    else:
-        row, what = int(scores[:, 0].argmax()), "of the highest score"
-    names = samples.table.sample_names
-    name = f"number {row + 1}" if names is None else show(names[row], NAME)
-    yield (
-        "features",
-        f"How the model comes to its score of one sample, the one {what} ({name})",
-        lambda: WaterfallDisplay.from_estimator(model, X, row, reference=X),
-    )
-
-
-def _genome(estimator: Any, samples: Samples) -> Iterator[_Drawing]:
-    """Yield the variants along the genome, and around the chosen one of the highest score."""
-    variants = samples.table.variants
-    whole = GenomeDisplay.from_estimator(
-        estimator, samples.table.X, samples.y, variants=variants, offset=samples.response.offset
-    )
-    yield (
-        "features",
-        "Every variant by its correlation with the target, and the coefficients of the chosen ones",
-        lambda: whole,
-    )
-    chosen = estimator.support_[estimator.support_ < len(whole.variants)]
-    if chosen.size and len(whole.variants) > _NEIGHBOURS:
-        first = int(chosen[np.argmax(whole.scores[chosen])])
-        name = show(str(whole.variants["name"][first]), NAME)
-        yield (
-            "features",
-            f"The same around {name}, the chosen variant of the highest correlation",
-            lambda: whole.zoomed(first),
-        )
 
 
 def _half_samples(halves: StabilitySelection, estimator: Any, samples: Samples) -> _Drawing:
@@ -262,8 +215,6 @@ def _held_out(
     estimator: Any, samples: Samples, folds: int, threshold: Mapping[str, Any] | None
 ) -> Iterator[_Drawing]:
     """Yield what there is to draw of samples that are held out; the models are fitted anew."""
-    from sklearn.base import clone
-
     size, X, y = estimator.size_, samples.table.X, samples.y
     one, given = clone(estimator), {"cv": folds, "groups": samples.response.groups}
     if isinstance(estimator, BudgetSurvivalAnalysis) and "start" not in y.dtype.names:
@@ -279,27 +230,51 @@ def _held_out(
         and not isinstance(size, tuple)
     ):
         one.set_params(n_features=int(size), criterion=None)
+        label = estimator.classes_[1 if threshold is None else threshold["positive"]]
         text = (
-            "Probabilities of samples by models of the other folds: how they rank them, whether "
-            "they mean what they say, and what acting on them brings. All folds together, where "
-            "the scores are means over them"
+            f"Held-out probabilities of {show(str(label), NAME)}, all folds together: how they "
+            "rank the samples (ROC curve; precision and recall), and how often samples of a "
+            "predicted probability have this class (calibration, in five bins of equal size)"
         )
-        positive = 1
-        if threshold is not None:
-            positive = threshold["positive"]
-            text += ". The vertical line is from where on the model acts"
-        label = estimator.classes_[positive]
+        yield "new", text, lambda: _curves(one, samples, folds, label)
 
-        def draw() -> HeldOutDisplay:
-            shown = HeldOutDisplay.from_estimator(
-                one, X, y, **given, pos_label=label,
-                panels=("roc", "precision_recall", "reliability", "decision"),
-            )  # fmt: skip
-            if threshold is not None and threshold["probability"] is not None:
-                shown.axes_["decision"].axvline(threshold["probability"], color=INK, linewidth=1)
-            return shown
 
-        yield "new", text, draw
+def _curves(model: Any, samples: Samples, folds: int, label: Any) -> CalibrationDisplay:
+    """Draw ROC, precision-recall and calibration curves, side by side; return the last display."""
+    positive = np.asarray(samples.y) == label
+    p = _held_out_probability(model, samples, folds, label)
+    _, (roc, recall, calibration) = pyplot().subplots(
+        1, 3, figsize=(10.5, 3.6), layout="constrained"
+    )
+    common: dict[str, Any] = {"name": "held out"}
+    chance: dict[str, Any] = {**common, "plot_chance_level": True, "despine": True}
+    RocCurveDisplay.from_predictions(positive, p, ax=roc, **chance)
+    PrecisionRecallDisplay.from_predictions(positive, p, ax=recall, **chance)
+    display = CalibrationDisplay.from_predictions(
+        positive, p, n_bins=5, strategy="quantile", ax=calibration, **common
+    )
+    calibration.spines[["top", "right"]].set_visible(False)
+    names = (("false positive rate", "true positive rate"), ("recall", "precision"),
+             ("predicted probability", "observed frequency"))  # fmt: skip
+    for ax, (below, left) in zip((roc, recall, calibration), names, strict=True):
+        ax.set(xlabel=below, ylabel=left)
+        ax.legend(fontsize="small", loc="best", edgecolor="none")
+    return display
+
+
+def _held_out_probability(model: Any, samples: Samples, folds: int, label: Any) -> FloatArray:
+    """Return the probability of a class for every sample, by models of the other folds, (n,).
+
+    `cross_val_predict` would number the classes, so that weights of classes by name are lost.
+    """
+    X, y = samples.table.X, np.asarray(samples.y)
+    groups = validate.check_groups(samples.response.groups, y.size)
+    found = np.zeros(y.size)
+    for train, test in splits(y, np.ones(y.size), folds, 0, groups=groups):
+        given = {} if groups is None else {"groups": groups[train]}
+        fitted = clone(model).fit(_safe_indexing(X, train), y[train], **given)
+        found[test] = fitted.predict_proba(_safe_indexing(X, test)) @ (fitted.classes_ == label)
+    return found
 
 
 def _named(estimator: Any, samples: Samples) -> Any:

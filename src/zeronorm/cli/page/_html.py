@@ -66,7 +66,7 @@ def render(
     data = json.dumps(sizes, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
     drawn = {section: figures_in(figures, section) for section in SECTIONS}
     texts = {name: escape(text) for name, text in answers.texts(chosen).items()}

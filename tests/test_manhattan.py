@@ -1,11 +1,10 @@
-"""Genotypes with scikit-learn and in pictures: rows, copies in other processes, the genome view."""
+"""Genotypes with scikit-learn and in pictures: rows, copies in other processes, Manhattan plots."""
 
 import copy
-import json
 import os
 import pickle
+import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -22,9 +21,12 @@ from zeronorm import (
     read_plink,
 )
 from zeronorm.designs import Rows, as_design
-from zeronorm.genome_view import drawn, genome_view
-from zeronorm.plots import GenomeDisplay
+from zeronorm.plots import ManhattanDisplay
 from zeronorm.reporting import report
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+import matplotlib.pyplot as plt  # noqa: E402
 
 N, P = 80, 30
 COPIES = draw(N, P, missing=0.02, seed=3)
@@ -108,39 +110,65 @@ def test_a_sample_that_is_there_twice_is_refused(tmp_path):
         read_plink(path)
 
 
-# ----------------------------------------------------------------------------- the genome view
+# ---------------------------------------------------------------------------- Manhattan plots
 
-SVG = "{http://www.w3.org/2000/svg}"
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def words(display):
+    """All names that a display shows."""
+    return [one.get_text() for one in display.ax_.texts]
+
+
+def marked(display):
+    """The marks of selected variants, as {(x, y): marker}."""
+    return {
+        place: line.get_marker()
+        for line in display.ax_.get_lines()
+        if line.get_marker() in "^v"
+        for place in zip(line.get_xdata().tolist(), line.get_ydata().tolist(), strict=True)
+    }
 
 
 @pytest.mark.parametrize("standardize", [True, False])
-def test_the_view_shows_the_chosen_variants_where_they_lie(standardize, genotypes):
+def test_selected_variants_are_marked_where_they_lie(standardize, genotypes):
     """Variants would be drawn elsewhere, with other scores or other signs."""
     model = BudgetRegressor(2, standardize=standardize).fit(genotypes.X, TRAIT)
     assert model.support_.tolist() == [4, 21]
-    tree = ElementTree.fromstring(genome_view(genotypes, model, TRAIT, title="a < b & c"))
-    text = [one.text for one in tree.iter(f"{SVG}text")]
-    assert text[0] == "a < b & c"
-    assert [name for name in text if name.startswith("rs")] == ["rs4", "rs21"]
-    assert [name for name in text if name.isdigit()][:6] != []
-    dots = [
-        (float(dot.get("cx")), float(dot.get("cy")), dot.get("fill"))
-        for dot in tree.iter(f"{SVG}circle")
-    ][2:4]
-    # The oracle: |r| of each variant, by NumPy, and the largest tick.
+    display = ManhattanDisplay.from_estimator(
+        model, genotypes.X, TRAIT, variants=genotypes.variants
+    )
+    # The oracle: |r| of each variant, by NumPy.
     r = np.abs([np.corrcoef(x, TRAIT)[0, 1] if x.std() else 0.0 for x in imputed(COPIES).T])
-    ticks = [float(one) for one in text if one.replace(".", "").isdigit() and "." in one]
-    for (x, y, color), j, sign in zip(dots, (4, 21), (1, -1), strict=True):
-        assert abs((418 - y) / 250 * max(ticks) - r[j]) < 1e-3
-        assert (color == "#b45309") == (sign > 0)
-        assert 66 <= x <= 1094
-    assert dots[0][0] < dots[1][0]
-    n_points = sum(path.get("d").count("M") for path in tree.iter(f"{SVG}path"))
-    assert 20 <= n_points <= P + 2
+    assert display.scores == pytest.approx(r, abs=1e-5)
+    x = display.positions_
+    assert marked(display) == {(x[4], display.scores[4]): "^", (x[21], display.scores[21]): "v"}
+    assert words(display) == ["rs4", "rs21"]
+    drawn = [line for line in display.ax_.get_lines() if line.get_marker() == "o"]
+    assert sum(line.get_xdata().size for line in drawn) == P - 2
+    assert all(line.get_rasterized() for line in drawn)
 
 
-def test_every_target_has_a_view(genotypes):
-    """Of a target there would be no picture, or one with numbers that are none."""
+def test_chromosomes_lie_side_by_side_in_their_order(genotypes):
+    """Chromosome 10 would come before 2, or chromosomes overlap or share a colour."""
+    variants = np.repeat(genotypes.variants[:1], 12)
+    variants["chromosome"] = ["10", "2", "X", "chr1", *["2"] * 8]
+    variants["position"] = [5, 9, 7, 3, *range(1, 9)]
+    display = ManhattanDisplay(variants=variants, scores=np.ones(12), selected=[], coef=[]).plot()
+    assert [one.get_text() for one in display.ax_.get_xticklabels()] == ["chr1", "2", "10", "X"]
+    x = display.positions_
+    assert x[3] < x[4:].min() <= x[1] < x[0] < x[2]
+    assert np.diff(x[4:]) == pytest.approx(1.0)
+    colours = [line.get_color() for line in display.ax_.get_lines()]
+    assert colours[0] == colours[2] != colours[1] == colours[3]
+
+
+def test_every_target_has_a_plot(genotypes):
+    """A target would have no picture, or scores that are no numbers."""
     three = np.digitize(TRAIT, [-1.0, 0.3])
     times = np.zeros(N, [("event", bool), ("time", float)])
     times["event"], times["time"] = True, np.exp(-TRAIT)
@@ -151,95 +179,94 @@ def test_every_target_has_a_view(genotypes):
         (BudgetRegressor(2), np.column_stack([TRAIT, 1 - TRAIT])),
         (BudgetRegressor(2, loss="poisson"), np.exp(TRAIT).round()),
     ):
-        text = genome_view(genotypes, model.fit(genotypes.X, y), y)
-        assert "nan" not in text
-        shown = {one.text for one in ElementTree.fromstring(text).iter(f"{SVG}text")}
-        assert {f"rs{j}" for j in model.support_} <= shown
+        display = ManhattanDisplay.from_estimator(
+            model.fit(genotypes.X, y), genotypes.X, y, variants=genotypes.variants
+        )
+        assert np.isfinite(display.scores).all()
+        assert {f"rs{j}" for j in model.support_} == set(words(display))
 
 
-def test_the_display_has_the_view_and_its_neighbourhoods(genotypes):
-    """The display would be another picture, or a part of a chromosome have others' variants."""
-    model = BudgetRegressor(2).fit(genotypes.X, TRAIT)
-    variants = genotypes.variants
-    display = GenomeDisplay.from_estimator(model, genotypes.X, TRAIT, variants=variants)
-    assert display.svg == display._repr_svg_() == genome_view(genotypes, model, TRAIT)
+def test_a_region_and_a_search_have_the_same_scores(genotypes):
+    """A part of a chromosome would have variants of others, or a search another model."""
     search = BudgetCV(BudgetRegressor(), n_features=[2], cv=3).fit(genotypes.X, TRAIT)
-    same = GenomeDisplay.from_estimator(search, genotypes.X, TRAIT, variants=variants)
-    assert same.svg == display.svg
-    around = int(model.support_[0])
-    near = display.zoomed(around, 2)
-    assert set(near.variants["chromosome"]) == {variants["chromosome"][around]}
-    assert variants["name"][around] in near.variants["name"]
-    assert len(near.variants) <= 5
-    assert np.all(np.diff(near.variants["position"]) >= 0)
-    shown = {one.text for one in ElementTree.fromstring(near.svg).iter(f"{SVG}text")}
-    assert f"rs{around}" in shown
-    assert any(text.endswith(" Mb") for text in shown)
-    for bad in (-1, len(variants), 1.5):
-        with pytest.raises(ValueError, match="around must be the column of a variant"):
-            display.zoomed(bad)
-    with pytest.raises(ValueError, match="n_variants must be an integer of at least 1; got 0"):
-        display.zoomed(0, 0)
+    variants = genotypes.variants
+    display = ManhattanDisplay.from_estimator(search, genotypes.X, TRAIT, variants=variants)
+    assert display.selected.tolist() == [4, 21]
+    name, at = str(variants["chromosome"][4]), int(variants["position"][4])
+    display.plot(region=(name, at, at))
+    assert list(marked(display)) == [(at, display.scores[4])]
+    assert f"position on chromosome {name} (Mb)" == display.ax_.get_xlabel()
+    with pytest.raises(ValueError, match=r"region must be \(chromosome, start, end\)"):
+        display.plot(region=("no", 0, 1))
     with pytest.raises(ValueError, match="variants must be those of the first columns of X"):
-        GenomeDisplay.from_estimator(
+        ManhattanDisplay.from_estimator(
             BudgetRegressor(1).fit(COPIES[:, :4], TRAIT), COPIES[:, :4], TRAIT, variants=variants
         )
+    given = {"variants": variants, "scores": display.scores}
+    with pytest.raises(ValueError, match="a score each, and selected ones with a coefficient"):
+        ManhattanDisplay(**given, selected=[1, 2], coef=[1.0])
+    with pytest.raises(ValueError, match="selected must be positions in variants, 0 to 29; got 30"):
+        ManhattanDisplay(**given, selected=[30], coef=[1.0])
 
 
-def test_a_page_of_genotypes_has_the_view(genotypes, run, tmp_path, monkeypatch):
-    """The page would have no view, or one with what its policy forbids."""
-    pytest.importorskip("matplotlib")
+@pytest.mark.slow
+def test_a_million_variants_make_a_small_file_and_many_names_fit(tmp_path):
+    """A million variants would be a file that no browser opens, or names lie on each other."""
+    p = 1_000_000
+    variants = np.zeros(p, [("chromosome", "O"), ("name", "O"), ("position", np.int64)])
+    variants["chromosome"] = np.repeat([*map(str, range(1, 21)), "X", "MT"], -(-p // 22))[:p]
+    variants["name"] = [f"rs{j}$_" for j in range(p)]
+    variants["position"] = np.arange(p)
+    rng = np.random.default_rng(0)
+    display = ManhattanDisplay(
+        variants=variants, scores=rng.random(p) ** 3, selected=np.arange(1000, 1100),
+        coef=rng.standard_normal(100),
+    ).plot()  # fmt: skip
+    display.figure_.savefig(tmp_path / "m.svg")
+    assert (tmp_path / "m.svg").stat().st_size < 500_000
+    places = [one.get_position()[0] for one in display.ax_.texts]
+    assert len(places) == 40
+    assert min(places) >= 0
+    assert max(places) <= 1
+    assert np.diff(places).min() > 0.019
+
+
+def test_a_page_of_genotypes_has_the_plot(genotypes, run, tmp_path, monkeypatch):
+    """The page would have no picture, or one that its policy forbids."""
     monkeypatch.chdir(tmp_path)
     run("select", "d.bed", "-k", "2", "-o", "m.npz", "--no-cv")
     run("report", "m.npz", "d.bed", "--cv", 3, "--pairs", 2, "--time-limit", 0, "-o", "p.html")
     page = Path("p.html").read_text()
-    assert page.count("chosen variants") + page.count("2 of 30 variants") >= 1
+    assert "Every variant by its correlation with the target" in page
+    assert ">30 variants<" in page
+    assert 'href="data:image/png;base64,' in page  # the points
+    assert "img-src data:;" in page
     assert "style=" not in page
     model = BudgetRegressor(2).fit(genotypes.X, TRAIT)
     given = {"n_pairs": 2, "time_limit": 0, "cv": 3, "variants": genotypes.variants}
     own = report(model, genotypes.X, TRAIT, tmp_path / "q.html", **given).read_text()
-    assert "2 of 30 variants" in own
+    assert ">30 variants<" in own
     given["variants"] = np.repeat(genotypes.variants, 2)
     with pytest.raises(ValueError, match="variants must be of the first columns of X"):
         report(model, genotypes.X, TRAIT, tmp_path / "q.html", **given)
 
 
-def test_a_view_of_many_variants_is_small_and_many_names_fit():
-    """A million variants would be a file that no browser opens, or names lie on each other."""
-    p = 60_000
-    variants = np.zeros(p, [("chromosome", "O"), ("name", "O"), ("position", np.int64)])
-    variants["chromosome"] = np.repeat([*map(str, range(1, 21)), "X", "MT"], -(-p // 22))[:p]
-    variants["name"] = [f"rs{j}<>&" for j in range(p)]
-    variants["position"] = np.arange(p)
-    rng = np.random.default_rng(0)
-
-    class Model:
-        support_ = np.arange(1000, 1100)
-        coef_ = rng.standard_normal((3, p))
-
-    text = drawn(variants, Model(), rng.random(p) ** 3)
-    assert len(text) < 250_000
-    tree = ElementTree.fromstring(text)
-    labels = [float(one.get("x")) for one in tree.iter(f"{SVG}text") if one.text.startswith("rs")]
-    assert len(labels) == 60
-    assert min(labels) >= 66
-    assert max(labels) <= 1094
-    assert np.diff(sorted(labels)).min() > 13
-    order = [one.text for one in tree.iter(f"{SVG}text") if one.text in ("2", "10", "X")]
-    assert order == ["2", "10", "X"]
-
-
 def test_the_command_draws_and_refuses_other_data(genotypes, run, tmp_path, monkeypatch):
-    """The picture would be missing, or be asked for in vain."""
+    """The picture would be missing, or the fit be for nothing where it cannot be written."""
     monkeypatch.chdir(tmp_path)
-    chosen = ("-k", "2", "-o", "m.npz", "--no-cv", "--json")
-    document = json.loads(run("select", "d.bed", *chosen, "--view", "d.svg").stdout)
-    names = {row["name"].removesuffix("_A") for row in document["models"][0]["features"]}
-    shown = {one.text for one in ElementTree.parse("d.svg").iter(f"{SVG}text")}
-    assert names == {"rs4", "rs21"} <= shown
+    chosen = ("-k", "2", "--no-save", "--no-cv", "--json")
+    begins = {"d.svg": b"<?xml", "d.png": b"\x89PNG", "d.pdf": b"%PDF"}
+    for name, begin in begins.items():
+        run("select", "d.bed", *chosen, "--view", name)
+        assert Path(name).read_bytes().startswith(begin)
     result = run("select", "golub", *chosen, "--view", "g.svg", code=2)
-    assert "--view g.svg is of genotypes" in result.stderr
-    assert not Path("g.svg").exists()
+    assert "--view g.svg needs genotypes (a .bed file)" in result.stderr
+    result = run("select", "d.bed", *chosen, "--view", "g.txt", code=2)
+    assert "--view g.txt must end in one of .svg, .png, .pdf" in result.stderr
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("select", "d.bed", *chosen, "--view", "g.svg", code=2)
+    assert 'pip install "zeronorm[plots]"' in result.stderr
+    assert not list(tmp_path.glob("g.*"))
 
 
 # --------------------------------------------------------------------------------- real data
@@ -271,7 +298,7 @@ def first_of(path, k):
     y = genotypes.phenotype
     binary = set(np.unique(y)) == {0.0, 1.0}
     model = (BudgetClassifier if binary else BudgetRegressor)(k, method="l0").fit(genotypes.X, y)
-    ElementTree.fromstring(genome_view(genotypes, model, y))
+    ManhattanDisplay.from_estimator(model, genotypes.X, y, variants=genotypes.variants)
     found = genotypes.variants[model.support_]
     return found["chromosome"].tolist(), found["position"], model
 
