@@ -1,9 +1,7 @@
 """From which probability on a row counts as positive: for costs, for a rate, and whether it pays.
 
 All of it is for probabilities of rows that were held out of the fit, features and all, as
-`held_out_probabilities` returns them; those of training rows are far too good. ROC curves,
-precision-recall curves and the reliability of the same probabilities are drawn by
-`zeronorm.plots.HeldOutDisplay`.
+`held_out_probabilities` returns them; those of training rows are far too good.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class ManhattanDisplay:
         self._draw_selected(self.selected[kept], self.coef[kept])
         self.ax_.legend(
             fontsize="small", frameon=False, ncols=3, loc="upper right",
-            bbox_to_anchor=(1.0, -0.13), handletextpad=0.2, columnspacing=1.2, borderaxespad=0.0,
+            bbox_to_anchor=(1.0, -0.15), handletextpad=0.2, columnspacing=1.2, borderaxespad=0.0,
         )  # fmt: skip
         return self
 
@@ -246,7 +246,9 @@ def _spread(x: FloatArray) -> FloatArray:
     steps = min(GAP, 0.97 / max(1, x.size)) * np.arange(x.size)
     if not x.size:
         return x
-    return np.clip(isotonic_regression(x - steps), 0.0, 0.97 - steps[-1]) + steps
+    near: FloatArray = isotonic_regression(x - steps)
+    near = np.clip(near, 0.0, 0.97 - steps[-1])
+    return near + steps
 
 
 __all__ = ["ManhattanDisplay"]

@@ -254,6 +254,7 @@ def _curves(model: Any, samples: Samples, folds: int, label: Any) -> Calibration
         positive, p, n_bins=5, strategy="quantile", ax=calibration, **common
     )
     calibration.spines[["top", "right"]].set_visible(False)
+    calibration.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")  # as of the others
     names = (("false positive rate", "true positive rate"), ("recall", "precision"),
              ("predicted probability", "observed frequency"))  # fmt: skip
     for ax, (below, left) in zip((roc, recall, calibration), names, strict=True):
