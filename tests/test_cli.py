@@ -1702,7 +1702,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", "golub", "-k", "3", "--measure", "f"], "--measure must be hamming, f1 (f2, "),
         (
             ["select", "golub", "-k", "3", "--positive", "AML"],
-            "--positive AML is of --measure and --threshold; say one of them as well.",
+            "--positive AML is of --measure; say that as well, or leave it out.",
         ),
         (
             ["select", "golub", "-k", "3", "--measure", "f1", "--positive", "x"],

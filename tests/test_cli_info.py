@@ -157,8 +157,7 @@ def test_an_export_says_what_it_wrote(run, tmp_path):
     assert said == f"model m.npz json m.json, {size:,} bytes"
 
 
-@pytest.mark.parametrize("form", ["scorecard", "sql", "json"])
-def test_names_cannot_act_on_a_terminal(run, tmp_path, form):
+def test_names_cannot_act_on_a_terminal(run, fails, tmp_path):
     """A name would set the title of the terminal, clear it, or turn the direction of text."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
@@ -166,15 +165,12 @@ def test_names_cannot_act_on_a_terminal(run, tmp_path, form):
     model = BudgetClassifier(2, calibrate=False).fit(X, y)
     names = ["\x1b]0;pwned\x07\x1b[2Jx", "\u202eb", "c\rd"]
     save(model, tmp_path / "m.npz", feature_names=names)
-    shown = run("info", "m.npz", "--format", form)
-    for text in (shown.stdout, shown.stderr):
+    shown = run("info", "m.npz", "--format", "json")
+    refused = fails("info", "m.npz", "--format", "sql")
+    for text in (shown.stdout, shown.stderr, refused):
         assert not set(text) & {*"\x1b\x07\x9b\u202e\r"}
-    assert "x1b" in shown.stdout or "u001b" in shown.stdout
-    run("info", "m.npz", "--format", form, "--output", f"m.{form}")
-    kept = (tmp_path / f"m.{form}").read_bytes().decode()
-    if form != "json":
-        assert "are escaped on standard output" in shown.stderr
-        assert names[0] in kept
+    assert "u001b" in shown.stdout
+    assert "control characters" in refused
 
 
 def test_predictions_cannot_act_on_a_terminal(run, tmp_path):

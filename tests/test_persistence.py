@@ -15,7 +15,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import FixedThresholdClassifier, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
 import archives
@@ -45,7 +46,6 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
     ReweightedL1LogisticRegression,
 )
-from zeronorm.thresholds import choose_threshold
 from zeronorm.verification import CertificateError
 
 
@@ -60,12 +60,7 @@ def path(fitted, tmp_path):
 
 
 rewrite = functools.partial(archives.rewrite, MODEL)
-TOLD = {
-    "positive": 1,
-    "probability": 0.3,
-    "rule": "0.3",
-    **dict.fromkeys(("sensitivity", "specificity", "precision", "share", "cost")),
-}
+TOLD = {"positive": 1, "probability": 0.3, "rule": "0.3"}
 
 
 # --- round trips ---------------------------------------------------------------------------
@@ -211,38 +206,35 @@ def test_a_threshold_is_kept(fitted, binary, tmp_path, positive, at):
     X, y = binary
     label = fitted.classes_[positive]
     p = fitted.predict_proba(X)[:, positive]
-    told = choose_threshold(y, p, at=at, pos_label=label)
-    model = load(save(fitted, tmp_path / "m.npz", threshold=told))
+    model = load(save(acting(fitted, at, label).fit(X, y), tmp_path / "m.npz"))
     np.testing.assert_array_equal(model.predict(X) == label, p >= at)
-    assert model.metadata["threshold"]["sensitivity"] == np.mean(p[y == label] >= at)
-    assert model.metadata["threshold"]["rule"] == f"{at:g}"
+    told = {"positive": positive, "probability": at, "score": None, "rule": f"{at:g}"}
+    assert model.metadata["threshold"] == told
     np.testing.assert_array_equal(model.predict_proba(X)[:, positive], p)
+
+
+def acting(fitted, threshold, label=None):
+    """Scikit-learn's classifier that predicts a class of a fitted model from a probability on."""
+    return FixedThresholdClassifier(
+        FrozenEstimator(fitted), threshold=threshold, pos_label=label,
+        response_method="predict_proba",
+    )  # fmt: skip
 
 
 def test_a_threshold_that_a_row_reaches_exactly(fitted, binary, tmp_path):
     """At a score of 0 a row is of the first class, but at the threshold it is positive."""
-    told = choose_threshold(binary[1], fitted.predict_proba(binary[0])[:, 1], at=0.5)
-    model = load(save(fitted, tmp_path / "m.npz", threshold=told))
+    model = load(save(acting(fitted, 0.5).fit(*binary), tmp_path / "m.npz"))
     assert expit(model.cut) < 0.5 == expit(np.nextafter(model.cut, 1.0))  # as these are rounded
     assert model.cut < 0
-    told = choose_threshold(binary[1], fitted.predict_proba(binary[0])[:, 0], at=0.5, pos_label=0)
-    cut = load(save(fitted, tmp_path / "m.npz", threshold=told)).cut
+    cut = load(save(acting(fitted, 0.5, fitted.classes_[0]).fit(*binary), tmp_path / "m.npz")).cut
     assert cut >= 0
     assert expit(-np.nextafter(cut, 1.0)) < 0.5 == expit(-cut)
 
 
-def test_thresholds_of_other_models_are_refused(fitted, binary, multiclass, tmp_path):
-    """They would be in the file, and do nothing, or be of scores that are no probabilities."""
-    told = choose_threshold(binary[1], fitted.predict_proba(binary[0])[:, 1], at=0.5)
-    three = BudgetClassifier(2, calibrate=False).fit(*multiclass)
-    for other in (three, BudgetRegressor(2).fit(binary[0], binary[0][:, 0])):
-        with pytest.raises(ValueError, match="threshold must be of a model of two classes"):
-            save(other, tmp_path / "m.npz", threshold=told)
+def test_a_threshold_that_is_no_probability_is_refused(fitted, binary, tmp_path):
+    """It would be in the file, and predict one class for all rows."""
     with pytest.raises(ValueError, match=r"above 0 and below 1; got 1\.0"):
-        save(fitted, tmp_path / "m.npz", threshold=replace(told, threshold=1.0))
-    hinge = L1Classifier(0.5, loss="squared_hinge").fit(*binary)
-    with pytest.raises(ValueError, match="must be a score for a model without probabilities"):
-        save(hinge, tmp_path / "m.npz", threshold=told)
+        save(acting(fitted, 1.0).fit(*binary), tmp_path / "m.npz")
     assert not (tmp_path / "m.npz").exists()
 
 
@@ -654,7 +646,8 @@ def step(**changes):
         (meta(threshold={}), "a threshold has no positive"),
         (meta(threshold=TOLD | {"positive": 2}), "the positive class of a threshold must be 0 or"),
         (meta(threshold=TOLD | {"probability": 1.0}), "a threshold must be above 0 and below 1"),
-        (meta(threshold=TOLD | {"share": np.nan}), "a threshold must be finite"),
+        (meta(threshold=TOLD | {"probability": np.nan}), "a threshold must be finite"),
+        (meta(threshold=TOLD | {"share": 0.5}), "a threshold has the unknown entry"),
         (meta(refit_C=[]), "refit_C must have 1 entries"),
         (meta(refit_C=[-1.0]), "refit_C must be positive numbers"),
         (meta(refit_C=["1"]), "refit_C must be positive numbers"),

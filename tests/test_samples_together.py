@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import zeronorm._folds
+import zeronorm.plots
 from zeronorm import (
     BilevelCV,
     BudgetClassifier,
@@ -41,7 +42,6 @@ from zeronorm.solvers.procedures.folds import fold_numbers_of_groups
 from zeronorm.split_inference import split_inference
 from zeronorm.stability import StabilitySelection
 from zeronorm.substitutes import substitutes
-from zeronorm.thresholds import held_out_probabilities
 
 N, PER = 60, 3
 PATIENT = np.array([f"P{i // PER}" for i in range(N)])[np.random.default_rng(5).permutation(N)]
@@ -393,11 +393,13 @@ def test_orders_of_groups():
     assert len(seen) == 6
 
 
-def test_held_out_probabilities(data):
-    """Pictures of held-out rows would be of known patients."""
+def test_pictures_of_held_out_rows(data):
+    """They would be of known patients."""
+    pytest.importorskip("matplotlib").use("agg")
     X, y = data
-    leaky = held_out_probabilities(BudgetClassifier(5), X, y)
-    honest = held_out_probabilities(BudgetClassifier(5), X, y, groups=PATIENT)
+    draw = zeronorm.plots.HeldOutDisplay.from_estimator
+    leaky = draw(BudgetClassifier(5), X, y).probability
+    honest = draw(BudgetClassifier(5), X, y, groups=PATIENT).probability
     right = [((p > 0.5) == y).mean() for p in (leaky, honest)]
     assert right[0] > 0.9
     assert right[1] < 0.7

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from .ordering import cut_of
 
-if TYPE_CHECKING:
-    from .thresholds import Threshold
-
 _WITH_THRESHOLD = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The probability or score from which the positive one of two classes is predicted."""
+
+    threshold: float
+    pos_label: Any
+    rule: str  # how it was found: the number itself, or "tuned for SCORE"
+    by_score: bool
 
 
 def without_threshold(estimator: Any) -> Any:
@@ -96,8 +103,6 @@ def _is_of(estimator: Any, *names: str) -> bool:
 
 def _threshold_of(wrapper: Any, classes: Any) -> Threshold | None:
     """Return the threshold of a wrapper; None where it is the usual one."""
-    from .thresholds import Threshold
-
     inner = getattr(wrapper, "estimator_", wrapper.estimator)
     method = wrapper.response_method
     if method == "auto":
@@ -112,9 +117,7 @@ def _threshold_of(wrapper: Any, classes: Any) -> Threshold | None:
             return None
         rule = f"{at:g}"
     label = np.asarray(classes).tolist()[1] if label is None else label
-    unknown = dict.fromkeys(("sensitivity", "specificity", "precision", "share", "cost"), np.nan)
-    by_score = method == "decision_function"
-    return Threshold(float(at), **unknown, pos_label=label, rule=rule, by_score=by_score)
+    return Threshold(float(at), label, rule, by_score=method == "decision_function")
 
 
 def _calibrated(wrapper: Any) -> Any:

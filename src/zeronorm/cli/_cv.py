@@ -12,7 +12,7 @@ from ._takes import takes
 # What is of the model, its proof and its files.
 _NOT_OF_FOLDS = {
     "output", "save", "certificate", "features_out", "report", "view", "no_cv", "prove", "gap",
-    "time_limit", "stability", "threshold",
+    "time_limit", "stability",
 }  # fmt: skip
 _TYPES = get_type_hints(SelectOptions)
 

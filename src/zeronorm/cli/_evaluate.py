@@ -17,7 +17,7 @@ from ._progress import watched
 from ._rows_options import EvaluateOptions, RowsOptions
 from ._takes import takes
 from ._target import Response, columns_of
-from ._threshold import Cost, costs_of, with_threshold
+from ._threshold import with_threshold
 from ._training_rows import note_on_rows
 
 if TYPE_CHECKING:
@@ -36,13 +36,14 @@ def evaluate(options: EvaluateOptions) -> None:
         work.progress.phase("Starting")
         from .. import persistence
         from .documents._data import describe_data
-        from .documents._evaluation import confusion_by_class, describe_costs, judged, wilson
+        from .documents._evaluation import confusion_by_class, judged, wilson
         from .reports._claims import weighted_classes
         from .reports._evaluation import print_evaluation
 
         refuse_swapped("evaluate", options.model, options.data)
-        of_file = persistence.load(options.model)
-        loaded = with_threshold(options.model, of_file, options.threshold, work.notes)
+        loaded = with_threshold(
+            options.model, persistence.load(options.model), options.threshold, work.notes
+        )
         work.notes.extend(note_on_rows(options, options.data, options.model, loaded.metadata))
         work.progress.phase(f"Reading {options.data}")
         rows = _read_rows(options, loaded, work.notes)
@@ -50,8 +51,7 @@ def evaluate(options: EvaluateOptions) -> None:
         if weighted is not None:
             work.notes.append(Doubt(f"the probabilities of {options.model} are {weighted}"))
         work.progress.phase("Resampling rows")
-        costs = costs_of(of_file)
-        scores = judged(rows.scores(costs), rows.scores_without_features(costs), *rows.size)
+        scores = judged(rows.scores(), rows.scores_without_features(), *rows.size)
         classes, confusion = _shown_classes(loaded), None
         for score in scores:
             score["interval"] = None
@@ -71,7 +71,6 @@ def evaluate(options: EvaluateOptions) -> None:
             "classes": classes,
             "threshold": loaded.metadata["threshold"],
             "scores": scores,
-            "costs": describe_costs(costs, rows.truth),
             "confusion": confusion,
             "by_class": None if confusion is None else confusion_by_class(confusion, classes),
             "by_response": rows.scores_by_response(),
@@ -102,11 +101,8 @@ class _LabelledRows:
             each = int(self.truth[:, 1].sum())
         return n, n * max(1, each, len(_shown_classes(self.loaded)))
 
-    def scores(self, costs: Mapping[str, Cost]) -> Scores:
-        """Return how good the predictions are.
-
-        costs : of wrong predictions of classes, by their rules.
-        """
+    def scores(self) -> Scores:
+        """Return how good the predictions are."""
         from ..persistence import LoadedClassifier
         from .documents._evaluation import scores_of_classes, scores_of_numbers
 
@@ -123,7 +119,6 @@ class _LabelledRows:
                 classes,
                 decision,
                 *_measure_of(self.loaded),
-                costs=costs,
             )
         judge = _judge_of(self.loaded)
         if self.response.task == "survival":
@@ -140,7 +135,7 @@ class _LabelledRows:
         judge, predicted = _judge_of(self.loaded), self.found["predicted"]
         return scores_by_response(names, self.truth, predicted, judge._explained, judge._score_name)
 
-    def scores_without_features(self, costs: Mapping[str, Cost]) -> Scores:
+    def scores_without_features(self) -> Scores:
         """Return how good it is to say the same of all rows: what is best for these.
 
         Where they have an offset, the same is said beside that: an exposure alone predicts much.
@@ -152,7 +147,7 @@ class _LabelledRows:
 
         if isinstance(self.loaded, LoadedClassifier):
             measure = _measure_of(self.loaded)
-            return scores_of_shares(self.truth, self.loaded.classes_, *measure, costs=costs)
+            return scores_of_shares(self.truth, self.loaded.classes_, *measure)
         if self.response.task == "survival":
             return {"c_index": lambda weight: 0.5}
         judge, offset = _judge_of(self.loaded), self.found.get("offset")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from ._input import read
 from ._options import InfoOptions
 from ._paths import check_folder, refuse_overwriting
 from ._standard_output import standard_output
 
-OPTIONS = ("table", "key", "points", "data")  # of one format each
+OPTIONS = ("table", "key")  # of one format each
 
 
 def check_export(options: InfoOptions) -> None:
@@ -36,15 +32,9 @@ def check_export(options: InfoOptions) -> None:
         if getattr(options, name) is not None and name not in form.options:
             own = next(key for key, one in FORMATS.items() if name in one.options)
             raise ValueError(f"--{name} is of --format {own}; got --format {options.format}.")
-    if options.output is None:
-        if not form.is_text:
-            raise ValueError(
-                f"--format {options.format} is no text; name its file: "
-                f"--output {Path(options.model).name.split('.')[0]}.{options.format}."
-            )
-        return
-    check_folder(options.output)
-    refuse_overwriting([options.output], options.model, options.data)
+    if options.output is not None:
+        check_folder(options.output)
+        refuse_overwriting([options.output], options.model, None)
 
 
 def export(options: InfoOptions) -> None:
@@ -57,14 +47,9 @@ def export(options: InfoOptions) -> None:
     assert options.model is not None
     form = FORMATS[options.format]
     model = persistence.load(options.model)
-    given: dict[str, Any] = {name: getattr(options, name) for name in form.options}
-    if given.get("data") is not None:
-        given["X"] = read(
-            given["data"], None, like=model.layout, layer=options.layer, encoding=options.encoding
-        )
-    given.pop("data", None)
-    made = form.make(model, **{name: value for name, value in given.items() if value is not None})
-    written = form.encode(made)
+    given = {name: getattr(options, name) for name in form.options}
+    text = form.make(model, **{name: value for name, value in given.items() if value is not None})
+    written = text.encode("utf-8")
     if options.output is not None:
         persistence.write_file(options.output, written)
         print_export(options.model, options.format, options.output, len(written))

@@ -196,12 +196,9 @@ class SelectOptions:
         rich_help_panel=PROBLEM,
     )
     positive: str | None = option(
-        "The positive of two classes. Default: second.", metavar="LABEL", rich_help_panel=PROBLEM
-    )
-    threshold: str | None = option(
-        "Positive from: a probability, cost=FP:FN, sensitivity=RATE, specificity=, precision=.",
-        metavar="RULE",
-        rich_help_panel=SCORE,
+        "With --measure: the positive of two classes. Default: second.",
+        metavar="LABEL",
+        rich_help_panel=PROBLEM,
     )
     view: Path | None = option(
         "Manhattan plot of the selected variants (.svg, .png or .pdf).",
@@ -426,12 +423,12 @@ class InfoOptions:
     layer: str | None = None
     encoding: str | None = None
     format: str | None = option(
-        "Export MODEL for other programs: json, sql, scorecard or onnx.",
+        "Export MODEL for other programs: json or sql.",
         "--format",
         metavar="NAME",
     )
     output: Path | None = option(
-        "Of --format: the file. Default: here, for text.",
+        "Of --format: the file. Default: standard output.",
         "--output",
         "-o",
         metavar="FILE",
@@ -442,16 +439,6 @@ class InfoOptions:
     )
     key: str | None = option(
         "Of --format sql: a column to keep beside the predictions.", metavar="COLUMN"
-    )
-    points: int | None = option(
-        "Of --format scorecard: those of the feature of the largest effect. Default: 10.",
-        metavar="N",
-    )
-    data: str | None = option(
-        "Of --format scorecard: points per standard deviation in these data, and how far it "
-        "agrees with MODEL on them.",
-        "--data",
-        metavar="DATA",
     )
     as_json: bool = False
     debug: bool = False

@@ -143,7 +143,7 @@ def _commands(
     read = "# X, y: the samples and their target, as arrays"
     if is_golub(options.data):
         read = "from zeronorm.datasets import load_golub\n\nX, y = load_golub(return_X_y=True)"
-    found.append(("The model in Python", code_of_model(estimator, read, chosen["threshold"])))
+    found.append(("The model in Python", code_of_model(estimator, read)))
     return found
 
 

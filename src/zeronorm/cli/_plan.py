@@ -14,7 +14,6 @@ from ._input import check_folds
 from ._options import FOLDS, METHOD_NAMES, SelectOptions
 from ._page import check_page, check_view
 from ._paths import check_folder, refuse_overwriting
-from ._threshold import parse_threshold
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.
 OF_FOLDS, OF_CRITERIA = ("1se", "best"), ("aic", "bic", "ebic", "gic")
@@ -66,14 +65,10 @@ def plan_selection(options: SelectOptions) -> Plan:
     shared = {"--shared": options.shared is True}  # A measure has a model for each class.
     measured = {"--groups": options.groups is not None, "--refit-c": refitted, **shared, **others}
     measured["--covariates"] = options.covariates is not None
-    if options.positive is not None and options.measure is None and options.threshold is None:
+    if options.positive is not None and options.measure is None:
         raise ValueError(
-            f"--positive {options.positive} is of --measure and --threshold; say one of them as "
-            "well."
+            f"--positive {options.positive} is of --measure; say that as well, or leave it out."
         )
-    if options.threshold is not None:
-        parse_threshold(options.threshold)
-    measured["--threshold"] = options.threshold is not None
     _check_measure(options.measure, measured)
     method, search = _search_options(options)
     for option in ("--nonnegative", "--nonpositive"):

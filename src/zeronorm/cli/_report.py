@@ -11,6 +11,7 @@ from ._rare_levels import fold_remedies
 from ._rows_options import ReportOptions
 from ._takes import takes
 from ._task import settle_task
+from ._threshold import note_on
 from ._training_rows import read_training
 
 
@@ -39,6 +40,10 @@ def report(options: ReportOptions) -> None:
         if options.group_file is not None:
             check_path(options.group_file)  # before DATA is read, which may take its time
         loaded = persistence.load(options.model)
+        work.notes.extend(
+            f"{note}; this page is about predictions of the likelier class"
+            for note in note_on(options.model, loaded)
+        )
         asked = as_selection(options, loaded)
         task = settle_task(asked)
         plan = plan_selection(asked)

@@ -24,6 +24,7 @@ from ..losses import Quantile
 from ..measures import parse_measure
 from ._doubts import targets_in_disguise, too_many_features
 from ._features_out import write_features
+from ._input import listed
 from ._interrupt import Interrupt
 from ._named_features import categories, covariates, forced_features, note_on_forced, positions_of
 from ._options import SelectOptions
@@ -33,7 +34,6 @@ from ._progress import Work
 from ._selection_files import draw_variants, write_model
 from ._stability import stability_of
 from ._target import Response
-from ._threshold import check_threshold, positive_of, thresholds_of
 from ._validation import folds_of, validated
 from .documents._selection import (
     describe_model,
@@ -83,7 +83,6 @@ def run(
     together = {} if response.groups is None else {"groups": response.groups}
     plan = _with_budgets(plan, estimator, X, y, **offset)
     folds = folds_of(plan, samples, work)
-    check_threshold(options, samples, folds)
     if folds is not None and isinstance(estimator, MeasureClassifier):
         _check_measured_folds(estimator, y, folds, response.groups)
     work.progress.phase("Selecting")
@@ -116,18 +115,15 @@ def run(
     if not plan.whole:
         shown = [size_number(one) for one in (sizes if plan.rule == "all" else [estimator.size_])]
         work.notes.extend(note_on_forced(options, shown, samples.table))
-    thresholds = thresholds_of(options, estimator, samples, held_out, again, work)
     chosen = rule in OF_FOLDS or (again is not None and again.was_chosen)
     compared = len(validation.sizes) if validation is not None and chosen else 1
-    models = [describe_model(estimator, size, *found, thresholds[size], compared) for size in sizes]
+    models = [describe_model(estimator, size, *found, compared) for size in sizes]
     work.notes.extend(too_many_features(models, samples.table.X.shape[0]))
     work.notes.extend(targets_in_disguise(models, samples, options.keep or ()))
     for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):
-                write_model(
-                    options, plan, samples, estimator, size, model, thresholds[size], held_out
-                )
+                write_model(options, plan, samples, estimator, size, model, held_out)
     if options.view is not None:
         draw_variants(options.view, estimator, samples, offset.get("offset"))
     document = {
@@ -209,7 +205,7 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
         return MeasureClassifier(
             options.measure,
             **common,
-            pos_label=None if positive is None else positive_of(positive, samples.y),
+            pos_label=None if positive is None else _positive_of(positive, samples.y),
         )
     common["calibrate"] = "auto" if options.calibrate is None else options.calibrate
     if samples.groups is not None:
@@ -239,6 +235,16 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
             "Use --per-class for features of each class, or leave that option out."
         )
     return estimator
+
+
+def _positive_of(label: str, y: Any) -> Any:
+    """Return the positive class that a label names."""
+    classes = {str(value): value for value in np.unique(y).tolist()}
+    if label not in classes:
+        raise ValueError(
+            f"--positive must be one of the classes {listed(np.unique(y))}; got {label!r}."
+        )
+    return classes[label]
 
 
 def _unshared_option(estimator: BudgetClassifier) -> str:

@@ -13,7 +13,6 @@ from ._plan import Plan
 from ._target import columns_of
 
 if TYPE_CHECKING:
-    from ..thresholds import Threshold
     from ._selection import Samples
     from ._validation import Validated
 
@@ -43,7 +42,6 @@ def write_model(
     estimator: Any,
     size: Any,
     model: dict[str, Any],
-    threshold: Threshold | None,
     held_out: Validated | None,
 ) -> None:
     """Write the model of a size and its certificate, and note in its document where."""
@@ -56,7 +54,7 @@ def write_model(
     }
     if plan.models:
         file = plan.models[k]
-        names_of_data = {**names, "codings": table.codings, "threshold": threshold}
+        names_of_data = {**names, "codings": table.codings}
         names_of_data["errors"] = None if held_out is None else held_out.errors(estimator, size)
         persistence.save(estimator, file, n_features=size, **names_of_data, X=table.X)
         model["file"] = str(plan.models[k])

@@ -60,22 +60,6 @@ class Validated:
     scores: CrossValidation
     permutations: PermutationTest | None
 
-    def probabilities(self, estimator: Any, size: Any) -> tuple[Any, Any]:
-        """Return the labels of all held-out rows, and their probabilities, (n, n_classes).
-
-        Of models that did not see them, with the scale by which the model of all rows is
-        calibrated.
-        """
-        import numpy as np
-
-        labels, scores, scale = [], [], estimator._paths[0][size].scale
-        for number, own in enumerate(self.paths):
-            fold = self.posed.held_out(number, own)
-            labels.append(fold.labels)
-            z = self.posed.judge.scores_of(fold, size)[:, 0]
-            scores.append(scale / own[0][size].scale * z)  # that of the fold is in z
-        return np.concatenate(labels), estimator._probabilities(np.concatenate(scores))
-
     def errors(self, estimator: Any, size: Any) -> Any:
         """Return how far predictions of held-out rows are from their targets, (n,).
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..persistence import as_loaded
     from ._json import to_json
-    from ._onnx import to_onnx
-    from ._scorecard import Agreement, Scorecard, to_scorecard
     from ._sklearn import to_sklearn
     from ._sql import to_sql
 
@@ -22,21 +20,15 @@ if TYPE_CHECKING:
 _HOMES = {
     "as_loaded": "..persistence",
     "to_json": "._json",
-    "to_onnx": "._onnx",
-    **dict.fromkeys(("Agreement", "Scorecard", "to_scorecard"), "._scorecard"),
     "to_sklearn": "._sklearn",
     "to_sql": "._sql",
 }
 
 __all__ = [
     "FORMATS",
-    "Agreement",
     "Format",
-    "Scorecard",
     "as_loaded",
     "to_json",
-    "to_onnx",
-    "to_scorecard",
     "to_sklearn",
     "to_sql",
 ]
@@ -44,29 +36,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format that is a file: which function makes a model into it, and how that is bytes."""
+    """A format of text: the function that writes a model in it, and its options."""
 
     function: str  # of a model and options
     options: tuple[str, ...] = ()  # of the command, by their names
-    is_text: bool = True
 
-    def make(self, model: Any, **options: Any) -> Any:
-        """Return a model in this format."""
-        return _found(self.function)(model, **options)
-
-    def encode(self, made: Any) -> bytes:
-        """Return the bytes of the file."""
-        if not self.is_text:
-            return bytes(made.SerializeToString())
-        return (str(made).rstrip("\n") + "\n").encode("utf-8")
+    def make(self, model: Any, **options: Any) -> str:
+        """Return a model in this format, with a line end."""
+        return str(_found(self.function)(model, **options)).rstrip("\n") + "\n"
 
 
-FORMATS = {
-    "json": Format("to_json"),
-    "sql": Format("to_sql", ("table", "key")),
-    "scorecard": Format("to_scorecard", ("points", "data")),
-    "onnx": Format("to_onnx", is_text=False),
-}
+FORMATS = {"json": Format("to_json"), "sql": Format("to_sql", ("table", "key"))}
 
 
 def _found(name: str) -> Any:

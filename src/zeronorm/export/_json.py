@@ -50,10 +50,10 @@ def to_json(model: Any) -> str:
     TypeError, ValueError
         As `zeronorm.persistence.save`, and for a loss whose mean is no known function of the score.
     """
-    return json.dumps(_document(model), indent=2, allow_nan=False)
+    return json.dumps(describe(model), indent=2, allow_nan=False)
 
 
-def _document(given: Any) -> dict[str, Any]:
+def describe(given: Any) -> dict[str, Any]:
     """Return the object of `to_json`."""
     model = as_model(given)
     metadata = model.metadata
@@ -92,7 +92,7 @@ def _document(given: Any) -> dict[str, Any]:
         "intercepts": [0.0] if ordered else model.intercept_.tolist(),
         "thresholds": thresholds(model).tolist(),
         "cut": cut(model),
-        "offset": None if isinstance(model, LoadedSurvivalModel) else offset_of(model),
+        "offset": None if isinstance(model, LoadedSurvivalModel) else _offset_of(model),
         "calibration": metadata["calibration"],
     }  # fmt: skip
 
@@ -102,7 +102,7 @@ def _loss_of_labels(link: str) -> str:
     return {"ordered logit": "ordinal", "softmax": "multinomial"}.get(link, "logistic")
 
 
-def offset_of(model: Any) -> dict[str, Any] | None:
+def _offset_of(model: Any) -> dict[str, Any] | None:
     """Return which column is added to the score, and whether its logarithm is; None: none."""
     for role in ("offset", "exposure"):
         if role in model.metadata["columns"]:

@@ -206,12 +206,3 @@ def positive(model: LoadedModel) -> int:
 def sign(model: LoadedModel) -> float:
     """Return by what the coefficients of a model are multiplied to be shown for that class."""
     return 1.0 if positive(model) else -1.0
-
-
-def single(model: LoadedModel, what: str, instead: str) -> None:
-    """Refuse a model of several scores."""
-    if len(model.coef) > 1:
-        raise ValueError(
-            f"model must have one score for {what}; got {len(model.coef)}, of "
-            f"{', '.join(outputs(model))[:60]}. {instead}"
-        )

@@ -140,7 +140,7 @@ def _estimator(model: LoadedModel, coef: FloatArray) -> Any:
     what = "ordered classes" if link == "ordered logit" else "survival times"
     raise ValueError(
         f"model must be of classes or numbers for scikit-learn, which has no linear model of "
-        f"{what}. Export it as sql, json or onnx."
+        f"{what}. Use to_json or to_sql."
     )
 
 
@@ -193,13 +193,13 @@ def _regressor(model: LoadedRegressor, coef: FloatArray) -> Any:
     if model.metadata["loss"]["class"] is not None or name not in own:
         raise ValueError(
             f"model must have a loss of zeronorm for scikit-learn; got {name!r}, a loss of one's "
-            "own. Export it as sql, json or onnx."
+            "own. Use to_json or to_sql."
         )
     several = len(model.coef) > 1
     if several and name != "least_squares":
         raise ValueError(
             f"model must have one response for the loss {name!r} in scikit-learn; got "
-            f"{len(model.coef)}. Export it as sql, json or onnx."
+            f"{len(model.coef)}. Use to_json or to_sql."
         )
     zeros = np.zeros((2, model.columns.size))
     options = {"quantile": model.loss.level} if name == "quantile" else {}

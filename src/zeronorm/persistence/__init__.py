@@ -33,8 +33,8 @@ fitted (`criteria`: a row per size; that of a bi-level model is [features, group
 are in groups, `feature_groups` has the label of the group of every feature of the support; else it
 is null.
 `threshold` says from which `probability`, or from which `score` of that class, a row is of the
-`positive` one (0 or 1) of two classes, by which `rule` it was chosen, and what it does to the rows
-that chose it; null: from a probability of 1/2 on.
+`positive` one (0 or 1) of two classes, and by which `rule` it was chosen; null: from a probability
+of 1/2 on.
 `offset` says whether the fit had an offset, which predictions then need.
 `errors` has of one target of numbers how many rows out of fold there were, `n`, and their
 `absolute` errors in order, at most 1000 of them; null: not known.

@@ -18,7 +18,7 @@ from ..result import Certificate, Selection, Status, Step, relative_gap
 from ._archive import Require
 
 if TYPE_CHECKING:
-    from ..thresholds import Threshold
+    from .._wrapped import Threshold
 
 _CERTIFICATE = {
     "C": float,
@@ -47,14 +47,12 @@ _CALIBRATION = {
     "scale": float,
     "cv_log_loss": (float, type(None)),
 }
-RATES = ("sensitivity", "specificity", "precision", "share", "cost")
 _THRESHOLD = {
     "positive": int,  # the place of the positive class among the sorted ones
     # From which one on a row is positive; one of them is null.
     "probability": (float, type(None)),
     "score": (float, type(None)),
     "rule": str,
-    **dict.fromkeys(RATES, (float, type(None))),
 }
 _CRITERIA = {
     "size": (int, list),
@@ -104,30 +102,28 @@ def summarize_calibration(model: Selection) -> dict[str, Any]:
 
 
 def summarize_threshold(threshold: Threshold | None, classes: Any) -> dict[str, Any] | None:
-    """Return from which probability on a row is of the positive one of two classes, and why."""
+    """Return from which probability on a row is of the positive one of two classes."""
     if threshold is None:
         return None
     labels = np.sort(np.asarray(classes)).tolist()
     if len(labels) != 2 or threshold.pos_label not in labels:
         raise ValueError(
             f"threshold must be of a model of two classes, one of which is its pos_label; got "
-            f"{threshold.pos_label!r:.50} of {len(labels)} classes. Leave it out."
+            f"{threshold.pos_label!r:.50} of {len(labels)} classes. Pass the estimator in it."
         )
     value = float(threshold.threshold)
     if threshold.by_score and not math.isfinite(value):
         raise ValueError(f"threshold must be a finite score; got {value!r}.")
     if not threshold.by_score and not 0 < value < 1:
         raise ValueError(
-            "threshold must be a probability above 0 and below 1; got "
-            f"{value!r}. Choose it by probabilities of held-out rows."
+            f"threshold must be a probability above 0 and below 1; got {value!r}. Set another one, "
+            "or use response_method='decision_function'."
         )
-    rates = {name: finite_or_none(getattr(threshold, name)) for name in RATES}
     return {
         "positive": labels.index(threshold.pos_label),
         "probability": None if threshold.by_score else value,
         "score": value if threshold.by_score else None,
         "rule": threshold.rule,
-        **rates,
     }
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from ._records import (
 )
 from ._spread import has_intervals, summarize_errors
 
-if TYPE_CHECKING:
-    from ..thresholds import Threshold
-
 
 def save(
     estimator: Any,
@@ -47,7 +44,6 @@ def save(
     columns: Mapping[str, str] | None = None,
     codings: Mapping[str, Coding] | None = None,
     X: Any = None,
-    threshold: Threshold | None = None,
     errors: Any = None,
 ) -> Path:
     """Write a fitted model to a file; return its path.
@@ -84,9 +80,6 @@ def save(
     X : data of the fit, or None
         Where they are given, the file keeps how many rows they have, and the means of the features
         of the model, which are what `contributions` compares rows with.
-    threshold : Threshold or None
-        Of two classes, what `choose_threshold` of `zeronorm.thresholds` returns of probabilities:
-        the model of the file predicts its positive class from that probability on, not from 1/2.
     errors : (n,) or None
         Of one target with a loss of residuals, how far predictions of models that did not see the
         rows were from their targets: the file keeps their order, for `predict_interval`.
@@ -103,7 +96,7 @@ def save(
         If the file cannot be written; then nothing is left behind.
     """
     names = feature_names, first_index, target_name, columns, codings
-    data, _ = _packed(estimator, n_features, *names, X, threshold, errors)
+    data, _ = _packed(estimator, n_features, *names, X, errors)
     return write_file(path, data)
 
 
@@ -114,14 +107,13 @@ def as_loaded(
     feature_names: Sequence[str] | None = None,
     target_name: str | Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
-    threshold: Threshold | None = None,
 ) -> LoadedModel:
     """Return a fitted model as `load` would return it from a file, without one.
 
     The parameters and the errors are those of `save`.
     """
     names = feature_names, 0, target_name
-    return _packed(estimator, n_features, *names, columns, threshold=threshold)[1]
+    return _packed(estimator, n_features, *names, columns)[1]
 
 
 def _packed(
@@ -133,15 +125,13 @@ def _packed(
     columns: Mapping[str, str] | None = None,
     codings: Mapping[str, Coding] | None = None,
     X: Any = None,
-    threshold: Threshold | None = None,
     errors: Any = None,
 ) -> tuple[bytes, LoadedModel]:
     """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.
     from .._wrapped import model_and_threshold
 
-    estimator, of_wrapper = model_and_threshold(estimator)
-    threshold = of_wrapper if threshold is None else threshold
+    estimator, threshold = model_and_threshold(estimator)
     fitted = _contents(estimator, n_features)
     support, coef = _coefficients(fitted.models)
 

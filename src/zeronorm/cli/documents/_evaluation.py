@@ -12,7 +12,6 @@ from ..._chance import auc_of_classes, balanced_accuracy
 from ..._typing import FloatArray
 from ...measures import Measure, macro_average
 from ...persistence import finite_or_none
-from .._threshold import Cost
 
 RESAMPLES = 200
 _WORK = 2e8  # comparisons or additions that all resamples of a score may take, about
@@ -30,9 +29,8 @@ def scores_of_classes(
     decision: FloatArray,
     measure: Measure | None = None,
     positive: Any = None,
-    costs: Mapping[str, Cost] | None = None,
 ) -> Scores:
-    """Return the scores of a classifier: accuracy, AUC, log-loss, Brier score, its measure, costs.
+    """Return the scores of a classifier: accuracy, AUC, log-loss, Brier score and its measure.
 
     Parameters
     ----------
@@ -41,7 +39,6 @@ def scores_of_classes(
     decision : (n, 1) or (n, n_classes), what orders the rows by each class
     measure : what the model was trained for; positive : of two classes the one that it counts,
         None: the second
-    costs : by which thresholds were chosen, by their rules
     """  # fmt: skip
     scores: dict[str, Score] = {
         "accuracy": _mean_of((labels == predicted).astype(float)),
@@ -57,9 +54,6 @@ def scores_of_classes(
         scores |= {"log_loss": _mean_of(losses), "brier": _mean_of(squares)}
     if measure is not None and measure.name not in scores:
         scores[measure.name] = _measured(measure, labels, decision, classes, positive)
-    scores |= {
-        rule: _mean_of(one.of_rows(labels, predicted)) for rule, one in (costs or {}).items()
-    }
     return scores
 
 
@@ -68,14 +62,13 @@ def scores_of_shares(
     classes: np.ndarray,
     measure: Measure | None = None,
     positive: Any = None,
-    costs: Mapping[str, Cost] | None = None,
 ) -> Scores:
     """Return the scores of the model without features: every row has the shares of the classes."""
     known, counts = np.unique(labels, return_counts=True)
     largest = np.full(labels.shape, known[counts.argmax()])
     share = np.tile((labels[:, None] == classes).mean(axis=0), (labels.size, 1))
     scores = {
-        **scores_of_classes(labels, largest, share, classes, share[:, 1:2], costs=costs),
+        **scores_of_classes(labels, largest, share, classes, share[:, 1:2]),
         "balanced_accuracy": _constant(1.0 / known.size),
         "auc": _constant(0.5),
     }
@@ -126,21 +119,6 @@ def scores_by_response(
         values = {key: finite_or_none(_or_nan(score, ones)) for key, score in scores.items()}
         rows.append({"response": response, "score": values.pop(name), **values})
     return rows
-
-
-def describe_costs(costs: Mapping[str, Cost], labels: np.ndarray) -> list[dict[str, Any]]:
-    """Return what it costs a row to predict the positive class nowhere, and everywhere."""
-    # Means as of the scores: one cost must not be rounded in two ways in one report.
-    mean, ones = _mean_of, np.ones(len(labels))
-    return [
-        {
-            "score": rule,
-            "positive": one.positive,
-            "never": mean(np.where(labels == one.positive, one.false_negative, 0.0))(ones),
-            "always": mean(one.of_rows(labels, one.positive))(ones),
-        }
-        for rule, one in costs.items()
-    ]
 
 
 def confusion_by_class(confusion: list[list[int]], classes: list[Any]) -> list[dict[str, Any]]:

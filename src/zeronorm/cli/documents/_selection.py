@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from ...model_selection import CrossValidation, model_scores
 from ...ordering import predicted
 from ...permutations import PermutationTest
 from ...persistence import finite_or_none, summarize
-from ...persistence._records import summarize_threshold
 from ...result import Proof, Selection, Status
 from ...validate import class_factors
 from .._target import Response
@@ -29,7 +28,6 @@ from ._data import by_class, describe_data, describe_equivalents
 from ._features import describe_covariates, describe_features
 
 if TYPE_CHECKING:
-    from ...thresholds import Threshold
     from .._selection import Samples
 
 
@@ -43,7 +41,6 @@ def describe_model(
     groups: Groups | None = None,
     for_accuracy: CrossValidation | None = None,
     permutations: PermutationTest | None = None,
-    threshold: Threshold | None = None,
     compared: int = 1,
 ) -> dict[str, Any]:
     """Return what is known about the model of a size; its file is not written yet.
@@ -58,15 +55,10 @@ def describe_model(
     measure = getattr(estimator, "measure", None)
     measure = None if measure is None else parse_measure(measure)
     rows, beside = [], []
-    acting = summarize_threshold(threshold, classes)
-    of_first = acting is not None and acting["positive"] == 0  # which is named as the one to find
     shared = ordered or bool(outputs_of(estimator, table))
     loss = None if shared and not ordered and classes is not None else _loss_of(estimator)
     for label, path in [(None, paths[0])] if shared else by_class(classes, paths):
         model = path[size]
-        if of_first:
-            label = classes.tolist()[0]
-            model = replace(model, coef=-model.coef, effects=-model.effects)
         rows += describe_features(
             label, model.support, model.coef, "block", model.entered, table, design, loss
         )
@@ -81,14 +73,12 @@ def describe_model(
         "n_groups": None if groups is None else int(size[1] if both else size),
         "features": rows,
         "covariates": beside,
-        "intercept": (
-            (-1.0 if of_first else 1.0)
-            * np.concatenate([np.atleast_1d(path[size].intercept) for path in paths])
+        "intercept": np.concatenate(
+            [np.atleast_1d(path[size].intercept) for path in paths]
         ).tolist(),
         "thresholds": (-np.atleast_1d(paths[0][size].intercept)).tolist() if ordered else None,
         "refit_C": [finite_or_none(path[size].refit_C) for path in paths],
         "calibration": _describe_calibration(estimator, size, table),
-        "threshold": acting,
         **_describe_training(estimator, size, response, design),
         "measure": None if measure is None else measure.name,
         "training_measure": None

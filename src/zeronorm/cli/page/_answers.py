@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._messages import counted, show, some
-from .._threshold import sentence
 from ..reports._chance import score_beside_chance
 from ..reports._claims import (
-    CHOSE_IT,
     percent,
     search_end,
     state_claim,
-    threshold_rates,
 )
 from ..reports._words import loss_of, words_of
 from ._cells import NAME, Cell, cost
@@ -88,30 +85,14 @@ class Answers:
 
     def _new(self, model: Mapping[str, Any]) -> str:
         if model["cross_validation"] is None:
-            return " ".join([*self._acting(model), "Not known: there was no cross-validation."])
+            return "Not known: there was no cross-validation."
         parts = score_beside_chance(self.document, model, self.words.score, advise=False)
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         name = model["measure"] or self.words.score
         lines = text.strip().splitlines()
         at = next(place for place, line in enumerate(lines) if line.startswith("in "))
-        acting = self._acting(model)
         said = [f"{name} {'; '.join(lines[:at])}, {lines[at]}", *lines[at + 1 :]]
-        if any(one["threshold"] for one in self.document["models"]):
-            said[0] = f"from 0.5 on {said[0]}"
-        said = [f"{one[0].upper()}{one[1:]}." for one in said]
-        return " ".join([*acting, *said])
-
-    def _acting(self, model: Mapping[str, Any]) -> list[str]:
-        """Return from where on a model acts, and how good that is; of 0.5 nothing."""
-        record, classes = model["threshold"], self.document["classes"]
-        if record is None:
-            return []
-        counts = self.document["data"]["class_counts"]
-        rates = threshold_rates(record, classes, counts)
-        said = [f"The model predicts {sentence(record, classes)}."]
-        if rates:
-            said.append(f"So, on held-out samples, {rates} ({CHOSE_IT}).")
-        return said
+        return " ".join(f"{one[0].upper()}{one[1:]}." for one in said)
 
     def _sure(self, model: Mapping[str, Any]) -> str:
         known = self.trust["stability"]

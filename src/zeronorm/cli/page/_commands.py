@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Mapping
 from dataclasses import fields
 from importlib.metadata import version
 from typing import Any
@@ -72,17 +71,10 @@ class _Word(str):
         return str(self)
 
 
-def code_of_model(
-    estimator: Any,
-    read: str,
-    threshold: Mapping[str, Any] | None = None,
-    *,
-    together: bool = False,
-) -> str:
+def code_of_model(estimator: Any, read: str, *, together: bool = False) -> str:
     """Return the code that fits the model of a size again.
 
-    read : the line that has the data. threshold : from where on it acts, as of a document.
-    together : whether samples are in groups.
+    read : the line that has the data. together : whether samples are in groups.
     """
     one, size = clone(estimator), estimator.size_
     data = "X, y, groups=groups" if together else "X, y"
@@ -94,18 +86,7 @@ def code_of_model(
     if not isinstance(size, tuple):
         budget = "n_groups" if estimator.n_features is None else "n_features"
         one.set_params(**{budget: int(size)})
-    code = f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}"
-    if threshold is None:
-        return f"{code}.fit({data})"
-    given = (
-        f"threshold={threshold['probability']!r}, "
-        f"pos_label={estimator.classes_.tolist()[threshold['positive']]!r}, "
-        "response_method='predict_proba'"
-    )
-    return (
-        f"from sklearn.model_selection import FixedThresholdClassifier\n{code}\n"
-        f"model = FixedThresholdClassifier(model, {given}).fit({data})"
-    )
+    return f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}.fit({data})"
 
 
 def code_of_report(

@@ -6,7 +6,6 @@ import copy
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
@@ -122,11 +121,8 @@ def _drawings(
     """Yield what there is to draw."""
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
     named, units = _named(estimator, samples), Units.of(estimator, samples.table)
-    (own,) = (one for one in document["models"] if one["size"] == document["chosen"])
-    threshold = own["threshold"]  # None: from 0.5
     plain = not any(isinstance(one, tuple) for one in paths[0])
     model = as_model(named)
-    model = replace(model, metadata={**model.metadata, "threshold": threshold})
     caption = "The coefficients of the model, for one standard deviation of each feature"
     if len(labels(model)) == 2:
         caption += f"; positive speaks for {show(str(labels(model)[positive(model)]), NAME)}"
@@ -159,7 +155,7 @@ def _drawings(
                 ),
             )
     if validation is not None:
-        yield from _held_out(estimator, samples, validation.scores.shape[1], threshold)
+        yield from _held_out(estimator, samples, validation.scores.shape[1])
     if evidence.halves is not None:
         yield _half_samples(evidence.halves, estimator, samples)
     if len(evidence.proofs) == 1 and len(evidence.proofs[0].history) > 1:
@@ -211,9 +207,7 @@ def _near_optimal(near: NearOptimal, units: Units) -> _Drawing:
     )
 
 
-def _held_out(
-    estimator: Any, samples: Samples, folds: int, threshold: Mapping[str, Any] | None
-) -> Iterator[_Drawing]:
+def _held_out(estimator: Any, samples: Samples, folds: int) -> Iterator[_Drawing]:
     """Yield what there is to draw of samples that are held out; the models are fitted anew."""
     size, X, y = estimator.size_, samples.table.X, samples.y
     one, given = clone(estimator), {"cv": folds, "groups": samples.response.groups}
@@ -230,7 +224,7 @@ def _held_out(
         and not isinstance(size, tuple)
     ):
         one.set_params(n_features=int(size), criterion=None)
-        label = estimator.classes_[1 if threshold is None else threshold["positive"]]
+        label = estimator.classes_[1]
         text = (
             f"Held-out probabilities of {show(str(label), NAME)}, all folds together: how they "
             "rank the samples (ROC curve; precision and recall), and how often samples of a "

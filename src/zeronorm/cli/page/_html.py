@@ -187,8 +187,6 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         key: name for key, name in more.items() if any(one and one[key] is not None for one in own)
     }
     heads += [(name, "n") for name in more.values()]
-    rates = _rates(document)
-    heads += [(name, "n") for name in rates.values()]
     heads += [(f"{word}, training", "n"), ("the best?", "n"), ("which", "")]
     rows, keys = [], []
     for model in document["models"]:
@@ -207,7 +205,6 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
                 ),
             ]
         )
-        row += [number(model["threshold"] and model["threshold"][key]) for key in rates]
         training = model.get("training_accuracy", model.get("training_score"))
         names = list(answers.names(model).values())
         row += [number(training), answers.gap(model), Cell(some(names, MOST_ROWS), None, "which")]
@@ -221,11 +218,6 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
     )
     if answers.words.baseline and not document["classes"]:
         text = f"{word}: {answers.words.baseline}. {text}"
-    if rates:
-        text += (
-            " Found and left alone: the shares of these classes at the threshold of the model, "
-            "which the same samples chose; all other scores are from 0.5 on."
-        )
     shown = table(
         "All sizes that were compared",
         heads,
@@ -235,21 +227,6 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
         folded=bool(drawn) and len(rows) > _UNFOLDED,
     )
     return drawn + shown + note(text)
-
-
-def _rates(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return what is known of the thresholds of models, and the heads of its columns."""
-    acting = [model["threshold"] for model in document["models"]]
-    known = [one for one in acting if one is not None and one["sensitivity"] is not None]
-    if not known:
-        return {}
-    classes = [show(str(one), 30) for one in document["classes"]]
-    positive = known[0]["positive"]
-    heads = {"sensitivity": f"{classes[positive]} found"}
-    heads["specificity"] = f"{classes[1 - positive]} left alone"
-    if known[0]["cost"] is not None:
-        heads["cost"] = "cost of a sample"
-    return heads
 
 
 def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any], drawn: str) -> str:

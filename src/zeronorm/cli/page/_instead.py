@@ -87,8 +87,6 @@ def _substitutes(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str
     )
     if trust["compared_by"] is not None:
         held_out += f" By {word}, as no size is more accurate than a model without features."
-    elif chosen["threshold"] is not None:
-        held_out += f" All {word} is from 0.5 on, not from the threshold of the model."
     return paragraph(_summary(own, unit)) + shown + note(held_out) + _members(own)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from rich.text import Text
 
 from .._messages import counted, show, some
-from .._threshold import parse_threshold, sentence
 from ._tables import styled
 
 _LOSSES = {
@@ -23,7 +22,6 @@ _LOSSES = {
     "ordinal": "ordinal logistic loss",
     "cox_efron": "Cox's partial likelihood with Efron's ties",
 }
-CHOSE_IT = "the rows that chose it: on new ones a little less"
 _MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
 
 
@@ -150,49 +148,6 @@ def _probabilities(
     if weighted is not None:
         lines += ["\n"] * bool(lines) + [(weighted, "bold yellow")]
     return styled(*lines) if lines else None
-
-
-def threshold_text(
-    record: Mapping[str, Any], classes: Sequence[Any], counts: Mapping[str, int] | None = None
-) -> Text:
-    """Return from which probability on a class is predicted, and what that does out of fold.
-
-    counts : as of `threshold_rates`.
-    """
-    lines: list[str | tuple[str, str]] = [f"{sentence(record, classes)}, not from 0.5 on"]
-    rates = threshold_rates(record, classes, counts)
-    if rates:
-        lines += [f"\nout of fold {rates}", (f"\n{CHOSE_IT}", "dim")]
-    return styled(*lines)
-
-
-def threshold_rates(
-    record: Mapping[str, Any], classes: Sequence[Any], counts: Mapping[str, int] | None = None
-) -> str:
-    """Return what acting from a threshold on does to held-out rows; nothing where it is not known.
-
-    counts : of the classes, for what the same costs are without a model.
-    """
-    if record["sensitivity"] is None:
-        return ""
-    positive, other = (
-        show(str(classes[place]), 30) for place in (record["positive"], 1 - record["positive"])
-    )
-    text = (
-        f"it finds {record['sensitivity']:.1%} of {positive} and leaves "
-        f"{record['specificity']:.1%} of {other} alone"
-    )
-    if record["precision"] is not None:
-        text += f"; {record['precision']:.1%} of those that it finds are {positive}"
-    if record["cost"] is None:
-        return text
-    text += f"; a sample costs {record['cost']:.3g} in the mean"
-    costs = parse_threshold(record["rule"]).get("cost") if counts else None
-    if costs is None or counts is None:
-        return text
-    share = counts[str(classes[record["positive"]])] / sum(counts.values())
-    (fp, fn) = costs
-    return f"{text} ({positive} for all {fp * (1 - share):.3g}, for none {fn * share:.3g})"
 
 
 def weighted_classes(parameters: Mapping[str, Any]) -> str | None:

@@ -44,7 +44,6 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
         grid.add_row(_title(score["name"]), styled((_number(value), "bold")), *cells, more)
     console.print(grid)
     console.print()
-    _print_costs(console, document["costs"], document["scores"])
     _print_verdict(console, document)
     if document["confusion"] is not None:
         labels = [show(str(label), 30) for label in document["classes"]]
@@ -70,34 +69,12 @@ def print_evaluation(document: Mapping[str, Any], quiet: bool = False) -> None:
 
 def _is_loss(name: str) -> bool:
     """Return whether the smaller a score, the better."""
-    return name in _LOSSES or name.startswith("cost=")
+    return name in _LOSSES
 
 
 def _title(name: str) -> str:
     """Return what a report calls a score."""
-    return NAMES.get(name) or name.replace("cost=", "mean cost ")
-
-
-def _print_costs(
-    console: Any, costs: Sequence[Mapping[str, Any]], scores: Sequence[Mapping[str, Any]]
-) -> None:
-    """Print what it costs to act never and always, and whether the model is no better than that."""
-    for one in costs:
-        label = show(str(one["positive"]), 30)
-        least = min(one["never"], one["always"])
-        console.print(
-            styled(
-                (f"{_title(one['score'])}: ", "dim"),
-                f"{_number(one['never'])} a row where {label!r} is never predicted, "
-                f"{_number(one['always'])} where always",
-            )
-        )
-        (value,) = (score["value"] for score in scores if score["name"] == one["score"])
-        if value is not None and value >= least:
-            way = "never" if one["never"] == least else "always"
-            text = f"no better by {_title(one['score'])} than {way} {label!r}"
-            console.print(styled((text, "bold yellow")))
-        console.print()
+    return NAMES.get(name, name)
 
 
 def _print_verdict(console: Any, document: Mapping[str, Any]) -> None:

@@ -10,7 +10,8 @@ from rich.text import Text
 from ...export._model import positive, sign
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .._messages import counted, show
-from ._claims import largest_gap, loss_words, scaled_facts, scope, threshold_text
+from .._threshold import sentence
+from ._claims import largest_gap, loss_words, scaled_facts, scope
 from ._tables import aligned, empty_grid, like, open_console, print_pairs, styled, thresholds_text
 
 
@@ -60,7 +61,12 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         pairs.append((role.replace("_", " "), styled(show(name))))
     pairs += scaled_facts(metadata["calibration"], metadata["parameters"], bool(labels))
     if metadata["threshold"] is not None and isinstance(loaded, LoadedClassifier):
-        pairs.append(("predicted", threshold_text(metadata["threshold"], loaded.classes_.tolist())))
+        pairs.append(
+            (
+                "predicted",
+                f"{sentence(metadata['threshold'], loaded.classes_.tolist())}, not from 0.5 on",
+            )
+        )
     if metadata["certificates"][0] is not None:
         pairs.append(("certified gap", largest_gap(metadata["certificates"])))
         pairs.append(("", styled((scope(metadata["certificates"][0]), "dim"))))

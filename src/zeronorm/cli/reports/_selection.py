@@ -23,7 +23,6 @@ from ._claims import (
     scope,
     search_end,
     state_claim,
-    threshold_text,
 )
 from ._covariates import category_words, print_covariates
 from ._outputs import outputs_legend, print_outputs
@@ -193,10 +192,6 @@ def _facts(
     if model["thresholds"]:
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
     facts += scaled_facts(model["calibration"], document["parameters"], bool(classes))
-    if model["threshold"] is not None:
-        counts = document["data"]["class_counts"]
-        acting = threshold_text(model["threshold"], classes, counts)
-        facts.append(("predicted", acting.append("; the accuracy above is from 0.5 on", "dim")))
     forced = [one for one in document["categories"] if one["option"] == "--force"]
     if forced:
         facts.insert(0, ("forced", category_words(forced)))
