@@ -356,12 +356,13 @@ def test_halves_of_mixed_patients():
 
 def test_inference_from_other_patients(data):
     """Samples of a patient that chose would infer."""
+    pytest.importorskip("statsmodels")
     X, y = data
     for target in (NUMBERS, y + 0.0):
         model = BudgetRegressor(2)
         found = split_inference(model, X, target, n_splits=4, groups=PATIENT, model="linear")
-        apart([(one.chosen_on, one.inferred_on) for one in found.models], CODE)
-        assert found.models[0].chosen_on.size == N // 2
+        apart([*zip(found.chosen_on, found.inferred_on, strict=True)], CODE)
+        assert found.chosen_on[0].size == N // 2
 
 
 def test_patients_are_exchanged(data):
@@ -391,18 +392,6 @@ def test_orders_of_groups():
     assert (np.bincount(groups)[moved] == np.bincount(groups)[groups]).all()
     seen = {tuple(order_of_groups(np.arange(3), [np.array([0, 1, 2])], rng)[0]) for _ in range(99)}
     assert len(seen) == 6
-
-
-def test_pictures_of_held_out_rows(data):
-    """They would be of known patients."""
-    pytest.importorskip("matplotlib").use("agg")
-    X, y = data
-    draw = zeronorm.plots.HeldOutDisplay.from_estimator
-    leaky = draw(BudgetClassifier(5), X, y).probability
-    honest = draw(BudgetClassifier(5), X, y, groups=PATIENT).probability
-    right = [((p > 0.5) == y).mean() for p in (leaky, honest)]
-    assert right[0] > 0.9
-    assert right[1] < 0.7
 
 
 ROUTED = {
