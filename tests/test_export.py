@@ -385,6 +385,34 @@ def test_scikit_learn_predicts_the_same(made, kind):
         np.testing.assert_allclose(pipeline.predict_proba(X), proba, rtol=1e-9, atol=1e-14)
 
 
+@each_model
+def test_skl2onnx_converts_the_pipeline(made, kind):
+    """The recipe of the documentation would promise a conversion that fails."""
+    skl2onnx, runtime = map(pytest.importorskip, ("skl2onnx", "onnxruntime"))
+    if kind in ("ordered", "survival"):
+        return
+    model, _, X = made(kind)
+    pipeline = to_sklearn(model)
+    if kind.startswith("a threshold"):
+        pipeline = make_pipeline(pipeline[0], pipeline[-1].estimator_)
+    options = None
+    if hasattr(model, "classes_"):
+        options = {"raw_scores": True} if "hinge" in kind else {"zipmap": False}
+    X = X.astype(np.float64)
+    graph = skl2onnx.to_onnx(pipeline, X[:1], options=options and {id(pipeline[-1]): options})
+    first, *more = runtime.InferenceSession(graph.SerializeToString()).run(None, {"X": X})
+    if more:
+        assert (first == pipeline.predict(X)).all()
+    if not more:
+        expected = pipeline.predict(X).reshape(first.shape)
+        np.testing.assert_allclose(first, expected, rtol=1e-12)
+    elif "hinge" in kind:
+        scores = pipeline.decision_function(X)
+        np.testing.assert_allclose(more[0][:, -1] if scores.ndim == 1 else more[0], scores)
+    else:
+        np.testing.assert_allclose(more[0], model.predict_proba(X), atol=1e-12)
+
+
 def test_a_pipeline_by_names(made):
     """Columns in another order would be taken for each other."""
     model, _, X = made("least squares")

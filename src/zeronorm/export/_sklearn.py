@@ -207,7 +207,7 @@ def _regressor(model: LoadedRegressor, coef: FloatArray) -> Any:
     fitted = own[name](**options).fit(zeros, target)
     if several:
         return _with(fitted, coef, model.intercept_)
-    return _with(fitted, coef[0], float(model.intercept_[0]))
+    return _with(fitted, coef[0], model.intercept_[0])
 
 
 def _with(estimator: Any, coef: FloatArray, intercept: Any) -> Any:

@@ -14,8 +14,8 @@ def to_sql(model: Any, *, table: str = "data", key: str | None = None) -> str:
 
     model : fitted estimator, or what `load` returns. key : a column to keep. table : it has, as
     numbers, the features (x and a number where they have no names) and the offset or exposure.
-    Raises ValueError for features made of text, dates or gaps, and for names and labels with a
-    backslash or a control character; and as `to_json`.
+    Raises ValueError, as `to_json`, for features made of text, dates or gaps, and for names and
+    labels with a backslash or a control character.
     """
     given = describe(model)
     link, offset = given["link"], given["offset"]
@@ -50,8 +50,7 @@ def to_sql(model: Any, *, table: str = "data", key: str | None = None) -> str:
     ranked = {"logit": pair, "sign": pair, "ordered logit": chances}.get(link, s)
     outer = [*kept, *s, *(f"{p} AS probability{_ends(chances)[j]}" for j, p in enumerate(chances))]
     text = f"CASE WHEN {' + '.join(ranked)} IS NULL THEN NULL"
-    for one, label in enumerate(given["classes"]):
-        value = _written(label, "'")
+    for one, value in enumerate(_written(label, "'") for label in given["classes"]):
         wins = " AND ".join(f"{ranked[one]} >= {other}" for other in ranked[one + 1 :])
         text += f" WHEN {wins} THEN {value}" if wins else f" ELSE {value} END AS predicted"
     outer += [text] * bool(given["classes"])
@@ -66,7 +65,8 @@ def _ends(values: list[Any]) -> list[str]:
 def _share(one: str, others: list[str]) -> str:
     """Return 1 / sum of exp(other - one); beyond exp(700) servers overflow."""
     form = "EXP(CASE WHEN {0} > 700 THEN 700 WHEN {0} < -700 THEN -700 ELSE {0} END)"
-    return f"(1E0 / ({' + '.join(form.format(f'{other} - {one}') for other in others)}))"
+    powers = ["1E0" if other == one else form.format(f"{other} - {one}") for other in others]
+    return f"(1E0 / ({' + '.join(powers)}))"
 
 
 def _written(value: Any, mark: str = '"') -> str:
