@@ -25,7 +25,7 @@ SCRIPTS = sorted(
 ONLY = ("mslr_scale", "asalm")
 REDUCED = ("--tiny", "--small", "--quick", "--only")
 # They read results, or compare without measuring.
-WITHOUT = {"check.py", "claims.py", "everything.py", "mslr_report.py", "unchanged.py"}
+WITHOUT = {"check.py", "claims.py", "everything.py", "mslr_report.py", "snapshot.py", "unchanged.py"}
 
 
 class Stopped(Exception):  # noqa: N818
