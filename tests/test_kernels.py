@@ -18,7 +18,7 @@ from sklearn.base import clone
 import reference_kernels as reference
 from conftest import slow
 from python_paths import with_twins
-from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, MeasureClassifier
+from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, MeasureClassifier, _kernels
 from zeronorm._kernels import _native as native
 from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Cox, LeastSquares, Logistic, SquaredHinge
@@ -110,7 +110,7 @@ def filled(*shape):
 
 def stub():
     """The functions of the stub, by name."""
-    tree = ast.parse(Path(native.__file__).with_name("_native.pyi").read_text(encoding="utf-8"))
+    tree = ast.parse(Path(_kernels.__file__).with_name("_native.pyi").read_text(encoding="utf-8"))
     return {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
 
 
