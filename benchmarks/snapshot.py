@@ -13,7 +13,6 @@ machine; `--tol` is what may differ relatively, 1e-9 by default.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
 import re
@@ -38,7 +37,8 @@ import zeronorm.stability
 FILE = common.HERE / "snapshot.json"
 Values = dict[str, Any]
 LEFT_OUT = re.compile(
-    r"second|time_|_time|version|path|file|date|memory|threads|machine|python|bytes", re.I
+    r"second|time_|_time|version|path|file|date|memory|threads|machine|python|bytes|created|total|available",
+    re.I,
 )
 SHOWN = 12
 
@@ -161,14 +161,11 @@ def of_command(line: str, folder: Path) -> Values:
     given = shlex.split(line)
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "COLUMNS": "100"}
     done = subprocess.run(
-        [sys.executable, "-m", "zeronorm", *given, *([] if "predict" in given else ["--json"])],
+        [sys.executable, "-m", "zeronorm", *given, "--json"],
         cwd=folder, capture_output=True, text=True, env=environment, check=False,
     )  # fmt: skip
     if done.returncode:
         return {"exit code": done.returncode}
-    if given[0] == "predict":
-        table = pd.read_csv(io.StringIO(done.stdout))
-        return dict(flat({name: table[name].tolist() for name in table}))
     return dict(flat(json.loads(done.stdout)))
 
 
