@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from . import validate
 from ._threads import one_blas_thread
 from ._typing import Design, FloatArray, IndexArray
 from .designs import as_design
+from .losses import Poisson
 
 MODELS = ("linear", "logistic", "poisson", "cox")
 COLUMNS = ("coef", "error", "lower", "upper", "p_value", "adjusted")
@@ -26,7 +26,7 @@ FAR, FLAT = 200.0, 1e-6  # margins, and curvature of a row, where coefficients g
 
 
 class SplitInference(NamedTuple):
-    """What the other rows say of the features that some rows chose, for each of B splits.
+    """Estimates on the samples that did not select, for each of B splits.
 
     models : (B,) pandas data frames, a row for each chosen feature: `feature` (its number), `name`,
         and COLUMNS, of which `adjusted` is p times the chosen features.
@@ -72,11 +72,10 @@ def split_inference(
 
         P(lower_j <= b_j <= upper_j) = level  for each j of S,    P(p_j <= a) = a  where b_j = 0,
 
-    for rows many times the features, whatever the estimator does: S is fixed given the rows that
-    chose it. Models are those of statsmodels with sandwich errors, which do not trust the model:
-    HC3 of least squares, HC1 of logistic and Poisson models, Lin and Wei's of Cox's model (ties as
-    Efron has them) times sqrt(m / (m - k)). Quantiles are Student's with m - k - 1 degrees of
-    freedom, k features, m rows (events; groups, where there are any).
+    for rows many times the features: S is fixed given the rows that chose it. The models are those
+    of statsmodels with sandwich errors: HC3 of least squares, HC1 of logistic and Poisson models,
+    Lin and Wei's of Cox's model (ties by Efron) times sqrt(m / (m - k)). Quantiles are Student's
+    with m - k - 1 degrees of freedom: k features, m rows (events; groups, where there are any).
 
     Of B splits, p is 1 where a feature is not chosen. The smallest p that half of the splits
     (h = ceil(B / 2)) do not exceed, times B / h, is a p-value of the feature having a coefficient
@@ -105,13 +104,14 @@ def split_inference(
     if find_spec("statsmodels") is None:
         raise ImportError("inference needs statsmodels: pip install 'zeronorm[inference]'.")
     validate.check_iterations("n_splits", n_splits)
-    if not 0 < validate.number(level) < 1:
-        raise ValueError(f"level must be above 0 and below 1; got {validate.shown(level)}.")
+    for name, value in (("level", level), ("share", share)):
+        if not 0 < validate.number(value) < 1:
+            raise ValueError(f"{name} must be above 0 and below 1; got {validate.shown(value)}.")
     validate.check_option("model", model, ("auto", *MODELS))
     if validate.out_of_core(X) or isinstance(X, str | Path):
         X = as_design(validate.check_data(X))
     X, y = X if hasattr(X, "shape") else np.asarray(X), validate.in_memory(y)
-    take = X.__getitem__ if isinstance(X, Design) else partial(_safe_indexing, X)
+    take = X.__getitem__ if isinstance(X, Design) else lambda rows: _safe_indexing(X, rows)
     kind, target = _target(estimator, y, n := int(X.shape[0]), model)
     given: dict[str, Any] = {"groups": validate.check_groups(validate.in_memory(groups), n)}
     given["offset"] = None if offset is None else validate.check_offset(offset, n, FAR)
@@ -147,7 +147,8 @@ def _target(estimator: Any, y: Any, n: int, model: str) -> tuple[str, FloatArray
         elif is_classifier(inner) or np.asarray(y).dtype.kind not in "iuf":
             model = "logistic"
     if model != "logistic":
-        return model, (validate.check_survival if model == "cox" else validate.check_response)(y, n)
+        y = (validate.check_survival if model == "cox" else validate.check_response)(y, n)
+        return model, validate.check_range(Poisson(), y) if model == "poisson" else y
     classes, code = np.unique(validate.check_target(y, n), return_inverse=True)
     if classes.size != 2:
         raise ValueError(f"y must have two classes for a logistic model; got {classes.size}.")
@@ -176,8 +177,7 @@ def _estimates(kind: str, Z: FloatArray, y: FloatArray, level: float, groups: An
     Z = (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     columns = sm.add_constant(Z, has_constant="add")
     how = {"cov_type": "cluster", "cov_kwds": {"groups": labels}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they are about is refused below
+    with warnings.catch_warnings(action="ignore"):  # what they are about is refused below
         if kind == "cox":
             start = np.maximum(np.nextafter(start, np.inf), 0)  # at risk after it, not at it
             fit = sm.PHReg(y[:, 0], Z, y[:, 1], start, y[:, 2], d, "efron").fit(groups=labels)

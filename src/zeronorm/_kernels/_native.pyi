@@ -142,7 +142,7 @@ def dense_descend(
     largest_step : (q,) positive.
     nu, gradient_e, target : see above.
     intercept : False where e stays as it is.
-    max_sweeps : at most so many sweeps in this call.
+    max_sweeps : maximum number of sweeps in this call.
     shrinking : see above; 1 / n as published, 0 if all features are to stay active.
     seed : of the random order in this call.
     active : (q,) places in `features`, in the order of the last visits; inactive ones at the end.
@@ -249,7 +249,7 @@ def gram_descend(
     gram : (q, q) A, symmetric and positive semidefinite.
     penalty, u, largest_step : (q, 4), (q,) and (q,), see `dense_descend`.
     target : sweeps end when the violations that one of them met add up to at most this.
-    max_sweeps : at most so many sweeps.
+    max_sweeps : maximum number of sweeps.
     d, slope : (q,) the step, and the derivative of the quadratic part there; changed.
 
     Returns

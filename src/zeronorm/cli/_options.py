@@ -123,7 +123,9 @@ class SelectOptions:
         rich_help_panel=SEARCH,
     )
     starts: int | None = option(
-        "Of l0: so many searches, the best is kept.", metavar="N", rich_help_panel=SEARCH
+        "Number of random starts of the l0 search; the best is kept.",
+        metavar="N",
+        rich_help_panel=SEARCH,
     )
     prove: bool = option(
         "Search until no other features of this number can be much better.",
@@ -280,7 +282,7 @@ class PathOptions(ColumnsOptions):
     class_weight: str | None = None
     tol: float = option("Certified gap to stop at, for every C.", metavar="GAP", default=1e-4)
     cv: int | None = option(
-        "Choose C by cross-validation with so many folds. Default: no.",
+        "Number of folds to choose C by cross-validation. Default: none.",
         metavar="FOLDS",
         rich_help_panel=SCORE,
     )
