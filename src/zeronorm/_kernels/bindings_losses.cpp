@@ -7,9 +7,6 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "cox.hpp"
-#include "cox_dual.hpp"
-#include "dual.hpp"
 #include "losses.hpp"
 #include "multinomial.hpp"
 #include "risk.hpp"
@@ -43,42 +40,34 @@ Pair loss_at(const Array<double>& z, const Array<double>& y, const Array<double>
              const OutArray& curvature) {
     const nb::gil_scoped_release release;
     const std::int64_t n = length(z, 0);
-    const auto visit = [&]<class Loss>(const Loss& one) -> Pair {
-        const Risk<Loss> risk(one, y.data(), weight.data(), n);
-        const Buffer margin(risk.n_rows()), v(risk.n_rows()), bend(risk.n_rows());
-        std::copy_n(z.data(), n, static_cast<double*>(margin));
-        double b = start;
-        RowTotals totals = risk.evaluate(margin, b, v, bend);
-        if (intercept) risk.fit_intercept(margin, b, v, bend, totals);
-        std::transform(&v[0], &v[n], gradient.data(), [](double x) { return -x; });
-        std::copy_n(static_cast<double*>(bend), n, curvature.data());
-        return {b, totals.value};
-    };
-    return with_loss({loss, parameters.first, parameters.second}, visit);
-}
-
-// Returns what evaluate(dual) does of a dual point of a loss.
-template <class Evaluate>
-double of_dual(const Array<double>& v, const Array<double>& y, const Array<double>& weight,
-               int loss, const Pair& parameters, const Evaluate& evaluate) {
-    const nb::gil_scoped_release release;
-    const auto visit = [&]<class Loss>(const Loss& one) -> double {
-        const Risk<Loss> risk(one, y.data(), weight.data(), length(v, 0));
-        return evaluate(Dual<Loss>(risk, v.data()));
-    };
-    return with_loss({loss, parameters.first, parameters.second}, visit);
+    const auto risk =
+        make_risk({loss, parameters.first, parameters.second}, y.data(), weight.data(), n);
+    const Buffer margin(risk->n_rows()), v(risk->n_rows()), bend(risk->n_rows());
+    std::copy_n(z.data(), n, static_cast<double*>(margin));
+    double b = start;
+    RowTotals totals = risk->evaluate(margin, b, v, bend);
+    if (intercept) risk->fit_intercept(margin, b, v, bend, totals);
+    std::transform(&v[0], &v[n], gradient.data(), [](double x) { return -x; });
+    std::copy_n(static_cast<double*>(bend), n, curvature.data());
+    return {b, totals.value};
 }
 
 double loss_scale(const Array<double>& v, const Array<double>& y, const Array<double>& weight,
                   int loss, const Pair& parameters, double quadratic) {
-    const auto evaluate = [&](const auto& dual) { return dual.best_scale(quadratic); };
-    return of_dual(v, y, weight, loss, parameters, evaluate);
+    const nb::gil_scoped_release release;
+    return make_risk({loss, parameters.first, parameters.second}, y.data(), weight.data(),
+                     length(v, 0))
+        ->dual(v.data())
+        ->best_scale(quadratic);
 }
 
 double loss_conjugate(const Array<double>& v, const Array<double>& y, const Array<double>& weight,
                       int loss, const Pair& parameters) {
-    const auto evaluate = [](const auto& dual) { return dual.conjugate(1.0); };
-    return of_dual(v, y, weight, loss, parameters, evaluate);
+    const nb::gil_scoped_release release;
+    return make_risk({loss, parameters.first, parameters.second}, y.data(), weight.data(),
+                     length(v, 0))
+        ->dual(v.data())
+        ->conjugate(1.0);
 }
 
 // Margins, or a vector like them, (q n,), with the rows of every output padded.

@@ -1,8 +1,5 @@
 // Bindings of the relaxation of a budget. No arithmetic.
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-
 #include <cstdint>
 #include <stdexcept>
 #include <tuple>
@@ -10,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
-#include "cox.hpp"
-#include "cox_dual.hpp"
+#include "bindings_risk.hpp"
 #include "decisions.hpp"
 #include "dual.hpp"
 #include "quadratic.hpp"
@@ -23,7 +18,6 @@
 namespace zeronorm {
 namespace {
 
-using Pair = std::pair<double, double>;
 // steps, steps that are none of Newton's, halvings; what is flat, no descent, the most base, a full
 // share
 using QuadraticNumbers =
@@ -44,38 +38,28 @@ void minimise(const Matrix& matrix, const Array<double>& right, std::int64_t n_f
     solver.minimise(u.data(), tol);
 }
 
-// visit of the risk of a loss whose rows are by themselves.
-template <class Answer, class Visit>
-Answer with_risk(int loss, const Pair& parameters, const Array<double>& y,
-                 const Array<double>& weight, const Visit& visit) {
-    const auto of = [&]<class Loss>(const Loss& one) -> Answer {
-        if constexpr (std::is_same_v<Loss, Cox>)
-            throw std::invalid_argument("rows of this loss are not by themselves.");
-        else
-            return visit(Risk<Loss>(one, y.data(), weight.data(), length(weight, 0)));
-    };
-    return with_loss({loss, parameters.first, parameters.second}, of);
+// The loss of rows that are by themselves.
+std::unique_ptr<Risk> risk_by_row(int loss, const Pair& parameters, const Array<double>& y,
+                                  const Array<double>& weight) {
+    auto risk = risk_of(loss, parameters, y, weight);
+    risk->check_by_row();
+    return risk;
 }
 
-// visit of what returns some columns of a matrix of n rows as `RelaxationSolver` takes them.
 // storage: (x,), or (indptr, indices, data) by column.
-template <class Visit>
-auto with_columns(const nb::tuple& storage, std::int64_t n, const Visit& visit) {
+std::unique_ptr<ColumnPool> pool_of(const nb::tuple& storage) {
     if (storage.size() == 1) {
         const auto x = nb::cast<StridedMatrix<double>>(storage[0], false);
         if (length(x, 0) > 1 && x.stride(0) != 1)
             throw std::invalid_argument("x must lie by column.");
-        return visit([&](const std::int64_t* chosen, std::int64_t p) {
-            return ChosenColumns{x.data(), length(x, 0), x.stride(1), chosen, p};
-        });
+        return std::make_unique<PoolOf<DenseColumns>>(
+            DenseColumns{x.data(), length(x, 0), x.stride(1)});
     }
     const auto indptr = nb::cast<Array<std::int32_t>>(storage[0], false);
     const auto indices = nb::cast<Array<std::int32_t>>(storage[1], false);
     const auto data = nb::cast<Array<double>>(storage[2], false);
-    const Csc<std::int32_t, double> x{indptr.data(), indices.data(), data.data(),
-                                      length(indptr, 0) - 1};
-    return visit(
-        [&](const std::int64_t* chosen, std::int64_t p) { return ChosenSparse{x, n, chosen, p}; });
+    return std::make_unique<PoolOf<SparseColumns>>(
+        SparseColumns{{indptr.data(), indices.data(), data.data(), length(indptr, 0) - 1}});
 }
 
 // most: steps, halvings, columns at 0, columns; tolerances: of a model, the finest.
@@ -102,20 +86,16 @@ std::tuple<double, double, double, bool> relaxed(
     const OutArray& u, const OutArray& dual, const OutArray& scores, const OutArray& share,
     const OutArray& into, const OutArray& out) {
     const RelaxationRule rule = relaxation_rule(numbers);
-    const auto over = [&]<class Chosen>(const Chosen& chosen) {
-        const nb::gil_scoped_release release;
-        const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
-            RelaxationSpace space(risk.n_rows());
-            RelaxationSolver<Loss, Chosen> solver(risk, intercept, chosen, n_fixed, q, rule, space);
-            return solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(),
-                                scores.data(), share.data(), into.data(), out.data());
-        };
-        const auto found = with_risk<RelaxationAnswer>(loss, parameters, y, weight, solve);
-        return std::tuple{found.intercept, found.objective, found.bound, found.is_done};
-    };
-    return with_columns(storage, length(weight, 0), [&](const auto& columns_of) {
-        return over(columns_of(columns.data(), length(columns, 0)));
-    });
+    const auto x = pool_of(storage);
+    const nb::gil_scoped_release release;
+    const auto risk = risk_by_row(loss, parameters, y, weight);
+    RelaxationSpace space(risk->n_rows());
+    RelaxationSolver solver(*risk, intercept, *x, columns.data(), length(columns, 0), n_fixed, q,
+                            rule, space);
+    const RelaxationAnswer found =
+        solver.solve(u.data(), start, {aim.first, aim.second}, dual.data(), scores.data(),
+                     share.data(), into.data(), out.data());
+    return {found.intercept, found.objective, found.bound, found.is_done};
 }
 
 using OutFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -125,16 +105,14 @@ Pair decided(const Array<double>& v, const Array<double>& scores, const Array<do
              const Array<double>& weight, int loss, const Pair& parameters, std::int64_t k,
              std::int64_t n_fixed, double limit, const OutFlags& dropped, const OutFlags& fixed) {
     const nb::gil_scoped_release release;
-    const auto at = [&]<class Loss>(const Risk<Loss>& risk) {
-        const Dual<Loss> point(risk, v.data());
-        const auto bound = [&](double quadratic) -> ScaledBound {
-            if (std::isinf(quadratic)) return {-point.conjugate(0.0), 0.0};
-            return scaled_bound(point, quadratic);
-        };
-        return decide(bound, scores.data(), length(scores, 0), k, n_fixed, limit, kInfinity,
-                      dropped.data(), fixed.data());
+    const auto risk = risk_by_row(loss, parameters, y, weight);
+    const auto point = risk->dual(v.data());
+    const auto bound = [&](double quadratic) -> ScaledBound {
+        if (std::isinf(quadratic)) return {-point->conjugate(0.0), 0.0};
+        return scaled_bound(*point, quadratic);
     };
-    const auto [value, scale] = with_risk<ScaledBound>(loss, parameters, y, weight, at);
+    const auto [value, scale] = decide(bound, scores.data(), length(scores, 0), k, n_fixed, limit,
+                                       kInfinity, dropped.data(), fixed.data());
     return {value, scale};
 }
 
@@ -168,8 +146,7 @@ auto each(const Rows& rows, const Of& of) {
     return to_numpy(std::move(values));
 }
 
-template <class Search>
-nb::tuple to_tuple(Search& search) {
+nb::tuple to_tuple(Subtree& search) {
     using Node = SubtreeNode;
     using Solution = SubtreeSolution;
     auto& [parent, unit, known, inside] = search.record;
@@ -219,21 +196,15 @@ nb::tuple grown(const nb::tuple& storage, const Array<double>& y, const Array<do
     const auto copied = [](const auto& array) {
         return std::vector(array.data(), array.data() + array.size());
     };
-    return with_columns(storage, length(weight, 0), [&](const auto& columns_of) {
-        const auto grow = [&]<class Loss>(const Risk<Loss>& risk) {
-            const auto over = [&](const Places& some) {
-                return columns_of(some.data(), static_cast<std::int64_t>(some.size()));
-            };
-            Subtree search(risk, intercept, over, rule, target, objective, copied(best));
-            {
-                const nb::gil_scoped_release release;
-                search.grow({bound, 0, 0, n_fixed, copied(units)},
-                            {copied(dual), copied(used), copied(coef), start, {}, {}});
-            }
-            return to_tuple(search);
-        };
-        return with_risk<nb::tuple>(loss, parameters, y, weight, grow);
-    });
+    const auto x = pool_of(storage);
+    const auto risk = risk_by_row(loss, parameters, y, weight);
+    Subtree search(*risk, intercept, *x, rule, target, objective, copied(best));
+    {
+        const nb::gil_scoped_release release;
+        search.grow({bound, 0, 0, n_fixed, copied(units)},
+                    {copied(dual), copied(used), copied(coef), start, {}, {}});
+    }
+    return to_tuple(search);
 }
 
 }  // namespace

@@ -1,70 +1,28 @@
-// Bindings of Newton's method on few columns, and of exchanges on a pool. No arithmetic.
-
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
+// Bindings of Newton's method on few columns. No arithmetic.
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
-#include <tuple>
-#include <vector>
 
-#include "bindings.hpp"
-#include "blocks.hpp"
-#include "class_blocks.hpp"
-#include "eliminate.hpp"
-#include "exchange.hpp"
+#include "bindings_risk.hpp"
 #include "left_out.hpp"
-#include "output_eliminate.hpp"
-#include "output_exchange.hpp"
 #include "outputs.hpp"
-#include "response_blocks.hpp"
 #include "ridge.hpp"
 
 namespace zeronorm {
 namespace {
-
-// most_spliced, splice_rounds, most_leaving, most_trials, trials_each
-using Rule = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
-using Numbers = std::tuple<double, double, double, double>;  // b, objective, bound, gap
-using Pair = std::pair<double, double>;
-
-// Returns what run() does, where its Newton systems are finite.
-template <class Run>
-Numbers finite(const Run& run) {
-    try {
-        const nb::gil_scoped_release release;
-        const RidgeAnswer answer = run();
-        return {answer.intercept, answer.objective, answer.bound, answer.gap};
-    } catch (const NotFinite& error) {
-        const nb::object type = nb::module_::import_("numpy.linalg").attr("LinAlgError");
-        PyErr_SetString(type.ptr(), error.what());
-        throw nb::python_error();
-    }
-}
-
-// Returns what solve(risk) does.
-template <class Solve>
-Numbers solved(const Solve& solve, const Array<double>& y, const Array<double>& weight, int loss,
-               const Pair& parameters) {
-    const auto of_loss = [&]<class Loss>(const Loss& one) {
-        return solve(Risk<Loss>(one, y.data(), weight.data(), length(weight, 0)));
-    };
-    return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
-}
 
 Numbers ridge(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
               const Array<double>& y, const Array<double>& weight, const Array<double>& penalty,
               int loss, const Pair& parameters, bool intercept, double start, double tol,
               bool of_value, double cutoff, const OutArray& u, const OutArray& margins,
               const OutArray& dual, const OutArray& scores) {
-    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
-        RidgeSolver<Loss> solver(risk, intercept, length(columns, 0), penalty.data());
+    return finite([&] {
+        const auto risk = risk_of(loss, parameters, y, weight);
+        RidgeSolver<> solver(*risk, intercept, length(columns, 0), penalty.data());
         solver.choose(x.data(), x.stride(0), x.stride(1), columns.data());
-        return solver.solve(start, tol, of_value, cutoff, u.data(), margins.data(), dual.data(),
-                            scores.data());
-    };
-    return solved(solve, y, weight, loss, parameters);
+        return numbers(solver.solve(start, tol, of_value, cutoff, u.data(), margins.data(),
+                                    dual.data(), scores.data()));
+    });
 }
 
 template <class I>
@@ -74,17 +32,14 @@ Numbers sparse_ridge(const Array<I>& indptr, const Array<std::int32_t>& indices,
                      const Array<double>& penalty, int loss, const Pair& parameters, bool intercept,
                      double start, double tol, bool of_value, double cutoff, const OutArray& u,
                      const OutArray& margins, const OutArray& dual, const OutArray& scores) {
-    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
-        if constexpr (IsOfRows<Loss>) {
-            RidgeSolver<Loss, SparseRows> solver(risk, intercept, length(columns, 0),
-                                                 penalty.data());
-            solver.choose(indptr.data(), indices.data(), data.data(), columns.data());
-            return solver.solve(start, tol, of_value, cutoff, u.data(), margins.data(), dual.data(),
-                                scores.data());
-        }
-        throw std::invalid_argument("the loss of a row depends on other rows.");
-    };
-    return solved(solve, y, weight, loss, parameters);
+    return finite([&] {
+        const auto risk = risk_of(loss, parameters, y, weight);
+        risk->check_by_row();
+        RidgeSolver<SparseRows> solver(*risk, intercept, length(columns, 0), penalty.data());
+        solver.choose(indptr.data(), indices.data(), data.data(), columns.data());
+        return numbers(solver.solve(start, tol, of_value, cutoff, u.data(), margins.data(),
+                                    dual.data(), scores.data()));
+    });
 }
 
 Numbers multinomial(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
@@ -97,21 +52,20 @@ Numbers multinomial(const StridedMatrix<double>& x, const Array<std::int64_t>& c
         MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
         SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
         MultinomialRidge solver(risk, shared, penalty.data());
-        return solver.solve(tol, of_value, cutoff, u.data(), margins.data(), dual.data(), n,
-                            scores.data());
+        return numbers(solver.solve(tol, of_value, cutoff, u.data(), margins.data(), dual.data(), n,
+                                    scores.data()));
     });
 }
 
 void hessian(const StridedMatrix<double>& x, const Array<std::int64_t>& columns,
              const Array<double>& shares, const Array<double>& weight, std::int64_t outputs,
              bool intercept, const OutMatrix& out) {
-    finite([&]() -> RidgeAnswer {
+    finite([&] {
         const std::int64_t n = length(x, 0);
         SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(),
                              length(columns, 0));
         multinomial_hessian(shared, shares.data(), weight.data(), n, outputs, intercept,
                             out.data());
-        return {};
     });
 }
 
@@ -120,102 +74,31 @@ Numbers responses(const StridedMatrix<double>& x, const Array<std::int64_t>& col
                   int loss, const Pair& parameters, std::int64_t outputs, bool intercept,
                   double tol, bool of_value, const OutArray& u, const OutArray& margins,
                   const OutArray& dual, const OutArray& scores) {
-    const auto of_loss = [&]<class Loss>(const Loss& one) {
+    return finite([&] {
         const std::int64_t n = length(x, 0);
-        const ResponsesRidge<Loss> ridge(one, y.data(), weight.data(), n, outputs, intercept);
-        return ridge.solve(x.data(), x.stride(0), x.stride(1), columns.data(), length(columns, 0),
-                           penalty.data(), tol, of_value, u.data(), margins.data(), dual.data(), n,
-                           scores.data());
-    };
-    return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
-}
-
-// history: a row for the start, and one for each of the steps that there may be.
-BlockHistory history_of(const OutMatrix& history) {
-    return {history.data(), length(history, 0) - 1};
-}
-
-// objective, bound, steps, and how they ended
-std::tuple<double, double, int, int> blocks_of_outputs(
-    const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
-    const Array<double>& weight, bool of_classes, std::int64_t outputs, bool intercept, double tol,
-    double scale, const OutArray& u, const OutArray& lambda, const OutArray& dual,
-    const OutMatrix& history) {
-    BlockAnswer found{};
-    finite([&]() -> RidgeAnswer {
-        const std::int64_t n = length(x, 0), m = length(x, 1);
-        std::vector<std::int64_t> columns(static_cast<std::size_t>(m));
-        std::iota(columns.begin(), columns.end(), 0);
-        SharedColumns shared(x.data(), x.stride(0), x.stride(1), n, columns.data(), m);
-        const auto run = [&](auto&& solver) {
-            found =
-                solver.solve(tol, scale, u.data(), lambda.data(), dual.data(), history_of(history));
-        };
-        if (of_classes) {
-            MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
-            run(ClassBlocks(risk, shared, y.data(), weight.data(), membership.data(),
-                            length(membership, 1)));
-        } else {
-            run(ResponseBlocks(shared, y.data(), weight.data(), n, outputs, intercept,
-                               membership.data(), length(membership, 1)));
-        }
-        return {};
+        const ResponsesRidge ridge({loss, parameters.first, parameters.second}, y.data(),
+                                   weight.data(), n, outputs, intercept);
+        return numbers(ridge.solve(x.data(), x.stride(0), x.stride(1), columns.data(),
+                                   length(columns, 0), penalty.data(), tol, of_value, u.data(),
+                                   margins.data(), dual.data(), n, scores.data()));
     });
-    return {found.objective, found.bound, found.steps, static_cast<int>(found.status)};
-}
-
-// What the fit of a support is, written where exchanges begin.
-struct Support {
-    const OutIndices& columns;
-    const OutArray &coef, &margins, &dual, &scores;
-};
-
-// Makes exchanges in a pool from a support, and writes the one where they end.
-template <class Problem>
-RidgeAnswer improve(Problem& problem, const StridedMatrix<double>& x,
-                    const Array<std::uint8_t>& is_kept, double start, double tol, double fit_tol,
-                    bool swaps, const Rule& rule, double won_back,
-                    const std::vector<std::int64_t>& known, std::int64_t n_known,
-                    const Support& support) {
-    const auto [most_spliced, rounds, most_leaving, most_trials, trials_each] = rule;
-    const ExchangeRule exchange_rule{most_spliced, rounds,      most_leaving,
-                                     most_trials,  trials_each, won_back};
-    PoolExchanges<Problem> pool(x.data(), x.stride(0), x.stride(1), length(x, 1), problem,
-                                is_kept.data(), tol, fit_tol, exchange_rule);
-    const std::int64_t k = length(support.columns, 0), n = problem.n(), q = problem.outputs();
-    std::int64_t* const columns = support.columns.data();
-    double* const coef = support.coef.data();
-    const SupportFit found =
-        pool.improve({columns, columns + k}, {coef, coef + q * k}, start, swaps, known, n_known);
-    std::copy_n(found.columns.data(), k, columns);
-    std::copy_n(found.coef.data(), q * k, coef);
-    std::copy_n(found.scores.data(), q * k, support.scores.data());
-    for (std::int64_t o = 0; o < q; ++o) {
-        std::copy_n(found.margins.data() + o * problem.n_rows(), n, support.margins.data() + o * n);
-        std::copy_n(found.dual.data() + o * problem.n_rows(), n, support.dual.data() + o * n);
-    }
-    return found.answer;
 }
 
 double left_out(const StridedMatrix<double>& x, const Array<double>& y, const Array<double>& weight,
                 const Array<double>& unit, int loss, const Pair& parameters, bool intercept,
                 double C, const Array<double>& penalty, const Array<double>& margins) {
-    double found = 0.0;
-    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
-        if constexpr (IsOfRows<Loss>) {
-            const std::int64_t n = length(x, 0), p = length(x, 1), n_rows = risk.n_rows();
-            const Buffer z(n_rows * whole(p, kGramRight));
-            const auto column_of = [](std::int64_t j) { return j; };
-            copy_columns(x.data(), x.stride(0), x.stride(1), n, p, column_of, n_rows, z);
-            const Risk<Loss> one(risk.loss(), y.data(), unit.data(), n);
-            found = left_out_loss(risk, one, z, p, C, penalty.data(), intercept, margins.data());
-            return {};
-        } else {
-            throw std::invalid_argument("rows of this loss cannot be left out one by one.");
-        }
-    };
-    solved(solve, y, weight, loss, parameters);
-    return found;
+    return finite([&] {
+        const auto risk = risk_of(loss, parameters, y, weight);
+        const auto one = risk_of(loss, parameters, y, unit);
+        risk->check_by_row();
+        const std::int64_t n = length(x, 0), p = length(x, 1), n_rows = risk->n_rows();
+        const Buffer z(n_rows * whole(p, kGramRight));
+        const auto column_of = [](std::int64_t j) { return j; };
+        copy_columns(x.data(), x.stride(0), x.stride(1), n, p, column_of, n_rows, z);
+        const double total = std::accumulate(weight.data(), weight.data() + n, 0.0);
+        return left_out_loss(*risk, *one, total, z, p, C, penalty.data(), intercept,
+                             margins.data());
+    });
 }
 
 void compared(const StridedMatrix<double>& x, const Array<double>& y, const Array<double>& weight,
@@ -223,129 +106,12 @@ void compared(const StridedMatrix<double>& x, const Array<double>& y, const Arra
               double start, const Array<double>& penalty, const Array<double>& values, double tol,
               const OutArray& u, const OutMatrix& coef, const OutArray& intercepts,
               const OutArray& losses) {
-    const auto of_loss = [&]<class Loss>(const Loss& one) -> RidgeAnswer {
-        if constexpr (IsOfRows<Loss>) {
-            compare(one, y.data(), weight.data(), unit.data(), length(x, 0), intercept, x.data(),
-                    x.stride(0), x.stride(1), length(x, 1), penalty.data(), values.data(),
-                    length(values, 0), tol, u.data(), start, coef.data(), intercepts.data(),
-                    losses.data());
-            return {};
-        } else {
-            throw std::invalid_argument("rows of this loss cannot be left out one by one.");
-        }
-    };
-    finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
-}
-
-std::int64_t eliminated(const StridedMatrix<double>& x, const Array<double>& y,
-                        const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
-                        const Pair& parameters, bool intercept, const Array<std::int64_t>& columns,
-                        const Array<std::int64_t>& sizes, double tol,
-                        const std::pair<std::int64_t, double>& rule, const OutIndices& gone) {
-    std::int64_t count = 0;
-    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
-        const auto order = eliminate(
-            risk, intercept, x.data(), x.stride(0), x.stride(1), is_kept.data(),
-            {columns.data(), columns.data() + length(columns, 0)},
-            {sizes.data(), sizes.data() + length(sizes, 0)}, tol, {rule.first, rule.second});
-        std::copy(order.begin(), order.end(), gone.data());
-        count = static_cast<std::int64_t>(order.size());
-        return {};
-    };
-    solved(solve, y, weight, loss, parameters);
-    return count;
-}
-
-// loss: negative for the multinomial one, else that of each response.
-std::int64_t eliminated_outputs(const StridedMatrix<double>& x, const Array<double>& y,
-                                const Array<double>& weight, const Array<std::uint8_t>& is_kept,
-                                int loss, const Pair& parameters, std::int64_t outputs,
-                                bool intercept, const Array<std::int64_t>& columns,
-                                const Array<std::int64_t>& sizes, double tol,
-                                const std::pair<std::int64_t, double>& rule,
-                                const OutIndices& gone) {
-    OutputElimination elimination{x.data(),
-                                  x.stride(0),
-                                  x.stride(1),
-                                  is_kept.data(),
-                                  {columns.data(), columns.data() + length(columns, 0)},
-                                  {sizes.data(), sizes.data() + length(sizes, 0)},
-                                  tol,
-                                  {rule.first, rule.second}};
-    std::int64_t count = 0;
-    const auto run = [&](auto&& problem) -> RidgeAnswer {
-        const auto order = elimination.run(problem);
-        std::copy(order.begin(), order.end(), gone.data());
-        count = static_cast<std::int64_t>(order.size());
-        return {};
-    };
-    const std::int64_t n = length(x, 0);
-    const auto of_loss = [&]<class Loss>(const Loss& one) {
-        return run(ResponsesRidge<Loss>(one, y.data(), weight.data(), n, outputs, intercept));
-    };
     finite([&] {
-        if (loss < 0) return run(MultinomialRisk(y.data(), weight.data(), n, outputs, intercept));
-        return with_loss({loss, parameters.first, parameters.second}, of_loss);
+        compare({loss, parameters.first, parameters.second}, y.data(), weight.data(), unit.data(),
+                length(x, 0), intercept, x.data(), x.stride(0), x.stride(1), length(x, 1),
+                penalty.data(), values.data(), length(values, 0), tol, u.data(), start, coef.data(),
+                intercepts.data(), losses.data());
     });
-    return count;
-}
-
-// b, objective, bound, steps, and how they ended
-std::tuple<double, double, double, int, int> blocks(
-    const StridedMatrix<double>& x, const Matrix& membership, const Array<double>& y,
-    const Array<double>& weight, int loss, const Pair& parameters, bool intercept, double start,
-    double tol, double scale, const OutArray& u, const OutArray& lambda, const OutArray& dual,
-    const OutMatrix& history) {
-    BlockAnswer found{};
-    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) -> RidgeAnswer {
-        BlockSolver<Loss> solver(risk, intercept, x.data(), x.stride(0), x.stride(1), length(x, 1),
-                                 membership.data(), length(membership, 1));
-        found = solver.solve(start, tol, scale, u.data(), lambda.data(), dual.data(),
-                             history_of(history));
-        return {};
-    };
-    solved(solve, y, weight, loss, parameters);
-    return {found.intercept, found.objective, found.bound, found.steps,
-            static_cast<int>(found.status)};
-}
-
-Numbers exchange(const StridedMatrix<double>& x, const Array<double>& y,
-                 const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
-                 const Pair& parameters, bool intercept, double start, double tol, double fit_tol,
-                 bool swaps, const Rule& rule, double won_back, const Array<std::int64_t>& known,
-                 std::int64_t n_known, const OutIndices& columns, const OutArray& u,
-                 const OutArray& margins, const OutArray& dual, const OutArray& scores) {
-    const auto solve = [&]<class Loss>(const Risk<Loss>& risk) {
-        OneOutput<Loss> problem(risk, intercept);
-        return improve(problem, x, is_kept, start, tol, fit_tol, swaps, rule, won_back,
-                       {known.data(), known.data() + length(known, 0)}, n_known,
-                       {columns, u, margins, dual, scores});
-    };
-    return solved(solve, y, weight, loss, parameters);
-}
-
-// loss: negative for the multinomial one, else that of each response.
-Numbers exchange_outputs(const StridedMatrix<double>& x, const Array<double>& y,
-                         const Array<double>& weight, const Array<std::uint8_t>& is_kept, int loss,
-                         const Pair& parameters, std::int64_t outputs, bool intercept, double tol,
-                         double fit_tol, bool swaps, const Rule& rule, double won_back,
-                         const OutIndices& columns, const OutArray& u, const OutArray& margins,
-                         const OutArray& dual, const OutArray& scores) {
-    const std::int64_t n = length(x, 0);
-    const auto run = [&]<class Problem>(Problem problem) {
-        return improve(problem, x, is_kept, 0.0, tol, fit_tol, swaps, rule, won_back, {}, 0,
-                       {columns, u, margins, dual, scores});
-    };
-    if (loss < 0)
-        return finite([&] {
-            MultinomialRisk risk(y.data(), weight.data(), n, outputs, intercept);
-            return run(SharedClasses(risk));
-        });
-    const auto of_loss = [&]<class Loss>(const Loss& one) {
-        const ResponsesRidge<Loss> ridge(one, y.data(), weight.data(), n, outputs, intercept);
-        return run(SharedResponses<Loss>(ridge));
-    };
-    return finite([&] { return with_loss({loss, parameters.first, parameters.second}, of_loss); });
 }
 
 }  // namespace
@@ -375,26 +141,6 @@ void bind_ridge(nb::module_& m) {
     m.def("compare_left_out", &compared, "x"_array, "y"_array, "weight"_array, "unit"_array,
           "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "penalty"_array, "values"_array,
           "tol"_a, "u"_array, "coef"_array, "intercepts"_array, "losses"_array);
-    m.def("dense_eliminate", &eliminated, "x"_array, "y"_array, "weight"_array, "is_kept"_array,
-          "loss"_a, "parameters"_a, "intercept"_a, "columns"_array, "sizes"_array, "tol"_a,
-          "rule"_a, "gone"_array);
-    m.def("output_eliminate", &eliminated_outputs, "x"_array, "y"_array, "weight"_array,
-          "is_kept"_array, "loss"_a, "parameters"_a, "outputs"_a, "intercept"_a, "columns"_array,
-          "sizes"_array, "tol"_a, "rule"_a, "gone"_array);
-    m.def("block_newton", &blocks, "x"_array, "membership"_array, "y"_array, "weight"_array,
-          "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a, "scale"_a, "u"_array,
-          "weights"_array, "dual"_array, "history"_array);
-    m.def("output_blocks", &blocks_of_outputs, "x"_array, "membership"_array, "y"_array,
-          "weight"_array, "of_classes"_a, "outputs"_a, "intercept"_a, "tol"_a, "scale"_a, "u"_array,
-          "weights"_array, "dual"_array, "history"_array);
-    m.def("dense_exchange", &exchange, "x"_array, "y"_array, "weight"_array, "is_kept"_array,
-          "loss"_a, "parameters"_a, "intercept"_a, "start"_a, "tol"_a, "fit_tol"_a, "swaps"_a,
-          "rule"_a, "won_back"_a, "known"_array, "n_known"_a, "columns"_array, "u"_array,
-          "margins"_array, "dual"_array, "scores"_array);
-    m.def("output_exchange", &exchange_outputs, "x"_array, "y"_array, "weight"_array,
-          "is_kept"_array, "loss"_a, "parameters"_a, "outputs"_a, "intercept"_a, "tol"_a,
-          "fit_tol"_a, "swaps"_a, "rule"_a, "won_back"_a, "columns"_array, "u"_array,
-          "margins"_array, "dual"_array, "scores"_array);
 }
 
 }  // namespace zeronorm

@@ -10,18 +10,15 @@
 #include <utility>
 
 #include "block_model.hpp"
-#include "cox_dual.hpp"
-#include "dual.hpp"
 #include "ridge_rows.hpp"
 #include "risk.hpp"
 
 namespace zeronorm {
 
-template <class Loss>
 class BlockSolver {
   public:
     // x: n rows and p columns by strides in elements. membership: (p, T) 0/1, row by row.
-    BlockSolver(const Risk<Loss>& risk, bool intercept, const double* x, std::int64_t row_stride,
+    BlockSolver(const Risk& risk, bool intercept, const double* x, std::int64_t row_stride,
                 std::int64_t column_stride, std::int64_t p, const double* membership,
                 std::int64_t T)
         : risk_(risk),
@@ -114,9 +111,9 @@ class BlockSolver {
     // What v proves, on its best scale.
     double lower_bound() const {
         const double worst = model_.largest_block(scores_);
-        const Dual<Loss> dual(risk_, dual_);
-        const double c = dual.best_scale(worst);
-        return -dual.conjugate(c) - c * (c * worst);
+        const auto dual = risk_.dual(dual_);
+        const double c = dual->best_scale(worst);
+        return -dual->conjugate(c) - c * (c * worst);
     }
 
     // The matrix of the model <- Z'WZ without the free intercept; cross_ <- Z'w where there is one,
@@ -167,7 +164,7 @@ class BlockSolver {
         return false;
     }
 
-    const Risk<Loss>& risk_;
+    const Risk& risk_;
     bool intercept_;
     std::int64_t p_, T_, n_rows_, width_;  // the last two with padding
     BlockModel model_;

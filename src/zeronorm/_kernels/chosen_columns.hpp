@@ -20,17 +20,57 @@ struct Curvature {
     double *gram, *cross, *right;
 };
 
-// Some columns of a matrix of n rows, each without gaps between its rows.
-struct ChosenColumns {
-    const double* x;
-    std::int64_t n, stride;  // from a column of x to the next
-    const std::int64_t* chosen;
-    std::int64_t p;  // columns chosen
+// A matrix of n rows of which columns are taken by their numbers, dense or sparse: solvers do not
+// know which, as each call is for many columns.
+class ColumnPool {
+  public:
+    ColumnPool() = default;
+    ColumnPool(const ColumnPool&) = delete;
+    ColumnPool& operator=(const ColumnPool&) = delete;
+    virtual ~ColumnPool() = default;
+    // to += sum_a u_a x_a over p columns, those with u_a != 0.
+    virtual void combine(const std::int64_t* some, std::int64_t p, const double* u,
+                         double* to) const = 0;
+    // to_a = x_a'v
+    virtual void dots(const std::int64_t* some, std::int64_t p, const double* v,
+                      double* to) const = 0;
+    // some: m of them. weight, pull: (n_rows,), 0 after n.
+    virtual void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows,
+                       const double* weight, const double* pull, const Curvature& to) const = 0;
+};
 
-    const double* operator[](std::int64_t j) const { return x + chosen[j] * stride; }
+// That of a view of single columns.
+template <class View>
+class PoolOf final : public ColumnPool {
+  public:
+    explicit PoolOf(const View& x) : x_(x) {}
+    void combine(const std::int64_t* some, std::int64_t p, const double* u,
+                 double* to) const override {
+        for (std::int64_t a = 0; a < p; ++a)
+            if (u[a] != 0.0) x_.add(some[a], u[a], to);
+    }
+    void dots(const std::int64_t* some, std::int64_t p, const double* v,
+              double* to) const override {
+        for (std::int64_t a = 0; a < p; ++a)
+            to[a] = x_.dot(some[a], v);
+    }
+    void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows, const double* weight,
+               const double* pull, const Curvature& to) const override {
+        x_.curve(some, n_rows, weight, pull, to);
+    }
+
+  private:
+    View x_;
+};
+
+// Columns without gaps between their rows.
+struct DenseColumns {
+    const double* x;
+    std::int64_t n, stride;  // from a column to the next
+
     double dot(std::int64_t j, const double* v) const {
         double total = 0.0;
-        const double* column = (*this)[j];
+        const double* column = x + j * stride;
         const std::int64_t most = n / kLine * kLine;
         const auto kernel = [&](std::int64_t)
                                 ZERONORM_INLINE_LAMBDA { total = dot_rows(column, v, most); };
@@ -40,18 +80,17 @@ struct ChosenColumns {
         return total;
     }
     void add(std::int64_t j, double multiple, double* to) const {
-        const double* column = (*this)[j];
+        const double* column = x + j * stride;
         for (std::int64_t i = 0; i < n; ++i)
             to[i] += multiple * column[i];
     }
-    // some: m of them. weight, pull: (n_rows,), 0 after n.
     void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows, const double* weight,
                const double* pull, const Curvature& to) const {
         const std::int64_t m = to.m, width = whole(m, kGramRight);
         Buffer z(width * n_rows), gram(width * width), cross(width);
         Buffer scaled(kGramLeft * kGramRows);
         for (std::int64_t a = 0; a < m; ++a)
-            std::copy_n((*this)[some[static_cast<std::size_t>(a)]], n, z + a * n_rows);
+            std::copy_n(x + some[static_cast<std::size_t>(a)] * stride, n, z + a * n_rows);
         weighted_gram(z, n_rows, width, weight, gram, cross, scaled);
         for (std::int64_t a = 0; a < m; ++a) {
             to.right[a] = dot_rows(z + a * n_rows, pull, n_rows);
@@ -62,20 +101,15 @@ struct ChosenColumns {
 };
 
 // The same of compressed sparse columns.
-struct ChosenSparse {
+struct SparseColumns {
     Csc<std::int32_t, double> x;
-    std::int64_t n;
-    const std::int64_t* chosen;
-    std::int64_t p;
 
-    double dot(std::int64_t j, const double* v) const { return x.dot(chosen[j], v); }
-    void add(std::int64_t j, double multiple, double* to) const { x.add(chosen[j], multiple, to); }
+    double dot(std::int64_t j, const double* v) const { return x.dot(j, v); }
+    void add(std::int64_t j, double multiple, double* to) const { x.add(j, multiple, to); }
     // Entry by entry with those of the same row in the columns before: rows have few of them.
     void curve(const std::vector<std::int64_t>& some, std::int64_t n_rows, const double* weight,
                const double* pull, const Curvature& to) const {
-        const auto column = [&](std::int64_t a) {
-            return chosen[some[static_cast<std::size_t>(a)]];
-        };
+        const auto column = [&](std::int64_t a) { return some[static_cast<std::size_t>(a)]; };
         std::vector<std::int64_t> end(static_cast<std::size_t>(n_rows) + 1);
         for (std::int64_t a = 0; a < to.m; ++a)
             x.each(column(a),

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "parallel.hpp"
 #include "ridge_rows.hpp"
 #include "risk.hpp"
+#include "row_sums.hpp"
 
 namespace zeronorm {
 
@@ -27,17 +29,13 @@ inline double log_add(double a, double b) {
     return std::isinf(high) ? high : high + std::log1p(std::exp(-std::abs(a - b)));
 }
 
-template <class Loss>
-class Dual;
-
-template <>
-class Risk<Cox> {
-    friend class Dual<Cox>;
+class CoxRisk final : public Risk {
+    friend class CoxDual;
 
   public:
     // y: time, event and stratum of the rows, row by row.
-    Risk(const Cox& loss, const double* y, const double* weight, std::int64_t n)
-        : n_(n), n_rows_(whole(n, kLine)), order_(static_cast<std::size_t>(n)) {
+    CoxRisk(const Cox& loss, const double* y, const double* weight, std::int64_t n)
+        : Risk(n, {false, false, false}), order_(static_cast<std::size_t>(n)) {
         const auto time = [&](std::int64_t i) { return y[3 * i]; };
         const auto stratum = [&](std::int64_t i) { return y[3 * i + 2]; };
         std::iota(order_.begin(), order_.end(), 0);
@@ -73,12 +71,10 @@ class Risk<Cox> {
             strata_.push_back({begin, end, first_time, size(times_)});
         }
     }
-    std::int64_t n() const { return n_; }
-    std::int64_t n_rows() const { return n_rows_; }
 
-    // As of other losses. A constant in the margins changes nothing: the derivatives in b are 0.
+    // A constant in the margins changes nothing: the derivatives in b are 0.
     // But where `couple` takes nothing off, a second one that is not centres the columns.
-    RowTotals evaluate(const double* z, double, double* v, double* curvature) const {
+    RowTotals evaluate(const double* z, double, double* v, double* curvature) const override {
         double value = 0.0, total = 0.0, bend = 0.0;
         for (const Stratum& one : strata_)
             value += share(one, z);
@@ -94,17 +90,11 @@ class Risk<Cox> {
         return {value < 0.0 ? 0.0 : value, 0.0, total, is_plain(z) ? 0.0 : bend};
     }
 
-    void fit_intercept(const double*, double&, double*, double*, RowTotals&) const {}
-
-    double null(bool) const {
-        Buffer zero(n_rows_), v(n_rows_), curvature(n_rows_);
-        return evaluate(zero, 0.0, v, curvature).value;
-    }
-
     // Takes sum_t D_t m_t m_t' off, m_t the mean of the columns over the rows at risk; nothing
     // where margins differ by much: the loss is all but straight there, and steps would have no
     // end.
-    void couple(const double* z, const double* columns, std::int64_t width, double* gram) const {
+    void couple(const double* z, const double* columns, std::int64_t width,
+                double* gram) const override {
         if (!is_plain(z)) return;
         const std::int64_t n_times = size(times_), n_padded = whole(n_times + n_tied_, kLine);
         Buffer mean(n_padded * width), deaths(n_padded), at_risk(n_padded), own(n_padded),
@@ -159,6 +149,8 @@ class Risk<Cox> {
         for (std::int64_t k = 0; k < width * width; ++k)
             gram[k] -= product[k];
     }
+
+    std::unique_ptr<Dual> dual(const double* v) const override;
 
   private:
     // Rows, and event times, of a stratum: from the last time to the first.
@@ -284,7 +276,6 @@ class Risk<Cox> {
         return value;
     }
 
-    std::int64_t n_, n_rows_;
     std::vector<std::int64_t> order_;  // of the rows: by stratum, from the last time to the first
     std::vector<std::int64_t> first_;  // of the rows, in order: the last event time at risk
     std::vector<EventTime> times_;

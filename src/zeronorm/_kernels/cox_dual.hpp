@@ -5,8 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <vector>
+#include <memory>
 
 #include "cox.hpp"
 #include "dual.hpp"
@@ -20,16 +19,14 @@ inline double entropy(double x) {
 
 // A dual point v. p_i = s_i d_i - v_i, x_t = sum_{T_i >= t} p_i - sum_{events after t} D, L = x -
 // D.
-template <>
-class Dual<Cox> {
+class CoxDual final : public Dual {
   public:
-    Dual(const Risk<Cox>& risk, const double* v) : risk_(risk) {
+    CoxDual(const CoxRisk& risk, const double* v) : risk_(risk) {
         for (std::int64_t r = 0; r < risk.n(); ++r)
             v_[r] = v[risk.order_[at(r)]];
     }
 
-    // The conjugate at -c v, infinite outside of its domain.
-    double conjugate(double c) const {
+    double conjugate(double c) const override {
         double total = 0.0;
         bool inside = true;
         each_stratum(c, [&](const Found& found) { inside = inside && found.is_inside; });
@@ -46,8 +43,7 @@ class Dual<Cox> {
         return std::isnan(total) ? kInfinity : total;
     }
 
-    // The c that maximises -conjugate(c v) - c^2 quadratic, 1 where there is none.
-    double best_scale(double quadratic) const {
+    double best_scale(double quadratic, double /*nearby*/) const override {
         std::int64_t rows = 0, times = 0;
         double end = 1e300;
         bool known = true;
@@ -154,12 +150,16 @@ class Dual<Cox> {
         return {value.value() - 2.0 * c * quadratic, fall.value() + 2.0 * quadratic};
     }
 
-    const Risk<Cox>& risk_;
+    const CoxRisk& risk_;
     // Of rows in their order: v, p, and of those with v_i != 0 that, s_i d_i and s_i; of event
     // times L, and of those with L > 0 that and D.
     Buffer v_{risk_.n_rows()}, p_{risk_.n_rows()}, moved_{risk_.n_rows()}, event_{risk_.n_rows()},
         size_{risk_.n_rows()}, left_{risk_.n_rows()}, some_{risk_.n_rows()},
         deaths_{risk_.n_rows()};
 };
+
+inline std::unique_ptr<Dual> CoxRisk::dual(const double* v) const {
+    return std::make_unique<CoxDual>(*this, v);
+}
 
 }  // namespace zeronorm

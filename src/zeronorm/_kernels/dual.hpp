@@ -1,4 +1,4 @@
-// Dual points of a loss: the conjugate, and the scale at which they bound the most.
+// Bounds of dual points of a loss, and the scales at which they bound the most.
 #pragma once
 
 #include <algorithm>
@@ -53,104 +53,8 @@ double root_of_falling(const Function& slopes, double end, double nearby = 0.0) 
     return c;
 }
 
-// A dual point v of a loss of rows.
-template <class Loss>
-class Dual {
-  public:
-    Dual(const Risk<Loss>& risk, const double* v) : risk_(risk) {
-        for (std::int64_t i = 0; i < risk.n(); ++i) {
-            const double s = risk.weight()[i], t = s > 0.0 ? v[i] / s : 0.0;
-            v_[i] = v[i];
-            share_[i] = t;
-            moved_ = moved_ || t != 0.0;
-            if constexpr (!Loss::kQuadratic) {
-                const auto [low, high] = risk.loss().interval(risk.y()[i]);
-                if (t != 0.0) end_ = std::min(end_, (t > 0.0 ? high : low) / t);
-            }
-        }
-    }
-
-    // The conjugate at -c v, infinite outside of its domain.
-    double conjugate(double c) const {
-        if (c > 0.0 && end_ < kInfinity && c > end_ * (1.0 + kRoundedShare)) return kInfinity;
-        RowSum total;
-        const Loss loss = risk_.loss();
-        const double* const y = risk_.y();
-        const double* const weight = risk_.weight();
-        const double *const share = share_, *const v = v_;
-        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-            for (std::int64_t i = 0; i < risk_.n_rows(); i += kLaneCount) {
-                Lanes t, target, s, value;
-                load(share + i, t);
-                load(y + i, target);
-                t *= c;
-                if constexpr (Loss::kQuadratic) {
-                    load(v + i, s);
-                    total.add((0.5 * t - target) * (c * s));
-                } else {
-                    load(weight + i, s);
-                    loss.conjugate(t, target, value);
-                    total.add(s > 0.0 ? s * value : Lanes{});
-                }
-            }
-        };
-        run_block(kernel, 0);
-        return std::isnan(total.value()) ? kInfinity : total.value();
-    }
-
-    // The c that maximises -conjugate(c v) - c^2 quadratic, 1 where there is none.
-    // nearby: see `root_of_falling`.
-    double best_scale(double quadratic, double nearby = 0.0) const {
-        if constexpr (Loss::kQuadratic) {
-            const double total = sums(1.0).value, square = 2.0 * quadratic + sums(1.0).fall;
-            return total > 0.0 && square > 0.0 ? total / square : 1.0;
-        } else {
-            if (!moved_ || !(end_ > 0.0)) return 1.0;
-            const auto slopes = [&](double c) -> Slopes {
-                const Slopes at = sums(c);
-                return {at.value - 2.0 * c * quadratic, at.fall + 2.0 * quadratic};
-            };
-            return root_of_falling(slopes, kInside * end_, nearby);
-        }
-    }
-
-  private:
-    // sum_i v_i z_i, z_i the margin whose dual share is c v_i / s_i, and how fast it falls in c;
-    // of least squares y'v and sum_i v_i^2 / s_i.
-    Slopes sums(double c) const {
-        RowSum value, fall;
-        const Loss loss = risk_.loss();
-        const double* const y = risk_.y();
-        const double *const share = share_, *const v = v_;
-        const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
-            for (std::int64_t i = 0; i < risk_.n_rows(); i += kLaneCount) {
-                Lanes t, target, own, z, bend;
-                load(share + i, t);
-                load(y + i, target);
-                load(v + i, own);
-                if constexpr (Loss::kQuadratic) {
-                    value.add(target * own);
-                    fall.add(t * own);
-                } else {
-                    const Lanes at = c * t;
-                    loss.at_share(at, target, z, bend);
-                    value.add(own != 0.0 ? own * z : Lanes{});
-                    fall.add(own != 0.0 ? own * (t / bend) : Lanes{});
-                }
-            }
-        };
-        run_block(kernel, 0);
-        return {value.value(), fall.value()};
-    }
-
-    const Risk<Loss>& risk_;
-    double end_ = kInfinity;  // of the scales inside of all intervals
-    bool moved_ = false;
-    Buffer share_{risk_.n_rows()}, v_{risk_.n_rows()};  // v / s, v
-};
-
 // v'm of minus the gradient v at margins m = z + b, and how fast that falls with a multiple of v,
-// as `Dual::sums` has them, but without a logarithm: -f*(-v) = f(m) + v m.
+// as `RowDual::sums` has them, but without a logarithm: -f*(-v) = f(m) + v m.
 inline Slopes along_margins(std::int64_t n_rows, const double* v, const double* z, double b,
                             const double* curvature) {
     RowSum value, fall;
@@ -190,8 +94,7 @@ struct ScaledBound {
 };
 
 // quadratic: the quadratic part of the dual at the point. nearby: of the multiple, 0 if unknown.
-template <class Loss>
-ScaledBound scaled_bound(const Dual<Loss>& point, double quadratic, double nearby = 0.0) {
+inline ScaledBound scaled_bound(const Dual& point, double quadratic, double nearby = 0.0) {
     const double scale = point.best_scale(quadratic, nearby);
     const double value = -point.conjugate(scale) - scale * (scale * quadratic);
     if (value > -kInfinity) return {value, scale};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -23,11 +24,10 @@ struct EliminationRule {
 // the sizes, falling, is reached. left: what to begin with, sorted. fit(left, u) solves the problem
 // on these columns from u, q numbers of each of them, which it overwrites. Returns the columns that
 // have left, in order.
-template <class Fit>
-std::vector<std::int64_t> eliminate_by(Fit&& fit, std::size_t q, const std::uint8_t* is_kept,
-                                       std::vector<std::int64_t> left,
-                                       const std::vector<std::int64_t>& sizes,
-                                       const EliminationRule& rule) {
+inline std::vector<std::int64_t> eliminate_by(
+    const std::function<void(const std::vector<std::int64_t>&, std::vector<double>&)>& fit,
+    std::size_t q, const std::uint8_t* is_kept, std::vector<std::int64_t> left,
+    const std::vector<std::int64_t>& sizes, const EliminationRule& rule) {
     const auto size_of = [](const auto& items) { return static_cast<std::int64_t>(items.size()); };
     std::vector<std::int64_t> gone;
     std::vector<double> u(q * left.size(), 0.0);
@@ -71,19 +71,19 @@ std::vector<std::int64_t> eliminate_by(Fit&& fit, std::size_t q, const std::uint
 }
 
 // That of one output, as `Exchanges.eliminate` of solvers/pool/exchange.py does.
-template <class Loss>
-std::vector<std::int64_t> eliminate(const Risk<Loss>& risk, bool intercept, const double* x,
-                                    std::int64_t row_stride, std::int64_t column_stride,
-                                    const std::uint8_t* is_kept, std::vector<std::int64_t> left,
-                                    const std::vector<std::int64_t>& sizes, double tol,
-                                    const EliminationRule& rule) {
+inline std::vector<std::int64_t> eliminate(const Risk& risk, bool intercept, const double* x,
+                                           std::int64_t row_stride, std::int64_t column_stride,
+                                           const std::uint8_t* is_kept,
+                                           std::vector<std::int64_t> left,
+                                           const std::vector<std::int64_t>& sizes, double tol,
+                                           const EliminationRule& rule) {
     const std::vector<double> ones(left.size(), 1.0);
     std::vector<double> scores(left.size());
     std::vector<double> margins(static_cast<std::size_t>(risk.n())), dual(margins.size());
     double b = 0.0;
     const auto fit = [&](const std::vector<std::int64_t>& columns, std::vector<double>& u) {
         const auto m = static_cast<std::int64_t>(columns.size());
-        RidgeSolver<Loss> solver(risk, intercept, m, ones.data());
+        RidgeSolver<> solver(risk, intercept, m, ones.data());
         solver.choose(x, row_stride, column_stride, columns.data());
         b = solver
                 .solve(b, tol, false, kInfinity, u.data(), margins.data(), dual.data(),

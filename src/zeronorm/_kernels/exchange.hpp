@@ -27,12 +27,11 @@ struct ExchangeRule {
     double won_back;
 };
 
-template <class Problem>
 class PoolExchanges {
   public:
     // x: n rows, p columns, by strides in elements; is_kept: p flags of columns of every support.
     PoolExchanges(const double* x, std::int64_t row_stride, std::int64_t column_stride,
-                  std::int64_t p, Problem& problem, const std::uint8_t* is_kept, double tol,
+                  std::int64_t p, SupportProblem& problem, const std::uint8_t* is_kept, double tol,
                   double fit_tol, const ExchangeRule& rule)
         : problem_(problem),
           p_(p),
@@ -155,14 +154,14 @@ class PoolExchanges {
         std::vector<double> score(at(count * q_ * width)), bend(at(count * q_ * width));
         products(many_v_.data(), many_curvature_.data(), count * q_, start, score.data(),
                  bend.data());
-        struct Pair {
+        struct Swap {
             double value;
             std::int64_t leaving, entering;
         };
-        const auto before = [](const Pair& a, const Pair& b) {
+        const auto before = [](const Swap& a, const Swap& b) {
             return a.value < b.value || (a.value == b.value && a.entering < b.entering);
         };
-        std::vector<Pair> pairs, own;
+        std::vector<Swap> pairs, own;
         for (std::int64_t l = 0; l < count; ++l) {
             own.clear();
             const double needed = rule_.won_back * (objective[at(l)] - current.answer.objective);
@@ -181,7 +180,7 @@ class PoolExchanges {
         first_of(pairs, rule_.most_trials, before);
         const double limit = limit_of(current);
         std::vector<double> coef(at(q_));
-        for (const Pair& pair : pairs) {
+        for (const Swap& pair : pairs) {
             for (std::int64_t o = 0; o < q_; ++o) {
                 const std::size_t place =
                     at((pair.leaving * q_ + o) * width + pair.entering - start);
@@ -360,7 +359,7 @@ class PoolExchanges {
     }
     static std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
 
-    Problem& problem_;
+    SupportProblem& problem_;
     std::int64_t p_, n_rows_, q_;  // rows with padding
     const std::uint8_t* is_kept_;
     double tol_, fit_tol_;

@@ -64,10 +64,10 @@ inline void leverages(const double* z, std::int64_t n_rows, std::int64_t p, cons
 
 // The mean loss of each row under the model fitted without one unit of its weight, from the margins
 // of the fit with C: as `leave_one_out_loss` of solvers/pool/left_out.py. one: the risk of a unit
-// of each row.
-template <class Loss>
-double left_out_loss(const Risk<Loss>& risk, const Risk<Loss>& one, const double* z, std::int64_t p,
-                     double C, const double* penalty, bool intercept, const double* margins) {
+// of each row. total: of the weights.
+inline double left_out_loss(const Risk& risk, const Risk& one, double total, const double* z,
+                            std::int64_t p, double C, const double* penalty, bool intercept,
+                            const double* margins) {
     const std::int64_t n = risk.n(), n_rows = risk.n_rows();
     Buffer margin(n_rows), v(n_rows), curvature(n_rows), leverage(n_rows);
     std::copy_n(margins, n, static_cast<double*>(margin));
@@ -80,34 +80,34 @@ double left_out_loss(const Risk<Loss>& risk, const Risk<Loss>& one, const double
         const double damping = 1.0 - C * leverage[i] * curvature[i];
         margin[i] -= C * leverage[i] * v[i] / std::max(damping, 1e-8);
     }
-    const double total = std::accumulate(risk.weight(), risk.weight() + n, 0.0);
     return risk.evaluate(margin, 0.0, v, curvature).value / total;
 }
 
 // Fits the columns of x with every C of `values`, each from the fit before, and leaves rows out.
 // weight: without C; unit: what of it is left out of a row. u (p,), b: the start, then the last
 // fit. Row k of coef (m, p), and entry k of intercepts and losses, are of the k-th C.
-template <class Loss>
-void compare(const Loss& loss, const double* y, const double* weight, const double* unit,
-             std::int64_t n, bool intercept, const double* x, std::int64_t row_stride,
-             std::int64_t column_stride, std::int64_t p, const double* penalty,
-             const double* values, std::int64_t m, double tol, double* u, double b, double* coef,
-             double* intercepts, double* losses) {
-    const Risk<Loss> risk(loss, y, weight, n), one(loss, y, unit, n);
+inline void compare(const LossNumber& loss, const double* y, const double* weight,
+                    const double* unit, std::int64_t n, bool intercept, const double* x,
+                    std::int64_t row_stride, std::int64_t column_stride, std::int64_t p,
+                    const double* penalty, const double* values, std::int64_t m, double tol,
+                    double* u, double b, double* coef, double* intercepts, double* losses) {
+    const auto risk = make_risk(loss, y, weight, n), one = make_risk(loss, y, unit, n);
+    risk->check_by_row();
+    const double total = std::accumulate(weight, weight + n, 0.0);
     std::vector<std::int64_t> columns(static_cast<std::size_t>(p));
     std::iota(columns.begin(), columns.end(), std::int64_t{0});
     Buffer times(n), margins(n), dual(n), scores(p);
     for (std::int64_t k = 0; k < m; ++k) {
         std::transform(weight, weight + n, static_cast<double*>(times),
                        [&](double s) { return values[k] * s; });
-        const Risk<Loss> weighted(loss, y, times, n);
-        RidgeSolver<Loss> solver(weighted, intercept, p, penalty);
+        const auto weighted = make_risk(loss, y, times, n);
+        RidgeSolver<> solver(*weighted, intercept, p, penalty);
         solver.choose(x, row_stride, column_stride, columns.data());
         b = solver.solve(b, tol, false, kInfinity, u, margins, dual, scores).intercept;
         std::copy_n(u, p, coef + k * p);
         intercepts[k] = b;
-        losses[k] =
-            left_out_loss(risk, one, solver.columns(), p, values[k], penalty, intercept, margins);
+        losses[k] = left_out_loss(*risk, *one, total, solver.columns(), p, values[k], penalty,
+                                  intercept, margins);
     }
 }
 

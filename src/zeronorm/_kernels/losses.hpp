@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include "lanes.hpp"
@@ -301,20 +300,14 @@ struct Clipped {
     }
 };
 
-// Cox's partial likelihood, whose rows have to do with each other: `cox.hpp` has its `Risk`.
+// Cox's partial likelihood, whose rows have to do with each other: `cox.hpp` has it.
 struct Cox {
-    static constexpr bool kOfLabels = false;
-    static constexpr bool kQuadratic = false;
     bool efron;  // whether events at the same time are one after the other
 };
 
 // Losses that can change in one coordinate at a time: each row by itself, without lanes.
 template <class Loss>
 concept HasChange = requires { Loss::change(0.0, 0.0, 0.0); };
-
-// Losses that are sums over rows, each of which can be left out.
-template <class Loss>
-concept IsOfRows = !std::is_same_v<Loss, Cox>;
 
 // The number of a loss, which Python's losses have as `kernel`, and its parameters.
 struct LossNumber {

@@ -36,8 +36,7 @@ struct OutputElimination {
     }
 
     // Of responses.
-    template <class Loss>
-    std::vector<std::int64_t> run(const ResponsesRidge<Loss>& ridge) {
+    std::vector<std::int64_t> run(const ResponsesRidge& ridge) {
         const auto fit = [&](const auto& columns, auto& u, double* penalty, double* margins,
                              double* dual, double* scores) {
             ridge.solve(x, row_stride, column_stride, columns.data(),

@@ -1,10 +1,7 @@
-// The ridge problems of several outputs on some columns of a pool, as `PoolExchanges` takes them.
+// The ridge problems of several outputs on some columns of a pool.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "outputs.hpp"
 #include "support_fit.hpp"
@@ -12,16 +9,12 @@
 namespace zeronorm {
 
 // The classes of a multinomial model.
-class SharedClasses {
+class SharedClasses final : public SupportProblem {
   public:
-    explicit SharedClasses(MultinomialRisk& risk) : risk_(risk) {}
-    std::int64_t n() const { return risk_.n(); }
-    std::int64_t n_rows() const { return risk_.n_rows(); }
-    std::int64_t outputs() const { return risk_.outputs(); }
+    explicit SharedClasses(MultinomialRisk& risk)
+        : SupportProblem(risk.n(), risk.n_rows(), risk.outputs()), risk_(risk) {}
 
-    void begin(std::int64_t m) { penalty_.assign(static_cast<std::size_t>(m * outputs()), 1.0); }
-
-    void fit(const double* z, double tol, double cutoff, SupportFit& found) {
+    void fit(const double* z, double tol, double cutoff, SupportFit& found) override {
         risk_.restart();
         SharedColumns columns(z, 1, n_rows(), n(), found.columns.data(),
                               static_cast<std::int64_t>(found.columns.size()));
@@ -30,7 +23,7 @@ class SharedClasses {
                                     found.dual.data(), n_rows(), found.scores.data());
     }
 
-    double evaluate(const double* margins, double* v, double* curvature) {
+    double evaluate(const double* margins, double* v, double* curvature) override {
         risk_.restart();
         const double value = risk_.evaluate(margins);
         risk_.dual_point(v);
@@ -44,34 +37,27 @@ class SharedClasses {
 
   private:
     MultinomialRisk& risk_;
-    std::vector<double> penalty_;
 };
 
 // Responses.
-template <class Loss>
-class SharedResponses {
+class SharedResponses final : public SupportProblem {
   public:
-    explicit SharedResponses(const ResponsesRidge<Loss>& ridge) : ridge_(ridge) {}
-    std::int64_t n() const { return ridge_.n(); }
-    std::int64_t n_rows() const { return ridge_.n_rows(); }
-    std::int64_t outputs() const { return ridge_.outputs(); }
+    explicit SharedResponses(const ResponsesRidge& ridge)
+        : SupportProblem(ridge.n(), ridge.n_rows(), ridge.outputs()), ridge_(ridge) {}
 
-    void begin(std::int64_t m) { penalty_.assign(static_cast<std::size_t>(m * outputs()), 1.0); }
-
-    void fit(const double* z, double tol, double, SupportFit& found) {
+    void fit(const double* z, double tol, double, SupportFit& found) override {
         found.answer = ridge_.solve(
             z, 1, n_rows(), found.columns.data(), static_cast<std::int64_t>(found.columns.size()),
             penalty_.data(), tol, true, found.coef.data(), found.margins.data(), found.dual.data(),
             n_rows(), found.scores.data());
     }
 
-    double evaluate(const double* margins, double* v, double* curvature) const {
+    double evaluate(const double* margins, double* v, double* curvature) override {
         return ridge_.evaluate(margins, v, curvature);
     }
 
   private:
-    const ResponsesRidge<Loss>& ridge_;
-    std::vector<double> penalty_;
+    const ResponsesRidge& ridge_;
 };
 
 }  // namespace zeronorm

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "multinomial.hpp"
@@ -175,22 +176,21 @@ class MultinomialRidge {
 
 // Responses, each with a loss of its own and an intercept where `intercept`: the problem is the sum
 // of as many, and those of least squares have one matrix. Margins are without the intercepts.
-template <class Loss>
 class ResponsesRidge {
   public:
     // y, weight: (q n,).
-    ResponsesRidge(const Loss& loss, const double* y, const double* weight, std::int64_t n,
+    ResponsesRidge(const LossNumber& loss, const double* y, const double* weight, std::int64_t n,
                    std::int64_t q, bool intercept)
         : n_(n), q_(q), intercept_(intercept) {
         risks_.reserve(static_cast<std::size_t>(q));
         for (std::int64_t o = 0; o < q; ++o) {
-            risks_.emplace_back(loss, y + o * n, weight + o * n, n);
-            nulls_.push_back(risks_.back().null(intercept));
+            risks_.push_back(make_risk(loss, y + o * n, weight + o * n, n));
+            nulls_.push_back(risks_.back()->null(intercept));
             is_alike_ = is_alike_ && std::equal(weight, weight + n, weight + o * n);
         }
     }
     std::int64_t n() const { return n_; }
-    std::int64_t n_rows() const { return risks_.front().n_rows(); }
+    std::int64_t n_rows() const { return risks_.front()->n_rows(); }
     std::int64_t outputs() const { return q_; }
 
     // As RidgeSolver, for m columns of x; margins and dual have `stride` numbers of each output.
@@ -202,7 +202,7 @@ class ResponsesRidge {
         double null = 0.0;
         std::vector<double> own(static_cast<std::size_t>(3 * m));
         double *const coef = own.data(), *const score = coef + m, *const ridge = score + m;
-        RidgeSolver<Loss> solver(risks_.front(), intercept_, m, ridge);
+        RidgeSolver<> solver(*risks_.front(), intercept_, m, ridge);
         solver.choose(x, row_stride, column_stride, columns);
         for (std::int64_t o = 0; o < q_; ++o) {
             bool is_same = is_alike_;
@@ -212,7 +212,7 @@ class ResponsesRidge {
                 ridge[j] = penalty[j * q_ + o];
             }
             const auto place = static_cast<std::size_t>(o);
-            solver.turn_to(risks_[place], nulls_[place], is_same);
+            solver.turn_to(*risks_[place], nulls_[place], is_same);
             const RidgeAnswer answer =
                 solver.solve(0.0, tol, of_value, std::numeric_limits<double>::infinity(), coef,
                              margins + o * stride, dual + o * stride, score);
@@ -235,7 +235,7 @@ class ResponsesRidge {
     double evaluate(const double* margins, double* v, double* curvature) const {
         double value = 0.0;
         for (std::int64_t o = 0; o < q_; ++o) {
-            const Risk<Loss>& risk = risks_[static_cast<std::size_t>(o)];
+            const Risk& risk = *risks_[static_cast<std::size_t>(o)];
             const std::int64_t start = o * risk.n_rows();
             double b = 0.0;
             RowTotals totals = risk.evaluate(margins + start, b, v + start, curvature + start);
@@ -249,7 +249,7 @@ class ResponsesRidge {
   private:
     std::int64_t n_, q_;
     bool intercept_, is_alike_ = true;  // whether all outputs have the same weights
-    std::vector<Risk<Loss>> risks_;
+    std::vector<std::unique_ptr<Risk>> risks_;
     std::vector<double> nulls_;
 };
 

@@ -18,15 +18,10 @@
 
 namespace zeronorm {
 
-template <class Loss>
-inline constexpr bool kHasJumps = requires { Loss::kJumps; };  // whether its f'' does
-
 // Slope in the intercept, relative, from which on a short step need not be evaluated: its third
 // power, or its square where f'' jumps, is lost to rounding.
-template <class Loss>
-inline constexpr double kNearlyFlat = kHasJumps<Loss> ? 1e-8 : 1e-4;
-template <class Loss>
-inline constexpr double kShort = kHasJumps<Loss> ? kInfinity : 1e-3;
+inline constexpr double kNearlyFlat = 1e-4, kNearlyFlatOfJumps = 1e-8;
+inline constexpr double kShort = 1e-3;            // where f'' jumps any step is
 inline constexpr double kNearlyOne = 1.0 - 1e-9;  // a factor whose square is lost to rounding
 
 // What solvers/pool/relaxation.py calls by the same names, in small letters.
@@ -76,20 +71,22 @@ struct RelaxationSpace {
 
 // min_{u, b} 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b), A the first columns,
 // as `relax` of solvers/pool/relaxation.py does until its interior-point method.
-template <class Loss, class Chosen>
 class RelaxationSolver {
   public:
-    RelaxationSolver(const Risk<Loss>& risk, bool intercept, const Chosen& columns,
-                     std::int64_t n_fixed, std::int64_t q, const RelaxationRule& rule,
-                     RelaxationSpace& space)
+    // columns: p of x.
+    RelaxationSolver(const Risk& risk, bool intercept, const ColumnPool& x,
+                     const std::int64_t* columns, std::int64_t p, std::int64_t n_fixed,
+                     std::int64_t q, const RelaxationRule& rule, RelaxationSpace& space)
         : risk_(risk),
           intercept_(intercept),
+          x_(x),
           columns_(columns),
+          p_(p),
           n_fixed_(n_fixed),
           q_(q),
           rule_(rule),
-          norm_(columns.p, n_fixed, q),
-          scores_(static_cast<std::size_t>(columns.p)),
+          norm_(p, n_fixed, q),
+          scores_(static_cast<std::size_t>(p)),
           now_(space.now),
           there_(space.there),
           trial_(space.trial),
@@ -119,7 +116,7 @@ class RelaxationSolver {
     // `QuadraticSolver::rises`; of the latter 0 where the bound is above.
     RelaxationAnswer solve(double* u, double b, const RelaxationAim& aim, double* dual,
                            double* scores, double* share, double* into, double* out) {
-        const auto p = static_cast<std::size_t>(columns_.p);
+        const auto p = static_cast<std::size_t>(p_);
         const double model_gap = rule_.model_tol * aim.tol * std::abs(aim.cutoff);
         if (last_.near.empty() || !jump(u, model_gap)) {
             now_.u.assign(u, u + p);
@@ -128,7 +125,7 @@ class RelaxationSolver {
             assess(now_);
         }
         RelaxationAnswer answer{b, 0.0, -kInfinity, false};
-        std::fill_n(dual, columns_.n, 0.0);
+        std::fill_n(dual, risk_.n(), 0.0);
         std::fill_n(scores, p, 0.0);
         const auto wanted = [&] { return now_.objective <= aim.cutoff ? aim.tol : rule_.finest; };
         const auto allowed = [&] { return wanted() * std::abs(now_.objective); };
@@ -159,10 +156,7 @@ class RelaxationSolver {
     // z = Zu
     void combine(Point& point) const {
         std::fill_n(static_cast<double*>(point.z), risk_.n_rows(), 0.0);
-        for (std::int64_t j = 0; j < columns_.p; ++j) {
-            const double one = point.u[static_cast<std::size_t>(j)];
-            if (one != 0.0) columns_.add(j, one, point.z);
-        }
+        x_.combine(columns_, p_, point.u.data(), point.z);
     }
 
     // Moves b to its best value, and sets what follows from u, z and b.
@@ -174,11 +168,13 @@ class RelaxationSolver {
             const auto fit = [&](double flat) {
                 risk_.fit_intercept(point.z, point.b, point.v, point.curvature, totals, flat);
             };
-            fit(kNearlyFlat<Loss>);
-            if constexpr (!Loss::kQuadratic) {
+            const bool jumps = risk_.has_jumps();
+            const double nearly = jumps ? kNearlyFlatOfJumps : kNearlyFlat;
+            fit(nearly);
+            if (!risk_.is_quadratic()) {
                 const double last = -totals.slope / totals.bend;
-                const bool is_flat = std::abs(totals.slope) <= kNearlyFlat<Loss> * totals.size;
-                if (is_flat && std::abs(last) < kShort<Loss>)
+                const bool is_flat = std::abs(totals.slope) <= nearly * totals.size;
+                if (is_flat && std::abs(last) < (jumps ? kInfinity : kShort))
                     follow(point, last);
                 else
                     fit(kFlat);
@@ -191,14 +187,9 @@ class RelaxationSolver {
     void follow(Point& point, double step) const {
         RowTotals& totals = point.totals;
         point.b += step;
-        for (std::int64_t i = 0; i < columns_.n; ++i) {
+        for (std::int64_t i = 0; i < risk_.n(); ++i)
             point.v[i] -= step * point.curvature[i];
-            if constexpr (kHasJumps<Loss>) {  // else a short step does not leave the interval
-                const auto [low, high] = risk_.loss().interval(risk_.y()[i]);
-                const double weight = risk_.weight()[i];
-                if (weight > 0.0) point.v[i] = std::clamp(point.v[i], weight * low, weight * high);
-            }
-        }
+        if (risk_.has_jumps()) risk_.clip(point.v);  // else it does not leave the domain
         totals.value += 0.5 * totals.slope * step;
         totals.slope = 0.0;
     }
@@ -211,7 +202,7 @@ class RelaxationSolver {
             if (up > down) keep_up = down / up;
             if (down > up) keep_down = up / down;
         }
-        for (std::int64_t i = 0; i < columns_.n; ++i)
+        for (std::int64_t i = 0; i < risk_.n(); ++i)
             dual_[i] = now_.v[i] * (now_.v[i] > 0.0 ? keep_up : keep_down);
         is_gradient_ = std::min(keep_up, keep_down) > kNearlyOne;
     }
@@ -221,12 +212,11 @@ class RelaxationSolver {
     // enough, cutoff: see `scaled`.
     void bound(double enough, double cutoff, double& best, double* dual, double* scores) {
         balance();
-        for (std::int64_t j = 0; j < columns_.p; ++j)
-            scores_[static_cast<std::size_t>(j)] = columns_.dot(j, dual_);
+        x_.dots(columns_, p_, dual_, scores_.data());
         const auto [value, scale] = scaled(norm_.conjugate(scores_.data()), enough, cutoff);
         if (!(value > best)) return;
         best = value;
-        for (std::int64_t i = 0; i < columns_.n; ++i)
+        for (std::int64_t i = 0; i < risk_.n(); ++i)
             dual[i] = scale * dual_[i];
         for (std::size_t j = 0; j < scores_.size(); ++j)
             scores[j] = scale * scores_[j];
@@ -235,24 +225,22 @@ class RelaxationSolver {
     // The bound of the dual point, or, where that may end the steps, the largest one of a multiple.
     // enough: a bound that does. cutoff: one from which on no larger one is of use.
     ScaledBound scaled(double quadratic, double enough, double cutoff) const {
-        if constexpr (!Loss::kQuadratic) {
-            if (is_gradient_) {
-                const Slopes at =
-                    along_margins(risk_.n_rows(), dual_, now_.z, now_.b, now_.curvature);
-                const double plain = now_.totals.value + at.value - quadratic;
-                const double slope = at.value - 2.0 * quadratic, bend = at.fall + 2.0 * quadratic;
-                const bool is_far = plain + slope * (slope / bend) < enough;  // twice the gain
-                if (std::isfinite(plain) && (plain > cutoff || is_far)) return {plain, 1.0};
-                return scaled_bound(Dual<Loss>(risk_, dual_), quadratic, 1.0 + slope / bend);
-            }
+        double nearby = 0.0;
+        if (!risk_.is_quadratic() && is_gradient_) {
+            const Slopes at = along_margins(risk_.n_rows(), dual_, now_.z, now_.b, now_.curvature);
+            const double plain = now_.totals.value + at.value - quadratic;
+            const double slope = at.value - 2.0 * quadratic, bend = at.fall + 2.0 * quadratic;
+            const bool is_far = plain + slope * (slope / bend) < enough;  // twice the gain
+            if (std::isfinite(plain) && (plain > cutoff || is_far)) return {plain, 1.0};
+            nearby = 1.0 + slope / bend;
         }
-        return scaled_bound(Dual<Loss>(risk_, dual_), quadratic);
+        return scaled_bound(*risk_.dual(dual_), quadratic, nearby);
     }
 
     // The columns that a step moves: those not at 0, and the next by score.
     std::vector<std::int64_t> near() const {
         std::vector<std::int64_t> some, others;
-        for (std::int64_t j = 0; j < columns_.p; ++j) {
+        for (std::int64_t j = 0; j < p_; ++j) {
             const bool moves = j < n_fixed_ || now_.u[static_cast<std::size_t>(j)] != 0.0;
             (moves ? some : others).push_back(j);
         }
@@ -274,16 +262,19 @@ class RelaxationSolver {
         const std::size_t m = last_.near.size();
         Buffer pull(risk_.n_rows());
         double shift = 0.0;  // w'z
-        for (std::int64_t i = 0; i < columns_.n; ++i) {
+        for (std::int64_t i = 0; i < risk_.n(); ++i) {
             pull[i] = now_.v[i] + now_.curvature[i] * now_.z[i];
             shift += now_.curvature[i] * now_.z[i];
         }
         last_.matrix.resize(m * m);
         last_.right.resize(m);
         last_.mean.resize(m);
-        columns_.curve(last_.near, risk_.n_rows(), now_.curvature, pull,
-                       {static_cast<std::int64_t>(m), last_.matrix.data(), last_.mean.data(),
-                        last_.right.data()});
+        std::vector<std::int64_t> some;
+        for (const std::int64_t j : last_.near)
+            some.push_back(columns_[j]);
+        x_.curve(some, risk_.n_rows(), now_.curvature, pull,
+                 {static_cast<std::int64_t>(m), last_.matrix.data(), last_.mean.data(),
+                  last_.right.data()});
         const double total = now_.totals.bend;
         const bool centre = intercept_ && total > 0.0;
         for (double& one : last_.mean)
@@ -320,7 +311,7 @@ class RelaxationSolver {
         for (std::size_t a = 0; a < last_.near.size(); ++a)
             part_[a] = u[last_.near[a]];
         model().minimise(part_.data(), tol);
-        there_.u.assign(static_cast<std::size_t>(columns_.p), 0.0);
+        there_.u.assign(static_cast<std::size_t>(p_), 0.0);
         for (std::size_t a = 0; a < last_.near.size(); ++a)
             there_.u[static_cast<std::size_t>(last_.near[a])] = part_[a];
         combine(there_);
@@ -344,7 +335,7 @@ class RelaxationSolver {
         seek(now_.u.data(), tol);
         double shift = 0.0, share = 1.0;  // of the best intercept, by the model
         if (intercept_ && now_.totals.bend > 0.0) {
-            for (std::int64_t i = 0; i < columns_.n; ++i)
+            for (std::int64_t i = 0; i < risk_.n(); ++i)
                 shift += now_.curvature[i] * (there_.z[i] - now_.z[i]);
             shift /= -now_.totals.bend;
         }
@@ -352,7 +343,7 @@ class RelaxationSolver {
             trial_.u.resize(now_.u.size());
             for (std::size_t j = 0; j < now_.u.size(); ++j)
                 trial_.u[j] = now_.u[j] + share * (there_.u[j] - now_.u[j]);
-            for (std::int64_t i = 0; i < columns_.n; ++i)
+            for (std::int64_t i = 0; i < risk_.n(); ++i)
                 trial_.z[i] = now_.z[i] + share * (there_.z[i] - now_.z[i]);
             trial_.b = now_.b + share * shift;
             assess(trial_);
@@ -381,10 +372,11 @@ class RelaxationSolver {
         }
     }
 
-    const Risk<Loss>& risk_;
+    const Risk& risk_;
     bool intercept_;
-    Chosen columns_;
-    std::int64_t n_fixed_, q_;
+    const ColumnPool& x_;
+    const std::int64_t* columns_;
+    std::int64_t p_, n_fixed_, q_;
     RelaxationRule rule_;
     BudgetNorm norm_;
     std::vector<double> scores_;  // (p,) of the dual point of now_, not scaled

@@ -11,7 +11,6 @@
 #include <memory>
 
 #include "cholesky.hpp"
-#include "cox.hpp"
 #include "ridge_rows.hpp"
 #include "risk.hpp"
 
@@ -28,10 +27,10 @@ struct RidgeAnswer {
 };
 
 // Rows: how the columns are kept, `DenseRows` or `SparseRows`.
-template <class Loss, class Rows = DenseRows>
+template <class Rows = DenseRows>
 class RidgeSolver {
   public:
-    RidgeSolver(const Risk<Loss>& risk, bool intercept, std::int64_t p, const double* penalty)
+    RidgeSolver(const Risk& risk, bool intercept, std::int64_t p, const double* penalty)
         : risk_(&risk),
           intercept_(intercept),
           n_(risk.n()),
@@ -45,7 +44,7 @@ class RidgeSolver {
     // Goes on with another loss of the same rows, which has to live as long as this.
     // null: its value without features. is_same_matrix: whether its weights, and the penalty, are
     // those that a Newton system was made of before.
-    void turn_to(const Risk<Loss>& risk, double null, bool is_same_matrix) {
+    void turn_to(const Risk& risk, double null, bool is_same_matrix) {
         risk_ = &risk;
         zero_value_ = null;
         is_factored_ = is_factored_ && is_same_matrix;
@@ -168,7 +167,7 @@ class RidgeSolver {
         const double total = totals.bend;  // 0 where a constant in the margins changes nothing
         const bool centre = intercept_ && total > 0.0;
         // Least squares have one matrix at all margins.
-        if (!(Loss::kQuadratic && is_factored_)) factor_system(total, centre);
+        if (!(risk_->is_quadratic() && is_factored_)) factor_system(total, centre);
         for (std::int64_t a = 0; a < p_; ++a) {
             const double pull = centre ? cross_[a] * (totals.slope / total) : 0.0;
             direction_[a] = unit_[a] * (slope_[a] + pull);
@@ -230,7 +229,7 @@ class RidgeSolver {
         return false;  // rounding: no decrease is left
     }
 
-    const Risk<Loss>* risk_;
+    const Risk* risk_;
     bool is_factored_ =
         false;  // whether factor_, unit_ and cross_ are of these columns and weights
     bool intercept_;

@@ -59,16 +59,13 @@ struct SubtreeRecord {
 
 // `BranchAndBound` of solvers/pool/branch.py from one node on, for the best known objective as it
 // was at the beginning. A better model ends it: decisions by that are sharper.
-//
-// columns_of: returns the columns of some units as `RelaxationSolver` takes them.
-template <class Loss, class ColumnsOf>
 class Subtree {
   public:
-    Subtree(const Risk<Loss>& risk, bool intercept, const ColumnsOf& columns_of,
-            const SubtreeRule& rule, double target, double objective, const Places& best)
+    Subtree(const Risk& risk, bool intercept, const ColumnPool& x, const SubtreeRule& rule,
+            double target, double objective, const Places& best)
         : risk_(risk),
           intercept_(intercept),
-          columns_of_(columns_of),
+          x_(x),
           rule_(rule),
           target_(target),
           objective_(objective),
@@ -110,8 +107,6 @@ class Subtree {
                std::tuple(other.bound, -other.n_fixed, -other.number);
     }
 
-    using Chosen = decltype(std::declval<ColumnsOf>()(std::declval<Places>()));
-
     // Where a relaxation of some columns leads.
     struct Relaxation {
         explicit Relaxation(std::size_t p) : u(p) {}
@@ -127,9 +122,8 @@ class Subtree {
     QuadraticModel relax(const Places& units, std::int64_t n_fixed, double tol, double cutoff,
                          Relaxation& to, const QuadraticModel& model = {}) {
         const std::int64_t p = static_cast<std::int64_t>(units.size());
-        RelaxationSolver<Loss, Chosen> solver(risk_, intercept_, columns_of_(units), n_fixed,
-                                              std::min(rule_.budget, p) - n_fixed, rule_.relaxation,
-                                              space_);
+        RelaxationSolver solver(risk_, intercept_, x_, units.data(), p, n_fixed,
+                                std::min(rule_.budget, p) - n_fixed, rule_.relaxation, space_);
         to.dual.resize(at(risk_.n()));
         for (auto* one : {&to.scores, &to.share, &to.into, &to.out})
             one->resize(units.size());
@@ -198,11 +192,10 @@ class Subtree {
         if (rule_.most_coef < kInfinity)  // which the relaxation does not know of
             known = shown(node, std::move(known.dual), std::move(known.scores));
         if (known.value < node.bound) {
-            const Chosen columns = columns_of_(node.units);
             const std::vector<double>& dual = solutions[at(node.known)].dual;
             std::vector<double> scores(node.units.size());
-            for (std::size_t j = 0; j < scores.size(); ++j)
-                scores[j] = columns.dot(static_cast<std::int64_t>(j), dual.data());
+            x_.dots(node.units.data(), static_cast<std::int64_t>(scores.size()), dual.data(),
+                    scores.data());
             Known inherited = shown(node, dual, std::move(scores));
             if (inherited.value > known.value) return inherited;
         }
@@ -213,14 +206,14 @@ class Subtree {
     Known shown(const SubtreeNode& node, std::vector<double> dual,
                 std::vector<double> scores) const {
         BudgetNorm norm(static_cast<std::int64_t>(scores.size()), node.n_fixed, n_free(node));
-        const Dual<Loss> point(risk_, dual.data());
-        auto [value, scale] = scaled_bound(point, norm.conjugate(scores.data()));
+        const auto point = risk_.dual(dual.data());
+        auto [value, scale] = scaled_bound(*point, norm.conjugate(scores.data()));
         if (rule_.most_coef < kInfinity) {  // the best scale has no closed form: that one, or 1
             std::vector<double> scaled(scores.size());
             const auto bound = [&](double t) {
                 std::transform(scores.begin(), scores.end(), scaled.begin(),
                                [&](double one) { return t * one; });
-                return -point.conjugate(t) - norm.conjugate(scaled.data(), rule_.most_coef);
+                return -point->conjugate(t) - norm.conjugate(scaled.data(), rule_.most_coef);
             };
             value = bound(scale);
             const double plain = bound(1.0);
@@ -373,9 +366,9 @@ class Subtree {
 
     static std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
 
-    const Risk<Loss>& risk_;
+    const Risk& risk_;
     bool intercept_;
-    ColumnsOf columns_of_;
+    const ColumnPool& x_;
     SubtreeRule rule_;
     double target_, objective_, limit_;
     RelaxationSpace space_{risk_.n_rows()};
