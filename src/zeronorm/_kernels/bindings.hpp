@@ -28,6 +28,35 @@ using OutArray = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 using OutIndices = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// One of several types of numbers, told apart when it is called: a function of its own for each
+// type and name would be most of the module.
+using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T, class A>
+const T* typed(const A& array) {
+    if (array.dtype() != nb::dtype<T>()) throw nb::next_overload();
+    return static_cast<const T*>(array.data());
+}
+
+// Calls visit with the elements of an array, which have one of the types.
+template <class T, class... Others, class A, class Visit>
+auto with_type(const A& array, const Visit& visit) {
+    if constexpr (sizeof...(Others) > 0)
+        if (array.dtype() != nb::dtype<T>()) return with_type<Others...>(array, visit);
+    return visit(typed<T>(array));
+}
+
+// Calls visit with the three arrays of compressed storage.
+template <class... Ts, class Visit>
+auto with_compressed(const AnyArray& indptr, const AnyArray& indices, const AnyArray& data,
+                     const Visit& visit) {
+    return with_type<std::int32_t, std::int64_t>(indptr, [&]<class I>(const I* pointers) {
+        const I* const places = typed<I>(indices);
+        return with_type<Ts...>(
+            data, [&](const auto* values) { return visit(pointers, places, values); });
+    });
+}
+
 template <class A>
 std::int64_t length(const A& array, std::size_t axis) {
     return static_cast<std::int64_t>(array.shape(axis));

@@ -24,9 +24,6 @@ struct Curvature {
 // know which, as each call is for many columns.
 class ColumnPool {
   public:
-    ColumnPool() = default;
-    ColumnPool(const ColumnPool&) = delete;
-    ColumnPool& operator=(const ColumnPool&) = delete;
     virtual ~ColumnPool() = default;
     // to += sum_a u_a x_a over p columns, those with u_a != 0.
     virtual void combine(const std::int64_t* some, std::int64_t p, const double* u,

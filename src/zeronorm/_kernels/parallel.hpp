@@ -1,14 +1,8 @@
-// Threads and instruction sets: the only file that knows of either.
+// Threads and instruction sets: only this file and parallel.cpp know of either.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #if defined(__GNUC__) || defined(__clang__)
 #define ZERONORM_INLINE __attribute__((always_inline)) inline
@@ -38,14 +32,15 @@ inline constexpr std::int64_t kWorkPerThread = std::int64_t{1} << 17;
 // times faster on int8 and on several vectors). Everything it calls must be ZERONORM_INLINE, or it
 // stays at the baseline. No sum is reordered and no multiply-add fused, so both give the same bits.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+inline const bool kHasAvx2 = __builtin_cpu_supports("avx2");
+
 template <class Kernel>
 __attribute__((target("avx2"))) void run_avx2(const Kernel& kernel, std::int64_t block) {
     kernel(block);
 }
 template <class Kernel>
 void run_block(const Kernel& kernel, std::int64_t block) {
-    static const bool has_avx2 = __builtin_cpu_supports("avx2");
-    has_avx2 ? run_avx2(kernel, block) : kernel(block);
+    kHasAvx2 ? run_avx2(kernel, block) : kernel(block);
 }
 #else
 template <class Kernel>
@@ -54,45 +49,19 @@ void run_block(const Kernel& kernel, std::int64_t block) {
 }
 #endif
 
+// Calls run(kernel, block) for 0 <= block < n_blocks, on at most n_threads threads.
+void run_blocks(std::int64_t n_blocks, std::int64_t n_threads,
+                void (*run)(const void* kernel, std::int64_t block), const void* kernel);
+
 // Calls kernel(block) for 0 <= block < n_blocks, on at most n_threads threads. `work` is the number
 // of elements in all. Which thread runs a block must not matter for its result.
 template <class Kernel>
 void parallel_for(std::int64_t n_blocks, std::int64_t work, std::int64_t n_threads,
                   const Kernel& kernel) {
-    n_threads = std::min({n_threads, n_blocks, work / kWorkPerThread});
-    if (n_threads <= 1) {
-        for (std::int64_t block = 0; block < n_blocks; ++block)
-            run_block(kernel, block);
-        return;
-    }
-    std::atomic<std::int64_t> next{0};
-    std::exception_ptr failure;
-    std::mutex failure_mutex;
-    const auto worker = [&]() noexcept {
-        try {
-            for (;;) {
-                const std::int64_t block = next.fetch_add(1, std::memory_order_relaxed);
-                if (block >= n_blocks) return;
-                run_block(kernel, block);
-            }
-        } catch (...) {
-            next.store(n_blocks, std::memory_order_relaxed);
-            const std::lock_guard lock(failure_mutex);
-            failure = std::current_exception();
-        }
+    const auto run = [](const void* one, std::int64_t block) {
+        run_block(*static_cast<const Kernel*>(one), block);
     };
-    std::vector<std::thread> threads;
-    threads.reserve(static_cast<std::size_t>(n_threads - 1));
-    try {
-        while (static_cast<std::int64_t>(threads.size()) < n_threads - 1)
-            threads.emplace_back(worker);
-    } catch (const std::system_error&) {
-        // The system has no more threads to give: those that run do all the work.
-    }
-    worker();
-    for (std::thread& thread : threads)
-        thread.join();
-    if (failure) std::rethrow_exception(failure);
+    run_blocks(n_blocks, std::min({n_threads, n_blocks, work / kWorkPerThread}), run, &kernel);
 }
 
 }  // namespace zeronorm

@@ -26,9 +26,6 @@ struct RowTotals {
 // A dual point v of a loss.
 class Dual {
   public:
-    Dual() = default;
-    Dual(const Dual&) = delete;
-    Dual& operator=(const Dual&) = delete;
     virtual ~Dual() = default;
     // The conjugate at -c v, infinite outside of its domain.
     virtual double conjugate(double c) const = 0;
@@ -41,8 +38,6 @@ class Dual {
 // the rows has n_rows() numbers. Solvers do not know which loss it is: each call is for all rows.
 class Risk {
   public:
-    Risk(const Risk&) = delete;
-    Risk& operator=(const Risk&) = delete;
     virtual ~Risk() = default;
     std::int64_t n() const { return n_; }
     std::int64_t n_rows() const { return n_rows_; }

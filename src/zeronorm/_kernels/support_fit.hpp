@@ -22,8 +22,6 @@ class SupportProblem {
   public:
     SupportProblem(std::int64_t n, std::int64_t n_rows, std::int64_t outputs)
         : n_(n), n_rows_(n_rows), q_(outputs) {}
-    SupportProblem(const SupportProblem&) = delete;
-    SupportProblem& operator=(const SupportProblem&) = delete;
     virtual ~SupportProblem() = default;
     std::int64_t n() const { return n_; }
     std::int64_t n_rows() const { return n_rows_; }
