@@ -13,7 +13,6 @@ NB_MODULE(_native, m) {
     zeronorm::bind_descent(m);
     zeronorm::bind_losses(m);
     zeronorm::bind_ridge(m);
-    zeronorm::bind_exchange(m);
     zeronorm::bind_blocks(m);
     zeronorm::bind_relaxation(m);
     zeronorm::bind_bilevel(m);

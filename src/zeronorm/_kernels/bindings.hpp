@@ -79,7 +79,6 @@ void bind_smoothing(nb::module_& m);
 void bind_descent(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_ridge(nb::module_& m);
-void bind_exchange(nb::module_& m);
 void bind_blocks(nb::module_& m);
 void bind_relaxation(nb::module_& m);
 void bind_bilevel(nb::module_& m);

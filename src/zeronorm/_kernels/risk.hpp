@@ -23,6 +23,38 @@ struct RowTotals {
     double value, slope, size, bend;  // loss, d/db, sum of |d/dz_i|, d2/db2
 };
 
+// Moves b to where evaluate(b) has its least value, from where `totals` were evaluated: Newton's
+// method on the increasing derivative, with a bracket that bisection can fall back to.
+template <class Evaluate>
+void fit_intercept(const Evaluate& evaluate, bool quadratic, double& b, RowTotals& totals,
+                   double flat = kFlat) {
+    if (quadratic) {  // two steps: the second one takes what rounding left
+        for (int step = 0; step < 2 && totals.bend > 0.0; ++step) {
+            b -= totals.slope / totals.bend;
+            totals = evaluate(b);
+        }
+        return;
+    }
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double low = -infinity, high = infinity, width = 1.0;
+    for (int iteration = 0; iteration < kMaxIntercept; ++iteration) {
+        if (!(std::abs(totals.slope) > flat * totals.size)) return;
+        (totals.slope > 0.0 ? high : low) = b;
+        double proposal = totals.bend > 0.0 ? b - totals.slope / totals.bend : infinity;
+        if (!(low < proposal && proposal < high) || std::abs(proposal - b) > 10.0 * width) {
+            if (std::isinf(low) || std::isinf(high)) {  // expand towards the missing end
+                proposal = b - std::copysign(width, totals.slope);
+                width *= 4.0;
+            } else {
+                proposal = 0.5 * (low + high);
+            }
+        }
+        if (std::abs(proposal - b) <= 1e-15 * std::max(1.0, std::abs(b))) return;
+        b = proposal;
+        totals = evaluate(b);
+    }
+}
+
 // A dual point v of a loss.
 class Dual {
   public:
@@ -47,35 +79,11 @@ class Risk {
     // v_i = -s_i f'(y_i, z_i + b), curvature_i = s_i f''(y_i, z_i + b), and their sums.
     virtual RowTotals evaluate(const double* z, double b, double* v, double* curvature) const = 0;
 
-    // Moves b to its best value, from where `totals` were evaluated: Newton's method on the
-    // increasing derivative, with a bracket that bisection can fall back to.
+    // Moves b to its best value, from where `totals` were evaluated.
     void fit_intercept(const double* z, double& b, double* v, double* curvature, RowTotals& totals,
                        double flat = kFlat) const {
-        if (is_quadratic()) {  // two steps: the second one takes what rounding left
-            for (int step = 0; step < 2 && totals.bend > 0.0; ++step) {
-                b -= totals.slope / totals.bend;
-                totals = evaluate(z, b, v, curvature);
-            }
-            return;
-        }
-        constexpr double infinity = std::numeric_limits<double>::infinity();
-        double low = -infinity, high = infinity, width = 1.0;
-        for (int iteration = 0; iteration < kMaxIntercept; ++iteration) {
-            if (!(std::abs(totals.slope) > flat * totals.size)) return;
-            (totals.slope > 0.0 ? high : low) = b;
-            double proposal = totals.bend > 0.0 ? b - totals.slope / totals.bend : infinity;
-            if (!(low < proposal && proposal < high) || std::abs(proposal - b) > 10.0 * width) {
-                if (std::isinf(low) || std::isinf(high)) {  // expand towards the missing end
-                    proposal = b - std::copysign(width, totals.slope);
-                    width *= 4.0;
-                } else {
-                    proposal = 0.5 * (low + high);
-                }
-            }
-            if (std::abs(proposal - b) <= 1e-15 * std::max(1.0, std::abs(b))) return;
-            b = proposal;
-            totals = evaluate(z, b, v, curvature);
-        }
+        const auto at = [&](double to) { return evaluate(z, to, v, curvature); };
+        zeronorm::fit_intercept(at, is_quadratic(), b, totals, flat);
     }
 
     // The least value without features, or what rounding may make of 0.

@@ -122,15 +122,50 @@ class RowRisk final : public Risk {
   public:
     RowRisk(const Loss& loss, const double* y, const double* weight, std::int64_t n)
         : Risk(n, {Loss::kQuadratic, kHasJumps<Loss>, true}), loss_(loss) {
-        std::copy_n(y, n, static_cast<double*>(y_));
-        std::copy_n(weight, n, static_cast<double*>(weight_));
+        std::copy_n(y, n, y_);
+        std::copy_n(weight, n, weight_);
     }
 
     RowTotals evaluate(const double* z, double b, double* v, double* curvature) const override {
+        return evaluate(z, b, y_, weight_, n_rows_, v, curvature);
+    }
+
+    double null(bool intercept) const override {
+        if constexpr (Loss::kOfLabels) {  // rows differ by their target only
+            const double y[kLaneCount] = {1.0, -1.0, 1.0, 1.0}, zero[kLaneCount] = {};
+            double weight[kLaneCount] = {}, v[kLaneCount], curvature[kLaneCount], b = 0.0;
+            for (std::int64_t i = 0; i < n_; ++i)
+                weight[y_[i] > 0.0 ? 0 : 1] += weight_[i];
+            const auto at = [&](double to) {
+                return evaluate(zero, to, y, weight, kLaneCount, v, curvature);
+            };
+            RowTotals totals = at(b);
+            if (intercept) zeronorm::fit_intercept(at, Loss::kQuadratic, b, totals);
+            return totals.value;
+        }
+        const double value = Risk::null(intercept);
+        if constexpr (requires { Loss::kNoise; })
+            return std::max(value, Loss::kNoise * std::accumulate(weight_, weight_ + n_, 0.0));
+        return value;
+    }
+
+    void clip(double* v) const override {
+        if constexpr (kHasJumps<Loss>)
+            for (std::int64_t i = 0; i < n_; ++i) {
+                const auto [low, high] = loss_.interval(y_[i]);
+                if (weight_[i] > 0.0) v[i] = std::clamp(v[i], weight_[i] * low, weight_[i] * high);
+            }
+    }
+
+    std::unique_ptr<Dual> dual(const double* v) const override {
+        return std::make_unique<RowDual<Loss>>(loss_, y_, weight_, n_, n_rows_, v);
+    }
+
+  private:
+    RowTotals evaluate(const double* z, double b, const double* y, const double* weight,
+                       std::int64_t n_rows, double* v, double* curvature) const {
         RowTotals totals{};
         const Loss loss = loss_;
-        const double *const y = y_, *const weight = weight_;
-        const std::int64_t n_rows = n_rows_;
         const auto kernel = [&](std::int64_t) ZERONORM_INLINE_LAMBDA {
             RowSum value, slope, size, bend;
             for (std::int64_t i = 0; i < n_rows; i += kLaneCount) {
@@ -155,35 +190,9 @@ class RowRisk final : public Risk {
         return totals;
     }
 
-    double null(bool intercept) const override {
-        if constexpr (Loss::kOfLabels) {  // rows differ by their target only
-            const double y[] = {1.0, -1.0};
-            double weight[] = {0.0, 0.0};
-            for (std::int64_t i = 0; i < n_; ++i)
-                weight[y_[i] > 0.0 ? 0 : 1] += weight_[i];
-            return RowRisk(loss_, y, weight, 2).Risk::null(intercept);
-        }
-        const double value = Risk::null(intercept);
-        if constexpr (requires { Loss::kNoise; })
-            return std::max(value, Loss::kNoise * std::accumulate(&weight_[0], &weight_[n_], 0.0));
-        return value;
-    }
-
-    void clip(double* v) const override {
-        if constexpr (kHasJumps<Loss>)
-            for (std::int64_t i = 0; i < n_; ++i) {
-                const auto [low, high] = loss_.interval(y_[i]);
-                if (weight_[i] > 0.0) v[i] = std::clamp(v[i], weight_[i] * low, weight_[i] * high);
-            }
-    }
-
-    std::unique_ptr<Dual> dual(const double* v) const override {
-        return std::make_unique<RowDual<Loss>>(loss_, y_, weight_, n_, n_rows_, v);
-    }
-
-  private:
     Loss loss_;
-    Buffer y_{n_rows_}, weight_{n_rows_};
+    Buffer rows_{2 * n_rows_};
+    double *y_ = rows_, *weight_ = y_ + n_rows_;
 };
 
 }  // namespace zeronorm
