@@ -32,15 +32,14 @@ inline constexpr std::int64_t kWorkPerThread = std::int64_t{1} << 17;
 // times faster on int8 and on several vectors). Everything it calls must be ZERONORM_INLINE, or it
 // stays at the baseline. No sum is reordered and no multiply-add fused, so both give the same bits.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-inline const bool kHasAvx2 = __builtin_cpu_supports("avx2");
-
 template <class Kernel>
 __attribute__((target("avx2"))) void run_avx2(const Kernel& kernel, std::int64_t block) {
     kernel(block);
 }
 template <class Kernel>
 void run_block(const Kernel& kernel, std::int64_t block) {
-    kHasAvx2 ? run_avx2(kernel, block) : kernel(block);
+    static const bool has_avx2 = __builtin_cpu_supports("avx2");
+    has_avx2 ? run_avx2(kernel, block) : kernel(block);
 }
 #else
 template <class Kernel>

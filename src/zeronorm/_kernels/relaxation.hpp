@@ -269,9 +269,9 @@ class RelaxationSolver {
         last_.matrix.resize(m * m);
         last_.right.resize(m);
         last_.mean.resize(m);
-        std::vector<std::int64_t> some;
-        for (const std::int64_t j : last_.near)
-            some.push_back(columns_[j]);
+        std::vector<std::int64_t> some(m);
+        for (std::size_t a = 0; a < m; ++a)
+            some[a] = columns_[last_.near[a]];
         x_.curve(some, risk_.n_rows(), now_.curvature, pull,
                  {static_cast<std::int64_t>(m), last_.matrix.data(), last_.mean.data(),
                   last_.right.data()});

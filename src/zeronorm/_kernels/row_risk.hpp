@@ -113,7 +113,8 @@ class RowDual final : public Dual {
     std::int64_t n_rows_;
     double end_ = kInfinity;  // of the scales inside of all intervals
     bool moved_ = false;
-    Buffer share_{n_rows_}, v_{n_rows_};  // v / s, v
+    Buffer rows_{2 * n_rows_};
+    double *share_ = rows_, *v_ = share_ + n_rows_;  // v / s, v
 };
 
 // The loss of n rows.
