@@ -53,16 +53,12 @@ void run_blocks(std::int64_t n_blocks, std::int64_t n_threads,
                 void (*run)(const void* kernel, std::int64_t block), const void* kernel);
 
 // Calls kernel(block) for 0 <= block < n_blocks, on at most n_threads threads. `work` is the number
-// of elements in all. Which thread runs a block must not matter for its result. Wide: false where
-// a kernel has no use for wide registers, and is compiled once.
-template <bool Wide = true, class Kernel>
+// of elements in all. Which thread runs a block must not matter for its result.
+template <class Kernel>
 void parallel_for(std::int64_t n_blocks, std::int64_t work, std::int64_t n_threads,
                   const Kernel& kernel) {
     const auto run = [](const void* one, std::int64_t block) {
-        if constexpr (Wide)
-            run_block(*static_cast<const Kernel*>(one), block);
-        else
-            (*static_cast<const Kernel*>(one))(block);
+        run_block(*static_cast<const Kernel*>(one), block);
     };
     run_blocks(n_blocks, std::min({n_threads, n_blocks, work / kWorkPerThread}), run, &kernel);
 }

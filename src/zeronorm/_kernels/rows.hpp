@@ -54,27 +54,26 @@ void scatter(const Csr<I, T>& x, std::int64_t n_threads, const Clear& clear, con
         bound.resize(static_cast<std::size_t>(x.n_rows * n_parts));
         std::atomic<bool> sorted{true};
         constexpr std::int64_t rows_per_block = 256;
-        parallel_for<false>(
-            (x.n_rows + rows_per_block - 1) / rows_per_block, x.n_stored(), n_threads,
-            [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
-                if (!sorted.load(std::memory_order_relaxed)) return;
-                const std::int64_t last = std::min((block + 1) * rows_per_block, x.n_rows);
-                I descents = 0;
-                for (std::int64_t i = block * rows_per_block; i < last; ++i) {
-                    const I begin = x.indptr[i];
-                    const I end = x.indptr[i + 1];
-                    for (I e = begin + 1; e < end; ++e)
-                        descents |= static_cast<I>(x.indices[e] < x.indices[e - 1]);
-                    I* row = bound.data() + i * n_parts;
-                    row[0] = begin;
-                    for (std::int64_t part = 1; part < n_parts; ++part)
-                        row[part] = static_cast<I>(
-                            std::lower_bound(x.indices + row[part - 1], x.indices + end,
-                                             cuts[static_cast<std::size_t>(part)]) -
-                            x.indices);
-                }
-                if (descents != 0) sorted.store(false, std::memory_order_relaxed);
-            });
+        parallel_for((x.n_rows + rows_per_block - 1) / rows_per_block, x.n_stored(), n_threads,
+                     [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
+                         if (!sorted.load(std::memory_order_relaxed)) return;
+                         const std::int64_t last = std::min((block + 1) * rows_per_block, x.n_rows);
+                         I descents = 0;
+                         for (std::int64_t i = block * rows_per_block; i < last; ++i) {
+                             const I begin = x.indptr[i];
+                             const I end = x.indptr[i + 1];
+                             for (I e = begin + 1; e < end; ++e)
+                                 descents |= static_cast<I>(x.indices[e] < x.indices[e - 1]);
+                             I* row = bound.data() + i * n_parts;
+                             row[0] = begin;
+                             for (std::int64_t part = 1; part < n_parts; ++part)
+                                 row[part] = static_cast<I>(
+                                     std::lower_bound(x.indices + row[part - 1], x.indices + end,
+                                                      cuts[static_cast<std::size_t>(part)]) -
+                                     x.indices);
+                         }
+                         if (descents != 0) sorted.store(false, std::memory_order_relaxed);
+                     });
         if (!sorted.load()) {
             // Rows that are not sorted cannot be divided by a search: one thread does it all.
             n_parts = 1;
@@ -310,16 +309,15 @@ Gathered<Out, Value> gather(const Csr<I, T>& x, const Place& place, std::int64_t
     const auto next = allocate<Out>(static_cast<std::size_t>(n_parts * width));
     const I* const indices = x.indices;
     const I end = static_cast<I>(n_stored);
-    parallel_for<false>(
-        n_parts, n_stored, n_threads, [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
-            Out* const own = next.get() + part * width + 1;
-            std::fill(own - 1, own + n_wanted, Out{0});
-            const I last = x.indptr[cuts[static_cast<std::size_t>(part) + 1]];
-            for (I e = x.indptr[cuts[static_cast<std::size_t>(part)]]; e < last; ++e) {
-                if (e + ahead < end) place.prepare(indices[e + ahead], own);
-                ++own[place(indices[e])];
-            }
-        });
+    parallel_for(n_parts, n_stored, n_threads, [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
+        Out* const own = next.get() + part * width + 1;
+        std::fill(own - 1, own + n_wanted, Out{0});
+        const I last = x.indptr[cuts[static_cast<std::size_t>(part) + 1]];
+        for (I e = x.indptr[cuts[static_cast<std::size_t>(part)]]; e < last; ++e) {
+            if (e + ahead < end) place.prepare(indices[e + ahead], own);
+            ++own[place(indices[e])];
+        }
+    });
     Gathered<Out, Value> result;
     result.indptr = allocate<Out>(static_cast<std::size_t>(width));
     Out total = 0;
@@ -334,27 +332,26 @@ Gathered<Out, Value> gather(const Csr<I, T>& x, const Place& place, std::int64_t
     const auto n_found = static_cast<std::size_t>(total);
     result.indices = allocate<std::int32_t>(n_found);
     result.data = allocate<Value>(n_found);
-    parallel_for<false>(
-        n_parts, n_stored, n_threads, [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
-            Out* const own = next.get() + part * width + 1;
-            const std::int64_t last = cuts[static_cast<std::size_t>(part) + 1];
-            for (std::int64_t i = cuts[static_cast<std::size_t>(part)]; i < last; ++i)
-                for (I e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
-                    if (e + ahead < end) {
-                        place.prepare(indices[e + ahead], own);
-                        const std::int64_t soon = place(indices[e + ahead / 2]);
-                        if (soon >= 0) {
-                            prefetch(result.indices.get() + own[soon], 0);
-                            prefetch(result.data.get() + own[soon], 0);
-                        }
+    parallel_for(n_parts, n_stored, n_threads, [&](std::int64_t part) ZERONORM_INLINE_LAMBDA {
+        Out* const own = next.get() + part * width + 1;
+        const std::int64_t last = cuts[static_cast<std::size_t>(part) + 1];
+        for (std::int64_t i = cuts[static_cast<std::size_t>(part)]; i < last; ++i)
+            for (I e = x.indptr[i]; e < x.indptr[i + 1]; ++e) {
+                if (e + ahead < end) {
+                    place.prepare(indices[e + ahead], own);
+                    const std::int64_t soon = place(indices[e + ahead / 2]);
+                    if (soon >= 0) {
+                        prefetch(result.indices.get() + own[soon], 0);
+                        prefetch(result.data.get() + own[soon], 0);
                     }
-                    const std::int64_t column = place(indices[e]);
-                    if (column < 0) continue;
-                    const auto slot = static_cast<std::size_t>(own[column]++);
-                    result.indices[slot] = static_cast<std::int32_t>(i);
-                    result.data[slot] = static_cast<Value>(x.data[e]);
                 }
-        });
+                const std::int64_t column = place(indices[e]);
+                if (column < 0) continue;
+                const auto slot = static_cast<std::size_t>(own[column]++);
+                result.indices[slot] = static_cast<std::int32_t>(i);
+                result.data[slot] = static_cast<Value>(x.data[e]);
+            }
+    });
     return result;
 }
 
