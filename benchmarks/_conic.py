@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpstrf
 
-from zeronorm._typing import FloatArray
+from zeronorm.core.types import FloatArray
 
 TOLERANCE = 1e-8  # of its gap
 

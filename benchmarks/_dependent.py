@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from zeronorm.false_discoveries import FalseDiscoverySelector
+from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 
 LEVEL = 0.1
 FEATURES, EFFECTS, FIRST = 500, 20, 1000

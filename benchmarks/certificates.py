@@ -46,8 +46,8 @@ import _common as common
 import _protocol as protocol
 import zeronorm
 from l0 import refit, standardise
+from zeronorm.core.results import Certificate, Proof, Status
 from zeronorm.published import L0LogisticRegression
-from zeronorm.result import Certificate, Proof, Status
 
 NAME = "certificates"
 GENES = ("leukemia_golub_split", "prostate_ge", "colon_alon", "ma_gordon", "golub")

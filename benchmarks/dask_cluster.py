@@ -30,8 +30,9 @@ import numpy as np
 
 import _common as common
 from zeronorm import on_cluster
-from zeronorm.designs import Dense, _workers
-from zeronorm.designs._operations import scan
+from zeronorm.data import Dense
+from zeronorm.data import workers as _workers
+from zeronorm.data.operations import scan
 
 SENT = 1e9  # bytes a second on a network
 

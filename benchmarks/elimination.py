@@ -48,9 +48,9 @@ from sklearn.model_selection import train_test_split
 import _common as common
 import _protocol as protocol
 from zeronorm import BudgetClassifier
-from zeronorm.designs._columns import gather
+from zeronorm.core.results import Path as SizedPath
+from zeronorm.data.columns import gather
 from zeronorm.methods import Pool
-from zeronorm.result import Path as SizedPath
 from zeronorm.solvers import Exchanges, Request, Task, certify_supports, select
 from zeronorm.solvers.drive import Solver
 from zeronorm.solvers.procedures.finish import refit_support

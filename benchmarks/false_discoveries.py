@@ -49,13 +49,13 @@ from sklearn.linear_model import LassoCV
 import _common as common
 import _dependent
 from memory import anonymous
-from zeronorm import false_discoveries
-from zeronorm._discoveries import expected_false
-from zeronorm._experiments import Experiments
-from zeronorm._virtual_dummies import Dummies
-from zeronorm.designs import as_design
-from zeronorm.designs._operations import center_scale
-from zeronorm.false_discoveries import FalseDiscoverySelector
+from zeronorm.data import as_design
+from zeronorm.data.operations import center_scale
+from zeronorm.inference import false_discoveries
+from zeronorm.inference.discoveries import expected_false
+from zeronorm.inference.dummies import Dummies
+from zeronorm.inference.experiments import Experiments
+from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 
 ROWS, FEATURES, EFFECTS, LEVEL = 200, 500, 20, 0.1
 SIZES = (100_000, 1_000_000, 5_000_000)
@@ -229,8 +229,8 @@ CHILD = r"""
 import json, sys, time
 import numpy as np
 from zeronorm import false_discoveries
-from zeronorm._experiments import Experiments
-from zeronorm.false_discoveries import FalseDiscoverySelector
+from zeronorm.inference.experiments import Experiments
+from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 made = []
 class Counted(Experiments):
     def __init__(self, *arguments):

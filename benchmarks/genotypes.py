@@ -33,7 +33,7 @@ import numpy as np
 
 import _common as common
 from zeronorm import _kernels, read_plink
-from zeronorm.designs._operations import scan
+from zeronorm.data.operations import scan
 
 LIKE = 20  # variants of a block, each with most of its genotypes as the first one
 SAME = 0.8  # of its genotypes

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 import _common as common
 import l1
-from zeronorm.designs import as_design
+from zeronorm.data import as_design
 from zeronorm.losses import Logistic
 from zeronorm.solvers import L1Problem, Risk, run
 from zeronorm.solvers.l1.descent import Penalty

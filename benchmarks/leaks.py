@@ -3,11 +3,11 @@
     python benchmarks/leaks.py [--sets NAMES] [--draws N]
 
 Real data: a fit of ten features to every target of every set, as estimators make it; what its
-`LeakWarning` says of them is a false alarm. The levels of the rule (`zeronorm.leaks`) were set by
-looking at every other set in the order of their names ("set by"), and confirmed on the others. But
-the rule was first written down by a table of the nine largest concordances of all sets, and the
-level of numbers (0.9) so that the responses of tecator and cookie, which are among the planted
-ones, are named: both are seen, no fresh data.
+`LeakWarning` says of them is a false alarm. The levels of the rule (`zeronorm.estimators.leaks`)
+were set by looking at every other set in the order of their names ("set by"), and confirmed on
+the others. But the rule was first written down by a table of the nine largest concordances of all
+sets, and the level of numbers (0.9) so that the responses of tecator and cookie, which are among
+the planted ones, are named: both are seen, no fresh data.
 Planted leaks: six kinds, ten draws each, one column put into real data. A copy of the target with
 noise (classes: 0.25 of the distance of two classes; numbers: 0.2 standard deviations); the date of
 death next to survival times, of the living the mean date or the last one; the time under
@@ -29,7 +29,7 @@ import scipy.sparse as sp
 
 import _common as common
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
-from zeronorm.leaks import LeakWarning
+from zeronorm.estimators.leaks import LeakWarning
 
 K = 10
 MOST_ROWS = 5000  # of a set: its fits are to take seconds

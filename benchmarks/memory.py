@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 import zeronorm
 from zeronorm import *
-from zeronorm.memory import estimate_memory
+from zeronorm.estimators.memory import estimate_memory
 
 spec, folder = json.loads(sys.argv[1]), sys.argv[2]
 storage, n, p = spec["storage"], spec["n"], spec["p"]

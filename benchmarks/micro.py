@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 import _common as common
 from zeronorm._kernels import _native as native
-from zeronorm.designs._columns import as_columns
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers import Risk
 from zeronorm.solvers.pool.ridge import newton

@@ -4,10 +4,11 @@
     python benchmarks/near_optimal.py --sets golub --C 0.1,1
 
 Of each gene expression set, standardised, with the logistic loss: every support of k = 5 genes with
-an objective within 1 % of the optimum, by `zeronorm.near_optimal` in at most a minute, the fit that
-it begins with among the seconds; then the substitutes of each gene of the best support, by
-`zeronorm.substitutes`. Where the search does not end, the table says within which share of the best
-objective found the list is complete all the same. One thread, seconds of the wall.
+an objective within 1 % of the optimum, by `zeronorm.inspection.near_optimal` in at most a minute,
+the fit that it begins with among the seconds; then the substitutes of each gene of the best
+support, by `zeronorm.inspection.substitutes`. Where the search does not end, the table says within
+which share of the best objective found the list is complete all the same. One thread, seconds of
+the wall.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import numpy as np
 
 import _common as common
 import certificates
-from zeronorm.near_optimal import NearOptimal, near_optimal
-from zeronorm.substitutes import substitutes
+from zeronorm.inspection.alternatives import NearOptimal, near_optimal
+from zeronorm.inspection.exchanges import substitutes
 
 NAME = "near_optimal"
 SETS = ("golub", "leukemia_golub_split", "colon_alon", "prostate_ge", "ma_gordon")

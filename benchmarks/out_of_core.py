@@ -33,8 +33,8 @@ import _common as common
 import zeronorm
 from genotypes import forget
 from store import MEMORY, child, fill
-from zeronorm.designs import as_design
-from zeronorm.files._hdf5 import open_annotated
+from zeronorm.data import as_design
+from zeronorm.io.hdf5 import open_annotated
 
 REPEATS = 5
 LEAST = 300 << 20  # bytes that the libraries and the columns of a small problem need

@@ -32,8 +32,9 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import _common as common
 import _protocol as protocol
-from zeronorm._threads import solver_threads
-from zeronorm.files import read_table, svmlight_blocks
+from zeronorm.core.parallel import solver_threads
+from zeronorm.io import read_table
+from zeronorm.io.svmlight import svmlight_blocks
 
 REPEATS = 7
 SHAPES = {"wide": (70, 20_000), "wider": (500, 50_000), "tall": (1_000_000, 20)}

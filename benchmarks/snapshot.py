@@ -31,8 +31,8 @@ import pandas as pd
 
 import _common as common
 import zeronorm as zn
-import zeronorm.false_discoveries
-import zeronorm.stability
+import zeronorm.inference.false_discoveries
+import zeronorm.inference.stability
 
 FILE = common.HERE / "snapshot.json"
 Values = dict[str, Any]

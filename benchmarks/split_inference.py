@@ -21,7 +21,7 @@ from sklearn.feature_selection import SelectKBest, f_regression
 
 import _common as common
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, L1Regressor
-from zeronorm.split_inference import _estimates, _target, split_inference
+from zeronorm.inference.split import _estimates, _target, split_inference
 
 ROWS, FEATURES, EFFECTS, LARGE = 200, 300, 8, 40_000
 CASES: dict[str, tuple[str, Any]] = {

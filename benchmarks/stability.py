@@ -30,7 +30,7 @@ import scipy.sparse as sp
 import _common as common
 from zeronorm import BudgetClassifier, BudgetRegressor, convert
 from zeronorm.datasets import load_golub
-from zeronorm.stability import Stability, StabilitySelection
+from zeronorm.inference.stability import Stability, StabilitySelection
 
 ROWS, FEATURES, K = 60, 100, 5
 HALVES, PAIRS, FEW_PAIRS = 600, 25, 10

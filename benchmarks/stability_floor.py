@@ -33,11 +33,11 @@ from threadpoolctl import threadpool_limits
 
 import _common as common
 import stability as of_stability
-import zeronorm._half_choices as half_choices
+import zeronorm.inference.half_selections as half_choices
 from zeronorm import BudgetClassifier, BudgetRegressor, read_plink
+from zeronorm.data import as_design
 from zeronorm.datasets import load_golub
-from zeronorm.designs import as_design
-from zeronorm.stability import StabilitySelection
+from zeronorm.inference.stability import StabilitySelection
 
 SETS = "golub,riboflavin,numbers,classes,rcv1_small,genotypes"
 HALVES, REPEATS = 100, 5

@@ -25,15 +25,15 @@ from sklearn.datasets import dump_svmlight_file
 
 import _common as common
 import zeronorm
-from zeronorm.designs import as_design
-from zeronorm.designs._operations import scan
+from zeronorm.data import as_design
+from zeronorm.data.operations import scan
 
 REPEATS = 7
 MEMORY = 256 << 20
 CONVERT = """
 import sys, time, json
 import _common as common
-import zeronorm, zeronorm.store, zeronorm.files
+import zeronorm, zeronorm.io.store, zeronorm.io
 memory = common.PeakMemory()
 with memory:
     begin = time.perf_counter()
@@ -44,7 +44,7 @@ print(json.dumps({"seconds": seconds, "peak_mb": memory.beyond}))
 SCAN = """
 import sys, json
 import numpy as np, _common as common
-from zeronorm.designs import as_design
+from zeronorm.data import as_design
 X = as_design(sys.argv[1], int(sys.argv[2]))
 v = np.ones(X.shape[0])
 memory = common.PeakMemory()

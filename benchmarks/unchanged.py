@@ -83,7 +83,7 @@ def kept(model: Any) -> Outcome:
 
 def zn_path() -> type:
     """Return the class of the paths of selections."""
-    from zeronorm.result import Path as SelectionPath
+    from zeronorm.core.results import Path as SelectionPath
 
     return SelectionPath
 

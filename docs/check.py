@@ -53,7 +53,7 @@ DATA = Path(os.environ.get("ZERONORM_DATA", "none")).resolve()
 TIMEOUT = 300  # seconds for one command or one example script
 TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 IMPORTED = multiprocessing.get_context("forkserver")
-IMPORTED.set_forkserver_preload(["zeronorm.budget_cv", "zeronorm.cli"])
+IMPORTED.set_forkserver_preload(["zeronorm.model_selection.search", "zeronorm.cli"])
 
 
 @dataclass(frozen=True, slots=True)

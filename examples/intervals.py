@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from zeronorm import BudgetClassifier, BudgetRegressor
-from zeronorm.split_inference import split_inference
+from zeronorm.inference import split_inference
 
 if len(sys.argv) == 4:
     file, target, k = sys.argv[1:]

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from zeronorm.persistence._archive import pack
+from zeronorm.persistence.archive import pack
 
 
 def parts(path):

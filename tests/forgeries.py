@@ -8,7 +8,7 @@ import numpy as np
 
 import oracles
 from zeronorm import verify
-from zeronorm.groups import Groups
+from zeronorm.core.groups import Groups
 from zeronorm.verification import CertificateError
 
 FLOATS = [0.0, -1.0, 1.0, 1e-300, 1e-9, 1e9, 1e150, 1e200, 1e308, -1e200, np.inf, -np.inf, np.nan]

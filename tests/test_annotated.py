@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from annotated import write_10x, write_frame, write_h5ad, write_matrix
-from zeronorm.designs import as_design
-from zeronorm.files import FileError, read_table
+from zeronorm.core.files import FileError
+from zeronorm.io import read_table
+from zeronorm.io.opening import as_design
 
 N, P = 60, 15
 RNG = np.random.default_rng(0)

@@ -16,12 +16,12 @@ from sklearn.model_selection import KFold
 
 import oracles
 from zeronorm import BilevelCV
-from zeronorm.designs import Scaled, as_design
-from zeronorm.designs._columns import GatheredColumns, as_columns
-from zeronorm.groups import Groups
+from zeronorm.core.groups import Groups
+from zeronorm.core.results import Status
+from zeronorm.data import Scaled, as_design
+from zeronorm.data.columns import GatheredColumns, as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.published import BilevelClassifier, BilevelRegressor, L0LogisticRegression
-from zeronorm.result import Status
 from zeronorm.solvers import run
 from zeronorm.solvers.bilevel import search as solver_module
 from zeronorm.solvers.bilevel.pool import Pool

@@ -23,10 +23,10 @@ from zeronorm import (
     methods,
     verify,
 )
-from zeronorm.designs import as_design
-from zeronorm.designs._columns import GatheredColumns
+from zeronorm.data import as_design
+from zeronorm.data.columns import GatheredColumns
 from zeronorm.losses import LeastSquares, Logistic, Multinomial, Responses
-from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.losses.multinomial import classes_as_outputs
 from zeronorm.persistence import load, save
 from zeronorm.published import L0By
 from zeronorm.solvers.bilevel.pool import Pool

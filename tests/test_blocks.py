@@ -13,11 +13,13 @@ from annotated import write_matrix
 from conftest import make_classification, slow
 from generators import gaussian, sparse
 from zeronorm import BudgetClassifier, L1Classifier, cross_validate, l1_path, verify
-from zeronorm.designs import Dense, _foreign, _lazy, as_design
-from zeronorm.designs._blocks import Blocks
-from zeronorm.designs._operations import moments, scan
-from zeronorm.validate import is_lazy
-from zeronorm.verification import _columns
+from zeronorm.core.validation import is_lazy
+from zeronorm.data import Dense, as_design
+from zeronorm.data import foreign as _foreign
+from zeronorm.data import opening as _lazy
+from zeronorm.data.blocks import Blocks
+from zeronorm.data.operations import moments, scan
+from zeronorm.verification import columns as _columns
 
 N, P = 37, 23
 G = gaussian(N, P)

@@ -12,12 +12,12 @@ from scipy.optimize import minimize
 
 from python_paths import without_solvers
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove, verify
-from zeronorm._threads import solver_threads
-from zeronorm.designs import _views
-from zeronorm.designs._columns import DenseColumns, as_columns
+from zeronorm.core.parallel import solver_threads
+from zeronorm.core.results import Status
+from zeronorm.data import views as _views
+from zeronorm.data.columns import DenseColumns, as_columns
 from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.result import Status
 from zeronorm.solvers.pool import relaxation, relaxation_steps
 from zeronorm.solvers.pool.candidates import Candidates
 from zeronorm.solvers.pool.proximal import ProximalQuadratic, proximal_point, within
@@ -351,7 +351,7 @@ def test_bounds_that_no_model_reaches_change_nothing(labels):
 @pytest.mark.parametrize("loss", [LeastSquares(), Logistic()], ids=lambda loss: loss.name)
 def test_rounded_curvature_leads_to_the_solution(monkeypatch, loss):
     """Steps by a model in float32 would end beside it, and interior points take a minute."""
-    monkeypatch.setattr("zeronorm.designs._columns.FLOAT32_GRAM", 0.0)
+    monkeypatch.setattr("zeronorm.data.columns.FLOAT32_GRAM", 0.0)
     monkeypatch.setattr(relaxation_steps.Problem, "interior", lambda *_: pytest.fail("interior"))
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((300, 300)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from generators import instance
-from zeronorm.designs._columns import as_columns
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers.pool.bounds import Bound
 from zeronorm.solvers.pool.branch import BranchAndBound

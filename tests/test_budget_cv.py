@@ -26,9 +26,9 @@ from zeronorm import (
     cross_validate,
     persistence,
 )
-from zeronorm.budget_cv import AUTOMATIC, automatic_budgets
 from zeronorm.datasets import load_golub
-from zeronorm.model_selection import CrossValidation
+from zeronorm.model_selection.cross_validation import CrossValidation
+from zeronorm.model_selection.search import AUTOMATIC, automatic_budgets
 from zeronorm.published import GreedyLogisticRegression
 
 RNG = np.random.default_rng(3)

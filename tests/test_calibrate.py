@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from zeronorm import BudgetClassifier
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.persistence import load, save
 from zeronorm.published import (
     FeatureGeneratingMachine,

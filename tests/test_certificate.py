@@ -11,15 +11,15 @@ import scipy.sparse as sp
 import oracles
 import zeronorm
 from zeronorm import BudgetClassifier
-from zeronorm.designs import as_design
-from zeronorm.groups import Groups
+from zeronorm.core.groups import Groups
+from zeronorm.core.results import Certificate
+from zeronorm.data import as_design
 from zeronorm.losses import Logistic, SquaredHinge, balance
 from zeronorm.published import (
     FeatureGeneratingMachine,
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.result import Certificate
 from zeronorm.solvers import Request, Task, certify_supports, run, select, select_nested
 from zeronorm.solvers.certify.supports import safe_magnitudes
 from zeronorm.solvers.found import BestDual

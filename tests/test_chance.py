@@ -19,11 +19,11 @@ from zeronorm import (
     cross_validate,
     permutation_test,
 )
-from zeronorm._chance import auc_of_classes
 from zeronorm.cli import app
-from zeronorm.cli.reports._chance import score_beside_chance
 from zeronorm.datasets import load_golub
+from zeronorm.estimators.chance import auc_of_classes
 from zeronorm.measures import FBeta, PrecisionAt
+from zeronorm.reporting.text.chance import score_beside_chance
 
 CHEAP = {"calibrate": False, "refit_C": 1.0}
 

@@ -27,7 +27,7 @@ from zeronorm import (
     cross_validate,
     methods,
 )
-from zeronorm.persistence import _journal
+from zeronorm.core import journal as _journal
 
 N, P, K = 60, 40, 4
 rng = np.random.default_rng(7)
@@ -85,7 +85,7 @@ def no_scans(monkeypatch):
         def fail(*_):
             raise AssertionError("the data were read")
 
-        monkeypatch.setattr("zeronorm.checkpoints.scan", fail)
+        monkeypatch.setattr("zeronorm.solvers.checkpoint.scan", fail)
 
     return arm
 

@@ -23,13 +23,13 @@ import zeronorm.cli
 from conftest import COMMAND as COMMANDS
 from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
-from zeronorm.cli._names import in_options
-from zeronorm.cli._progress import Progress
-from zeronorm.cli._shared_options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
+from zeronorm.cli.names import in_options
+from zeronorm.cli.progress import Progress
+from zeronorm.cli.shared_options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
+from zeronorm.core.results import Progressed
 from zeronorm.datasets import load_golub
-from zeronorm.model_selection import cross_validate, fold_models
+from zeronorm.model_selection.cross_validation import cross_validate, fold_models
 from zeronorm.published import MinimaxLogisticRegression
-from zeronorm.result import Progressed
 from zeronorm.solvers.pool import branch
 from zeronorm.solvers.pool.branch import BranchAndBound
 
@@ -633,7 +633,7 @@ def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
         validated.append(estimator)
         return fold_models(estimator, *arguments, **options)
 
-    monkeypatch.setattr("zeronorm.model_selection.fold_models", noted)
+    monkeypatch.setattr("zeronorm.model_selection.cross_validation.fold_models", noted)
     document = json.loads(
         run(
             "select", path, "--target", "status", "-k", 3, "--measure", "hamming", "--C", 1e-4,
@@ -995,7 +995,7 @@ def test_progress_has_a_share_and_the_time_left(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     now = iter([100.0, 110.0, 130.0, 140.0])
     with Progress(quiet=False) as progress:
-        monkeypatch.setattr(zeronorm.cli._progress.time, "monotonic", lambda: next(now))
+        monkeypatch.setattr(zeronorm.cli.progress.time, "monotonic", lambda: next(now))
         shown = []
         progress.phase("Cross-validating", total=1200, unit="pass passes")
         for done in (1, 2, 1202):
@@ -1162,7 +1162,7 @@ def test_verify_with_other_data(run, fails, proven):
 
 def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
     """The verifier would be killed for want of memory."""
-    monkeypatch.setattr(persistence._saved_certificate, "_MAX_DENSE", 2**19)
+    monkeypatch.setattr(persistence.saved_certificate, "_MAX_DENSE", 2**19)
     line = fails("verify", "golub", proven)
     assert "DATA must be at most 0.00049 GiB as dense float64" in line
     assert "got 0.00086 GiB" in line
@@ -1196,7 +1196,7 @@ def test_verify_takes_no_other_features_for_noise(run, fails):
 
 def test_figures_are_rounded_to_the_side_that_holds():
     """A gap of 5.825 % would be told as one of 5.8 %, and a bound as a little more than it is."""
-    from zeronorm.cli.reports._claims import at_least, percent
+    from zeronorm.reporting.text.claims import at_least, percent
 
     for gap, text in (
         (0.0, "0%"), (0.05825, "5.9%"), (0.07, "7%"), (0.0991, "10%"), (0.5, "50%"),
@@ -1560,7 +1560,7 @@ def test_a_command_is_made_once():
 def test_help_says_what_commands_say():
     """The list of commands, which is made without importing them, would say something else."""
     for name, text in zeronorm.cli.COMMANDS.items():
-        command = getattr(importlib.import_module(f"zeronorm.cli._{name}"), name)
+        command = getattr(importlib.import_module(f"zeronorm.cli.{name}"), name)
         assert command.__doc__.partition("\n")[0] == text
 
 
@@ -1845,7 +1845,7 @@ def test_a_file_comes_before_the_built_in_data(fails, tmp_path):
 def test_debug_shows_the_traceback(run):
     """--debug would hide where an error comes from."""
     result = run("select", "none.csv", "-k", 3, "--debug", code=1)
-    assert isinstance(result.exception, zeronorm.files.MissingFileError)
+    assert isinstance(result.exception, zeronorm.core.files.MissingFileError)
 
 
 def test_unexpected_error(fails, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove
-from zeronorm.near_optimal import near_optimal
+from zeronorm.inspection.alternatives import near_optimal
 
 
 def written(path, X, columns):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conftest import write_csv
-from zeronorm.false_discoveries import FalseDiscoverySelector
+from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 
 RNG = np.random.default_rng(3)
 X = np.round(RNG.standard_normal((120, 60)), 4)

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from zeronorm.cli import _blocks
+from zeronorm.cli import blocks as _blocks
 
 CHEAP = ("--no-cv", "--no-save")
 
@@ -279,7 +279,7 @@ def test_text_that_determines_the_classes_is_told(run, tmp_path):
 def test_the_page_holds_out_replicates_together(run, tmp_path, monkeypatch):
     """Curves of a page would flatter a model of replicates as its score does not."""
     pytest.importorskip("matplotlib")
-    from zeronorm.cli.page import _figures
+    from zeronorm.reporting.page import figures as _figures
 
     rng = np.random.default_rng(2)
     X, code = np.repeat(rng.standard_normal((20, 6)), 2, axis=0), np.repeat(np.arange(20) % 2, 2)

@@ -20,14 +20,14 @@ from sklearn.metrics import (
 
 from conftest import slow
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
-from zeronorm.cli.documents._evaluation import (
+from zeronorm.persistence import load
+from zeronorm.reporting.documents.evaluation import (
     judged,
     scores_of_classes,
     scores_of_numbers,
     scores_of_shares,
     wilson,
 )
-from zeronorm.persistence import load
 
 
 def written(path, X, columns):

@@ -7,9 +7,9 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import BudgetClassifier
-from zeronorm.cli.documents import _columns
 from zeronorm.datasets import load_golub
 from zeronorm.persistence import save
+from zeronorm.reporting.documents import columns as _columns
 
 N = 60
 rng = np.random.default_rng(8)

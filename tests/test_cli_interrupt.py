@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from zeronorm import BudgetClassifier, persistence
-from zeronorm.cli._interrupt import ranges
+from zeronorm.cli.interrupt import ranges
 from zeronorm.datasets import load_golub
-from zeronorm.estimators import _folded
+from zeronorm.estimators import folded as _folded
 from zeronorm.solvers.journal import Journal
 from zeronorm.solvers.procedures import greedy, l0, select
 

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
-from zeronorm._effects import ratio_text
+from zeronorm.core.effects import ratio_text
 
 rng = np.random.default_rng(7)
 X = rng.standard_normal((90, 8))

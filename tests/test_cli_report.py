@@ -14,7 +14,7 @@ import pytest
 
 from conftest import slow, write_csv
 from zeronorm import methods
-from zeronorm.cli import _again
+from zeronorm.cli import again as _again
 
 pytest.importorskip("matplotlib")
 
@@ -111,7 +111,7 @@ def test_a_page_answers_in_short(page):
 )  # fmt: skip
 def test_a_page_says_which_list_to_use(gain, gap, words, cell):
     """A reader would not know whether the list shown is the best one, or whether to use it."""
-    from zeronorm.cli.page._answers import Answers
+    from zeronorm.reporting.page.answers import Answers
 
     certificate = {"gap": gap, "proven": gap == 0.0}
     proof = {
@@ -143,7 +143,7 @@ def test_the_best_of_several_sizes_is_held_against_as_many(run, tmp_path):
 
 def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     """Two lists would be told to be unstable, which nobody can know of two."""
-    from zeronorm.cli.page._answers import stable_words
+    from zeronorm.reporting.page.answers import stable_words
 
     table()
     run("select", "all.csv", "--target", "y", "-k", "1", "--cv", 3, "-o", "m.npz")
@@ -170,7 +170,7 @@ def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
 )  # fmt: skip
 def test_lists_that_are_nearly_as_good_are_told(n, complete, known, words):
     """A reader would take the lists that were found in a second for all that there are."""
-    from zeronorm.cli.page._answers import near_words
+    from zeronorm.reporting.page.answers import near_words
 
     near = {"within": 0.01, "complete": complete, "complete_within": known, "lists": [{}] * n,
             "features": [{"name": "B", "n_lists": n}]}  # fmt: skip
@@ -198,8 +198,8 @@ def test_one_is_no_plural(run, tmp_path):
 
 def test_the_command_has_the_first_name_of_an_option():
     """A reader would look for --obs, which nobody has typed."""
-    from zeronorm.cli._options import SelectOptions
-    from zeronorm.cli.page._commands import command_line
+    from zeronorm.cli.command_lines import command_line
+    from zeronorm.cli.options import SelectOptions
 
     asked = SelectOptions(data="all.csv", target="y", features="3", save=False, standardize=False)
     command = command_line("select", asked)

@@ -8,7 +8,7 @@ import pytest
 from archives import parts, rewrite
 from conftest import write_csv
 from zeronorm.persistence import load
-from zeronorm.persistence._models import MODEL
+from zeronorm.persistence.models import MODEL
 
 ROWS = 60
 SELECT = ("data.csv", "--target", "label")

@@ -10,8 +10,8 @@ import typer.testing
 
 from conftest import COMMAND, write_csv
 from zeronorm import cli
-from zeronorm.cli._output import SCHEMA
-from zeronorm.estimators import _folded
+from zeronorm.cli.output import SCHEMA
+from zeronorm.estimators import folded as _folded
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -169,7 +169,7 @@ def document_of(arguments, code=0):
 
 @pytest.fixture(scope="module")
 def schema():
-    return json.loads((files("zeronorm.cli.documents") / "schema.json").read_text())
+    return json.loads((files("zeronorm.reporting.documents") / "schema.json").read_text())
 
 
 def validator_of(schema, command):

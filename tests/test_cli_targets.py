@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 from conftest import write_csv
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis, L1SurvivalAnalysisCV, l1_path
-from zeronorm._effects import RATIOS
-from zeronorm.cli._options import LOSSES
+from zeronorm.cli.options import LOSSES
+from zeronorm.core.effects import RATIOS
 from zeronorm.losses import OF_NUMBERS, Quantile
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 
 rng = np.random.default_rng(3)
 X = rng.standard_normal((80, 6))

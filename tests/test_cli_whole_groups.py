@@ -8,10 +8,10 @@ import pytest
 
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, persistence, prove
-from zeronorm.cli._messages import counted
-from zeronorm.model_selection import cross_validate
-from zeronorm.near_optimal import near_optimal
-from zeronorm.substitutes import substitutes
+from zeronorm.core.text import counted
+from zeronorm.inspection.alternatives import near_optimal
+from zeronorm.inspection.exchanges import substitutes
+from zeronorm.model_selection.cross_validation import cross_validate
 
 N, P = 60, 12
 NAMES = [f"g{j}" for j in range(P)]

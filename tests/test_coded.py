@@ -14,12 +14,17 @@ from sklearn.model_selection import KFold
 
 from conftest import slow
 from zeronorm import BilevelCV, BudgetClassifier, BudgetRegressor, L1RegressorCV
-from zeronorm.designs import Dense, Rows, Scaled
-from zeronorm.designs._filled import Filled, fill, filled_over
-from zeronorm.files import FileError, Layout, _coded, read_frame, read_groups, read_table
-from zeronorm.model_selection import cross_validate
+from zeronorm.core.files import FileError
+from zeronorm.data import Dense, Rows, Scaled
+from zeronorm.data.filled import Filled, fill, filled_over
+from zeronorm.io import coded as _coded
+from zeronorm.io import read_table
+from zeronorm.io.frames import read_frame
+from zeronorm.io.groups import read_groups
+from zeronorm.io.store import check_store, convert
+from zeronorm.io.table import Layout
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.persistence import load, save
-from zeronorm.store import check_store, convert
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "none"))
 N, P = 90, 12

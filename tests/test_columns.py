@@ -14,10 +14,10 @@ from sklearn.base import clone
 import zeronorm
 from conftest import slow
 from zeronorm import BudgetClassifier, L1Classifier
-from zeronorm._threads import solver_threads
-from zeronorm._typing import Design, Wrapper
-from zeronorm.designs import Rows, Scaled, as_design
-from zeronorm.designs._columns import (
+from zeronorm.core.parallel import solver_threads
+from zeronorm.core.types import Design, Wrapper
+from zeronorm.data import Rows, Scaled, as_design
+from zeronorm.data.columns import (
     BLOCK_ROWS,
     FLOAT32_GRAM,
     GatheredColumns,
@@ -180,7 +180,7 @@ def test_compact_columns(form, monkeypatch):
     assert (found is Z) == (not form.startswith("csc"))
     if found is not Z:
         assert found.array.flags.f_contiguous
-    monkeypatch.setattr("zeronorm.designs._columns.COMPACT_GRAM", x.size * x.shape[1] - 1)
+    monkeypatch.setattr("zeronorm.data.columns.COMPACT_GRAM", x.size * x.shape[1] - 1)
     assert Z.compact() is Z
 
 
@@ -467,12 +467,12 @@ STORAGE = {"issparse", "csc_array", "csr_array", "storage_of"}
 KINDS = {"Scaled", "Rows", "Dense", "Sparse"}
 # What may look at storage, by file and name, and why.
 EXCEPTIONS = {
-    ("estimators/_frames.py", "csr_array"): "makes one-hot columns of a frame",
-    ("estimators/_frames.py", "csc_array"): "makes one-hot columns of a frame",
-    ("estimators/_bags.py", "issparse"): "reads instances of the user's bags",
-    ("estimators/_miles.py", "issparse"): "reads instances of the user's bags",
-    ("estimators/_miles.py", "csr_array"): "makes dense and sparse bags alike",
-    ("estimators/_l1_path.py", "csr_array"): "makes the coefficients that the user gets",
+    ("estimators/frames.py", "csr_array"): "makes one-hot columns of a frame",
+    ("estimators/frames.py", "csc_array"): "makes one-hot columns of a frame",
+    ("estimators/bags.py", "issparse"): "reads instances of the user's bags",
+    ("estimators/miles.py", "issparse"): "reads instances of the user's bags",
+    ("estimators/miles.py", "csr_array"): "makes dense and sparse bags alike",
+    ("estimators/l1_paths.py", "csr_array"): "makes the coefficients that the user gets",
     ("solvers/scaling.py", "Scaled"): "changes the scaling that the estimator asked for",
 }
 
@@ -501,7 +501,7 @@ def looks_at_storage(tree):
 
 def test_only_designs_know_how_x_is_stored():
     """A storage that is added would have to be taught to solvers one by one."""
-    files = [PACKAGE / "model_selection.py"]
+    files = [PACKAGE / "model_selection/cross_validation.py"]
     for folder in ("solvers", "estimators"):
         files += sorted((PACKAGE / folder).rglob("*.py"))
     assert len(files) > 40

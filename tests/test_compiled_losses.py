@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 from python_paths import without_solvers
 from test_kernels import exchange_pool
 from zeronorm._kernels import _native as native
-from zeronorm.designs._columns import as_columns
+from zeronorm.core.results import Status
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import (
     Cox,
     Gamma,
@@ -19,8 +20,7 @@ from zeronorm.losses import (
     SquaredHinge,
     fit_intercept,
 )
-from zeronorm.losses._dual import at_margins, is_compiled
-from zeronorm.result import Status
+from zeronorm.losses.dual import at_margins, is_compiled
 from zeronorm.solvers import ridge
 from zeronorm.solvers.minimax.newton import newton
 from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
@@ -29,7 +29,7 @@ from zeronorm.solvers.pool.exchange import Exchanges
 from zeronorm.solvers.pool.left_out import leave_one_out_loss
 from zeronorm.solvers.pool.refit import refit
 from zeronorm.solvers.risk import Risk
-from zeronorm.verification._losses import loss_of
+from zeronorm.verification.losses import loss_of
 
 OF_ROWS = [Poisson(), Gamma(), Huber(width=0.7), Quantile(0.8, width=0.3)]
 LOSSES = [*OF_ROWS, Cox(), Cox("efron")]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from python_paths import with_twins, without_solvers
-from zeronorm.designs import as_design
-from zeronorm.designs._repeated import Repeated
+from zeronorm.core.results import Status
+from zeronorm.data import as_design
+from zeronorm.data.repeated import Repeated
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
-from zeronorm.losses._dual import balance, balance_each
-from zeronorm.losses._multinomial import classes_as_outputs
-from zeronorm.result import Status
+from zeronorm.losses.dual import balance, balance_each
+from zeronorm.losses.multinomial import classes_as_outputs
 from zeronorm.solvers.minimax import newton
 from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
 from zeronorm.solvers.pool import refit as pool_refit

@@ -13,7 +13,7 @@ from zeronorm import (
     MeasureClassifier,
 )
 from zeronorm.persistence import ModelFileError, load, save
-from zeronorm.persistence._models import MODEL
+from zeronorm.persistence.models import MODEL
 
 
 def drawn(seed=0, n=60, p=8):

@@ -25,17 +25,17 @@ from zeronorm import (
     prove,
     verify,
 )
-from zeronorm.designs._columns import DenseColumns
-from zeronorm.groups import Groups
+from zeronorm.core.groups import Groups
+from zeronorm.core.validation import AtFault, UnfittableError
+from zeronorm.data.columns import DenseColumns
 from zeronorm.losses import Cox, Huber, LeastSquares, Logistic, Multinomial, Poisson, adjusted
-from zeronorm.losses._entries import parts_of
+from zeronorm.losses.entries import parts_of
 from zeronorm.solvers.pool.ridge import newton, ridge
 from zeronorm.solvers.risk import Risk
-from zeronorm.validate import AtFault, UnfittableError
 from zeronorm.verification import CertificateError, check_form
-from zeronorm.verification._data import read_data
-from zeronorm.verification._losses import loss_of
-from zeronorm.verification._survival import survival_target
+from zeronorm.verification.data import read_data
+from zeronorm.verification.losses import loss_of
+from zeronorm.verification.survival import survival_target
 
 COVARIATES = [3, 6]
 LOSSES = ["logistic", "squared_hinge", "least_squares", "huber", "poisson", "gamma", "cox",
@@ -786,7 +786,7 @@ def test_the_derivatives_of_a_loss_at_the_best_coefficients(base):
     sides = [loss.value_gradient(at + h * s * direction[:, 0], y, weight) for s in (-1, 1)]
     slope = (sides[1][0] - sides[0][0]) / (2 * h)
     assert slope == pytest.approx(gradient @ direction[:, 0], rel=1e-6, abs=1e-6 * value)
-    from zeronorm.designs._columns import DenseColumns
+    from zeronorm.data.columns import DenseColumns
 
     Z = DenseColumns(np.asfortranarray(direction))
     if q > 1:

@@ -10,10 +10,10 @@ from sklearn.base import clone
 
 from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, persistence
-from zeronorm.criteria import CRITERIA, information_criteria
-from zeronorm.designs import as_design
-from zeronorm.estimators import _selected
-from zeronorm.model_selection import cross_validate
+from zeronorm.core.criteria import CRITERIA, information_criteria
+from zeronorm.data import as_design
+from zeronorm.estimators import selected as _selected
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import (
     GreedyLogisticRegression,
     L0LogisticRegression,

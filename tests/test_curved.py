@@ -12,10 +12,10 @@ import pytest
 
 import zeronorm
 from zeronorm import BudgetClassifier
-from zeronorm.near_optimal import NearOptimal, near_optimal
+from zeronorm.core.results import Certificate, Minorant, Proof, Status, Tree
+from zeronorm.inspection.alternatives import NearOptimal, near_optimal
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.persistence._certificate_parts import with_minorants as with_minorants_of_file
-from zeronorm.result import Certificate, Minorant, Proof, Status, Tree
+from zeronorm.persistence.certificate_parts import with_minorants as with_minorants_of_file
 from zeronorm.solvers.certify import curvature
 from zeronorm.solvers.pool import curved
 from zeronorm.solvers.pool.reach import Margins, reach

@@ -26,9 +26,18 @@ from zeronorm import (
     read_plink,
     verify,
 )
-from zeronorm.designs import Dense, Rows, _dask, _dask_chunks, _workers, as_design
-from zeronorm.designs._operations import center_scale, locate_nonfinite, margins, scan
-from zeronorm.designs._workers import Threads, Workers, shared_out
+from zeronorm.data import Dense, Rows, as_design
+from zeronorm.data import (
+    dask as _dask,
+)
+from zeronorm.data import (
+    dask_chunks as _dask_chunks,
+)
+from zeronorm.data import (
+    workers as _workers,
+)
+from zeronorm.data.operations import center_scale, locate_nonfinite, margins, scan
+from zeronorm.data.workers import Threads, Workers, shared_out
 from zeronorm.verification import CertificateError
 
 dask = pytest.importorskip("dask")

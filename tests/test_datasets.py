@@ -33,7 +33,7 @@ def test_golub_as_a_pair():
 
 def test_golub_carries_its_licence():
     """The data are LGPL-3: they must not travel without licence and attribution."""
-    folder = resources.files("zeronorm") / "data"
+    folder = resources.files("zeronorm.datasets")
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in (folder / "LICENSE.LGPL-3.txt").read_text()
     assert "GNU GENERAL PUBLIC LICENSE" in (folder / "LICENSE.GPL-3.txt").read_text()
     about = load_golub().about

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from zeronorm import convert
-from zeronorm.designs import as_design
-from zeronorm.files import FileError, read_table
+from zeronorm.core.files import FileError
+from zeronorm.data import as_design
+from zeronorm.io import read_table
 
 h5py = pytest.importorskip("h5py")
 

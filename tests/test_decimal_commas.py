@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from zeronorm.files import FileError, read_table
-from zeronorm.files._decimal_commas import DecimalCommas, WithPoints
+from zeronorm.core.files import FileError
+from zeronorm.io import read_table
+from zeronorm.io.decimal_commas import DecimalCommas, WithPoints
 
 
 def drawn(n=30, p=4, seed=0):

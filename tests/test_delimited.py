@@ -12,8 +12,18 @@ from hypothesis import strategies as st
 import reference_kernels as reference
 from conftest import slow
 from zeronorm._kernels import _native as native
-from zeronorm.files import FileError, _delimited, _fast_delimited, _source, read_table
-from zeronorm.files._table import Request
+from zeronorm.core.files import FileError
+from zeronorm.io import (
+    delimited as _delimited,
+)
+from zeronorm.io import (
+    fast_delimited as _fast_delimited,
+)
+from zeronorm.io import read_table
+from zeronorm.io import (
+    source as _source,
+)
+from zeronorm.io.table import Request
 
 EXAMPLES = settings(
     max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -36,12 +36,13 @@ from zeronorm import (
     _kernels,
     l1_path,
     methods,
-    validate,
 )
-from zeronorm._typing import Design
+from zeronorm.core import validation as validate
+from zeronorm.core.results import Status
+from zeronorm.core.types import Design
+from zeronorm.data import as_design
 from zeronorm.datasets import load_golub
-from zeronorm.designs import as_design
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import (
     BilevelClassifier,
     BilevelRegressor,
@@ -52,7 +53,6 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.published.solvers import INNER_SOLVERS
-from zeronorm.result import Status
 from zeronorm.solvers import newton
 from zeronorm.verification import verify
 
@@ -1169,7 +1169,9 @@ def test_extreme_penalties_are_finite_or_refused(make, C, binary):
     assert np.isfinite(model.coef_).all()
 
 
-@pytest.mark.filterwarnings("ignore::zeronorm.leaks.LeakWarning")  # one column does separate them
+@pytest.mark.filterwarnings(
+    "ignore::zeronorm.estimators.leaks.LeakWarning"
+)  # one column does separate them
 @each_class
 def test_separable_data_are_finite(make):
     """Perfectly separated classes would end in infinite coefficients."""

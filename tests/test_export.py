@@ -31,13 +31,13 @@ from zeronorm import (
     L1Regressor,
     certify,
     persistence,
+    report,
 )
 from zeronorm.cli import app
 from zeronorm.datasets import load_golub
 from zeronorm.export import FORMATS, as_loaded, to_json, to_sklearn, to_sql
-from zeronorm.files import read_table
+from zeronorm.io import read_table
 from zeronorm.losses import LeastSquares
-from zeronorm.reporting import report
 
 NAMES = ["age", "s e x", 'b"mi', "bp", "s1", "s2", "s3;--", "s4", "s5", "s6"]
 
@@ -687,5 +687,5 @@ def test_what_the_command_refuses(path, arguments, message):
 
 def test_the_help_names_every_format():
     """A format would be there that nobody can find."""
-    text = Path(sys.modules["zeronorm.cli"].__file__).with_name("_options.py").read_text()
+    text = Path(sys.modules["zeronorm.cli"].__file__).with_name("options.py").read_text()
     assert all(name in text.split("Export MODEL")[1].split('"')[0] for name in FORMATS)

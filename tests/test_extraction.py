@@ -11,15 +11,15 @@ import pytest
 
 import zeronorm
 from zeronorm import BudgetRegressor
+from zeronorm.core.results import Status
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.result import Status
 from zeronorm.solvers.certify import curvature, prove
 from zeronorm.solvers.pool import extraction
 from zeronorm.solvers.pool.shares import ShareProblem, least_between
 from zeronorm.verification import CertificateError
-from zeronorm.verification._bound import Units
-from zeronorm.verification._data import read_data
-from zeronorm.verification._extraction import SHARE, Extraction
+from zeronorm.verification.bound import Units
+from zeronorm.verification.data import read_data
+from zeronorm.verification.extraction import SHARE, Extraction
 
 
 def drawn(

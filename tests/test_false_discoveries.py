@@ -7,14 +7,14 @@ import scipy.sparse as sp
 from scipy import stats
 
 from zeronorm import convert
-from zeronorm._competition import Competition, adjust, compete
-from zeronorm._discoveries import Candidates, best_of, expected_false
-from zeronorm._experiments import Experiments
-from zeronorm._stand_ins import POWER, stand_ins
-from zeronorm._virtual_dummies import Dummies, after, before, coordinates, exceeding
-from zeronorm.designs import as_design
-from zeronorm.designs._operations import center_scale
-from zeronorm.false_discoveries import FalseDiscoverySelector
+from zeronorm.data import as_design
+from zeronorm.data.operations import center_scale
+from zeronorm.inference.competition import Competition, adjust, compete
+from zeronorm.inference.discoveries import Candidates, best_of, expected_false
+from zeronorm.inference.dummies import Dummies, after, before, coordinates, exceeding
+from zeronorm.inference.experiments import Experiments
+from zeronorm.inference.false_discoveries import FalseDiscoverySelector
+from zeronorm.inference.single_effects import POWER, stand_ins
 
 
 def sample(n=120, p=200, seed=0):
@@ -359,6 +359,6 @@ def test_data_that_cannot_be(monkeypatch):
     Z[3, 7] = np.nan
     with pytest.raises(ValueError, match=r"NaN at row 3, column 7"):
         FalseDiscoverySelector().fit(Z, y)
-    monkeypatch.setattr("zeronorm._experiments.memory", lambda: 1000.0)
+    monkeypatch.setattr("zeronorm.inference.experiments.memory", lambda: 1000.0)
     with pytest.raises(ValueError, match=r"n_experiments must be smaller.*20 experiments"):
         FalseDiscoverySelector().fit(X, y)

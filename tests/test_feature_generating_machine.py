@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 import oracles
 from conftest import make_classification, slow
 from zeronorm.cli import app
-from zeronorm.designs import as_design
+from zeronorm.core.results import Status
+from zeronorm.data import as_design
 from zeronorm.losses import SquaredHinge
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.persistence import save
 from zeronorm.published import FeatureGeneratingMachine, MinimaxLogisticRegression
 from zeronorm.published.solvers import INNER_SOLVERS
-from zeronorm.result import Status
 from zeronorm.solvers import Task, cutting_plane, newton, run
 from zeronorm.solvers.minimax.cutting_plane import CuttingPlane
 from zeronorm.verification import verify

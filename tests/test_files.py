@@ -20,18 +20,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from zeronorm.designs import as_design
-from zeronorm.files import (
-    FileError,
-    Layout,
-    MissingFileError,
-    Table,
-    _delimited,
-    _source,
-    read_groups,
-    read_table,
+from zeronorm.core.files import FileError, MissingFileError
+from zeronorm.data import as_design
+from zeronorm.io import (
+    delimited as _delimited,
 )
-from zeronorm.files._table import Request
+from zeronorm.io import read_table
+from zeronorm.io import (
+    source as _source,
+)
+from zeronorm.io.groups import read_groups
+from zeronorm.io.table import Layout, Request, Table
 from zeronorm.persistence import load
 
 try:
@@ -1102,7 +1101,7 @@ def test_columns_that_are_no_features(tmp_path, monkeypatch, form):
     path = tmp_path / ("d.parquet" if "parquet" in form else "d.csv")
     frame.write_parquet(path) if "parquet" in form else frame.write_csv(path)
     if form == "fast":
-        monkeypatch.setattr("zeronorm.files._delimited._FAST_SIZE", 0)
+        monkeypatch.setattr("zeronorm.io.delimited._FAST_SIZE", 0)
     table = read_table(path, columns=columns)
     assert table.y is None
     assert table.feature_names == ["a", "b"]

@@ -26,18 +26,19 @@ from zeronorm import (
     convert,
     l1_path,
     prove,
+    report,
     verify,
 )
-from zeronorm.designs import as_design
-from zeronorm.false_discoveries import FalseDiscoverySelector
-from zeronorm.files import read_frame, read_table
-from zeronorm.model_selection import cross_validate
-from zeronorm.near_optimal import near_optimal
+from zeronorm.data import as_design
+from zeronorm.inference.false_discoveries import FalseDiscoverySelector
+from zeronorm.inference.split import split_inference
+from zeronorm.inference.stability import StabilitySelection
+from zeronorm.inspection.alternatives import near_optimal
+from zeronorm.inspection.exchanges import substitutes
+from zeronorm.io import read_table
+from zeronorm.io.frames import read_frame
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.persistence import load, load_certificate, save, save_certificate
-from zeronorm.reporting import report
-from zeronorm.split_inference import split_inference
-from zeronorm.stability import StabilitySelection
-from zeronorm.substitutes import substitutes
 
 NAMES = list("abcdefgh")
 MODEL = BudgetClassifier(2, calibrate=False)

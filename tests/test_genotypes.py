@@ -12,9 +12,10 @@ from plink import draw, imputed, write_plink
 from zeronorm import BudgetClassifier, BudgetRegressor, cross_validate, read_plink
 from zeronorm._kernels import FLOAT32_SCAN_ERROR
 from zeronorm._kernels import _native as native
-from zeronorm.designs import Beside, Rows, Scaled, as_design
-from zeronorm.designs._genotypes import Genotypes, packed_rows
-from zeronorm.files import FileError, MissingFileError
+from zeronorm.core.files import FileError, MissingFileError
+from zeronorm.data import Beside, Rows, Scaled
+from zeronorm.data.genotypes import Genotypes, packed_rows
+from zeronorm.io.opening import as_design
 
 # Around the widths of the loops: bytes of 4, words of 32, runs of 256 genotypes.
 ROWS = (1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 255, 256, 257, 300, 4099)
@@ -404,8 +405,8 @@ def test_a_file_that_shrinks(tmp_path):
 def test_blocks_do_not_show(tmp_path, monkeypatch):
     """Columns would be lost or repeated where a scan of a large file goes block by block."""
     path = write_plink(tmp_path / "x", draw(37, 50))
-    monkeypatch.setattr("zeronorm.designs._genotypes.BLOCK_BYTES", 70)
-    monkeypatch.setattr("zeronorm.designs._genotypes.LARGE", 0)
+    monkeypatch.setattr("zeronorm.data.genotypes.BLOCK_BYTES", 70)
+    monkeypatch.setattr("zeronorm.data.genotypes.LARGE", 0)
     small = as_design(path)
     assert small.block == 7
     y = np.random.default_rng(0).standard_normal(37)

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from conftest import make_classification, slow
+from zeronorm.core.results import Status
+from zeronorm.data import as_design
 from zeronorm.datasets import load_golub
-from zeronorm.designs import as_design
 from zeronorm.losses import SquaredHinge
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import GreedyLogisticRegression
-from zeronorm.result import Status
 from zeronorm.solvers import Request, Task, greedy, run
 from zeronorm.verification import verify
 

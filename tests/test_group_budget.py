@@ -14,18 +14,18 @@ from sklearn.linear_model import LogisticRegression
 import oracles
 from conftest import slow
 from zeronorm import BudgetClassifier, certify, prove, verify
-from zeronorm.designs import as_design
-from zeronorm.designs._columns import as_columns
-from zeronorm.designs._operations import scan, score_errors
-from zeronorm.groups import Groups
+from zeronorm.core.groups import Groups
+from zeronorm.core.results import Status, Tree
+from zeronorm.data import as_design
+from zeronorm.data.columns import as_columns
+from zeronorm.data.operations import scan, score_errors
 from zeronorm.losses import Logistic, SquaredHinge, balance
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import (
     FeatureGeneratingMachine,
     GreedyLogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.result import Status, Tree
 from zeronorm.solvers import Request, Task, certify_supports, run
 from zeronorm.solvers.certify.groups import _Problem as Relaxed
 from zeronorm.solvers.certify.groups import tighten_groups

@@ -7,11 +7,11 @@ import pytest
 
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, methods, verify
-from zeronorm.designs import as_design
-from zeronorm.designs._columns import as_columns
-from zeronorm.groups import Groups
+from zeronorm.core.groups import Groups
+from zeronorm.core.results import Status
+from zeronorm.data import as_design
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic
-from zeronorm.result import Status
 from zeronorm.solvers import Task
 from zeronorm.solvers.l0.search import Search
 from zeronorm.solvers.pool.ridge import ridge

@@ -12,12 +12,12 @@ from scipy.optimize import minimize
 
 import oracles
 from conftest import slow
-from zeronorm.designs import as_design
-from zeronorm.designs._columns import as_columns
+from zeronorm.core.results import Status
+from zeronorm.data import as_design
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published.solvers import fista, simplemkl, smoothing, smoothing_published
 from zeronorm.published.solvers.fista import shrink_norms
-from zeronorm.result import Status
 from zeronorm.solvers import Task, run
 from zeronorm.solvers.minimax import Blocks, State, newton
 from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane

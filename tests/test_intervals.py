@@ -8,9 +8,9 @@ from sklearn.model_selection import cross_val_predict
 
 from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor
-from zeronorm._folds import splits
+from zeronorm.estimators.folds import splits
 from zeronorm.persistence import load, save
-from zeronorm.persistence._spread import check_errors, half_width, summarize_errors
+from zeronorm.persistence.spread import check_errors, half_width, summarize_errors
 
 
 def sample(n, seed=0):

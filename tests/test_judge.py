@@ -11,9 +11,9 @@ from zeronorm import (
     BudgetSurvivalAnalysis,
     methods,
 )
-from zeronorm.model_selection import cross_validate
+from zeronorm.inference.stability import StabilitySelection
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.solvers.procedures.folds import folds_of_numbers
-from zeronorm.stability import StabilitySelection
 
 GRID = (0.1, 0.001, 0.01, 1.0, 10.0)  # the default first
 

@@ -20,7 +20,7 @@ from conftest import slow
 from python_paths import with_twins
 from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, MeasureClassifier, _kernels
 from zeronorm._kernels import _native as native
-from zeronorm.designs._columns import as_columns
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import Cox, LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import ridge
 from zeronorm.solvers.pool.exchange import RULE, WON_BACK, Exchanges
@@ -164,7 +164,7 @@ def test_twins_rest_on_numpy_scipy_and_types_alone():
             else:
                 modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             for module in modules:
-                assert module.split(".")[0] in roots or module == "zeronorm._typing", path
+                assert module.split(".")[0] in roots or module == "zeronorm.core.types", path
 
 
 # Dense

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 import oracles
 from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
+from zeronorm.data import as_design
+from zeronorm.data.columns import as_columns
 from zeronorm.datasets import load_golub
-from zeronorm.designs import as_design
-from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import Request, Task, run

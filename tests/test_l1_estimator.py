@@ -23,7 +23,8 @@ from sklearn.svm import LinearSVC
 import oracles
 from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, L1Classifier
-from zeronorm.designs import Rows, as_design
+from zeronorm.core.results import Status
+from zeronorm.data import Rows, as_design
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import (
     BilevelRegressor,
@@ -31,7 +32,6 @@ from zeronorm.published import (
     ReweightedL1LogisticRegression,
 )
 from zeronorm.published.solvers import L1_SOLVERS
-from zeronorm.result import Status
 
 LOSSES = ["logistic", "squared_hinge"]
 each_loss = pytest.mark.parametrize("loss", LOSSES)

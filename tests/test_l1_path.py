@@ -19,11 +19,11 @@ import oracles
 from conftest import make_classification, slow
 from generators import sparse
 from zeronorm import L1Classifier, L1ClassifierCV, l1_path
-from zeronorm._typing import Design
-from zeronorm.designs import as_design
-from zeronorm.designs._operations import scan
+from zeronorm.core.results import Status
+from zeronorm.core.types import Design
+from zeronorm.data import as_design
+from zeronorm.data.operations import scan
 from zeronorm.losses import Logistic
-from zeronorm.result import Status
 from zeronorm.solvers import L1Problem, run
 from zeronorm.solvers import l1_path as solve_path
 from zeronorm.solvers.l1.descent import Penalty

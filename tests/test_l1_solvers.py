@@ -11,11 +11,11 @@ import scipy.sparse as sp
 import oracles
 from conftest import slow
 from reference_kernels._coordinate import Random
-from zeronorm.designs import Rows, Scaled, as_design
-from zeronorm.designs._column_sets import RowSet
+from zeronorm.core.results import Status
+from zeronorm.data import Rows, Scaled, as_design
+from zeronorm.data.column_sets import RowSet
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published.solvers import L1_SOLVERS
-from zeronorm.result import Status
 from zeronorm.solvers import (
     L1Problem,
     Task,

@@ -39,6 +39,7 @@ from zeronorm import (
     persistence,
     published,
 )
+from zeronorm.core.results import Path
 from zeronorm.published import (
     BilevelClassifier,
     BilevelRegressor,
@@ -50,7 +51,6 @@ from zeronorm.published import (
     ReweightedL1LogisticRegression,
     TwoLayerClassifier,
 )
-from zeronorm.result import Path
 from zeronorm.verification import verify
 
 GROUPS = np.array([f"set {j // 2}" for j in range(16)])
@@ -643,7 +643,9 @@ def test_labels_of_any_kind(name):
 MANY = [n for n in SETTINGS if target(n, np.ones(1)).dtype.kind == "U"]
 
 
-@pytest.mark.filterwarnings("ignore::zeronorm.leaks.LeakWarning")  # one column tells a class
+@pytest.mark.filterwarnings(
+    "ignore::zeronorm.estimators.leaks.LeakWarning"
+)  # one column tells a class
 @each_class(n for n in MANY if n not in ("l1-cv", "budget-criterion"))
 def test_several_classes_are_one_against_the_others(name):
     """Several classes would be another model than one fit per class."""

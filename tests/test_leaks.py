@@ -8,17 +8,17 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, L1Regressor
-from zeronorm._associations import (
+from zeronorm.data import as_design
+from zeronorm.datasets import load_golub
+from zeronorm.estimators.associations import (
     question_of_classes,
     question_of_numbers,
     question_of_survival,
     strength,
 )
-from zeronorm._disguises import numbering
-from zeronorm.datasets import load_golub
-from zeronorm.designs import as_design
-from zeronorm.leaks import LeakWarning, find, suspects
-from zeronorm.metrics import c_index
+from zeronorm.estimators.disguises import numbering
+from zeronorm.estimators.leaks import LeakWarning, find, suspects
+from zeronorm.estimators.metrics import c_index
 
 N, P = 200, 30
 RNG = np.random.default_rng(0)

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from conftest import slow
 from zeronorm import BudgetRegressor, certify, methods, prove, verify
-from zeronorm.designs import as_design
+from zeronorm.core.results import Certificate, Status
+from zeronorm.data import as_design
 from zeronorm.losses import LeastSquares
 from zeronorm.published import MinimaxBy
-from zeronorm.result import Certificate, Status
 from zeronorm.solvers import (
     Request,
     Task,
@@ -27,8 +27,8 @@ from zeronorm.solvers import (
 )
 from zeronorm.solvers.certify.prove import Goal, prove_support
 from zeronorm.verification import CertificateError, check_form
-from zeronorm.verification._data import read_data
-from zeronorm.verification._recomputation import _objective
+from zeronorm.verification.data import read_data
+from zeronorm.verification.recomputation import _objective
 
 N, P, K = 40, 25, 3
 SUPPORTS = np.array(list(combinations(range(P), K)))

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import oracles
-from zeronorm._typing import Smooth
+from zeronorm.core.types import Smooth
 from zeronorm.losses import (
     LeastSquares,
     Logistic,

@@ -19,10 +19,10 @@ from zeronorm import (
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     read_plink,
+    report,
 )
-from zeronorm.designs import Rows, as_design
-from zeronorm.plots import ManhattanDisplay
-from zeronorm.reporting import report
+from zeronorm.data import Rows, as_design
+from zeronorm.plotting import ManhattanDisplay
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from zeronorm import MeasureClassifier
 from zeronorm.measures import Contingency, FBeta
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.persistence import load, save
 from zeronorm.published import TwoLayerClassifier
 

@@ -17,12 +17,12 @@ from zeronorm import (
     BudgetSurvivalAnalysis,
     L1Classifier,
     MeasureClassifier,
-    _memory,
     estimate_memory,
-    memory,
     methods,
 )
-from zeronorm.memory import MemoryWarning
+from zeronorm.core import memory as _memory
+from zeronorm.estimators import memory
+from zeronorm.estimators.memory import MemoryWarning
 
 X, Y = make_classification(60, 30, seed=2)
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from zeronorm import BudgetClassifier, BudgetRegressor, L1ClassifierCV, MeasureClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.measures import Contingency, parse_measure
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import BilevelClassifier, MinimaxLogisticRegression
 
 

@@ -14,13 +14,13 @@ from sklearn.model_selection import KFold
 import zeronorm
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
+from zeronorm.core.results import Status
+from zeronorm.data.columns import gather
 from zeronorm.datasets import load_golub
-from zeronorm.designs._columns import gather
-from zeronorm.near_optimal import NearOptimal, near_optimal
-from zeronorm.result import Status
+from zeronorm.inspection.alternatives import NearOptimal, near_optimal
+from zeronorm.inspection.exchanges import substitutes
 from zeronorm.solvers.pool import branch
 from zeronorm.solvers.pool.signed_ridge import signed_ridge
-from zeronorm.substitutes import substitutes
 
 N, M, K = 40, 9, 3
 

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_info
 
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor
+from zeronorm.data.columns import FLOAT32_GRAM, as_columns
 from zeronorm.datasets import load_golub
-from zeronorm.designs._columns import FLOAT32_GRAM, as_columns
 from zeronorm.losses import Logistic, dual_bound
 from zeronorm.solvers.pool.leverages import leverages
 from zeronorm.solvers.pool.refit import refit

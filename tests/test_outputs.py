@@ -24,18 +24,18 @@ from zeronorm import (
     prove,
     verify,
 )
-from zeronorm.designs import Scaled, as_design
-from zeronorm.designs._columns import as_columns
-from zeronorm.designs._repeated import Repeated, RepeatedColumns
+from zeronorm.core.results import Status
+from zeronorm.data import Scaled, as_design
+from zeronorm.data.columns import as_columns
+from zeronorm.data.repeated import Repeated, RepeatedColumns
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
-from zeronorm.losses._multinomial import classes_as_outputs
+from zeronorm.losses.multinomial import classes_as_outputs
 from zeronorm.persistence import as_loaded
-from zeronorm.result import Status
 from zeronorm.solvers import run_together
 from zeronorm.solvers.drive import Scan
 from zeronorm.verification import CertificateError
-from zeronorm.verification._multinomial import Multinomial as Verified
-from zeronorm.verification._multinomial import _factors
+from zeronorm.verification.multinomial import Multinomial as Verified
+from zeronorm.verification.multinomial import _factors
 
 N, Q = 30, 3
 

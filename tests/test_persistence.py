@@ -22,8 +22,9 @@ from sklearn.naive_bayes import GaussianNB
 import archives
 from archives import parts
 from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, L1ClassifierCV, certify
-from zeronorm.files import FileError, MissingFileError, Table
-from zeronorm.groups import Groups
+from zeronorm.core.files import FileError, MissingFileError
+from zeronorm.core.groups import Groups
+from zeronorm.io.table import Table
 from zeronorm.persistence import (
     CertificateFileError,
     ModelFileError,
@@ -33,11 +34,11 @@ from zeronorm.persistence import (
     save_certificate,
     write_file,
 )
-from zeronorm.persistence import _certificates as certificates
-from zeronorm.persistence import _models as models
-from zeronorm.persistence._archive import pack
-from zeronorm.persistence._certificates import CERTIFICATE, read_certificate
-from zeronorm.persistence._models import MODEL, read_model
+from zeronorm.persistence import certificates as certificates
+from zeronorm.persistence import models as models
+from zeronorm.persistence.archive import pack
+from zeronorm.persistence.certificates import CERTIFICATE, read_certificate
+from zeronorm.persistence.models import MODEL, read_model
 from zeronorm.published import (
     BilevelClassifier,
     FeatureGeneratingMachine,
@@ -1395,7 +1396,7 @@ def test_write_file(tmp_path):
     [
         ("none/a", FileNotFoundError, "no such directory"),
         (".", IsADirectoryError, "a directory; name a file in it"),
-        ("/dev/null", ModelFileError, "not a regular file"),
+        ("/dev/null", FileError, "not a regular file"),
     ],
 )
 def test_write_file_refuses(tmp_path, name, error, message):

@@ -8,9 +8,9 @@ import pytest
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-from zeronorm import (  # noqa: E402
+from zeronorm import (
     BudgetClassifier,
     BudgetCV,
     BudgetRegressor,
@@ -18,13 +18,13 @@ from zeronorm import (  # noqa: E402
     L1Classifier,
     MeasureClassifier,
     cross_validate,
-    plots,
+    plotting,
     prove,
 )
-from zeronorm.datasets import load_golub  # noqa: E402
-from zeronorm.near_optimal import near_optimal  # noqa: E402
-from zeronorm.persistence import load, save  # noqa: E402
-from zeronorm.stability import StabilitySelection  # noqa: E402
+from zeronorm.datasets import load_golub
+from zeronorm.inference.stability import StabilitySelection
+from zeronorm.inspection.alternatives import near_optimal
+from zeronorm.persistence import load, save
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_sizes_of_an_estimator_that_chose_its_own(grouped):
     groups = {"feature_groups": np.arange(60) % 6, "n_groups": "auto"} if grouped else {}
     model = BudgetClassifier(None if grouped else "auto", calibrate=False, **groups)
     model.fit(X[:, :60], y)
-    display = plots.SizesDisplay.from_estimator(model)
+    display = plotting.SizesDisplay.from_estimator(model)
     assert display.chosen == model.size_
     assert display.sizes.tolist() == list(model.validation_.sizes)
     assert display.bound is not None
@@ -63,7 +63,7 @@ def test_sizes_of_an_estimator_that_chose_its_own(grouped):
 
 def test_sizes_show_scores_and_what_is_certified(search):
     """Means, band, baseline and chosen size above; objectives and bounds of every size below."""
-    display = plots.SizesDisplay.from_estimator(search)
+    display = plotting.SizesDisplay.from_estimator(search)
     upper, lower = display.axes_
     known, validation = lines(upper), search.validation_
     assert np.array_equal(known["mean ± 1 SE"].get_ydata(), -validation.deviance.mean(axis=1))
@@ -81,7 +81,7 @@ def test_sizes_show_scores_and_what_is_certified(search):
     )
     assert upper.get_ylabel() == "minus log-loss, held out"
     asked = replace(validation, measure="c_index", asked=True)
-    survival = plots.SizesDisplay.from_validation(asked)
+    survival = plotting.SizesDisplay.from_validation(asked)
     assert survival.axes_[0].get_ylabel() == "Harrell's C, held out"
     own = lines(survival.axes_[0])
     assert np.array_equal(own["mean ± 1 SE"].get_ydata(), validation.mean)
@@ -94,7 +94,7 @@ def test_sizes_of_several_classes_add_up():
     X, y = rng.standard_normal((60, 20)), np.arange(60) % 3
     one = BudgetClassifier(multi_class="ovr", calibrate=False)
     found = BudgetCV(one, n_features=[1, 3], cv=3).fit(X, y)
-    display = plots.SizesDisplay.from_estimator(found)
+    display = plotting.SizesDisplay.from_estimator(found)
     total = sum(path[3].certificate.objective for path in found.best_estimator_.path_)
     assert display.objective[1] == pytest.approx(total)
     assert np.all(display.bound <= display.objective)
@@ -104,7 +104,7 @@ def test_sizes_of_a_measure_have_its_bound(golub):
     """The problem of a measure has no certificate, but a value and a bound."""
     X, y = golub
     found = BudgetCV(MeasureClassifier("f1"), n_features=[1, 3], cv=3).fit(X[:, :200], y)
-    display = plots.SizesDisplay.from_estimator(found)
+    display = plotting.SizesDisplay.from_estimator(found)
     model = found.best_estimator_.path_[3]
     assert display.objective[1] == model.objective
     assert display.bound[1] == model.bound
@@ -114,7 +114,7 @@ def test_sizes_of_folds_alone_have_one_panel(golub):
     """Without models of all rows nothing is known of certificates."""
     X, y = golub
     found = cross_validate(BudgetClassifier(n_features=[1, 2]), X[:, :100], y, cv=3)
-    display = plots.SizesDisplay.from_validation(found)
+    display = plotting.SizesDisplay.from_validation(found)
     assert len(display.axes_) == 1
     assert display.chosen == found.choose()
     fig, axes = plt.subplots(2)
@@ -125,7 +125,7 @@ def test_sizes_of_folds_alone_have_one_panel(golub):
 
 def test_supports_are_drawn_as_they_are(search):
     """A ribbon is where a model has a feature, and says the sign of its coefficient."""
-    display = plots.SupportsDisplay.from_estimator(search)
+    display = plotting.SupportsDisplay.from_estimator(search)
     path = search.best_estimator_.path_
     drawn = np.zeros((len(display.sizes), 3051))
     for name, signs in zip(display.names, display.signs, strict=True):
@@ -146,7 +146,7 @@ def test_supports_of_many_features_say_what_is_left_out():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((120, 80))
     model = BudgetRegressor(n_features=[5, 60]).fit(X, X[:, :60].sum(axis=1))
-    display = plots.SupportsDisplay.from_estimator(model)
+    display = plotting.SupportsDisplay.from_estimator(model)
     assert len(display.names) == 40
     left = np.union1d(model.path_[5].support, model.path_[60].support).size - 40
     assert display.ax_.get_title(loc="right") == f"and {left} more, in the fewest models"
@@ -157,20 +157,20 @@ def test_a_proof_closes(golub):
     X, y = golub
     model = BudgetClassifier(n_features=3, calibrate=False).fit(X, y)
     proof = prove(model, X, y, gap=0)
-    display = plots.ProofDisplay.from_proof(proof)
+    display = plotting.ProofDisplay.from_proof(proof)
     known = lines(display.ax_)
     assert known["bound"].get_ydata()[-1] == proof.certificate.bound
     assert known["best found"].get_ydata()[-1] == proof.certificate.objective
     assert display.ax_.get_title(loc="left") == "no better 3 features exist"
     single = prove(BudgetClassifier(n_features=1, calibrate=False).fit(X, y), X, y, gap=0)
-    title = plots.ProofDisplay.from_proof(single).ax_.get_title("left")
+    title = plotting.ProofDisplay.from_proof(single).ax_.get_title("left")
     assert title == "no better feature exists"
     open_end = prove(model, X, y, gap=0.5)
-    assert "are better by more than" in plots.ProofDisplay.from_proof(open_end).ax_.get_title(
+    assert "are better by more than" in plotting.ProofDisplay.from_proof(open_end).ax_.get_title(
         "left"
     )
     with pytest.raises(ValueError, match="must have been fitted with a proof"):
-        plots.ProofDisplay.from_estimator(model)
+        plotting.ProofDisplay.from_estimator(model)
 
 
 def test_coefficients_of_each_class():
@@ -179,7 +179,7 @@ def test_coefficients_of_each_class():
     X = rng.standard_normal((90, 6)) * [1, 10, 100, 1, 1, 1]
     y = np.array(["a", "b", "c"])[(X[:, 1] > 0).astype(int) + (X[:, 2] > 0)]
     model = BudgetClassifier(n_features=3, calibrate=False).fit(X, y)
-    display = plots.CoefficientsDisplay.from_estimator(model, X)
+    display = plotting.CoefficientsDisplay.from_estimator(model, X)
     expected = model.coef_ * X.std(axis=0)
     for name, output in zip("abc", display.coef, strict=True):
         assert name in lines(display.ax_)
@@ -189,7 +189,7 @@ def test_coefficients_of_each_class():
     largest = np.abs(display.coef).max(axis=0)
     assert np.all(np.diff(largest) <= 0)
     with pytest.raises(ValueError, match="X must have the columns of the fit"):
-        plots.CoefficientsDisplay.from_estimator(model, X[:, :1])
+        plotting.CoefficientsDisplay.from_estimator(model, X[:, :1])
 
 
 def test_coefficients_of_a_file(tmp_path, golub):
@@ -200,8 +200,8 @@ def test_coefficients_of_a_file(tmp_path, golub):
     model = L1Classifier(n_features=4).fit(X, y)
     path = tmp_path / "model.npz"
     save(model, path, feature_names=[f"g{j}" for j in range(X.shape[1])])
-    one = plots.CoefficientsDisplay.from_estimator(load(path), sp.csc_array(X))
-    two = plots.CoefficientsDisplay.from_estimator(model, X)
+    one = plotting.CoefficientsDisplay.from_estimator(load(path), sp.csc_array(X))
+    two = plotting.CoefficientsDisplay.from_estimator(model, X)
     assert one.coef == pytest.approx(two.coef)
     assert [name[1:] for name in one.names] == [name[1:] for name in two.names]
 
@@ -214,8 +214,8 @@ def test_names_are_text():
     X = pandas.DataFrame(rng.standard_normal((40, 4)), columns=names)
     model = BudgetRegressor(n_features=[2, 4]).fit(X, X.sum(axis=1))
     for display in (
-        plots.CoefficientsDisplay.from_estimator(model),
-        plots.SupportsDisplay.from_estimator(model),
+        plotting.CoefficientsDisplay.from_estimator(model),
+        plotting.SupportsDisplay.from_estimator(model),
     ):
         display.figure_.canvas.draw()
         assert all(len(name) <= 31 and name.isprintable() for name in display.names)
@@ -239,7 +239,7 @@ def test_kaplan_meier_by_hand():
         dtype=[("event", bool), ("time", float)],
     )
     risk = np.repeat([0.0, 1.0], 4)
-    display = plots.KaplanMeierDisplay.from_predictions(y, risk, n_groups=2)
+    display = plotting.KaplanMeierDisplay.from_predictions(y, risk, n_groups=2)
     for curve in display.curves:
         assert curve.times.tolist() == [0, 1, 2, 3, 4]
         assert curve.alive == pytest.approx([1, 0.75, 0.75, 0.375, 0])
@@ -260,11 +260,13 @@ def test_risks_are_held_out():
     rng = np.random.default_rng(5)
     X, y = survival(150, rng)
     model = BudgetSurvivalAnalysis(n_features=2)
-    display = plots.KaplanMeierDisplay.from_estimator(model, X, y)
+    display = plotting.KaplanMeierDisplay.from_estimator(model, X, y)
     halves = [one.times[one.alive <= 0.5][0] for one in display.curves]
     assert halves[0] > 2 * halves[2]
     noise = rng.standard_normal((150, 400))
-    apart = plots.KaplanMeierDisplay.from_estimator(BudgetSurvivalAnalysis(n_features=10), noise, y)
+    apart = plotting.KaplanMeierDisplay.from_estimator(
+        BudgetSurvivalAnalysis(n_features=10), noise, y
+    )
     halves = [one.times[one.alive <= 0.5][0] for one in apart.curves]
     assert halves[0] < 4 * halves[2]  # on training risks it is 20 times and more
 
@@ -273,24 +275,24 @@ def test_risks_are_held_out():
     ("call", "message"),
     [
         (
-            lambda: plots.SizesDisplay.from_estimator(BudgetClassifier()),
+            lambda: plotting.SizesDisplay.from_estimator(BudgetClassifier()),
             "a fitted BudgetCV, or have chosen",
         ),
-        (lambda: plots.SupportsDisplay.from_estimator(BudgetClassifier()), "must be fitted"),
-        (lambda: plots.CoefficientsDisplay.from_estimator(BudgetClassifier()), "must be fitted"),
-        (lambda: plots.ProofDisplay.from_proof([]), "what zeronorm.prove returned"),
+        (lambda: plotting.SupportsDisplay.from_estimator(BudgetClassifier()), "must be fitted"),
+        (lambda: plotting.CoefficientsDisplay.from_estimator(BudgetClassifier()), "must be fitted"),
+        (lambda: plotting.ProofDisplay.from_proof([]), "what zeronorm.prove returned"),
         (
-            lambda: plots.KaplanMeierDisplay.from_estimator(BudgetClassifier(), [[1.0]], [1]),
+            lambda: plotting.KaplanMeierDisplay.from_estimator(BudgetClassifier(), [[1.0]], [1]),
             "of survival times; got BudgetClassifier",
         ),
         (
-            lambda: plots.KaplanMeierDisplay.from_predictions(
+            lambda: plotting.KaplanMeierDisplay.from_predictions(
                 survival(9, np.random.default_rng(0))[1], np.zeros(9), n_groups=4
             ),
             "n_groups must be 2 or 3; got 4",
         ),
         (
-            lambda: plots.KaplanMeierDisplay.from_predictions(
+            lambda: plotting.KaplanMeierDisplay.from_predictions(
                 survival(9, np.random.default_rng(0))[1], np.full(9, np.nan)
             ),
             "risk must be finite numbers",
@@ -310,14 +312,14 @@ def test_pairs_of_budgets_have_no_line(golub):
     groups = np.arange(100) // 5
     model = BudgetClassifier(n_features=4, n_groups=2, feature_groups=groups).fit(X[:, :100], y)
     with pytest.raises(ValueError, match="got pairs of both"):
-        plots.SupportsDisplay.from_estimator(model)
+        plotting.SupportsDisplay.from_estimator(model)
 
 
 def test_without_matplotlib_it_says_what_to_install(search, monkeypatch):
     """matplotlib is optional."""
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "zeronorm\[plots\]"'):
-        plots.SupportsDisplay.from_estimator(search)
+        plotting.SupportsDisplay.from_estimator(search)
 
 
 def test_stability_bars_are_frequencies_and_the_bound_is_its_own():
@@ -326,7 +328,7 @@ def test_stability_bars_are_frequencies_and_the_bound_is_its_own():
     X = rng.standard_normal((60, 40))
     y = X[:, 3] + X[:, 5] + 0.5 * rng.standard_normal(60)
     selection = StabilitySelection(BudgetRegressor(4), 8, threshold=0.8).fit(X, y)
-    display = plots.StabilityDisplay.from_estimator(selection)
+    display = plotting.StabilityDisplay.from_estimator(selection)
     stability = selection.stability_
     bars, thresholds = display.axes_
     stable, others = bars.containers[:2]
@@ -343,10 +345,10 @@ def test_stability_bars_are_frequencies_and_the_bound_is_its_own():
         assert n == stability.stable(tau).size
     assert f"at most {selection.expected_low_:.2g}" in bound.get_label()
     with pytest.raises(TypeError, match="a fitted StabilitySelection"):
-        plots.StabilityDisplay.from_estimator(BudgetClassifier())
+        plotting.StabilityDisplay.from_estimator(BudgetClassifier())
     assert set(selection.support_) >= {3, 5}
     with pytest.raises(ValueError, match=r"threshold must be above 0\.5"):
-        plots.StabilityDisplay.from_stability(stability, threshold=0.3)
+        plotting.StabilityDisplay.from_stability(stability, threshold=0.3)
 
 
 def cells_of(grid, display):
@@ -364,23 +366,23 @@ def test_the_best_of_many_models_are_drawn(golub):
     """A picture for a page would have a column for each of a thousand models, or lose count."""
     X, y = golub
     near = near_optimal(X, y, 3, within=0.03)
-    display = plots.NearOptimalDisplay.from_near_optimal(near, n_drawn=2, n_rows=4)
+    display = plotting.NearOptimalDisplay.from_near_optimal(near, n_drawn=2, n_rows=4)
     assert display.present.shape == (4, 2)
-    whole = plots.NearOptimalDisplay.from_near_optimal(near)
+    whole = plotting.NearOptimalDisplay.from_near_optimal(near)
     assert display.counts.tolist() == whole.present.sum(axis=1)[:4].tolist()
     assert display.names == whole.names[:4]
     assert display.axes_[0].get_title(loc="left") == whole.axes_[0].get_title(loc="left")
     assert "the best 2 alone" in display.axes_[1].get_xlabel()
     assert len(near) > 2
-    image = plots.NearOptimalDisplay(
+    image = plotting.NearOptimalDisplay(
         names="ab", present=np.eye(2, 150, dtype=bool), excess=np.arange(150.0), k=1, within=150,
         complete_within=150,
     ).plot()  # fmt: skip
     assert image.axes_[1].images[0].get_array().sum() == 2
     with pytest.raises(ValueError, match="n_drawn must be None or an integer of at least 1; got 0"):
-        plots.NearOptimalDisplay.from_near_optimal(near, n_drawn=0)
+        plotting.NearOptimalDisplay.from_near_optimal(near, n_drawn=0)
     with pytest.raises(ValueError, match=r"n_rows must be an integer of at least 1; got 1\.5"):
-        plots.NearOptimalDisplay.from_near_optimal(near, n_rows=1.5)
+        plotting.NearOptimalDisplay.from_near_optimal(near, n_rows=1.5)
 
 
 def test_bars_of_given_features(golub):
@@ -390,19 +392,19 @@ def test_bars_of_given_features(golub):
     stability = selection.stability_
     unseen = int(np.setdiff1d(np.arange(30), stability.features)[0])
     own = [unseen, *stability.features[::-1].tolist()]
-    display = plots.StabilityDisplay.from_stability(stability, features=own)
+    display = plotting.StabilityDisplay.from_stability(stability, features=own)
     assert display.names == [f"x{j}" for j in own]
     assert display.frequency.tolist() == [0.0, *stability.frequency[::-1]]
     assert display.n_left_out == 0
     with pytest.raises(ValueError, match="names must be 1, one of each feature; got 2"):
-        plots.StabilityDisplay.from_stability(stability, features=[unseen], names=["a", "b"])
+        plotting.StabilityDisplay.from_stability(stability, features=[unseen], names=["a", "b"])
 
 
 def test_good_models_are_a_grid(golub):
     """Each column has the features of a support; what is in all stands above."""
     X, y = golub
     near = near_optimal(X, y, 3, within=0.03)
-    display = plots.NearOptimalDisplay.from_near_optimal(near)
+    display = plotting.NearOptimalDisplay.from_near_optimal(near)
     costs, grid = display.axes_
     cells = cells_of(grid, display)
     for column, support in enumerate(near.supports):
@@ -417,11 +419,11 @@ def test_good_models_are_a_grid(golub):
     assert 0 < len(in_all) < len(display.names)
     assert display.names[: len(in_all)] == in_all
     assert costs.get_title(loc="left").endswith("there are no others")
-    named = plots.NearOptimalDisplay.from_near_optimal(
+    named = plotting.NearOptimalDisplay.from_near_optimal(
         near, feature_names=[f"$g{j}" for j in range(X.shape[1])]
     )
     with pytest.raises(ValueError, match="feature_names must name all columns"):
-        plots.NearOptimalDisplay.from_near_optimal(near, feature_names=["g"])
+        plotting.NearOptimalDisplay.from_near_optimal(near, feature_names=["g"])
     assert named.names[0] == rf"\$g{display.names[0][1:]}"
 
 
@@ -429,9 +431,9 @@ def test_a_list_with_gaps_says_so(golub):
     """Whoever sees 5 of 45 sets would think that there are no others."""
     X, y = golub
     near = near_optimal(X, y, 5, limit=5)
-    display = plots.NearOptimalDisplay.from_near_optimal(near)
+    display = plotting.NearOptimalDisplay.from_near_optimal(near)
     assert display.axes_[0].get_title(loc="left").endswith("there may be others")
     words = " ".join(text.get_text() for text in display.axes_[0].texts)
     assert f"up to {100 * near.complete_within:.2g} %" in words
     with pytest.raises(TypeError, match="of one class; got"):
-        plots.NearOptimalDisplay.from_near_optimal([near])
+        plotting.NearOptimalDisplay.from_near_optimal([near])

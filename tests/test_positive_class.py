@@ -10,7 +10,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from conftest import write_csv
 from zeronorm import BudgetClassifier
 from zeronorm.persistence import load, save
-from zeronorm.plots import CoefficientsDisplay
+from zeronorm.plotting import CoefficientsDisplay
 
 N = 60
 SELECT = ("select", "a.csv", "--target", "y", "-k", 2, "--no-cv")

@@ -18,9 +18,18 @@ from zeronorm import (
     read_plink,
     verify,
 )
-from zeronorm.designs import Rows, Scaled, _factors, _operations, _products, as_design
-from zeronorm.designs._operations import center_scale, multiply, scan
-from zeronorm.designs._pairs import Grid
+from zeronorm.data import Rows, Scaled, as_design
+from zeronorm.data import (
+    factors as _factors,
+)
+from zeronorm.data import (
+    operations as _operations,
+)
+from zeronorm.data import (
+    products as _products,
+)
+from zeronorm.data.operations import center_scale, multiply, scan
+from zeronorm.data.pairs import Grid
 from zeronorm.persistence import load, save
 
 N, P = 41, 13

@@ -21,14 +21,14 @@ import zeronorm
 from conftest import slow
 from generators import instance
 from zeronorm import BudgetClassifier, BudgetRegressor, MeasureClassifier
+from zeronorm.core.results import Status
+from zeronorm.data import views as _views
+from zeronorm.data.columns import as_columns
+from zeronorm.data.dense import Dense
 from zeronorm.datasets import load_golub
-from zeronorm.designs import _views
-from zeronorm.designs._columns import as_columns
-from zeronorm.designs._dense import Dense
 from zeronorm.losses import Logistic, SquaredHinge
-from zeronorm.model_selection import cross_validate
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
-from zeronorm.result import Status
 from zeronorm.solvers.certify import equivalents
 from zeronorm.solvers.pool import branch, candidates
 from zeronorm.solvers.pool.bounds import bound_at
@@ -615,7 +615,7 @@ def in_place(monkeypatch):
     """Candidates that are never copied, however few they are."""
     monkeypatch.setattr("zeronorm.solvers.certify.prove.CANDIDATE_BYTES", 0)
     monkeypatch.setattr("zeronorm.solvers.certify.prove.MEMORY_SHARE", 0.0)
-    monkeypatch.setattr("zeronorm.designs._views.COPIED", 1000)
+    monkeypatch.setattr("zeronorm.data.views.COPIED", 1000)
 
 
 @pytest.mark.parametrize("storage", list(WIDE))

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import write_csv
 from zeronorm import persistence
-from zeronorm._effects import effects, ratio, ratio_text
+from zeronorm.core.effects import effects, ratio, ratio_text
 
 RNG = np.random.default_rng(4)
 N = 120

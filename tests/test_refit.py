@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 import zeronorm.solvers.pool.refit as final
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
-from zeronorm.designs._columns import as_columns
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import LeastSquares
 from zeronorm.solvers.risk import Risk
 

@@ -9,7 +9,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from zeronorm import convert
-from zeronorm.files import FileError, read_table
+from zeronorm.core.files import FileError
+from zeronorm.io import read_table
 
 VCF = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts0\n"
 MARKET = "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1.5\n2 2 2.5\n3 1 1.0E"

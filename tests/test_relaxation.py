@@ -13,7 +13,7 @@ import oracles
 from conftest import slow
 from generators import instance
 from python_paths import without_solvers
-from zeronorm.designs._columns import as_columns
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.solvers.pool import relaxation_steps
 from zeronorm.solvers.pool.compiled_relaxation import is_compiled

@@ -1,4 +1,4 @@
-"""`zeronorm.reporting.report`: the page of the command from Python; what it refuses."""
+"""`zeronorm.reporting.create`: the page of the command from Python; what it refuses."""
 
 import sys
 
@@ -14,12 +14,12 @@ from zeronorm import (
     BudgetSurvivalAnalysis,
     L1Classifier,
     prove,
+    report,
 )
-from zeronorm.cli.reports._claims import percent
 from zeronorm.datasets import load_golub
-from zeronorm.leaks import LeakWarning
-from zeronorm.reporting import report
-from zeronorm.substitutes import substitutes
+from zeronorm.estimators.leaks import LeakWarning
+from zeronorm.inspection.exchanges import substitutes
+from zeronorm.reporting.text.claims import percent
 
 pytest.importorskip("matplotlib")
 QUICK = {"n_pairs": 2, "time_limit": 0.0, "cv": 3}

@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 
 from conftest import make_classification
 from zeronorm import BudgetClassifier, L1Classifier
-from zeronorm.designs import as_design
+from zeronorm.core.results import Status
+from zeronorm.data import as_design
 from zeronorm.losses import Logistic
 from zeronorm.published import ReweightedL1LogisticRegression
-from zeronorm.result import Status
 from zeronorm.solvers import CappedL1, L1Problem, LogPenalty, reweighted, run, working_set
 from zeronorm.solvers.l1.descent import Penalty
 from zeronorm.solvers.l1.reweighted import FLOOR, reweighted_sizes

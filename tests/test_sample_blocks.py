@@ -7,13 +7,13 @@ import scipy.sparse as sp
 from scipy import linalg
 
 from test_false_discoveries import sample, standardised
-from zeronorm._competition import adjust, compete
-from zeronorm._experiments import Experiments
-from zeronorm._sample_blocks import Blocks, blocks_of
-from zeronorm._virtual_dummies import Dummies
-from zeronorm.designs import as_design
-from zeronorm.designs._whitened import Whitened
-from zeronorm.false_discoveries import FalseDiscoverySelector
+from zeronorm.data import as_design
+from zeronorm.data.whitened import Whitened
+from zeronorm.inference.blocks import Blocks, blocks_of
+from zeronorm.inference.competition import adjust, compete
+from zeronorm.inference.dummies import Dummies
+from zeronorm.inference.experiments import Experiments
+from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 
 
 def families(draw, effects=0, n_families=50, size=3, p=100, share=0.7):
@@ -154,7 +154,7 @@ def unequal(seed=0, n=60):
 @pytest.mark.parametrize("large", [200, 2])
 def test_mixed_rows_are_those_of_an_explicit_matrix(large, monkeypatch):
     """Errors would not be independent; scans and gathers would be of other columns."""
-    monkeypatch.setattr("zeronorm._sample_blocks.LARGE", large)
+    monkeypatch.setattr("zeronorm.inference.blocks.LARGE", large)
     X, y, code = unequal()
     J, K = explicit(standardised(X)[0], code)
     blocks = Blocks(*standardised(X), code, y)

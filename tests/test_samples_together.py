@@ -19,8 +19,8 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import zeronorm._folds
-import zeronorm.plots
+import zeronorm.estimators.folds
+import zeronorm.plotting
 from zeronorm import (
     BilevelCV,
     BudgetClassifier,
@@ -34,14 +34,14 @@ from zeronorm import (
     cross_validate,
     permutation_test,
 )
-from zeronorm._folds import splits
-from zeronorm._half_samples import half_samples
-from zeronorm._together import folds_of_groups, order_of_groups
-from zeronorm.nested import nested_cross_validate
-from zeronorm.solvers.procedures.folds import fold_numbers_of_groups
-from zeronorm.split_inference import split_inference
-from zeronorm.stability import StabilitySelection
-from zeronorm.substitutes import substitutes
+from zeronorm.estimators.folds import splits
+from zeronorm.estimators.whole_groups import order_of_groups
+from zeronorm.inference.complementary_pairs import half_samples
+from zeronorm.inference.split import split_inference
+from zeronorm.inference.stability import StabilitySelection
+from zeronorm.inspection.exchanges import substitutes
+from zeronorm.model_selection.nested import nested_cross_validate
+from zeronorm.solvers.procedures.folds import fold_numbers_of_groups, folds_of_groups
 
 N, PER = 60, 3
 PATIENT = np.array([f"P{i // PER}" for i in range(N)])[np.random.default_rng(5).permutation(N)]
@@ -77,7 +77,11 @@ def seen(monkeypatch):
         found.append((folds, groups))
         return folds
 
-    for module in ("model_selection", "estimators._l1_folds", "estimators._bilevel_cv"):
+    for module in (
+        "estimators.validation",
+        "estimators.l1_folds",
+        "model_selection.bilevel_search",
+    ):
         monkeypatch.setattr(f"zeronorm.{module}.splits", recorded)
     return found
 
@@ -333,7 +337,7 @@ def test_halves_of_patients(data, monkeypatch):
     assert kinds == {(15, 15)}
     drawn = []
     monkeypatch.setattr(
-        "zeronorm.stability.half_samples",
+        "zeronorm.inference.stability.half_samples",
         lambda *given: drawn.append(half_samples(*given)) or drawn[-1],
     )
     StabilitySelection(BudgetClassifier(2), 3).fit(X, y, groups=PATIENT)
@@ -444,4 +448,4 @@ def test_groups_do_not_change_a_fit_without_folds(data):
     one = BudgetClassifier(3, calibrate=False).fit(X, y)
     other = BudgetClassifier(3, calibrate=False).fit(X, y, groups=PATIENT)
     np.testing.assert_array_equal(one.coef_, other.coef_)
-    assert zeronorm._folds.splits is splits
+    assert zeronorm.estimators.folds.splits is splits

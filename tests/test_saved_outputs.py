@@ -14,15 +14,19 @@ from zeronorm.losses import Quantile
 from zeronorm.persistence import (
     CertificateFileError,
     ModelFileError,
-    _certificates,
-    _models,
     load,
     load_certificate,
     save,
     save_certificate,
 )
-from zeronorm.persistence._certificates import CERTIFICATE
-from zeronorm.persistence._models import MODEL
+from zeronorm.persistence import (
+    certificates as _certificates,
+)
+from zeronorm.persistence import (
+    models as _models,
+)
+from zeronorm.persistence.certificates import CERTIFICATE
+from zeronorm.persistence.models import MODEL
 from zeronorm.verification import CertificateError
 
 N, Q, M = 60, 3, 8
@@ -77,7 +81,7 @@ def test_regressors_of_several_responses(tmp_path, loss, Y, offset):
 def test_models_of_the_first_format_are_read(tmp_path, of_classes, monkeypatch):
     """Files that were written before there were several responses would not load."""
     monkeypatch.setattr(_models, "MODEL", replace(MODEL, version=1))
-    monkeypatch.setattr("zeronorm.persistence._save.MODEL", replace(MODEL, version=1))
+    monkeypatch.setattr("zeronorm.persistence.saving.MODEL", replace(MODEL, version=1))
     numbers = BudgetRegressor(2).fit(X, NUMBERS[:, 0])
     paths = [save(of_classes, tmp_path / "c"), save(numbers, tmp_path / "n")]
     monkeypatch.undo()

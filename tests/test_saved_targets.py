@@ -19,7 +19,7 @@ from zeronorm.persistence import (
     save,
     save_certificate,
 )
-from zeronorm.persistence._models import MODEL
+from zeronorm.persistence.models import MODEL
 from zeronorm.verification import CertificateError
 
 rng = np.random.default_rng(0)

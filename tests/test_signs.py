@@ -31,10 +31,10 @@ from zeronorm import (
     published,
     verify,
 )
-from zeronorm.designs._columns import as_columns
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic
-from zeronorm.persistence._archive import CertificateFileError
-from zeronorm.persistence._certificates import CERTIFICATE
+from zeronorm.persistence.archive import CertificateFileError
+from zeronorm.persistence.certificates import CERTIFICATE
 from zeronorm.solvers.minimax import Blocks, State, newton
 from zeronorm.solvers.minimax.signed import solve_signed
 from zeronorm.solvers.pool.relaxation import relax

@@ -8,11 +8,11 @@ import scipy.sparse as sp
 
 import oracles
 from conftest import slow
-from zeronorm._typing import Design
-from zeronorm.designs import Rows, Scaled, as_design
-from zeronorm.designs._columns import as_columns
+from zeronorm.core.results import Result, Status
+from zeronorm.core.types import Design
+from zeronorm.data import Rows, Scaled, as_design
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
-from zeronorm.result import Result, Status
 from zeronorm.solvers import Request, Scan, Task, run, run_together, select, select_nested
 from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
 from zeronorm.solvers.pool.exchange import Exchanges

@@ -15,12 +15,10 @@ from zeronorm import (
     L1Regressor,
     convert,
 )
-from zeronorm import (
-    split_inference as module,
-)
-from zeronorm.false_discoveries import FalseDiscoverySelector
-from zeronorm.split_inference import SplitInference, _estimates, split_inference
-from zeronorm.stability import StabilitySelection
+from zeronorm.inference import split as module
+from zeronorm.inference.false_discoveries import FalseDiscoverySelector
+from zeronorm.inference.split import SplitInference, _estimates, split_inference
+from zeronorm.inference.stability import StabilitySelection
 
 sm = pytest.importorskip("statsmodels.api")
 

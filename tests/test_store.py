@@ -18,9 +18,14 @@ import reference_kernels as reference
 from zeronorm import BudgetClassifier, BudgetRegressor, convert
 from zeronorm._kernels import _native as native
 from zeronorm.cli import app
-from zeronorm.designs import _store, _zarr, as_design
-from zeronorm.files import FileError, read_table
-from zeronorm.store import StoreError, _convert, _writing, check_store
+from zeronorm.core.files import FileError
+from zeronorm.data import as_design
+from zeronorm.data import store as _store
+from zeronorm.data import zarr as _zarr
+from zeronorm.io import read_table
+from zeronorm.io.store import StoreError, check_store
+from zeronorm.io.store import conversion as _convert
+from zeronorm.io.store import writing as _writing
 
 TYPES = ("bool", "int8", "uint8", "int16", "int32", "uint16", "float32", "float64")
 
@@ -243,7 +248,7 @@ def test_fits_are_those_of_the_data(tmp_path, small_files, form):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from zeronorm.store import _writing, convert
+from zeronorm.io.store import _writing, convert
 _writing.BLOCK_BYTES, _writing.SPARSE_ENTRIES = 2000, 97
 left = int(sys.argv[3])
 for name in ("replace", "fsync", "truncate"):
@@ -255,7 +260,7 @@ for name in ("replace", "fsync", "truncate"):
             os.kill(os.getpid(), signal.SIGKILL)
         return known(*arguments)
     setattr(os, name, counted)
-import zeronorm.store._sources as sources
+import zeronorm.io.store.sources as sources
 for kind in (sources.OfDesign, sources.OfText):
     kind.end = lambda self, first, _: min(first + 40, self.shape[1])
 print(convert(sys.argv[1], sys.argv[2]).resumed)

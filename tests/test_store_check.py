@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from zeronorm import convert
 from zeronorm.cli import app
-from zeronorm.files import read_table
-from zeronorm.store import StoreError, _writing, check_store
+from zeronorm.io import read_table
+from zeronorm.io.store import StoreError, check_store
+from zeronorm.io.store import writing as _writing
 
 N, P, WIDTH, ENTRIES = 25, 43, 10, 97
 

@@ -8,9 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from zeronorm import convert
-from zeronorm.designs import as_design
-from zeronorm.files import read_table
-from zeronorm.store import _entries, _writing
+from zeronorm.data import as_design
+from zeronorm.io import read_table
+from zeronorm.io.store import entries as _entries
+from zeronorm.io.store import writing as _writing
 
 MEMORY = 1 << 20
 
@@ -85,11 +86,11 @@ def test_npz_of_arrays(tmp_path, order):
 
 BOUNDED = """
 import resource, sys
-import zeronorm, zeronorm.store, zeronorm.files
+import zeronorm, zeronorm.io.store, zeronorm.io
 fields = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
 limit = 1024 * int(fields["VmData"].split()[0]) + (60 << 20)  # what is no map of a file
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-zeronorm.store._writing.SPARSE_ENTRIES = 1 << 18
+zeronorm.io.store.writing.SPARSE_ENTRIES = 1 << 18
 zeronorm.convert(sys.argv[1], sys.argv[2], memory=8 << 20)
 """
 

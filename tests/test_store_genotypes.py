@@ -11,9 +11,11 @@ import pytest
 
 from plink import draw, imputed, write_plink
 from zeronorm import BudgetRegressor, convert, read_plink
-from zeronorm.designs import as_design
-from zeronorm.files import FileError, read_table
-from zeronorm.store import _convert, _genotypes
+from zeronorm.core.files import FileError
+from zeronorm.data import as_design
+from zeronorm.io import read_table
+from zeronorm.io.store import conversion as _convert
+from zeronorm.io.store import genotypes as _genotypes
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "/nonexistent")) / "plink_example" / "regenie"
 LIBRARIES = {".pgen": "pgenlib", ".bgen": "bgen"}
@@ -85,7 +87,7 @@ def test_blocks_and_what_was_ended_are_gone_on_with(tmp_path, suffix, monkeypatc
     path = tmp_path / f"x{suffix}"
     WRITERS[suffix](path, copies)
     monkeypatch.setattr(_convert.DenseWriter, "end", lambda self, first, _: min(first + 7, 60))
-    monkeypatch.setattr("zeronorm.store._writing.BLOCK_BYTES", 7 * 20 * 4)
+    monkeypatch.setattr("zeronorm.io.store.writing.BLOCK_BYTES", 7 * 20 * 4)
 
     def stops(done, _):
         if done == 21:
@@ -142,7 +144,7 @@ def test_the_command_keeps_columns_of_the_samples(run, tmp_path):
     assert "dosage of ALT" in " ".join(out.stdout.split())
     known = read_plink(DATA / "example").phenotype
     np.testing.assert_allclose(read_table("x.zarr", "PHENO1").y, known, rtol=1e-5)
-    options = ("-k", 3, "--no-cv", "--no-save", "--quiet", "--json")
+    options = ("-k", 3, "--C", 0.1, "--no-cv", "--no-save", "--quiet", "--json")
     found, wanted = (
         json.loads(run("select", data, *target, *options).stdout)
         for data, target in (("x.zarr", ("--target", "PHENO1")), (DATA / "example.bed", ()))
@@ -282,7 +284,7 @@ def test_several_files_are_one_by_chromosome(tmp_path, suffix, monkeypatch):
     for number, part in ((1, copies[:, :13]), (2, copies[:, 13:40]), (10, copies[:, 40:])):
         WRITERS[suffix](tmp_path / f"chr{number}{suffix}", part)
     monkeypatch.setattr(_convert.DenseWriter, "end", lambda self, first, _: min(first + 7, 60))
-    monkeypatch.setattr("zeronorm.store._writing.BLOCK_BYTES", 7 * 20 * 4)
+    monkeypatch.setattr("zeronorm.io.store.writing.BLOCK_BYTES", 7 * 20 * 4)
 
     def stops(done, _):
         if done == 21:

@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from zeronorm import convert
-from zeronorm.designs import as_design
-from zeronorm.files import FileError, _fast_delimited, _spill, read_table
-from zeronorm.store import _convert, _writing
-from zeronorm.store._sources import OfRows, open_source
+from zeronorm.core.files import FileError
+from zeronorm.data import as_design
+from zeronorm.io import fast_delimited as _fast_delimited
+from zeronorm.io import read_table
+from zeronorm.io import spill as _spill
+from zeronorm.io.store import conversion as _convert
+from zeronorm.io.store import writing as _writing
+from zeronorm.io.store.sources import OfRows, open_source
 
 
 def write(path, n, p, seed=0):
@@ -82,7 +86,7 @@ def test_a_killed_conversion_of_text_goes_on(tmp_path, small_parts):
     code = f"""
 import os, signal
 from zeronorm import convert
-from zeronorm.store import _writing
+from zeronorm.io.store import _writing
 _writing.BLOCK_BYTES = 20_000
 _writing.DenseWriter.end = lambda self, first, memory: min(first + self._width, 90)
 convert({str(path)!r}, {str(tmp_path / "x.zarr")!r}, target="kind", drop=["days"],

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from generators import tied_scores
-from zeronorm.groups import Groups
-from zeronorm.ordering import largest
-from zeronorm.structures import BilevelBudget
+from zeronorm.core.groups import Groups
+from zeronorm.core.ranking import largest
+from zeronorm.solvers.bilevel.structures import BilevelBudget
 
 # Neither contiguous nor of equal size; the group 3 has no features.
 GROUPS = Groups(np.array(list("abcde")), np.array([0, 1, 0, 2, 1, 4, 0, 2, 1]))

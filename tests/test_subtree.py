@@ -9,11 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 import zeronorm
+from zeronorm.core.results import Status
+from zeronorm.data.columns import as_columns
 from zeronorm.datasets import load_golub
-from zeronorm.designs._columns import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.published import L0LogisticRegression
-from zeronorm.result import Status
 from zeronorm.solvers.pool import branch, subtree
 from zeronorm.solvers.pool.branch import BranchAndBound
 from zeronorm.solvers.pool.candidates import Candidates

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from conftest import write_csv
-from zeronorm.files import FileError, did_you_mean, read_groups, read_table
+from zeronorm.core.files import FileError, did_you_mean
+from zeronorm.io import read_table
+from zeronorm.io.groups import read_groups
 from zeronorm.persistence import load
 
 N = 40

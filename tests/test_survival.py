@@ -22,10 +22,10 @@ from zeronorm import (
     prove,
     verify,
 )
+from zeronorm.estimators.metrics import c_index, c_index_scorer
 from zeronorm.losses import Cox, check_loss
-from zeronorm.metrics import c_index, c_index_scorer
 from zeronorm.verification import CertificateError
-from zeronorm.verification._losses import loss_of
+from zeronorm.verification.losses import loss_of
 
 
 def survival(event, time, stratum=None):

@@ -15,8 +15,11 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 import reference_kernels as reference
 from conftest import slow
 from zeronorm._kernels import _native as native
-from zeronorm._threads import solver_threads
-from zeronorm.files import FileError, _svmlight, read_table, svmlight_blocks
+from zeronorm.core.files import FileError
+from zeronorm.core.parallel import solver_threads
+from zeronorm.io import read_table
+from zeronorm.io import svmlight as _svmlight
+from zeronorm.io.svmlight import svmlight_blocks
 
 EXAMPLES = settings(
     max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -17,7 +17,7 @@ import forgeries
 import zeronorm
 from conftest import slow
 from zeronorm import BudgetRegressor, L1Regressor, certify, cross_validate, methods, prove, verify
-from zeronorm.leaks import LeakWarning
+from zeronorm.estimators.leaks import LeakWarning
 from zeronorm.losses import (
     Cox,
     Gamma,
@@ -31,7 +31,7 @@ from zeronorm.losses import (
     check_loss,
 )
 from zeronorm.verification import CertificateError
-from zeronorm.verification._losses import loss_of
+from zeronorm.verification.losses import loss_of
 
 NAMES = ("least_squares", "huber", "quantile", "poisson", "gamma")
 OF_NUMBERS = {"huber": Huber(), "quantile": Quantile(), "poisson": Poisson(), "gamma": Gamma()}

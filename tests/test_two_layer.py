@@ -13,9 +13,9 @@ from scipy.optimize import minimize_scalar
 import oracles
 from conftest import slow
 from zeronorm._kernels import solve_cuts
-from zeronorm.designs import Dense, Scaled, as_design
+from zeronorm.core.results import Status
+from zeronorm.data import Dense, Scaled, as_design
 from zeronorm.measures import Contingency, Cut, parse_measure
-from zeronorm.result import Status
 from zeronorm.solvers import MeasureRequest, MeasureTask, Task, run, select_by_measure
 from zeronorm.solvers.measure import all_features as _all_features
 from zeronorm.solvers.measure.cuts import BlockModel, Cuts

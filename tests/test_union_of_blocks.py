@@ -8,9 +8,9 @@ import pytest
 import oracles
 from conftest import make_classification
 from zeronorm import BudgetClassifier, BudgetCV, certify, persistence
-from zeronorm.model_selection import cross_validate
+from zeronorm.core.results import Status
+from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, MinimaxBy, MinimaxLogisticRegression
-from zeronorm.result import Status
 
 PUBLISHED = [MinimaxLogisticRegression, FeatureGeneratingMachine]
 EXACT = {"calibrate": False, "standardize": False, "tol": 1e-10}

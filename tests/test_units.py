@@ -16,9 +16,9 @@ from zeronorm import (
     MeasureClassifier,
     methods,
 )
-from zeronorm.designs import Rows, as_design
-from zeronorm.designs._operations import center_scale
-from zeronorm.leaks import LeakWarning
+from zeronorm.data import Rows, as_design
+from zeronorm.data.operations import center_scale
+from zeronorm.estimators.leaks import LeakWarning
 from zeronorm.losses import Ordinal
 from zeronorm.published import L0LogisticRegression, Splitting
 from zeronorm.solvers.measure.inner_layer import InnerLayer

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 import oracles
 import zeronorm
 from zeronorm import BudgetClassifier, BudgetRegressor, verify
-from zeronorm.designs import as_design
-from zeronorm.verification import CertificateError, _columns
+from zeronorm.data import as_design
+from zeronorm.verification import CertificateError
+from zeronorm.verification import columns as _columns
 
 FIGURES = ("objective", "bound", "gap")
 ROWS, COLUMNS = 60, 40

@@ -20,11 +20,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from zeronorm import BudgetClassifier, L1Classifier, MeasureClassifier, cross_validate
+from zeronorm.core.ranking import cut_of
 from zeronorm.export import to_json, to_sklearn, to_sql
-from zeronorm.ordering import cut_of
-from zeronorm.permutations import permutation_test
+from zeronorm.inference.stability import StabilitySelection
+from zeronorm.model_selection.permutations import permutation_test
 from zeronorm.persistence import as_loaded, load, save
-from zeronorm.stability import StabilitySelection
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 6))

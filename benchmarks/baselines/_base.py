@@ -15,14 +15,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from zeronorm import validate
-from zeronorm._threads import one_blas_thread
-from zeronorm._typing import FloatArray, IndexArray
-from zeronorm.designs import as_design
-from zeronorm.designs._operations import center_scale
-from zeronorm.groups import Groups
+from zeronorm.core import validation as validate
+from zeronorm.core.groups import Groups
+from zeronorm.core.parallel import one_blas_thread
+from zeronorm.core.ranking import predicted
+from zeronorm.core.types import FloatArray, IndexArray
+from zeronorm.data import as_design
+from zeronorm.data.operations import center_scale
 from zeronorm.losses import LeastSquares, Logistic, probabilities
-from zeronorm.ordering import predicted
 
 ConvexLoss: TypeAlias = LeastSquares | Logistic
 

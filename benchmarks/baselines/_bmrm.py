@@ -32,16 +32,16 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from zeronorm import validate
-from zeronorm._typing import FloatArray, IndexArray
-from zeronorm.criteria import no_criteria
-from zeronorm.designs import Scaled
-from zeronorm.designs._operations import margins, on_scaling_of_x
+from zeronorm.core import validation as validate
+from zeronorm.core.criteria import no_criteria
+from zeronorm.core.ranking import largest
+from zeronorm.core.results import Path, Selection, Status, Step
+from zeronorm.core.types import FloatArray, IndexArray
+from zeronorm.data import Scaled
+from zeronorm.data.operations import margins, on_scaling_of_x
 from zeronorm.estimators import MeasureClassifier
-from zeronorm.estimators._measure import renamed
+from zeronorm.estimators.measure import renamed
 from zeronorm.measures import Cut, Measure, parse_measure
-from zeronorm.ordering import largest
-from zeronorm.result import Path, Selection, Status, Step
 from zeronorm.solvers import MeasureTask, Task
 from zeronorm.solvers.clock import PhaseClock
 from zeronorm.solvers.drive import Scan, Solver

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from zeronorm import validate
-from zeronorm._typing import FloatArray
-from zeronorm.groups import Groups
+from zeronorm.core import validation as validate
+from zeronorm.core.groups import Groups
+from zeronorm.core.types import FloatArray
 
 from ._base import Classifier, Data, Fit, Regressor
 from ._fista import fista

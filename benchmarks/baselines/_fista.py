@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from zeronorm._typing import FloatArray
+from zeronorm.core.types import FloatArray
 
 from ._base import CURVATURE, ConvexLoss
 

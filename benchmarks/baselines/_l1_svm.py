@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from zeronorm._typing import FloatArray
+from zeronorm.core.types import FloatArray
 from zeronorm.estimators import L1Classifier
-from zeronorm.estimators._rowwise import Rowwise
+from zeronorm.estimators.rowwise import Rowwise
 
 
 class L1SVM(L1Classifier):

@@ -21,10 +21,10 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from zeronorm import validate
-from zeronorm._typing import FloatArray, IndexArray
-from zeronorm.designs import as_design
-from zeronorm.groups import Groups
+from zeronorm.core import validation as validate
+from zeronorm.core.groups import Groups
+from zeronorm.core.types import FloatArray, IndexArray
+from zeronorm.data import as_design
 from zeronorm.solvers import Request, Task, greedy, run
 
 from ._base import CALLER_OF_FIT, Classifier, Data, Fit, LinearModel, LinearPath, Regressor

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from zeronorm import validate
-from zeronorm._typing import FloatArray
-from zeronorm.groups import Groups
+from zeronorm.core import validation as validate
+from zeronorm.core.groups import Groups
+from zeronorm.core.types import FloatArray
 
 from ._base import Data, Fit, LinearModel, warn_of_gap
 from ._sparse_group_lasso import SLOW

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.core.types import FloatArray, IndexArray
 
 from ._base import ConvexLoss
 

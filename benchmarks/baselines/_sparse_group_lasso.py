@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_X_y
 
-from zeronorm import validate
-from zeronorm._threads import one_blas_thread
-from zeronorm._typing import FloatArray
-from zeronorm.groups import Groups
+from zeronorm.core import validation as validate
+from zeronorm.core.groups import Groups
+from zeronorm.core.parallel import one_blas_thread
+from zeronorm.core.types import FloatArray
 from zeronorm.losses import LeastSquares, Logistic
 
 from ._base import (

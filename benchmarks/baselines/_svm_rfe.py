@@ -19,15 +19,15 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.svm import LinearSVC
 
-from zeronorm import validate
-from zeronorm._typing import FloatArray, IndexArray
-from zeronorm.criteria import no_criteria
-from zeronorm.designs._operations import on_scaling_of_x
+from zeronorm.core import validation as validate
+from zeronorm.core.criteria import no_criteria
+from zeronorm.core.ranking import largest
+from zeronorm.core.results import Path, Selection, Status, Step
+from zeronorm.core.types import FloatArray, IndexArray
+from zeronorm.data.operations import on_scaling_of_x
 from zeronorm.estimators import BudgetClassifier
 from zeronorm.losses import SquaredHinge
 from zeronorm.methods import Method
-from zeronorm.ordering import largest
-from zeronorm.result import Path, Selection, Status, Step
 from zeronorm.solvers import Request, Task
 from zeronorm.solvers.clock import PhaseClock
 from zeronorm.solvers.drive import Solver

@@ -47,8 +47,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import _common as common
 import _protocol as protocol
 import zeronorm
-from zeronorm.designs import as_design
-from zeronorm.designs._columns import as_columns
+from zeronorm.data import as_design
+from zeronorm.data.columns import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published.solvers import INNER_SOLVERS
 from zeronorm.solvers import (

@@ -32,8 +32,8 @@ import scipy.sparse as sp
 from _mslr import Curve, Panel, common, draw, protocol
 from measures_text import Claim, claims_table
 from zeronorm import MeasureClassifier
+from zeronorm.core.results import Step
 from zeronorm.measures import parse_measure
-from zeronorm.result import Step
 
 Row = dict[str, Any]
 BUDGETS = (2, 5, 10, 50, 100, 150, 200, 250)

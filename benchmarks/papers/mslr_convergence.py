@@ -26,7 +26,7 @@ import numpy as np
 
 import _mslr as mslr
 from _mslr import SETS, Curve, Data, Panel, Row
-from zeronorm.designs import as_design
+from zeronorm.data import as_design
 from zeronorm.published.solvers import INNER_SOLVERS
 from zeronorm.solvers import CuttingPlane, Task, cutting_plane, run
 

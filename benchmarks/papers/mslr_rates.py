@@ -47,7 +47,7 @@ import numpy as np
 
 import _mslr as mslr
 from _mslr import SETS, Curve, Panel, Row, common
-from zeronorm.designs import as_design
+from zeronorm.data import as_design
 from zeronorm.solvers import CuttingPlane, Task, cutting_plane, newton, run
 
 # The function of this name hides the module in its package.

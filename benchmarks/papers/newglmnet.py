@@ -41,7 +41,7 @@ import numpy as np
 
 from _mslr import Curve, Panel, common, draw, pick
 from l1 import SETS, Task, gaussian
-from zeronorm.designs import as_design
+from zeronorm.data import as_design
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published.solvers import L1_SOLVERS
 from zeronorm.published.solvers.newglmnet import NU

@@ -5,17 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ._version import __version__
+
 if TYPE_CHECKING:
     from . import losses, methods, published
-    from .bags import Bags
-    from .budget_cv import BudgetCV
-    from .certificate import certify, prove
-    from .checkpoints import Checkpoint
-    from .cluster import on_cluster
-    from .designs import Products
+    from .core.groups import Groups
+    from .data import Products
+    from .data.bags import Bags
     from .estimators import (
         BagClassifier,
-        BilevelCV,
         BudgetClassifier,
         BudgetRegressor,
         BudgetSurvivalAnalysis,
@@ -28,22 +26,24 @@ if TYPE_CHECKING:
         MeasureClassifier,
         l1_path,
     )
-    from .genotypes import read_plink
-    from .groups import Groups
-    from .memory import estimate_memory
-    from .model_selection import cross_validate
-    from .permutations import permutation_test
-    from .store import convert
+    from .estimators.memory import estimate_memory
+    from .inspection.certification import certify, prove
+    from .io.cluster import on_cluster
+    from .io.genotypes import read_plink
+    from .io.store import convert
+    from .model_selection import BilevelCV
+    from .model_selection.cross_validation import cross_validate
+    from .model_selection.permutations import permutation_test
+    from .model_selection.search import BudgetCV
+    from .reporting.create import report
+    from .solvers.checkpoint import Checkpoint
     from .verification import verify
-
-__version__ = "0.1.0"
 
 # Names are imported on use: the command and `import zeronorm` start at once.
 _HOMES = {
     **dict.fromkeys(
         (
             "BagClassifier",
-            "BilevelCV",
             "BudgetClassifier",
             "BudgetRegressor",
             "BudgetSurvivalAnalysis",
@@ -58,18 +58,20 @@ _HOMES = {
         ),
         "estimators",
     ),
-    **dict.fromkeys(("certify", "prove"), "certificate"),
-    "Bags": "bags",
-    "BudgetCV": "budget_cv",
-    "Checkpoint": "checkpoints",
-    "Groups": "groups",
-    "estimate_memory": "memory",
-    "Products": "designs",
-    "read_plink": "genotypes",
-    "convert": "store",
+    **dict.fromkeys(("certify", "prove"), "inspection"),
+    "Bags": "data.bags",
+    "BilevelCV": "model_selection",
+    "BudgetCV": "model_selection",
+    "Checkpoint": "solvers.checkpoint",
+    "Groups": "core.groups",
+    "estimate_memory": "estimators.memory",
+    "Products": "data",
+    "read_plink": "io.genotypes",
+    "convert": "io.store",
     "cross_validate": "model_selection",
-    "permutation_test": "permutations",
-    "on_cluster": "cluster",
+    "permutation_test": "model_selection",
+    "on_cluster": "io.cluster",
+    "report": "reporting.create",
     "verify": "verification",
 }
 
@@ -104,6 +106,7 @@ __all__ = [
     "prove",
     "published",
     "read_plink",
+    "report",
     "verify",
 ]
 

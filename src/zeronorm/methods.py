@@ -9,18 +9,88 @@ and what the command says of a method. Solvers are imported late, for the comman
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._method import Method
-
 if TYPE_CHECKING:
-    from ._typing import FloatArray, IndexArray, Smooth
-    from .result import Path
+    from .core.results import Path
+    from .core.types import FloatArray, IndexArray, Smooth
     from .solvers import CappedL1, LogPenalty, Request, Task
     from .solvers.certify.prove import Goal
     from .solvers.drive import Solver
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """What finds the features; the final fit and the certificate do not depend on it."""
+
+    name: ClassVar[str]
+    sentence: ClassVar[str]  # what it does; {k} and {groups} stand for the budgets
+    # What the command calls the moment at which a feature entered, and what that counts.
+    entered: ClassVar[tuple[str, str]] = ("", "")
+    budgets: ClassVar[tuple[str, ...]] = ("features",)  # "features", "groups" or "both"
+    tol: ClassVar[float] = 1e-3  # unless the user gives one, as refit_C
+    refit_C: ClassVar[float | str | None] = "loo"  # None: the solution itself is the model
+    rules: ClassVar[dict[str, str]] = {}  # what `zeronorm.core.validation` checks of an option
+    shares: ClassVar[bool] = True  # whether several outputs may share their features
+    starts_warm: ClassVar[bool] = True  # whether it can begin with the features of another fit
+    adjusts: ClassVar[bool] = True  # whether there may be covariates
+    penalises: ClassVar[bool] = True  # whether C has a part in what is selected
+
+    def default_weight(self, loss: str) -> float:
+        """Return the weight of a loss where the user gives none.
+
+        Of a quantile few rows have a curvature.
+        """
+        return 1.0 if loss == "quantile" else 0.1
+
+    def check(self, loss: Smooth, fit_intercept: bool) -> None:
+        """Raise ValueError where an option breaks a rule that no data are needed for."""
+        from .core import validation as validate
+
+        for name, rule in self.rules.items():
+            getattr(validate, f"check_{rule}")(name, getattr(self, name))
+
+    def keeps_signs(self) -> bool:
+        """Return whether coefficients may be asked to have signs."""
+        return False
+
+    def unbudgeted(self) -> str:
+        """Return the option by which the method decides how large a model is; "": the budget does.
+
+        Such a method begins anew at every fit.
+        """
+        return ""
+
+    def most(self, n_units: int, n_forced: int) -> int:
+        """Return how many features, or groups, a model has at most where the method decides.
+
+        n_units, n_forced : the usable ones, and those that are forced.
+        """
+        raise NotImplementedError
+
+    def check_weight(self, weight: FloatArray) -> None:  # noqa: B027
+        """Raise ValueError where a constant of the method is too large for these weights."""
+
+    @abstractmethod
+    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+        """Return the generator of scans that selects for a task."""
+
+    def blame(self) -> tuple[str, str]:
+        """Return what has failed where a problem is left unsolved, and what helps."""
+        return "The solver", "A smaller C helps."
+
+    def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
+        """Return the warnings that a fit gives: its paths, and the size of its model."""
+        from .solvers.convergence import open_gaps
+
+        return open_gaps(paths, tol, *self.blame())
+
+    def start(self, paths: Sequence[Path]) -> list[list[IndexArray]]:
+        """Return what a fit after these paths begins with: lists of features for each path."""
+        return [[step.entered for step in path.history] for path in paths]
 
 
 @dataclass(frozen=True)
@@ -47,7 +117,7 @@ class Pool(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate
+        from .core import validation as validate
 
         super().check(loss, fit_intercept)
         if not validate.check_positive("factor", self.factor) >= 1.0:
@@ -124,7 +194,7 @@ class Greedy(Method):
 
     def check_weight(self, weight: FloatArray) -> None:
         """Raise ValueError where fit_C is too large for these weights."""
-        from . import validate
+        from .core import validation as validate
 
         validate.check_total_weight(float(self.fit_C), weight)
 
@@ -173,7 +243,7 @@ class L0(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate
+        from .core import validation as validate
 
         super().check(loss, fit_intercept)
         self._check_solver()
@@ -187,7 +257,7 @@ class L0(Method):
         return self.solver != "iht"
 
     def _check_solver(self) -> None:
-        from . import validate
+        from .core import validation as validate
         from .solvers.procedures.l0 import SOLVERS
 
         validate.check_option("solver", self.solver, SOLVERS)
@@ -207,10 +277,10 @@ class L0(Method):
 
     def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
-        from .estimators import _doubts
+        from .solvers.convergence import separation
 
         yield from super().doubts(paths, size, C, tol)
-        yield from _doubts.separation(paths, size, C)
+        yield from separation(paths, size, C)
 
 
 @dataclass(frozen=True)
@@ -270,7 +340,7 @@ class ReweightedL1(L1):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate
+        from .core import validation as validate
 
         super().check(loss, fit_intercept)
         validate.check_option("weights", self.weights, ["log", "capped"])
@@ -337,7 +407,7 @@ class Bilevel(Method):
 
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
-        from . import validate
+        from .core import validation as validate
         from .solvers.bilevel.search import SOLVERS
 
         super().check(loss, fit_intercept)
@@ -358,9 +428,9 @@ class Bilevel(Method):
 
     def doubts(self, paths: Sequence[Path], size: Any, C: float, tol: float) -> Iterator[Warning]:
         """Return the warning that a published method did not converge."""
-        from .estimators import _doubts
+        from .solvers.convergence import steps_left
 
-        return _doubts.steps_left(paths, self.solver, self.max_iter)
+        return steps_left(paths, self.solver, self.max_iter)
 
 
 METHODS: dict[str, type[Method]] = {
@@ -376,24 +446,9 @@ def names_of(can: Callable[[type[Method]], bool]) -> str:
 
 def named(method: str | Method, auto: type[Method]) -> Method:
     """Return a method by its name, or as it is; "auto" is that of the problem."""
-    from . import validate
+    from .core import validation as validate
 
     if isinstance(method, Method):
         return method
     validate.check_option("method", method, ["auto", *METHODS])
     return auto() if method == "auto" else METHODS[method]()
-
-
-__all__ = [
-    "L0",
-    "L1",
-    "METHODS",
-    "Bilevel",
-    "Greedy",
-    "Method",
-    "Minimax",
-    "Pool",
-    "ReweightedL1",
-    "named",
-    "names_of",
-]

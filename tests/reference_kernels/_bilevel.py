@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.core.types import FloatArray, IndexArray
 
 
 def bilevel_select(

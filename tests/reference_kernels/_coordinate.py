@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.core.types import FloatArray, IndexArray
 
 
 def share(curvature: FloatArray, intercept: bool) -> float:

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
-from zeronorm._typing import FloatArray
+from zeronorm.core.types import FloatArray
 
 
 def logistic_value_gradient(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.core.types import FloatArray, IndexArray
 
 # Of the interior point method.
 MAX_STEPS = 100  # Newton steps

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 
-from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.core.types import FloatArray, IndexArray
 
 MAX_NEWTON = 100
 NEAR = 1e-13  # relative: shares that near to what is wanted are made equal to it afterwards

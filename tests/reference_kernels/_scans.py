@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from zeronorm._typing import FloatArray
+from zeronorm.core.types import FloatArray
 
 IndexStorage = NDArray[np.int32] | NDArray[np.int64]
 

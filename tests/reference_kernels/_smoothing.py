@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from zeronorm._typing import FloatArray
+from zeronorm.core.types import FloatArray
 
 from ._scans import IndexStorage
 

@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from zeronorm._typing import FloatArray, IndexArray
+from zeronorm.core.types import FloatArray, IndexArray
 
 Text = NDArray[np.uint8]
 

@@ -1,4 +1,4 @@
-// Cox's partial likelihood, as `losses/_cox.py` has it: the loss of a row depends on the rows that
+// Cox's partial likelihood, as `losses/cox.py` has it: the loss of a row depends on the rows that
 // are at risk with it.
 #pragma once
 

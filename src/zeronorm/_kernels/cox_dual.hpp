@@ -1,4 +1,4 @@
-// Dual points of Cox's partial likelihood with Breslow's ties, as `losses/_cox.py` has them.
+// Dual points of Cox's partial likelihood with Breslow's ties, as `losses/cox.py` has them.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._messages import Command, Group
+from .messages import Command, Group
 
 # What --help says of the commands, which is the first line of each.
 COMMANDS = {
@@ -45,7 +45,7 @@ class _Imported(Mapping[str, Any]):
             raise KeyError(name)
         if name not in self._made:
             one = typer.Typer(add_completion=False)
-            one.command(name, cls=Command)(getattr(import_module(f"._{name}", __name__), name))
+            one.command(name, cls=Command)(getattr(import_module(f".{name}", __name__), name))
             self._made[name] = typer.main.get_command(one)
         return self._made[name]
 
@@ -86,7 +86,7 @@ def main() -> None:
 
 def _version(value: bool) -> None:
     if value:
-        from .. import __version__
+        from .._version import __version__
 
         typer.echo(f"zeronorm {__version__}")
         raise typer.Exit

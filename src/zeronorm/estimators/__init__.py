@@ -1,22 +1,20 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
-from ._bags import BagClassifier, SelectedInstance
-from ._baseline import StepFunction
-from ._bilevel_cv import BilevelCV
-from ._budget import BudgetClassifier
-from ._budget_regressor import BudgetRegressor
-from ._l1 import L1Classifier, L1Regressor
-from ._l1_cv import L1ClassifierCV, L1RegressorCV
-from ._l1_path import L1Path, l1_path
-from ._l1_survival import L1SurvivalAnalysis
-from ._l1_survival_cv import L1SurvivalAnalysisCV
-from ._measure import MeasureClassifier
-from ._miles import MilesEmbedding
-from ._survival import BudgetSurvivalAnalysis
+from .bags import BagClassifier, SelectedInstance
+from .baseline import StepFunction
+from .budget import BudgetClassifier
+from .budget_regressor import BudgetRegressor
+from .l1 import L1Classifier, L1Regressor
+from .l1_cv import L1ClassifierCV, L1RegressorCV
+from .l1_paths import L1Path, l1_path
+from .l1_survival import L1SurvivalAnalysis
+from .l1_survival_cv import L1SurvivalAnalysisCV
+from .measure import MeasureClassifier
+from .miles import MilesEmbedding
+from .survival import BudgetSurvivalAnalysis
 
 __all__ = [
     "BagClassifier",
-    "BilevelCV",
     "BudgetClassifier",
     "BudgetRegressor",
     "BudgetSurvivalAnalysis",

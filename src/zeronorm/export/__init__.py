@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..persistence import as_loaded
-    from ._json import to_json
-    from ._sklearn import to_sklearn
-    from ._sql import to_sql
+    from .json import to_json
+    from .sklearn import to_sklearn
+    from .sql import to_sql
 
 # Names are imported on use: the table is read before NumPy is there.
 _HOMES = {
     "as_loaded": "..persistence",
-    "to_json": "._json",
-    "to_sklearn": "._sklearn",
-    "to_sql": "._sql",
+    "to_json": ".json",
+    "to_sklearn": ".sklearn",
+    "to_sql": ".sql",
 }
 
 __all__ = [

@@ -11,17 +11,17 @@ variables are v = -gradient in the margins, signed: v is the scan vector of the 
 stable for any finite margin.
 """
 
-from ._adjusted import Adjusted, adjusted, as_adjusted, rows_of, started, without_covariates
-from ._base import NumericLoss
-from ._check import check_loss
-from ._cox import Cox
-from ._dual import balance, dual_bound, fit_intercept, has_compiled_dual
-from ._labels import Logistic, SquaredHinge, probabilities
-from ._multinomial import Multinomial
-from ._ordinal import Ordinal
-from ._outputs import LossOfOutputs, Responses
-from ._rates import Gamma, Poisson
-from ._residuals import Huber, LeastSquares, Quantile
+from .base import NumericLoss
+from .check import check_loss
+from .covariates import Adjusted, adjusted, as_adjusted, rows_of, started, without_covariates
+from .cox import Cox
+from .dual import balance, dual_bound, fit_intercept, has_compiled_dual
+from .labels import Logistic, SquaredHinge, probabilities
+from .multinomial import Multinomial
+from .ordinal import Ordinal
+from .outputs import LossOfOutputs, Responses
+from .rates import Gamma, Poisson
+from .residuals import Huber, LeastSquares, Quantile
 
 # The losses of numbers that go by their names, in estimators and in model files.
 OF_NUMBERS = (LeastSquares(), Huber(), Quantile(), Poisson(), Gamma())

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate
-from .._typing import FloatArray
-from ._contingency import Contingency, FBeta
-from ._hamming import Hamming
-from ._measure import Cut, Measure, Weight
-from ._ranking import AUC, AveragePrecision
-from ._top import PRBEP, PrecisionAt, RecallAt
+from ..core import validation as validate
+from ..core.types import FloatArray
+from .contingency import Contingency, FBeta
+from .hamming_measure import Hamming
+from .measure import Cut, Measure, Weight
+from .ranking import AUC, AveragePrecision
+from .top import PRBEP, PrecisionAt, RecallAt
 
 __all__ = [
     "AUC",

@@ -62,7 +62,7 @@ dual_i, forced_i and, of its tree, parent_i, feature_i, inside_i, row_i and tree
 rows where there is no tree; and `signs`, (n_features_in,) int8, where coefficients have signs.
 Covariates and their coefficients are in the metadata, and the features of the diagonal of a tree,
 each with its number, and the minorants of a tree, as lists and numbers. What they mean is said by
-`zeronorm.result`.
+`zeronorm.core.results`.
 Files of earlier formats are read: models of format 1 are of one response, certificates of formats 1
 and 2 of one output, and before models of format 3 and certificates of format 4 coefficients had any
 sign and there were no covariates. Before models of format 7 and certificates of format 5 nothing
@@ -72,20 +72,21 @@ said what the rows were chosen by, and no bound was of coefficients of a certain
 
 from __future__ import annotations
 
-from ._archive import CertificateFileError, ModelFileError, is_archive, write_file, writing
-from ._certificates import load_certificate, save_certificate
-from ._journal import CheckpointError
-from ._linear_model import (
+from ..core.files import write_file, writing
+from ..core.journal import CheckpointError
+from .archive import CertificateFileError, ModelFileError, is_archive
+from .certificates import load_certificate, save_certificate
+from .linear_model import (
     LinearModel,
     LoadedClassifier,
     LoadedModel,
     LoadedRegressor,
     LoadedSurvivalModel,
 )
-from ._models import load
-from ._records import finite_or_none, summarize, tabulate
-from ._save import as_loaded, save
-from ._saved_certificate import SavedCertificate
+from .models import load
+from .records import finite_or_none, summarize, tabulate
+from .saved_certificate import SavedCertificate
+from .saving import as_loaded, save
 
 __all__ = [
     "CertificateFileError",

@@ -4,17 +4,17 @@ The classes are thin: a signature, a docstring and the machinery of the package.
 of this package imports it.
 """
 
-from ._bilevel import BilevelClassifier, BilevelRegressor
-from ._greedy import GreedyLogisticRegression
-from ._l0 import L0LogisticRegression
-from ._l1 import L1LogisticRegression
-from ._methods import L0By, MinimaxBy
-from ._minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
-from ._projection import project_bilevel
-from ._reweighted import ReweightedL1LogisticRegression
-from ._synthetic import make_paper_synthetic
-from ._two_layer import TwoLayerClassifier
+from .bilevel import BilevelClassifier, BilevelRegressor
+from .greedy import GreedyLogisticRegression
+from .l0 import L0LogisticRegression
+from .l1 import L1LogisticRegression
+from .methods import L0By, MinimaxBy
+from .minimax import FeatureGeneratingMachine, MinimaxLogisticRegression
+from .projection import project_bilevel
+from .reweighted import ReweightedL1LogisticRegression
 from .solvers import Splitting
+from .synthetic import make_paper_synthetic
+from .two_layer import TwoLayerClassifier
 
 __all__ = [
     "BilevelClassifier",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ..result import Step
+from ..core.results import Step
 from .drive import Solver
 
 T = TypeVar("T")

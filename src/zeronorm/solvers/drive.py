@@ -15,8 +15,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from .._threads import solver_threads
-from .._typing import Design, FloatArray, Wrapper
+from ..core.parallel import solver_threads
+from ..core.types import Design, FloatArray, Wrapper
 from .journal import Identity, Journal, current
 
 T = TypeVar("T")

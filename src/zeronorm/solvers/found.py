@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .._typing import FloatArray
-from ..result import Result
+from ..core.results import Result
+from ..core.types import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

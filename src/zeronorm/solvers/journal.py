@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TypeAlias
 
-from .._typing import Design, FloatArray
-from ..designs._operations import scan
+from ..core.types import Design, FloatArray
+from ..data.operations import scan
 
 # What a run is told apart by: names and values of all that it depends on, but for the data.
 Identity: TypeAlias = Callable[[], Mapping[str, str]]

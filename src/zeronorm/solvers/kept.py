@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from ..result import Path
+from ..core.results import Path
 from .drive import Solver, together
 
 Ending: TypeAlias = Callable[[Sequence[int]], Solver[Path]]

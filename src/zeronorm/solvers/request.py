@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from .._typing import IndexArray
-from ..result import Progressed
+from ..core.results import Progressed
+from ..core.types import IndexArray
 from .kept import Ending, Kept
 
 LATER = "later"  # refit_C of models of which only the supports are wanted

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._typing import Columns, FloatArray, IndexArray, Smooth
+from ..core.types import Columns, FloatArray, IndexArray, Smooth
 from ..losses import (
     LossOfOutputs,
     Responses,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import validate
-from .._typing import Design, FloatArray
-from ..designs import Scaled
-from ..designs._operations import center_scale
+from ..core import validation as validate
+from ..core.types import Design, FloatArray
+from ..data import Scaled
+from ..data.operations import center_scale
 
 MOMENT_BITS = 20
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import FloatArray
+from ..core.types import FloatArray
 
 
 def free_signs(n_features: int) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._typing import Design, FloatArray, IndexArray, Smooth, Wrapper
-from ..designs._operations import select_rows
-from ..groups import Groups
+from ..core.groups import Groups
+from ..core.types import Design, FloatArray, IndexArray, Smooth, Wrapper
+from ..data.operations import select_rows
 from ..losses import Logistic, adjusted, as_adjusted, rows_of, started
 from .risk import Risk, places_of
 from .signs import free_signs

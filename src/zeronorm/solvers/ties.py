@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import EXACT_SCAN, Columns, Design, FloatArray, IndexArray
-from ..designs._columns import gather
-from ..designs._wrappers import IN_MEMORY, feature_blocks
+from ..core.types import EXACT_SCAN, Columns, Design, FloatArray, IndexArray
+from ..data.columns import gather
+from ..data.wrappers import IN_MEMORY, feature_blocks
 from .units import Units
 
 # Shares of the largest strength: what is summed again after a scan in float32, and what is equal.

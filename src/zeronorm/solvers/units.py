@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from .._typing import FloatArray, IndexArray
-from ..groups import Groups
+from ..core.groups import Groups
+from ..core.types import FloatArray, IndexArray
 from .signs import admitted, free_signs
 
 

@@ -6,7 +6,7 @@ works where solvers, estimators and kernels do not. (The room is not named as it
 an attribute of the package `verify` is the function.)
 """
 
-from ._form import CertificateError, UndecidedError, check_form
-from ._recomputation import verify
+from .form import CertificateError, UndecidedError, check_form
+from .recomputation import RTOL, verify
 
-__all__ = ["CertificateError", "UndecidedError", "check_form", "verify"]
+__all__ = ["RTOL", "CertificateError", "UndecidedError", "check_form", "verify"]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg.blas import dsymv, dsyr, dsyr2
 from scipy.optimize import minimize
 
-from ..._typing import Columns, FloatArray
+from ...core.types import Columns, FloatArray
 from ...losses import LossOfOutputs
 from ...solvers.risk import Risk
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...result import Status
+from ...core.results import Status
+from ...core.types import FloatArray, IndexArray
 from ...solvers.minimax.problem import Blocks, Inner, Recorder, State, assess
 
 STEPS = 5  # proximal steps per iteration: each iteration ends with a certificate

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...result import Result, Status
+from ...core.results import Result, Status
+from ...core.types import FloatArray, IndexArray
 from ...solvers.drive import Solver
 from ...solvers.l1.descent import Descent
 from ...solvers.l1.problem import L1Problem, Start

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._columns import gather
-from ...ordering import largest
-from ...result import Path, Status
+from ...core.ranking import largest
+from ...core.results import Path, Status
+from ...core.types import FloatArray, IndexArray
+from ...data.columns import gather
 from ...solvers import CuttingPlane, Request, Task, cutting_plane
 from ...solvers.certify.prove import Goal
 from ...solvers.clock import PhaseClock

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray
-from ...result import Status
+from ...core.results import Status
+from ...core.types import Columns, FloatArray
 from ...solvers.minimax.problem import Blocks, Inner, Point, Recorder, State, assess
 from ...solvers.pool.ridge import ridge
 

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from ..._kernels import LANES, csr_smoothing_sweep, dense_smoothing_sweep
-from ..._typing import FloatArray, IndexArray, Smooth
+from ...core.results import Status
+from ...core.types import FloatArray, IndexArray, Smooth
 from ...losses import Logistic
-from ...result import Status
 from ...solvers.minimax.problem import Blocks, Inner, Recorder, State, bound_of, penalty
 
 GROWTH = 5 / 3  # beta of the paper

@@ -33,10 +33,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ... import validate
-from ..._typing import FloatArray, IndexArray
-from ...ordering import largest
-from ...result import Status, Step
+from ...core import validation as validate
+from ...core.ranking import largest
+from ...core.results import Status, Step
+from ...core.types import FloatArray, IndexArray
 from ...solvers.units import Singles, Units
 from .alpha_step import INNER_METHODS, AlphaStep, SplitProblem
 

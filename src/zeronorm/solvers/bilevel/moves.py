@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._repeated import in_all_outputs
-from ...structures import BilevelBudget
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.repeated import in_all_outputs
 from ..l0.hard_thresholding import VARIANTS, Thresholding, zero_point
 from ..pool.movement import STILL
 from ..risk import LEAST_SCALE
 from ..ties import EQUAL_ROWS
 from .pool import Changes, Effects, Pool, PoolFit
+from .structures import BilevelBudget
 from .task import BilevelTask, Size
 
 POOL_FACTOR = 3  # times the budgets: where a pool begins, and a support that shrinks to them

@@ -21,9 +21,9 @@ from functools import reduce
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import GatheredColumns
-from ...designs._repeated import in_all_outputs
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import GatheredColumns
+from ...data.repeated import in_all_outputs
 from ...losses import as_adjusted, without_covariates
 from ..l0.hard_thresholding import Objective, zero_point
 from ..pool.ridge import inverse_factor, ridge, solve_positive

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import GatheredColumns
-from ...designs._repeated import in_all_outputs
-from ...result import Status, Step
+from ...core.results import Status, Step
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import GatheredColumns
+from ...data.repeated import in_all_outputs
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
 from ..l0.hard_thresholding import VARIANTS, Point, Thresholding, hard_threshold

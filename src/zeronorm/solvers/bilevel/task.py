@@ -11,10 +11,10 @@ from typing import cast
 
 import numpy as np
 
-from ..._typing import Design, FloatArray, IndexArray, Wrapper
-from ...groups import Groups
-from ...structures import BilevelBudget
+from ...core.groups import Groups
+from ...core.types import Design, FloatArray, IndexArray, Wrapper
 from ..l0.hard_thresholding import Admit, Objective
+from .structures import BilevelBudget
 
 Size = tuple[int, int]  # features and groups
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...result import Tree
+from ...core.results import Tree
 from ..pool.candidates import Candidates
 from ..pool.curved import Curved
 from ..pool.extraction import Squares

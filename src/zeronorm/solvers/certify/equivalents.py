@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._columns import gather
+from ...core.types import FloatArray, IndexArray
+from ...data.columns import gather
 from ..task import Task
 
 # Columns are compared, so many at most, where scores agree to this share; the entries of equal ones

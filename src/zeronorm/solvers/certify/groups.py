@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import GatheredColumns, gather
-from ...ordering import largest
-from ...result import Certificate
+from ...core.ranking import largest
+from ...core.results import Certificate
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import GatheredColumns, gather
 from ..drive import Scan, Solver
 from ..found import BestDual
 from ..pool.ridge import ridge

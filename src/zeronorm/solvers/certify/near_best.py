@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...result import Progressed, Status
+from ...core.results import Progressed, Status
+from ...core.types import FloatArray, IndexArray
 from ..drive import Solver
 from ..pool.candidates import Candidates
 from ..pool.near_best import NearBest

@@ -17,13 +17,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..._memory import available_memory
-from ..._typing import FloatArray, IndexArray
-from ...designs._columns import GatheredColumns, gather
-from ...designs._operations import score_errors
-from ...designs._views import in_place
-from ...ordering import largest
-from ...result import Certificate, Progressed, Proof, Status, Tree
+from ...core.memory import available_memory
+from ...core.ranking import largest
+from ...core.results import Certificate, Progressed, Proof, Status, Tree
+from ...core.types import FloatArray, IndexArray
+from ...data.columns import GatheredColumns, gather
+from ...data.operations import score_errors
+from ...data.views import in_place
 from ..drive import Scan, Solver
 from ..pool.bounds import Bound, bound_at
 from ..pool.branch import BranchAndBound

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import gather
-from ...designs._operations import column_scaling, score_errors, top_features
-from ...result import Certificate
+from ...core.results import Certificate
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import gather
+from ...data.operations import column_scaling, score_errors, top_features
 from ..clock import Stopwatch
 from ..drive import Scan, Solver
 from ..found import BestDual

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...ordering import largest
+from ...core.ranking import largest
+from ...core.types import FloatArray, IndexArray
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
 from ..pool.exchange import POOL_FACTOR, Fitted

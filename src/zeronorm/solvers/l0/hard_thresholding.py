@@ -24,7 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..._typing import Columns, Design, FloatArray, IndexArray
+from ...core.types import Columns, Design, FloatArray, IndexArray
 from ..drive import Scan, Solver
 from ..risk import Risk
 

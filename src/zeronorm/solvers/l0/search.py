@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._columns import GatheredColumns
-from ...ordering import largest
-from ...result import Status, Step
+from ...core.ranking import largest
+from ...core.results import Status, Step
+from ...core.types import FloatArray, IndexArray
+from ...data.columns import GatheredColumns
 from ..found import BestDual
 from ..pool.exchange import POOL_FACTOR, Exchanges, Fitted
 from ..pool.group_exchange import GroupExchanges

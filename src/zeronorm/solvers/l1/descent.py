@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from ... import _kernels
-from ..._typing import FloatArray, IndexArray
-from ...designs._column_sets import ColumnSet, RowSet
+from ...core.types import FloatArray, IndexArray
+from ...data.column_sets import ColumnSet, RowSet
 
 SWEEPS_BETWEEN = 10  # of a descent with a Gram matrix, between steps of the support
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import log_expit, logsumexp
 from sklearn.metrics import roc_auc_score
 
-from ..._typing import FloatArray, IndexArray, Likelihood
-from ...ordering import predicted
+from ...core.ranking import predicted
+from ...core.types import FloatArray, IndexArray, Likelihood
 
 Score: TypeAlias = Callable[[FloatArray], float]  # of margins (n, n_problems)
 

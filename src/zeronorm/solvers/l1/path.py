@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._column_sets import ColumnStore
-from ...designs._filled import filling_of
-from ...result import Result
+from ...core.results import Result
+from ...core.types import FloatArray, IndexArray
+from ...data.column_sets import ColumnStore
+from ...data.filled import filling_of
 from ..drive import Solver, together
 from .problem import L1Problem, Point
 from .walk import AHEAD, MOST_SCORES, Walk, saturated

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Design, FloatArray, IndexArray
-from ...designs import Scaled
-from ...designs._spread import distant_means
+from ...core.types import Design, FloatArray, IndexArray
+from ...data import Scaled
+from ...data.spread import distant_means
 from ..risk import Risk
 from .descent import Penalty
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._column_sets import ColumnSet, RowSet
-from ...designs._columns import gather
-from ...designs._wrappers import as_slice
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.column_sets import ColumnSet, RowSet
+from ...data.columns import gather
+from ...data.wrappers import as_slice
 from .descent import Descent, Model
 from .problem import L1Problem, Point, with_best_intercept
 from .run import NEAR, PRECISION, Run

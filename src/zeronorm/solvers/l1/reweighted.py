@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...result import Result, Status, Step
+from ...core.results import Result, Status, Step
+from ...core.types import FloatArray, IndexArray
 from ..drive import Solver, together
 from ..found import Found
 from ..task import Task

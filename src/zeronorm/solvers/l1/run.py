@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._column_sets import ColumnSet, ColumnStore, RowSet
-from ...designs._columns import gather
-from ...designs._wrappers import feature_blocks
-from ...ordering import largest
-from ...result import Result, Status, Step
+from ...core.ranking import largest
+from ...core.results import Result, Status, Step
+from ...core.types import FloatArray, IndexArray
+from ...data.column_sets import ColumnSet, ColumnStore, RowSet
+from ...data.columns import gather
+from ...data.wrappers import feature_blocks
 from ..clock import Stopwatch
 from ..drive import Scan, Solver
 from .descent import Penalty

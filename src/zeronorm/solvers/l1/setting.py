@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ... import validate
-from ..._typing import Design, FloatArray, IndexArray, Smooth
-from ...designs import Scaled, as_design
-from ...designs._columns import gather
-from ...designs._operations import center_scale, unscaled
-from ...designs._repeated import Repeated
-from ...designs._spread import distant_means
-from ...result import Result, Status
+from ...core import validation as validate
+from ...core.results import GAP_SLACK, Result, Status
+from ...core.types import Design, FloatArray, IndexArray, Smooth
+from ...data import Scaled, as_design
+from ...data.columns import gather
+from ...data.operations import center_scale, unscaled
+from ...data.repeated import Repeated
+from ...data.spread import distant_means
 from ..drive import Solver
 from ..pool.refit import Refit, refit
 from ..risk import Risk
@@ -23,8 +23,6 @@ from .descent import Penalty
 from .problem import NEVER, L1Problem
 from .prox_newton import LARGEST_SQUARE
 
-# A solver has failed where its certified gap is above this many times the tolerance.
-GAP_SLACK = 2.0
 # Rounding ends progress at gaps below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-9
 # Deviation up to which standardisation helps: at any C of interest squares do not overflow.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._typing import IndexArray
-from ...designs._operations import unscaled
-from ...ordering import largest
-from ...result import Result, Status, Step
+from ...core.ranking import largest
+from ...core.results import Result, Status, Step
+from ...core.types import IndexArray
+from ...data.operations import unscaled
 from ..drive import Solver
 from ..found import Found
 from ..task import Task

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._column_sets import ColumnSet, ColumnStore, RowSet
-from ...designs._wrappers import feature_blocks
-from ...result import Result, Status, Step
+from ...core.results import Result, Status, Step
+from ...core.types import FloatArray, IndexArray
+from ...data.column_sets import ColumnSet, ColumnStore, RowSet
+from ...data.wrappers import feature_blocks
 from ..drive import Scan, Solver
 from .problem import NEVER, L1Problem, Point
 from .run import Run

@@ -6,8 +6,8 @@ ICML 2018 (working sets that the dual point chooses); proximal Newton steps as i
 
 from __future__ import annotations
 
-from ..._typing import IndexArray
-from ...result import Result
+from ...core.results import Result
+from ...core.types import IndexArray
 from ..drive import Solver
 from .problem import L1Problem, Point, Start
 from .prox_newton import MAX_NEWTON, prox_newton

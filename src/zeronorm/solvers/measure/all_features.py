@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._typing import IndexArray
-from ...result import Path, Status, Step
+from ...core.results import Path, Status, Step
+from ...core.types import IndexArray
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
 from .blocks import Blocks, dual_bound

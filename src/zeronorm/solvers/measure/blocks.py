@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._columns import gather
-from ...designs._operations import offsets, score_errors
-from ...designs._wrappers import IN_MEMORY, feature_blocks
-from ...ordering import largest
+from ...core.ranking import largest
+from ...core.types import FloatArray, IndexArray
+from ...data.columns import gather
+from ...data.operations import offsets, score_errors
+from ...data.wrappers import IN_MEMORY, feature_blocks
 from ..minimax.cutting_plane import fit_budget, unseen
 from .task import MeasureTask
 

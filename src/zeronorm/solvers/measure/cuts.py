@@ -17,9 +17,9 @@ from typing import Protocol
 import numpy as np
 
 from ..._kernels import solve_cuts
-from ..._typing import Design, FloatArray, IndexArray
-from ...designs._columns import GatheredColumns
-from ...designs._operations import multiply, offsets
+from ...core.types import Design, FloatArray, IndexArray
+from ...data.columns import GatheredColumns
+from ...data.operations import multiply, offsets
 from ...measures import Cut
 from ..drive import Scan, Solver
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...criteria import no_criteria
-from ...designs._operations import on_scaling_of_x
-from ...result import Selection
+from ...core.criteria import no_criteria
+from ...core.results import Selection
+from ...core.types import FloatArray, IndexArray
+from ...data.operations import on_scaling_of_x
 from ..drive import Solver
 from .cuts import BlockModel, FullModel
 from .inner_layer import InnerLayer, InnerSolution

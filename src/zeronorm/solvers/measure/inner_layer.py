@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ...core.results import Status
+from ...core.types import FloatArray
 from ...measures import Cut
-from ...result import Status
 from ..drive import Solver
 from .cuts import Master, Model, Point, solve_master
 from .task import MeasureTask

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ...core.types import FloatArray
 from ...measures import Cut, Measure
 from ..task import Task
 from .cuts import average_by_class

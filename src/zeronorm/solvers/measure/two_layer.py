@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ...result import Path, Status, Step
+from ...core.results import Path, Status, Step
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
 from .all_features import one_block, to_gap

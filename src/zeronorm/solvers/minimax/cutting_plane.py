@@ -26,10 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._columns import GatheredColumns
-from ...ordering import largest
-from ...result import Result, Status, Step
+from ...core.ranking import largest
+from ...core.results import Result, Status, Step
+from ...core.types import FloatArray, IndexArray
+from ...data.columns import GatheredColumns
 from ..drive import Scan, Solver
 from ..found import BestDual, Found
 from ..risk import Risk

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ... import _kernels
-from ..._typing import Columns, FloatArray
+from ...core.results import Status
+from ...core.types import Columns, FloatArray
 from ...losses import Adjusted, has_compiled_dual
-from ...result import Status
 from ..pool.outputs import OF_CLASSES, kernel_of, outputs_over_blocks
 from ..pool.ridge import in_kernel, of_times, with_covariates
 from .problem import Blocks, Inner, Iterate, Recorder, State, assess, bound_of, penalty

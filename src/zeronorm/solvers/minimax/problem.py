@@ -21,8 +21,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray
-from ...result import Status
+from ...core.results import Status
+from ...core.types import Columns, FloatArray
 from ..risk import Risk
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...result import Status
+from ...core.results import Status
 from ..signs import admitted
 from . import Blocks, Inner, InnerSolver, State
 

@@ -5,7 +5,7 @@ free), c = X'v and S_k the sum of the k largest entries of a vector,
 
     D_k(v) = -conjugate(v) - 1/2 S_k(c^2)
 
-is a lower bound of the l0 problem that `zeronorm.result.Certificate` states. One scan after a refit
+is a lower bound of the l0 problem that `core.results.Certificate` states. One scan after a refit
 gives it. For another budget than k features the largest sum of c_j^2 over an admissible set stands
 in place of S_k: see `Best`. Among models with |u_j| <= M the square of a larger score than M is
 replaced by 2 M |c_j| - M^2, twice the largest u_j c_j - u_j^2 / 2: see `units.worths`.
@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._operations import top_features
-from ...groups import Groups
+from ...core.groups import Groups
+from ...core.types import FloatArray, IndexArray
+from ...data.operations import top_features
 from ..risk import Risk
 from ..signs import admitted, oriented
 from ..units import Units, worths

@@ -23,10 +23,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..._threads import at_last, waiting_threads
-from ..._typing import FloatArray, IndexArray
-from ...ordering import largest
-from ...result import Progressed, Status, Tree
+from ...core.parallel import at_last, waiting_threads
+from ...core.ranking import largest
+from ...core.results import Progressed, Status, Tree
+from ...core.types import FloatArray, IndexArray
 from .bounds import Bound
 from .candidates import LEAF_TOL, Candidates
 from .nodes import NODE_TOL, PROVEN, Asked, Node, half, parted

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import SparseColumns
-from ...designs._views import ColumnsInPlace, some_of
-from ...ordering import largest
+from ...core.ranking import largest
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import SparseColumns
+from ...data.views import ColumnsInPlace, some_of
 from ..risk import Risk
 from ..units import Singles, Units
 from .bounds import Bound, bound_at, safe_scores

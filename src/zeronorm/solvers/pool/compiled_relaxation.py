@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import _kernels
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import DenseColumns, SparseColumns
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import DenseColumns, SparseColumns
 from ..risk import Risk
 from ..units import Singles, Units
 from .bounds import DECIDED, Bound

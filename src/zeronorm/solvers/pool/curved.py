@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
+from ...core.results import Minorant
+from ...core.types import FloatArray, IndexArray
 from ...losses import Logistic
-from ...result import Minorant
 from .bounds import Bound, best_features, decide
 from .candidates import Candidates, Start
 from .extraction import (

@@ -13,9 +13,9 @@ from threading import Lock
 import numpy as np
 
 from ... import _kernels
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import GrowingColumns
-from ...ordering import best_pairs, largest
+from ...core.ranking import best_pairs, largest
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import GrowingColumns
 from ..risk import Risk
 from ..signs import admitted, free_signs
 from .movement import Movement

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
+from ...core.types import FloatArray, IndexArray
 from ...losses import as_adjusted
 from .bounds import Bound, best_features, decide
 from .candidates import Candidates, Start

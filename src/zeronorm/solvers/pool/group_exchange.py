@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _kernels
-from ..._typing import Columns, FloatArray, IndexArray
-from ...ordering import best_pairs, largest
+from ...core.ranking import best_pairs, largest
+from ...core.types import Columns, FloatArray, IndexArray
 from ..risk import Risk
 from .exchange import (
     ACCURACY,

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from ... import _kernels
-from ..._typing import Columns, FloatArray, IndexArray
+from ...core.types import Columns, FloatArray, IndexArray
 from ...losses import Adjusted, LossOfOutputs, Ordinal, Responses, as_adjusted, without_covariates
-from ...losses._ordinal import losses_of_rows
+from ...losses.ordinal import losses_of_rows
 from ..risk import Risk
 from .leverages import leverages
 from .ridge import Ridge, in_kernel, inverse_factor

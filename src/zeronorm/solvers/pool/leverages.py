@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._threads import map_threads
-from ..._typing import Columns, FloatArray
-from ...designs._columns import BLOCK_ROWS, FLOAT32_GRAM, SparseColumns
+from ...core.parallel import map_threads
+from ...core.types import Columns, FloatArray
+from ...data.columns import BLOCK_ROWS, FLOAT32_GRAM, SparseColumns
 from .ridge import ROUNDING, inverse_factor, scale_system, solve_positive
 
 CANCELLED = 1e6  # leverage of the mean row, in shares of 1 / sum w, from which digits are missed

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray
+from ...core.types import Columns, FloatArray
 from ..risk import Risk
 from ..signs import admitted
 

@@ -17,7 +17,7 @@ from .branch import BranchAndBound
 from .nodes import PROVEN
 
 if TYPE_CHECKING:
-    from ..._typing import FloatArray, IndexArray
+    from ...core.types import FloatArray, IndexArray
     from .bounds import Bound
     from .candidates import Candidates
     from .nodes import Node

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
+from ...core.types import Columns, FloatArray, IndexArray
 
 PROVEN = 1e-9  # relative gap that counts as none
 NODE_TOL = 1e-4  # of the relaxation of a node

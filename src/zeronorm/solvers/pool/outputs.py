@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import _kernels
-from ..._typing import Columns, FloatArray, IndexArray
+from ...core.types import Columns, FloatArray, IndexArray
 from ...losses import Multinomial, Responses
 from ..risk import Risk
 

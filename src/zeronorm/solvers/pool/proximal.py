@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ...core.types import FloatArray
 from ..signs import admitted
 from ..units import Units, worths
 from .support_norm import proximal_shares, support_norm, top_squares

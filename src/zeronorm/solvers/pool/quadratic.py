@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import _kernels
-from ..._typing import FloatArray, IndexArray
+from ...core.types import FloatArray, IndexArray
 from ..signs import admitted
 from ..units import Units
 from .ridge import solve_positive

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._threads import map_threads
-from ..._typing import FloatArray, IndexArray
+from ...core.parallel import map_threads
+from ...core.types import FloatArray, IndexArray
 from .tails import Tailed
 
 STRENGTH = 2.0  # of the ridge of moves, relative to that of the problem

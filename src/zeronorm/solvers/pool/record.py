@@ -8,14 +8,14 @@ from operator import itemgetter
 
 import numpy as np
 
-from ..._threads import map_threads
-from ..._typing import FloatArray, IndexArray
-from ...result import Tree
+from ...core.parallel import map_threads
+from ...core.results import Tree
+from ...core.types import FloatArray, IndexArray
 from .subtree import Subtree
 
 
 class Record:
-    """A tree while it grows: see `zeronorm.result.Tree`, which says the same in arrays."""
+    """A tree while it grows: see `zeronorm.core.results.Tree`, which says the same in arrays."""
 
     def __init__(self) -> None:
         """Begin without a node."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import DenseColumns
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import DenseColumns
 from ...losses import without_covariates
 from ..risk import Risk
 from ..signs import free_signs

@@ -42,9 +42,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import SparseColumns
-from ...designs._views import some_of
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import SparseColumns
+from ...data.views import some_of
 from ..risk import Risk
 from ..units import Units
 from .compiled_relaxation import is_compiled, newton_steps

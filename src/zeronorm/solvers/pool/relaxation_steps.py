@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import DenseColumns
-from ...designs._views import View, times_of_used
-from ...ordering import largest
+from ...core.ranking import largest
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import DenseColumns
+from ...data.views import View, times_of_used
 from ..risk import Risk
 from ..signs import admitted
 from ..units import Units, worths

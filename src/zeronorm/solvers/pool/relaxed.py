@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ...core.types import FloatArray
 from ..units import Units
 from .support_norm import support_norm
 

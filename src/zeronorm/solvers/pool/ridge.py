@@ -16,8 +16,8 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 
 from ... import _kernels
-from ..._typing import Columns, FloatArray, IndexArray, Smooth
-from ...designs._columns import DenseColumns, SparseColumns
+from ...core.types import Columns, FloatArray, IndexArray, Smooth
+from ...data.columns import DenseColumns, SparseColumns
 from ...losses import as_adjusted, balance
 from ..risk import Risk
 from .outputs import compiled_outputs

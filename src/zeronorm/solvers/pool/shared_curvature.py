@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._threads import map_threads
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import DenseColumns, GrowingColumns, SparseColumns
+from ...core.parallel import map_threads
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import DenseColumns, GrowingColumns, SparseColumns
 from ..risk import Risk
 
 # That are used of a matrix, and of dense columns; columns of earlier use are forgotten above.

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ..._typing import FloatArray
+from ...core.types import FloatArray
 from .support_norm import support_norm, top_squares
 
 MAX_STEPS = 100

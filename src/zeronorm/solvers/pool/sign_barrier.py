@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ...core.types import FloatArray
 
 LEAST = 1e-3  # where coefficients begin at least, as a share of the largest
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
+from ...core.types import Columns, FloatArray, IndexArray
 from ..risk import Risk
 from ..signs import admitted
 from .ridge import Ridge, ridge

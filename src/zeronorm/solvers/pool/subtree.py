@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ... import _kernels
-from ..._typing import FloatArray, IndexArray
+from ...core.types import FloatArray, IndexArray
 from .bounds import DECIDED
 from .candidates import LEAF_TOL, Candidates
 from .compiled_relaxation import MOST_ENTRIES, MOST_MOVED_GROWN, entries, is_plain, rule, stored

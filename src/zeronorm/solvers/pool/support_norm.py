@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...ordering import largest
+from ...core.ranking import largest
+from ...core.types import FloatArray, IndexArray
 from ..units import worths
 
 MOST_BASE = 1e10  # the shares of less curvature are these to ten digits

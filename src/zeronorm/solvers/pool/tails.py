@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from ..._typing import FloatArray
+from ...core.types import FloatArray
 
 LEAST_CORE = 0.1
 CORE = 0.85  # the share of rows whose margins, at a solution, tails leave alone

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._typing import Design, FloatArray, IndexArray
-from ...criteria import information_criteria, no_criteria
-from ...designs import Scaled
-from ...designs._columns import gather
-from ...designs._operations import center_scale, on_scaling_of_x
-from ...designs._repeated import Repeated
+from ...core.criteria import information_criteria, no_criteria
+from ...core.results import Path, Selection, Status, Step
+from ...core.types import Design, FloatArray, IndexArray
+from ...data import Scaled
+from ...data.columns import gather
+from ...data.operations import center_scale, on_scaling_of_x
+from ...data.repeated import Repeated
 from ...losses import without_covariates
-from ...result import Path, Selection, Status, Step
 from ..bilevel.search import BilevelFit, select_bilevel
 from ..bilevel.task import BilevelTask, Size
 from ..drive import Solver

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._typing import Columns, IndexArray
-from ...criteria import information_criteria
-from ...designs._operations import column_scaling
-from ...result import Certificate, Path, Proof, Selection
+from ...core.criteria import information_criteria
+from ...core.results import Certificate, Path, Proof, Selection
+from ...core.types import Columns, IndexArray
+from ...data.operations import column_scaling
 from ..certify.supports import certify_supports
 from ..clock import PhaseClock, Stopwatch
 from ..drive import Solver

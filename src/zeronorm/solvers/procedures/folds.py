@@ -7,16 +7,15 @@ the samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._together import folds_of_groups, members
-from ..._typing import Design, FloatArray, IndexArray
-from ...designs._columns import gather
-from ...designs._filled import filled_over
-from ...designs._operations import multiply, unscaled
+from ...core.types import Design, FloatArray, IndexArray
+from ...data.columns import gather
+from ...data.filled import filled_over
+from ...data.operations import multiply, unscaled
 from ...losses import Cox, without_covariates
 from ..task import Task
 from ..ties import EQUAL_ROWS
@@ -141,3 +140,62 @@ def folds_of_numbers(
     number[order] = np.cumsum(new) - 1
     counted = np.unique(number[keys[0] == keys[0].min()] if is_survival else number).size
     return number % FOLDS if counted >= LEAST_SAMPLES else np.zeros_like(number)
+
+
+SHARE = 1e12  # the unit of shares that are compared: a class as a whole
+
+
+EQUAL = 1e-9  # folds that differ by less are equal: integer weights count as repeated rows
+
+
+def members(labels: np.ndarray, groups: IndexArray | None) -> tuple[np.ndarray, IndexArray]:
+    """Return the classes, and how many rows each has, or in how many groups it occurs."""
+    classes, code = np.unique(labels, return_inverse=True)
+    if groups is not None:
+        code = np.unique(np.column_stack([code, groups]), axis=0)[:, 0]
+    return classes, np.bincount(code, minlength=classes.size).astype(np.int64)
+
+
+def folds_of_groups(
+    groups: IndexArray,
+    weight: FloatArray,
+    n_folds: int,
+    labels: np.ndarray | None = None,
+    shuffle: Callable[[int], np.ndarray] = np.arange,
+) -> IndexArray:
+    """Return the fold, from 0, that holds each row out, (n,); a group is in one fold.
+
+    Groups go to the folds one by one, those with the largest share of a class first, each where it
+    leaves the shares of the classes the most equal. The folds do not depend on the order of the
+    rows, and an integer weight counts as that many rows.
+
+    Parameters
+    ----------
+    groups : (n,) the number of the group of every row.
+    weight : (n,) not negative.
+    n_folds : at most the number of groups.
+    labels : (n,) what folds should have in equal shares; None: the weight alone.
+    shuffle : the order of groups that are alike, given their number.
+    """
+    own, group = np.unique(groups, return_inverse=True)
+    code = np.zeros(group.size, np.int64)
+    if labels is not None:
+        code = np.unique(labels, return_inverse=True)[1]
+    totals = np.zeros((own.size, int(code.max(initial=0)) + 1))
+    np.add.at(totals, (group, code), weight)
+    whole = totals.sum(axis=0)
+    # Whole numbers, whose sums are exact.
+    shares = np.rint(totals / np.where(whole > 0, whole, 1.0) * SHARE)
+    size = np.rint(totals.sum(axis=1) / max(float(whole.sum()), 1e-300) * SHARE)
+    most = shares.max(axis=1)
+    fold = np.empty(own.size, np.int64)
+    held, weights = np.zeros((n_folds, shares.shape[1])), np.zeros(n_folds)
+    order = np.asarray(shuffle(own.size))
+    for one in order[np.lexsort((-size[order], -most[order]))]:
+        # What the sum of squares of the shares grows by, but for what is the same for all folds.
+        growth = held @ shares[one]
+        near = np.flatnonzero(growth <= growth.min() + EQUAL * SHARE * most[one])
+        fold[one] = chosen = near[weights[near].argmin()]
+        held[chosen] += shares[one]
+        weights[chosen] += size[one]
+    return fold[group]

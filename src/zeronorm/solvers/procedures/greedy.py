@@ -30,12 +30,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs._columns import GatheredColumns, gather
-from ...designs._operations import center_scale, moments
-from ...designs._wrappers import IN_MEMORY
-from ...groups import Groups
-from ...result import Path, Result, Status, Step
+from ...core.groups import Groups
+from ...core.results import Path, Result, Status, Step
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data.columns import GatheredColumns, gather
+from ...data.operations import center_scale, moments
+from ...data.wrappers import IN_MEMORY
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
 from ..found import Found

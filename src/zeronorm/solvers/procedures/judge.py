@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...designs import Rows
-from ...designs._columns import gather
-from ...designs._operations import column_scaling
-from ...result import Path
+from ...core.results import Path
+from ...core.types import Columns, FloatArray, IndexArray
+from ...data import Rows
+from ...data.columns import gather
+from ...data.operations import column_scaling
 from ..clock import PhaseClock
 from ..drive import Solver, together
 from ..pool.refit import variances

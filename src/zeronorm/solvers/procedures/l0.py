@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._typing import Columns, FloatArray, IndexArray
-from ...ordering import largest
-from ...result import Path, Proof, Result, Status
+from ...core.ranking import largest
+from ...core.results import Path, Proof, Result, Status
+from ...core.types import Columns, FloatArray, IndexArray
 from ..certify.prove import Goal, prove_support
 from ..clock import PhaseClock
 from ..drive import Solver

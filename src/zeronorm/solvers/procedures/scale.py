@@ -15,9 +15,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit
 
-from ..._typing import FloatArray, IndexArray
+from ...core.types import FloatArray, IndexArray
 from ...losses import Responses, without_covariates
-from ...losses._ordinal import ordered_log_loss
+from ...losses.ordinal import ordered_log_loss
 from ..task import Task
 
 LEAST, MOST = 0.02, 1.2  # of the scale

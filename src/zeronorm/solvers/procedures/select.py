@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._threads import map_threads
-from ..._typing import Columns, IndexArray
-from ...designs._columns import gather
-from ...result import Path
+from ...core.parallel import map_threads
+from ...core.results import Path
+from ...core.types import Columns, IndexArray
+from ...data.columns import gather
 from ..certify.equivalents import MOST_COMPARED, SAME_SCORE
 from ..clock import PhaseClock
 from ..drive import Scan, Solver

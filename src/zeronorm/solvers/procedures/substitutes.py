@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
-from ...designs._columns import gather
-from ...designs._operations import score_errors
-from ...ordering import largest
+from ...core.ranking import largest
+from ...core.types import FloatArray, IndexArray
+from ...data.columns import gather
+from ...data.operations import score_errors
 from ..certify.prove import Known
 from ..certify.supports import REFIT_TOL, safe_magnitudes
 from ..drive import Scan, Solver

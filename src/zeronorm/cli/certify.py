@@ -1,0 +1,273 @@
+"""The command `zeronorm certify`, and what `zeronorm prove` shares with it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.warnings import Doubt
+from ..io.paths import is_golub
+from .certify_options import CertifyOptions, ProblemOptions, ProveOptions
+from .names import columns_named
+from .of_model import has_whole_groups, options_of_model, with_forced
+from .options import SelectOptions
+from .output import show_document
+from .paths import check_folder, refuse_overwriting
+from .plan import plan_selection
+from .progress import Work, watched
+from .takes import takes
+from .task import settle_task
+from .training_rows import other_rows, read_training
+
+if TYPE_CHECKING:
+    from ..io.dataset import Samples
+    from ..io.table import Table
+    from ..persistence import LoadedModel
+
+_HEADS = ("feature", "name")
+
+
+@takes(CertifyOptions)
+def certify(options: CertifyOptions) -> None:
+    """Say how far a list of features, from anywhere, can be from the best of its length.
+
+    Example: zeronorm certify golub X95735_at,M27891_at
+    """
+    certified(options)
+
+
+def certified(options: CertifyOptions | ProveOptions) -> None:
+    """Certify a list of features, or search until the wanted gap is proven."""
+    with watched(options.quiet or options.as_json) as work:
+        _check_certificate(options)
+        with work.timed("imports"):
+            work.progress.phase("Starting")
+            from .. import persistence
+            from ..io.dataset import Samples
+            from ..io.groups import read_costs, read_groups
+            from ..io.source import check_path
+            from ..reporting.documents.certified import describe_certified
+            from ..reporting.text.certified import print_certified
+            from .named_features import positions_of
+            from .near_optimal import near_lists
+            from .selection import estimator_of
+            from .selection_files import named_columns
+        names, of_model = _listed(options.features)
+        asked = _as_selection(options, names, of_model)
+        task = settle_task(asked)
+        plan = plan_selection(asked)
+        work.progress.phase(f"Reading {options.data}")
+        cost = None if isinstance(options, CertifyOptions) else options.cost
+        for named in filter(None, (cost, options.group_file)):
+            check_path(named)  # before DATA is read, which may take its time
+        with work.timed("read"):
+            metadata = {} if of_model is None else of_model.metadata
+            asked, table, response = read_training(
+                asked, task, options.features, metadata, work.notes
+            )
+            costs = None if cost is None else read_costs(cost, table)
+            of = options.group_file
+            groups = None if of is None else read_groups(of, table, work.notes)
+        work.notes.extend(table.notes)
+        if of_model is not None:
+            work.notes.extend(_other_data(options, of_model, table))
+        samples = Samples(table, response, groups)
+        with columns_named(table.feature_names):
+            by_group = groups is not None and of_model is None
+            support = [] if by_group else positions_of("FEATURES", names, table)
+            if not plan.whole:  # a column of text may be several of them
+                plan = replace(plan, sizes=[len(support)])
+            problem = estimator_of(asked, plan, samples)
+            if by_group:
+                support = _features_of(names, problem, samples)
+            given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
+            given |= {} if groups is None else {"feature_groups": groups}
+            if response.offset is not None:
+                given["offset"] = response.offset
+            work.progress.phase("Certifying")
+            with work.timed("search"):
+                certificate, proof = _searched(options, support, samples, given, work)
+        if options.certificate is not None:
+            with work.timed("write"):
+                persistence.save_certificate(
+                    certificate,
+                    options.certificate,
+                    table.X,
+                    samples.y,
+                    class_weight=options.class_weight,
+                    feature_names=table.feature_names,
+                    first_index=table.first_index,
+                    target_name=table.target_name,
+                    columns=named_columns(asked, table),
+                )
+        file = None if options.certificate is None else str(options.certificate)
+        found = describe_certified(options.data, samples, support, certificate, proof)
+        if isinstance(options, ProveOptions):
+            with columns_named(table.feature_names):
+                found["near_optimal"] = near_lists(
+                    options, support, samples, costs, given, proof, work
+                )
+    document = {**found, "file": file, "seconds": work.seconds, "notes": work.notes}
+    show_document(document, options, print_certified)
+
+
+def _searched(
+    options: CertifyOptions | ProveOptions,
+    support: Any,
+    samples: Samples,
+    given: dict[str, Any],
+    work: Work,
+) -> tuple[Any, Any]:
+    """Return the certificate of some features, and the proof where one is asked for."""
+    from ..inspection.certification import certify, prove
+
+    given = {**given, "max_abs_coef": options.max_abs_coef}
+    X, y = samples.table.X, samples.y
+    if isinstance(options, CertifyOptions):
+        return certify(support, X, y, **given), None
+    work.progress.proving(options.gap, options.time_limit)
+    goal: dict[str, Any] = {"gap": options.gap, "time_limit": options.time_limit}
+    proof: Any = prove(support, X, y, callback=work.progress.searched, **goal, **given)
+    return proof.certificate, proof
+
+
+def _other_data(options: ProblemOptions, model: LoadedModel, table: Table) -> Iterator[Doubt]:
+    """Yield in what the data are others than those that a model was selected from."""
+    others = other_rows(options.data, table, options.features, model.metadata)
+    if others is not None:
+        yield Doubt(f"{others}; --where chooses rows")
+    n, own = table.X.shape[1], model.n_features_in_
+    if n != own:
+        yield Doubt(
+            f"{options.data} has {n:,} features, and {options.features} was selected from "
+            f"{own:,}: the certificate is of all those of the data; --drop leaves out columns"
+        )
+
+
+def _check_certificate(options: CertifyOptions | ProveOptions) -> None:
+    """Refuse a file of the certificate that cannot be written, or that is an input."""
+    path, option = options.certificate, "--certificate"
+    if path is not None:
+        check_folder(path, option)
+        refuse_overwriting([path], options.data, options.target, options.group_file, option)
+
+
+def _listed(text: str) -> tuple[list[str], LoadedModel | None]:
+    """Return the names of a list of features, and the model that it is of, if it is of one."""
+    from ..core.files import FileError
+    from ..persistence import is_archive, load
+
+    path = Path(text)
+    model = None
+    if path.is_file():
+        if is_archive(path):
+            model = load(path)
+            names = _names_of_model(model)
+        else:
+            try:
+                names = _names_in(path.read_text(encoding="utf-8-sig"))
+            except UnicodeDecodeError:
+                raise FileError(f"{text}: no text file, and no model.") from None
+    else:
+        names = [name.strip() for name in text.split(",")]
+    names = [name for name in names if name]
+    if not names:
+        raise ValueError(f"FEATURES must name one feature or more; {text!r:.60} has none.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"FEATURES must name each feature once; got {twice!r:.60} twice.")
+    return names, model
+
+
+def _features_of(names: Sequence[str], problem: Any, samples: Samples) -> list[int]:
+    """Return the places of the features of groups, without those that are constant."""
+    import numpy as np
+
+    from ..core.files import did_you_mean, quote
+
+    groups = samples.groups
+    assert groups is not None
+    labels = [str(label) for label in groups.labels.tolist()]
+    for name in names:
+        if name not in labels:
+            raise ValueError(
+                f"FEATURES are groups beside --group-file, which has no group {quote(name)}."
+                f"{did_you_mean(name, labels, given=names)}"
+            )
+    data = problem._read(samples.table.X, samples.y, None, samples.response.offset)
+    task = problem._pose(data).tasks[0]
+    usable = task.usable[:: task.loss.outputs]
+    inside = np.isin(groups.code, [labels.index(name) for name in names])
+    found: list[int] = np.flatnonzero(inside & usable).tolist()
+    return found
+
+
+def _names_in(text: str) -> list[str]:
+    """Return the names in a text: those of a column, or a line each; without covariates."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return []
+    delimiter = next((mark for mark in ",;\t" if mark in lines[0]), None)
+    if delimiter is None:
+        names = [line.strip().strip('"') for line in lines]
+        return names[1:] if names[0].lower() in _HEADS else names
+    rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    head = [cell.strip().lower() for cell in rows[0]]
+    place = next((head.index(name) for name in _HEADS if name in head), None)
+    if place is None:
+        raise ValueError(
+            "FEATURES must have a name on each line, or a column feature or name; got the columns "
+            f"{', '.join(rows[0])[:80]}. Where these are the data, they come before FEATURES."
+        )
+    beside = head.index("covariate") if "covariate" in head else None
+    found = [
+        row[place].strip()
+        for row in rows[1:]
+        if len(row) > place and (beside is None or row[beside].strip().lower() != "true")
+    ]
+    return list(dict.fromkeys(found))  # of several sizes or classes in one file
+
+
+def _names_of_model(model: LoadedModel) -> list[str]:
+    """Return the selected features of a model, by their names or numbers."""
+    from ..export.model import feature_names
+    from ..persistence.linear_model import named_among
+
+    several = len(model.metadata["certificates"]) > 1
+    if several:
+        raise ValueError(
+            "FEATURES must be one list; the model has one for each class. Select with zeronorm "
+            "select --shared, or name the features of one class and a target of two."
+        )
+    if model.feature_names is None:
+        first = model.metadata["first_index"]
+        return [str(int(j) + first) for j in model.support_]
+    return list(named_among(model.support_, model.columns, feature_names(model)))
+
+
+def _as_selection(
+    options: ProblemOptions, names: Sequence[str], model: LoadedModel | None
+) -> SelectOptions:
+    """Return the selection that the list is an answer to."""
+    own = {one.name for one in fields(SelectOptions)}
+    given = {
+        one.name: getattr(options, one.name) for one in fields(ProblemOptions) if one.name in own
+    }
+    given |= {"features": str(len(names)), "no_cv": True, "save": False}
+    if options.group_file is not None:
+        given |= {"features": "all", "groups": "1"}  # as many as the list has
+    elif model is not None and has_whole_groups(model):
+        raise ValueError(
+            f"{options.features} is a model of whole groups of features; say --group-file FILE as "
+            "well, with which it was selected."
+        )
+    if model is not None:
+        built_in = ("target", "id") if is_golub(options.data) else ()
+        for name, value in options_of_model(model).items():
+            if given.get(name) in (None, "auto") and name not in built_in:
+                given[name] = value
+    return with_forced(SelectOptions(**given), names, model)

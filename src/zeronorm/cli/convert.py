@@ -1,0 +1,107 @@
+"""The command `zeronorm convert`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..io.input import check_missing, read
+from ..io.streams import lasting
+from ..io.upright import check_across
+from .options import ConvertOptions
+from .output import print_json
+from .progress import watched
+from .takes import takes
+
+if TYPE_CHECKING:
+    from ..io.table import Table
+
+MOST_MEGABYTES = 1e12
+
+
+@takes(ConvertOptions)
+def convert(options: ConvertOptions) -> None:
+    """Write data as a store: blocks of columns on disk, which may be larger than memory.
+
+    Example: zeronorm convert visits.csv visits.zarr --target relapse
+    """
+    if not 1 <= options.memory <= MOST_MEGABYTES:  # NaN is not either
+        raise ValueError(
+            f"--memory must be a number of megabytes from 1 to {MOST_MEGABYTES:g}; got "
+            f"{options.memory:g}. For example: --memory 1024."
+        )
+    check_missing(options.missing, "mean", "indicator")
+    with watched(options.quiet or options.as_json) as work:
+        work.progress.phase("Starting")
+        from ..io.store import convert as written
+        from ..reporting.text.store import print_store
+
+        work.progress.phase(f"Reading {options.data}")
+
+        began = False
+
+        def progress(done: int, n_features: int) -> None:
+            nonlocal began
+            if not began:
+                work.progress.phase(f"Writing {options.store}", n_features, "feature features")
+                began = True
+            work.progress.advance(done)
+
+        given: dict[str, Any] = {
+            "dtype": options.dtype, "memory": int(options.memory * 2**20),
+            "overwrite": options.overwrite, "progress": progress,
+        }  # fmt: skip
+        if options.samples or options.transpose:
+            made = written(_read(options), options.store, **given)
+        else:
+            with lasting(options.data) as (path, _), _across_hint():
+                made = written(
+                    Path(path), options.store, target=options.target, id=options.id,
+                    keep=_kept(options), drop=options.drop or (), layer=options.layer,
+                    encoding=options.encoding, missing=options.missing, **given,
+                )  # fmt: skip
+    document = {**asdict(made), "path": str(options.store), "shape": list(made.shape)}
+    if options.as_json:
+        print_json(document)
+    else:
+        print_store(document)
+
+
+def _kept(options: ConvertOptions) -> list[str]:
+    """Return the columns of --keep."""
+    return [name.strip() for name in options.keep.split(",")] if options.keep else []
+
+
+def _read(options: ConvertOptions) -> Table:
+    """Return data with their samples in rows, and what tables say of these; in memory."""
+    kept, target = _kept(options), options.target
+    if options.transpose:
+        check_across(options.samples or (), {"--target": target, "--keep": kept})
+    elif target is None and not kept:
+        raise ValueError(
+            f"--samples {(options.samples or [''])[0]} is joined for what it says of the samples: "
+            "name its columns with --target or --keep."
+        )
+    return read(
+        options.data, target, options.id, columns={name: name for name in kept},
+        drop=options.drop or (), samples=options.samples or (), layer=options.layer,
+        missing=options.missing, encoding=options.encoding, transpose=options.transpose,
+    )  # fmt: skip
+
+
+@contextmanager
+def _across_hint() -> Iterator[None]:
+    """Say of a column of text that is in the way what to do where it names features."""
+    from ..core.files import FileError
+
+    try:
+        yield
+    except FileError as error:
+        if error.column is None:
+            raise
+        raise FileError(
+            f"{error} Where it names features, and samples are in the columns, say --transpose."
+        ) from None

@@ -1,0 +1,131 @@
+"""The command `zeronorm discover`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..io.dataset import Response
+from .columns_file import columns_file
+from .features_out import check_features_out
+from .names import columns_named
+from .options import DiscoverOptions
+from .output import show_document
+from .progress import watched
+from .takes import takes
+from .target import read_response
+
+if TYPE_CHECKING:
+    from ..inference.false_discoveries import FalseDiscoverySelector
+    from ..io.dataset import Samples
+    from ..io.table import Table
+
+_TASKS = ("auto", "classes", "numbers")
+
+
+@takes(DiscoverOptions)
+def discover(options: DiscoverOptions) -> None:
+    """Find the features that have an effect, with a bound on the share of false ones.
+
+    Example: zeronorm discover golub --fdr 0.2
+    """
+    _check(options)
+    with watched(options.quiet or options.as_json) as work:
+        with work.timed("imports"):
+            work.progress.phase("Starting")
+            from ..inference.false_discoveries import FalseDiscoverySelector
+            from ..io.dataset import Samples
+            from ..reporting.documents.discoveries import describe_discoveries
+            from ..reporting.text.discoveries import print_discoveries
+            from ..reporting.warnings import targets_in_disguise
+            from .named_features import covariates
+        work.progress.phase(f"Reading {options.data}")
+        with work.timed("read"):
+            table, response = read_response(options, options.task)
+        work.notes.extend(table.notes)
+        _check_target(options, response)
+        beside = covariates(options, table)
+        selector = FalseDiscoverySelector(
+            options.fdr, n_experiments=options.experiments, n_threads=options.threads, **beside
+        )
+        work.progress.phase("Letting features compete with dummies")
+        with work.timed("experiments"), columns_named(table.feature_names):
+            _fit(selector, table, response)
+        samples = Samples(table, response, None)
+        document = describe_discoveries(
+            options.data, samples, selector.discoveries_, sorted({*beside.get("covariates", ())})
+        )
+        found = [row for row in document["features"] if row["found"]]
+        told = targets_in_disguise([{"features": found}], samples, options.keep or ())
+        work.notes.extend(told)
+        if options.features_out is not None:
+            with work.timed("write"), columns_file(options.features_out) as write:
+                write(_table(found, samples, options.threads))
+    document |= {
+        "features_file": None if options.features_out is None else str(options.features_out),
+        "seconds": work.seconds,
+        "notes": work.notes,
+    }
+    show_document(document, options, print_discoveries)
+
+
+def _check(options: DiscoverOptions) -> None:
+    """Refuse what is wrong whatever the data are."""
+    if not 0 < options.fdr < 1:
+        raise ValueError(
+            f"--fdr must be a rate above 0 and below 1; got {options.fdr:g}. 0.1 stands for 10%."
+        )
+    if options.experiments < 2:
+        raise ValueError(
+            f"--experiments must be at least 2; got {options.experiments}. Leave it out for 20."
+        )
+    if options.task not in _TASKS:
+        raise ValueError(
+            f"--task must be one of {', '.join(_TASKS)}; got {options.task!r}. False discoveries "
+            "are controlled for a linear model of numbers or of two classes."
+        )
+    check_features_out(options, [])
+
+
+def _check_target(options: DiscoverOptions, response: Response) -> None:
+    """Refuse several classes; whole numbers that look like some are told how to be numbers."""
+    import numpy as np
+
+    if not response.labelled:
+        return
+    classes = np.unique(response.y)
+    if classes.size > 2:
+        numbers = "; or say --task numbers" if response.y.dtype.kind in "iuf" else ""
+        raise ValueError(
+            f"{options.data}: the target must be numbers or two classes for false discoveries, "
+            f"which are of a linear model; got {classes.size} classes. Leave out the others "
+            f"by --where \"NAME != 'LABEL'\"{numbers}."
+        )
+
+
+def _fit(selector: FalseDiscoverySelector, table: Table, response: Response) -> None:
+    """Fit, and say of groups what the option calls them."""
+    try:
+        selector.fit(table.X, response.y, groups=table.columns.get("blocks"))
+    except ValueError as error:
+        message = re.sub(r"^groups ", "--blocks ", str(error))
+        raise ValueError(message) from error
+
+
+def _table(rows: list[dict[str, Any]], samples: Samples, threads: int | None) -> dict[str, Any]:
+    """Return the columns of the file, named as those of select; the least doubtful first."""
+    import numpy as np
+
+    from .features_out import column_statistics
+
+    found: dict[str, list[Any]] = {
+        "rank": list(range(1, len(rows) + 1)),
+        **{name: [row[name] for row in rows] for name in ("name", "index", "description")},
+        **{name: [row[name] for row in rows] for name in ("votes", "stand_in")},
+        "rival": [None if row["rival"] is None else row["rival"]["name"] for row in rows],
+    }
+    if samples.table.descriptions is None:
+        del found["description"]
+    classes = np.unique(samples.response.y).tolist() if samples.response.labelled else []
+    indices = [row["index"] for row in rows]
+    return found | column_statistics(indices, classes, [], samples, threads)

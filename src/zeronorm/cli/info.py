@@ -1,0 +1,168 @@
+"""The command `zeronorm info`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ..io.input import read
+from ..io.paths import is_genotypes, is_golub
+from ..reporting.warnings import RepeatedNames
+from .export import check_export, export
+from .messages import readers_may_leave
+from .options import InfoOptions
+from .output import print_json
+from .paths import is_data
+from .takes import takes
+
+if TYPE_CHECKING:
+    from ..io.table import Table
+
+
+@takes(InfoOptions)
+def info(options: InfoOptions) -> None:
+    """Show what a model file or data hold, or versions here; export a model.
+
+    Example: zeronorm info visits.csv -k 100
+    """
+    check_export(options)
+    if options.format is not None:
+        export(options)
+        return
+    import numpy as np
+
+    from .. import persistence
+    from ..reporting.text.model import print_installation, print_model
+
+    if options.check:
+        _check(options)
+        return
+    if options.model is None:
+        _show(_describe_installation(), options.as_json, print_installation)
+        return
+    if is_data(options.model):
+        from ..reporting.text.data import print_data
+
+        _show(_describe_data(options, options.model), options.as_json, print_data)
+        return
+    loaded = persistence.load(options.model)
+    if not options.as_json:
+        print_model(options.model, loaded)
+        return
+    document = {
+        **loaded.metadata,
+        "classes": getattr(loaded, "classes_", np.empty(0)).tolist(),
+        "support": loaded.support_.tolist(),
+        "features": loaded.columns.tolist(),  # of the coefficients: covariates are among them
+        "coef": loaded.coef.tolist(),
+        "intercept": loaded.intercept_.tolist(),
+    }
+    print_json(document)
+
+
+def _show(document: dict[str, Any], as_json: bool, report: Callable[[Any], None]) -> None:
+    """Print a document as JSON, or the report of it."""
+    (print_json if as_json else report)(document)
+
+
+def _check(options: InfoOptions) -> None:
+    """Compare the blocks of a store with their checksums; exit with 1 where one is damaged."""
+    from ..data.store import is_store
+    from ..io.store import check_store
+    from ..reporting.text.store import print_check
+
+    path = options.model
+    if path is None or not is_store(path):
+        raise ValueError(
+            f"--check is of a store, a directory that zeronorm convert wrote; got {path}. Name "
+            "one, or leave out --check."
+        )
+    found = check_store(path)
+    document = {
+        "source": path,
+        "files": found.files,
+        "damage": [
+            {"file": str(one.file), "columns": one.columns, "reason": one.reason}
+            for one in found.damage
+        ],
+    }
+    with readers_may_leave():  # the exit code is the same whether anyone reads why
+        _show(document, options.as_json, print_check)
+    if found.damage:
+        raise typer.Exit(1)
+
+
+def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
+    """Return what a file of data holds, and what a selection from it will need."""
+    import numpy as np
+
+    from ..estimators import BudgetClassifier
+    from ..estimators.memory import estimate_of
+    from ..io.opening import as_design
+    from ..io.read import WITH_COLUMNS
+    from ..reporting.documents.columns import coded_as_far_as_can_be, describe_columns
+
+    if not (options.features.isdigit() and int(options.features)):
+        raise ValueError(
+            f"--features must be a whole number of at least 1; got {options.features!r}."
+        )
+    table = _as_it_stands(options, path)
+    repeated = RepeatedNames()
+    repeated.take(table)
+    found, notes = None, (*table.notes, *repeated.notes())
+    if table.form in WITH_COLUMNS:
+        found = describe_columns(table)
+        table = coded_as_far_as_can_be(path, table, found["columns"])
+    design = as_design(table.X)
+    selection = BudgetClassifier(int(options.features), method=options.method, calibrate=False)
+    estimate = estimate_of(design, selection)
+    y = table.y
+    return {
+        "source": path,
+        "n_samples": int(design.shape[0]),
+        "n_features": int(design.shape[1]),
+        "storage": design.storage,
+        "note": design.note,
+        "layers": table.layers,
+        "columns": table.known,
+        "table": found,
+        "classes": [] if y is None else np.unique(y)[:100].tolist(),
+        "features": int(options.features),
+        "method": options.method,
+        "memory": {name: int(size) for name, size in estimate.parts.items()},
+        "total": estimate.total,
+        "available": estimate.available if np.isfinite(estimate.available) else None,
+        "fits": estimate.fits,
+        "notes": list(notes),
+    }
+
+
+def _as_it_stands(options: InfoOptions, path: str) -> Table:
+    """Return data of which nothing is said: text and empty cells are not coded."""
+    from ..io.read import read_request
+    from ..io.table import Request
+
+    if is_genotypes(path) or is_golub(path):
+        return read(path, None, layer=options.layer, encoding=options.encoding)
+    return read_request(path, Request(layer=options.layer, encoding=options.encoding, is_part=True))
+
+
+def _describe_installation() -> dict[str, Any]:
+    """Return versions and threads."""
+    from .._version import __version__
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "zeronorm": __version__,
+        "threads": cores,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "scikit-learn": version("scikit-learn"),
+        "platform": platform.platform(),
+    }

@@ -1,0 +1,177 @@
+"""The page of `zeronorm report` and of select --report: its checks, and the writing of it.
+
+The check of the picture of select --view is here too: both draw with matplotlib.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..io.paths import is_golub
+from .names import notes_named
+from .paths import check_folder, refuse_overwriting
+from .rows_options import PAIRS, SECONDS
+
+if TYPE_CHECKING:
+    from ..inference.stability import StabilitySelection
+    from ..io.dataset import Samples
+    from ..model_selection.cross_validation import CrossValidation
+    from .again import Again
+    from .options import SelectOptions
+    from .progress import Work
+    from .rows_options import ReportOptions
+
+PICTURES = (".svg", ".png", ".pdf")  # that --view writes
+
+
+def check_page(path: Path, option: str, options: Any, others: Sequence[Path]) -> None:
+    """Refuse a page that cannot be written, before any work.
+
+    others : files that the same run writes.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{option} {path} must be a page, by its name: NAME.html.")
+    _check_drawing(path, option)
+    for source in (options.target, getattr(options, "model", None), *(options.samples or ())):
+        refuse_overwriting([path], options.data, source, option=option)
+    for other in others:
+        if path.resolve() == other.resolve():
+            raise ValueError(f"{option} {path} is another file of this run; name another.")
+
+
+def check_view(options: SelectOptions) -> None:
+    """Refuse a picture of select --view that cannot be written, before any work."""
+    path = options.view
+    if path is None:
+        return
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"--view {path} must end in one of {', '.join(PICTURES)}.")
+    _check_drawing(path, "--view")
+
+
+def _check_drawing(path: Path, option: str) -> None:
+    """Refuse a file that is drawn, where matplotlib or the folder is missing."""
+    if find_spec("matplotlib") is None:
+        raise ValueError(
+            f'{option} draws with the package matplotlib: pip install "zeronorm[plots]".'
+        )
+    check_folder(path, option)
+
+
+def write_page(
+    options: SelectOptions,
+    again: Again | None,
+    estimator: Any,
+    samples: Samples,
+    validation: CrossValidation | None,
+    halves: StabilitySelection | None,
+    document: dict[str, Any],
+    work: Work,
+) -> None:
+    """Work out what the page says beside the document of a selection, and write it.
+
+    halves : what half-samples choose, where that is known.
+    """
+    import matplotlib
+
+    matplotlib.use("agg")
+    from ..persistence import write_file
+    from ..reporting.documents.trust import describe_trust
+    from ..reporting.page.figures import figures_of
+    from ..reporting.page.html import render
+
+    n_pairs, limit = PAIRS, SECONDS
+    if again is not None:
+        n_pairs, limit = again.options.pairs, again.options.time_limit
+    with work.timed("report"):
+        with notes_named(work.notes, samples.table.feature_names):
+            trust, evidence = describe_trust(
+                estimator, samples, validation, halves, n_pairs, limit, work.progress.phase
+            )
+        work.progress.phase("Drawing")
+        (chosen,) = (m for m in document["models"] if m["size"] == document["chosen"])
+        figures = figures_of(estimator, samples, validation, evidence, document)
+        commands = _commands(options, again, estimator, chosen)
+        page = render(document, trust, figures, commands, _facts(options.data))
+        assert options.report is not None
+        write_file(options.report, page)
+
+
+def _commands(
+    options: SelectOptions, again: Again | None, estimator: Any, chosen: dict[str, Any]
+) -> list[tuple[str, str]]:
+    """Return what makes the page again, what verifies the certificate, and the model in Python.
+
+    chosen : the model, as of a document.
+    """
+    import shlex
+
+    from ..reporting.documents.trust import has_bounds
+    from ..reporting.page.commands import code_of_model
+    from .command_lines import command_line, commands_of_data
+
+    given = options if again is None else again.options
+    found = [("This page", command_line("select" if again is None else "report", given))]
+    model = chosen["file"] if again is None else again.options.model
+    data, flags = shlex.quote(options.data), commands_of_data(given)
+    plain = commands_of_data(given, "keep")  # a certificate knows what was left out
+    plain, flags = (f" {one}" if one else "" for one in (plain, flags))
+    if model is not None:
+        file = shlex.quote(str(model))
+        whole = isinstance(chosen["n_groups"], int) and chosen["certificates"][0] is not None
+        if whole:
+            assert given.group_file is not None
+            flags += f" --group-file {shlex.quote(str(given.group_file))}"
+        if has_bounds(estimator) and len(estimator._paths) == 1:
+            found.append(
+                (
+                    "The certificate of the list, and its check in plain NumPy, without a solver",
+                    f"zeronorm certify {data} {file}{flags} --certificate list.npz\n"
+                    f"zeronorm verify {data} list.npz{plain}",
+                )
+            )
+            found.append(
+                ("Longer in search of a better list",
+                 f"zeronorm prove {data} {file}{flags} --gap 0 --time-limit 600")
+            )  # fmt: skip
+        beside = " --samples NEW.tsv" if _is_beside(given, chosen) else ""
+        found.append(
+            ("New samples",
+             f"zeronorm predict {file} NEW.csv{beside}\nzeronorm evaluate {file} NEW.csv{beside}")
+        )  # fmt: skip
+    read = "# X, y: the samples and their target, as arrays"
+    if is_golub(options.data):
+        read = "from zeronorm.datasets import load_golub\n\nX, y = load_golub(return_X_y=True)"
+    found.append(("The model in Python", code_of_model(estimator, read)))
+    return found
+
+
+def _is_beside(options: SelectOptions | ReportOptions, model: dict[str, Any]) -> bool:
+    """Return whether a model has a column of the tables of the samples."""
+    from ..io.sample_file import SampleFile
+
+    names = [row["name"] for row in [*model["features"], *model["covariates"]]]
+    sources = {*names, *(name.partition("=")[0] for name in names)}  # of text, batch of batch=C
+    return any(
+        name in sources
+        for path in options.samples or ()
+        for name in SampleFile.read(path, options.encoding).header
+    )
+
+
+def _facts(data: str) -> dict[str, str]:
+    """Return the versions of what was at work, and the digest of the data."""
+    import hashlib
+    from importlib.resources import files
+
+    from ..reporting.page.commands import versions
+
+    found = versions()
+    path: Any = files("zeronorm.datasets") / "golub.npz" if is_golub(data) else Path(data)
+    if path.is_file():
+        with path.open("rb") as file:
+            found["SHA-256 of the data"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found

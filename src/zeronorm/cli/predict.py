@@ -1,0 +1,365 @@
+"""The command `zeronorm predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..core.text import show
+from ..core.warnings import Doubt
+from ..io.dataset import Response
+from ..io.input import comparable, listed
+from .blocks import read_blocks
+from .columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
+from .intervals import check_interval, share_inside
+from .messages import say_notes
+from .output import show_document
+from .paths import refuse_overwriting, refuse_swapped
+from .progress import Work, watched
+from .rows_options import PredictOptions
+from .takes import takes
+from .target import columns_of, offset_of, response_of
+from .threshold import with_threshold
+from .training_rows import note_on_rows
+
+if TYPE_CHECKING:
+    from ..io.table import Table
+    from ..persistence import LoadedModel, LoadedRegressor
+
+
+@takes(PredictOptions)
+def predict(options: PredictOptions) -> None:
+    """Predict with a model; with its target in DATA, say how well.
+
+    Example: zeronorm predict visits-k5.model.npz new.csv -o predictions.csv
+    """
+    with watched(options.quiet or options.as_json) as work:
+        work.progress.phase("Starting")
+        from .. import persistence
+        from ..reporting.documents.data import describe_data
+        from ..reporting.text.predictions import print_predictions
+
+        data, output = options.data, options.output
+        to_stdout = output is not None and str(output) == STDOUT
+        refuse_swapped("predict", options.model, options.data)
+        loaded = with_threshold(
+            options.model, persistence.load(options.model), options.threshold, work.notes
+        )
+        work.notes.extend(note_on_rows(options, data, options.model, loaded.metadata))
+        times = _times(options, loaded)
+        interval = check_interval(options, loaded)
+        if output is not None:
+            refuse_overwriting([output], data, options.target, options.model)
+            if not to_stdout:
+                check_columns_file(output, "--output", [*FORMATS], ", or be - for stdout")
+        if to_stdout and options.as_json:
+            raise ValueError("--json and --output - both go to stdout; leave out one of them.")
+        work.progress.phase(f"Reading {data}")
+        columns = columns_of(options)
+        table, found = _predicted(options, loaded, columns, times, interval, work)
+        response = None
+        try:
+            response = response_in(loaded, table, data, {**loaded.metadata["columns"], **columns})
+        except ValueError as error:  # predictions need no target
+            work.notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
+        found |= _judged(loaded, response, found["predictions"], work.notes)
+        if interval is not None and response is not None:
+            interval["inside"] = share_inside(response.y, found["predictions"], interval)
+        names = table.sample_names
+    if to_stdout:
+        say_notes(work.notes, options.quiet)
+        return
+    document = {
+        "model": options.model,
+        "data": describe_data(data, table, response, n_covariates=loaded.covariates_.size),
+        "threshold": loaded.metadata["threshold"],
+        "interval": interval,
+        **found,
+        "file": None if output is None else str(output),
+        "notes": work.notes,
+    }
+    show_document(document, options, partial(print_predictions, sample_names=names))
+
+
+def _predicted(
+    options: PredictOptions,
+    loaded: LoadedModel,
+    columns: Mapping[str, str],
+    times: list[float],
+    interval: Mapping[str, Any] | None,
+    work: Work,
+) -> tuple[Table, dict[str, Any]]:
+    """Predict block by block, and write what is to be written.
+
+    Returns
+    -------
+    Table
+        All rows. An array of features is zeros of its shape, which take no memory, and names are
+        left out where the predictions are in a file.
+    dict
+        What a document says of the predictions.
+    """
+    import numpy as np
+
+    from ..io.parts import joined
+
+    seen: list[Table] = []
+    parts: dict[str, list[Any]] = {"predictions": [], "probabilities": [], "survival": []}
+    n_rows = 0
+    known: dict[str, Any] = {}
+    with ExitStack() as stack:
+        write: Write | None = None
+        for table in read_blocks(options, loaded.layout, columns, work.notes):
+            work.progress.phase(f"Predicting, {n_rows:,} rows so far" if seen else "Predicting")
+            known, values = _predictions(options, loaded, table, times)
+            if write is None:
+                write = stack.enter_context(columns_file(options.output, table.form))
+            write(_columns_of_file(table, known, values, n_rows, interval))
+            n_rows += table.X.shape[0]
+            shown = options.output is None or options.as_json
+            for name, array in values.items():
+                if name == "predictions" or shown:
+                    parts[name].append(array)
+            X = table.X
+            if isinstance(X, np.ndarray):  # not kept
+                table = replace(table, X=np.empty((X.shape[0], 0), X.dtype))
+            seen.append(table if shown else replace(table, sample_names=None))
+    whole = joined(seen)
+    work.notes[:0] = whole.notes
+    if isinstance(X, np.ndarray):
+        whole = replace(whole, X=np.broadcast_to(np.zeros((), X.dtype), (n_rows, X.shape[1])))
+    return whole, known | {
+        name: np.concatenate(arrays).tolist() if arrays else None for name, arrays in parts.items()
+    }
+
+
+def _times(options: PredictOptions, loaded: LoadedModel) -> list[float]:
+    """Return the times of --times; refuse what the model does not have."""
+    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+
+    if options.proba and not isinstance(loaded, LoadedClassifier):
+        raise ValueError(
+            f"--proba is of classes; {options.model} has none. Leave it out"
+            f"{', or say --times' if isinstance(loaded, LoadedSurvivalModel) else ''}."
+        )
+    if options.times is None:
+        return []
+    if not isinstance(loaded, LoadedSurvivalModel):
+        raise ValueError(f"--times is of survival times; {options.model} has another target.")
+    try:
+        times = [float(text) for text in options.times.split(",")]
+    except ValueError:
+        times = [-1.0]
+    if not all(0 <= time < float("inf") for time in times):
+        raise ValueError(
+            "--times must be numbers that are not negative, with commas between them; got "
+            f"{options.times!r}."
+        )
+    if len(loaded.baseline.hazards) > 1:
+        raise ValueError(
+            f"--times needs a model without strata; {options.model} has "
+            f"{len(loaded.baseline.hazards)}, each with survival curves of its own."
+        )
+    return times
+
+
+def response_in(
+    loaded: LoadedModel, table: Table, data: str, columns: Mapping[str, str]
+) -> Response | None:
+    """Return the target of a table, None where it has none."""
+    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+
+    if isinstance(loaded, LoadedSurvivalModel):
+        there = {"time", "event"} <= table.columns.keys()
+        return response_of(table, "survival", data, columns) if there else None
+    if table.y is None:
+        return None
+    if isinstance(loaded, LoadedClassifier):
+        return Response("classes", table.y)
+    task = "counts" if loaded.loss.name == "poisson" else "numbers"
+    return response_of(table, task, data, columns)
+
+
+def _predictions(
+    options: PredictOptions,
+    loaded: LoadedModel,
+    table: Table,
+    times: list[float],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a document says of all rows, and arrays of predictions for those of a table."""
+    import numpy as np
+
+    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+
+    known: dict[str, Any] = {"classes": [], "responses": [], "loss": None, "times": times}
+    values: dict[str, Any] = {}
+    if isinstance(loaded, LoadedClassifier):
+        classes = loaded.ordered_classes_ if loaded.ordered_classes_.size else loaded.classes_
+        known["classes"] = classes.tolist()
+        values["predictions"] = loaded.predict(table)
+        if options.proba:
+            columns = np.searchsorted(loaded.classes_, classes)
+            values["probabilities"] = loaded.predict_proba(table)[:, columns]
+        return known, values
+    if isinstance(loaded, LoadedSurvivalModel):
+        known["loss"] = "cox"
+        values["predictions"] = predicted = loaded.predict(table)
+        if times:
+            curves = loaded.baseline.survivals(predicted, False)
+            values["survival"] = np.array([[float(curve(t)) for t in times] for curve in curves])
+        return known, values
+    offset = known_offset(loaded, table, options.data)
+    values["predictions"] = predicted = loaded.predict(table, offset)
+    known["loss"] = loaded.loss.name
+    if predicted.ndim == 2:
+        known["responses"] = loaded.metadata["target_name"]
+    return known, values
+
+
+def _judged(
+    loaded: LoadedModel, response: Response | None, predictions: list[Any], notes: list[str]
+) -> dict[str, Any]:
+    """Return how good predictions are, as a document has it."""
+    import numpy as np
+
+    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+
+    found: dict[str, Any] = dict.fromkeys(("accuracy", "confusion", "score", "score_name"))
+    predicted = np.array(predictions)
+    if isinstance(loaded, LoadedClassifier):
+        if response is not None:
+            classes = loaded.ordered_classes_ if loaded.ordered_classes_.size else loaded.classes_
+            compared = _compare(response.y, predicted, classes, notes)
+            found["accuracy"], found["confusion"] = compared
+        return found
+    from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
+
+    judge: BudgetRegressor | BudgetSurvivalAnalysis
+    if isinstance(loaded, LoadedSurvivalModel):
+        judge = BudgetSurvivalAnalysis()
+    else:
+        judge = BudgetRegressor(loss=loaded.loss)
+    found["score_name"] = judge._score_name
+    if response is not None:
+        found["score"] = _score(judge, response, predicted, notes)
+    return found
+
+
+def known_offset(loaded: LoadedRegressor, table: Table, data: str) -> Any:
+    """Return the offset of the samples; None where neither they nor the model have one.
+
+    Raises
+    ------
+    ValueError
+        Where the model has one and the samples do not: it would predict other numbers.
+    """
+    offset = offset_of(table, data)
+    if offset is not None or not loaded.metadata["offset"]:
+        return offset
+    columns = loaded.metadata["columns"]
+    role = "exposure" if "exposure" in columns else "offset"
+    named = f" {show(columns[role])}" if role in columns else ""
+    neutral = "1 in every row for predictions for one unit" if role == "exposure" else "0 for none"
+    raise ValueError(
+        f"{data}: no column{named} ({role}), which the model was fitted with. Name the column with "
+        f"--{role} COLUMN, or add one, of {neutral}."
+    )
+
+
+def _score(judge: Any, response: Response, predicted: Any, notes: list[str]) -> float | None:
+    """Return the score of predictions, None where the samples allow none."""
+    import numpy as np
+
+    try:
+        if response.task == "survival":
+            target = judge._target(response.y, len(predicted))
+            return float(judge._score_of_margins(predicted, target, np.ones(predicted.size)))
+        if response.y.shape != predicted.shape:
+            raise ValueError("the data have not as many targets as the model has responses")
+        y = judge._target(response.y, len(predicted))
+        if (y == y[0]).all(axis=0).any():
+            raise ValueError("the targets of the samples must differ")
+        return float(judge._explained(y, predicted, None))
+    except ValueError as error:
+        notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
+        return None
+
+
+def _compare(
+    y: Any, predicted: Any, classes: Any, notes: list[str]
+) -> tuple[float | None, list[list[int]] | None]:
+    """Return accuracy and confusion of predictions, None where the labels are of other classes."""
+    import numpy as np
+
+    truth = comparable(y, classes)
+    unknown = int((~np.isin(truth, classes)).sum())
+    if unknown == len(truth):
+        notes.append(
+            Doubt(
+                f"no accuracy: the model does not know the classes {listed(np.unique(y))}"
+                f"; it knows {listed(classes)}"
+            )
+        )
+        return None, None
+    if unknown:
+        notes.append(Doubt(unknown_classes(truth[~np.isin(truth, classes)], classes)))
+    accuracy = float(np.mean(truth == predicted))
+    return accuracy, confusion_of(truth, predicted, classes)
+
+
+def unknown_classes(labels: Any, classes: Any) -> str:
+    """Return how many labels are of classes that a model does not have, and which.
+
+    labels : those of the samples that are none of `classes`.
+    """
+    import numpy as np
+
+    from ..io.texts import folded
+
+    found, known = np.unique(labels), {folded(str(label)): label for label in classes.tolist()}
+    number = "1 sample has a class" if labels.size == 1 else f"{labels.size:,} samples have classes"
+    alike = [one for one in found.tolist() if folded(str(one)) in known]
+    but = ""
+    if alike:
+        pair = [show(str(one), 30) for one in (alike[0], known[folded(str(alike[0]))])]
+        but = f"; {pair[0]!r} differs from {pair[1]!r} by case or blanks alone"
+    return f"{number} that the model does not know, {listed(found)}{but}"
+
+
+def confusion_of(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
+    """Return counts, a row per true class of the model and a column per predicted class."""
+    return [
+        [int(((truth == actual) & (predicted == guess)).sum()) for guess in classes]
+        for actual in classes
+    ]
+
+
+def _columns_of_file(
+    table: Table,
+    known: Mapping[str, Any],
+    values: Mapping[str, Any],
+    n_before: int,
+    interval: Mapping[str, Any] | None,
+) -> dict[str, list[Any]]:
+    """Return the columns of the file of predictions for the rows of a table."""
+    predictions = values["predictions"]
+    numbers = range(n_before + 1, n_before + len(predictions) + 1)
+    columns: dict[str, list[Any]] = {"sample": table.sample_names or [*numbers]}
+    several: dict[str, Any] = {}
+    if known["responses"]:
+        several = dict(zip(known["responses"], predictions.T, strict=True))
+    else:
+        columns["risk" if known["loss"] == "cox" else "prediction"] = predictions.tolist()
+    if interval is not None:
+        half = interval["half_width"]
+        several |= {"lower": predictions - half, "upper": predictions + half}
+    if "probabilities" in values:
+        names = [f"p({label})" for label in known["classes"]]
+        several |= dict(zip(names, values["probabilities"].T, strict=True))
+    if "survival" in values:
+        names = [f"survival({time:g})" for time in known["times"]]
+        several |= dict(zip(names, values["survival"].T, strict=True))
+    return columns | {name: column.tolist() for name, column in several.items()}

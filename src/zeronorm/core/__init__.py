@@ -1,0 +1,1 @@
+"""Results, types, checks and small tools that all layers share."""

@@ -1,0 +1,256 @@
+"""How many features or groups a model may have, and which features it must have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..types import FloatArray, IndexArray
+from .data import check_signs
+from .numbers import dimensions, is_integer, number, shown
+
+
+@dataclass(frozen=True, slots=True)
+class AtFault:
+    """The rows without which there would be a model: those with one value in all of some columns.
+
+    columns : their indices. value : 1 of the rows of a level of a category; 0 of its base level,
+    of which all columns of the category are 0.
+    """
+
+    columns: tuple[int, ...]
+    value: float
+
+
+class UnfittableError(ValueError):
+    """Covariates or forced features have no coefficients on these rows; on others they may.
+
+    at_fault : the rows that keep them from these, where they are known.
+    """
+
+    def __init__(self, message: str, at_fault: AtFault | None = None) -> None:
+        super().__init__(message)
+        self.at_fault = at_fault
+
+
+def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -> tuple[int, ...]:
+    """Return the wanted sizes, sorted: an int, a sequence of ints, or None for min(10, usable)."""
+    check_usable(n_usable, n_columns)
+    if n_features is None:
+        return (max(min(10, n_usable), n_forced),)
+    forced = f"the forced features: it must be at least {n_forced} (the length of forced_features)"
+    return _check_counts(
+        "n_features", n_features, n_usable, _choice(n_usable, n_columns), n_forced, forced
+    )
+
+
+def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> int:
+    """Return the number of features of an l1 model, the never penalised ones among them."""
+    check_usable(n_usable, n_columns)
+    free = (
+        f"the features that are never penalised: it must be at least {n_free} (the zeros of "
+        "penalty_factor)"
+    )
+    choice = _choice(n_usable, n_columns)
+    return _check_counts("n_features", n_features, n_usable, choice, n_free, free)[0]
+
+
+def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ...]:
+    """Return the wanted numbers of groups, sorted.
+
+    n_usable : groups with a column that is not constant.
+    n_forced : groups with a forced feature.
+    """
+    forced = f"the groups of forced features: it must be at least {n_forced}"
+    choice = "the groups with a non-constant column"
+    return _check_counts("n_groups", n_groups, n_usable, choice, n_forced, forced)
+
+
+def check_k(k: int, n_usable: int, n_columns: int, n_forced: int, *, groups: bool) -> int:
+    """Return the size of all supports in question, of features or of groups."""
+    what = "groups" if groups else "features"
+    choice = "the groups with a non-constant column" if groups else _choice(n_usable, n_columns)
+    forced = f"the forced {what}: it must be at least {n_forced}"
+    return _check_counts("k", k, n_usable, choice, n_forced, forced)[0]
+
+
+def _choice(n_usable: int, n_columns: int) -> str:
+    """Return what messages call the features that a model chooses from."""
+    if n_usable == 1:
+        return "X has 1 feature(s) to select"
+    return f"the {'features' if n_usable == n_columns else 'non-constant features'} of X"
+
+
+def _check_counts(
+    name: str, wanted: Any, largest: int, choice: str, least: int, counted: str
+) -> tuple[int, ...]:
+    """Return an integer or a list of integers as sorted, distinct integers.
+
+    largest, choice : how many there are, and what they are.
+    least, counted : how many always count, and what they are.
+    """
+    if isinstance(wanted, np.ndarray) and wanted.ndim == 0:
+        wanted = wanted.item()
+    values = [wanted] if dimensions(wanted) == 0 else list(wanted)
+    rule = f"{name} must be an integer or a list of integers"
+    if not values:
+        raise ValueError(f"{rule}; got an empty list.")
+    for value in values:
+        if not is_integer(value):
+            raise ValueError(f"{rule}; got {shown(value)}.")
+        if not 1 <= int(value) <= largest:
+            raise ValueError(
+                f"{name} must be between 1 and {largest} ({choice}); got {shown(value)}."
+            )
+        if int(value) < least:
+            raise ValueError(f"{name} counts {counted}; got {shown(value)}.")
+    return tuple(sorted({int(value) for value in values}))
+
+
+def check_usable(n_usable: int, n_columns: int) -> None:
+    """Raise where X has no column to select."""
+    if n_usable == 0:
+        raise ValueError(
+            "X must have a column that is not constant, to select from; "
+            f"all its {n_columns} columns are constant, or vary by less than 1e-15 of their size, "
+            "which is rounding: subtract a constant from such columns first."
+        )
+
+
+def check_features(
+    parameter: str, given: Any, usable: np.ndarray, names: Sequence[str] | None
+) -> IndexArray:
+    """Return features of a parameter as sorted indices; they are given as indices or as names.
+
+    usable : (m,) mask of the columns that are not constant.
+    """
+    n_columns = usable.size
+    if given is None:
+        return np.empty(0, np.int64)
+    if (
+        isinstance(given, (str, bytes))
+        or not isinstance(given, (Sequence, np.ndarray))
+        or (isinstance(given, np.ndarray) and given.ndim != 1)
+    ):
+        raise ValueError(
+            f"{parameter} must be a list of indices or of feature names; got {shown(given)}."
+        )
+    rule = "a list of indices or of feature names"
+    result = np.sort(places_of_features(parameter, given, rule, n_columns, names))
+    constant = result[~usable[result]]
+    if constant.size:
+        name = constant[0] if names is None else repr(names[constant[0]])
+        raise UnfittableError(
+            f"{parameter} must not be constant columns of X; got column {name!s:.80}.",
+            AtFault((int(constant[0]),), 1.0) if parameter == "covariates" else None,
+        )
+    return result
+
+
+def check_apart(covariates: IndexArray, forced: IndexArray) -> None:
+    """Raise where a covariate is forced as well."""
+    both = np.intersect1d(covariates, forced)
+    if both.size:
+        raise ValueError(
+            f"covariates are in every model and must not be forced_features as well; got column "
+            f"{both[0]} in both. Leave it in one: forced features are counted and penalised."
+        )
+
+
+def check_adjustable(
+    loss: Any,
+    y: FloatArray,
+    weight: FloatArray,
+    find: Callable[[], tuple[str, AtFault | None]],
+) -> None:
+    """Raise where covariates leave nothing to explain, or have no finite coefficients.
+
+    find : says which rows are at fault, for the end of a sentence, and finds them.
+    """
+    n, r = loss.basis.shape
+    if r == 0:
+        raise ValueError(
+            "covariates must vary within the strata, whose differences count; all are constant "
+            "there. Leave them out."
+        )
+    if r >= n:
+        raise ValueError(
+            f"covariates must be fewer than the rows, as they are fitted without a penalty; got "
+            f"{r} independent columns, with the intercept, for {n} rows. Pass fewer, or principal "
+            "components of them."
+        )
+    if not loss.of_residuals and loss.final.separates(y, weight):
+        where, at_fault = find()
+        raise UnfittableError(
+            "covariates must not determine the target of some rows alone, as they have no finite "
+            f"coefficients without a penalty then{where}. Leave out that covariate, or pass it "
+            "as one of forced_features, which have a penalty.",
+            at_fault,
+        )
+
+
+def check_signs_of_features(
+    signs: Any, n_columns: int, names: Sequence[str] | None
+) -> np.ndarray | None:
+    """Return the sign that the coefficient of every column may have, int8, 0: any; None: all any.
+
+    They are given for all columns, as `check_signs` takes them, or for some by index or name.
+    """
+    if isinstance(signs, Mapping):
+        rule = "a mapping from indices or feature names to -1, 0 or 1"
+        places = places_of_features("signs", list(signs), rule, n_columns, names)
+        found = np.zeros(n_columns)
+        for (feature, value), place in zip(signs.items(), places, strict=True):
+            if number(value) not in (-1, 0, 1):
+                raise ValueError(
+                    f"signs must be -1, 0 or 1; got {shown(value)} for feature {feature!r:.60}. It "
+                    "is the sign that the coefficient may have, 0 for any."
+                )
+            found[place] = number(value)
+    else:
+        found = check_signs(signs, n_columns)
+    return found.astype(np.int8) if found.any() else None
+
+
+def places_of_features(
+    parameter: str,
+    features: Iterable[Any],
+    rule: str,
+    n_columns: int,
+    names: Sequence[str] | None,
+) -> IndexArray:
+    """Return the indices of distinct features that are given as indices or as names.
+
+    parameter, rule : what messages call it, and what it must be.
+    """
+    index: list[int] = []
+    for item in features:
+        if isinstance(item, str):
+            if names is None:
+                raise ValueError(
+                    f"{parameter} has the name {item!r}, but X has no feature names; "
+                    "pass indices, or X as a data frame."
+                )
+            found = [j for j, name in enumerate(names) if name == item]
+            if len(found) != 1:
+                problem = "unknown" if not found else "not unique"
+                raise ValueError(f"{parameter} has the {problem} feature name {item!r}.")
+            index.append(found[0])
+        elif not is_integer(item):
+            raise ValueError(f"{parameter} must be {rule}; got {item!r}.")
+        elif not 0 <= int(item) < n_columns:
+            raise ValueError(
+                f"{parameter} must be between 0 and {n_columns - 1} "
+                f"(the columns of X); got {shown(item)}."
+            )
+        else:
+            index.append(int(item))
+    result = np.array(index, dtype=np.int64)
+    ordered = np.sort(result)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if twice.size:
+        raise ValueError(f"{parameter} must be distinct; got {twice[0]} twice.")
+    return result

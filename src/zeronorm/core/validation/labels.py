@@ -1,0 +1,393 @@
+"""Labels and responses, and the weights of rows and classes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..types import FloatArray
+from .data import check_unmasked
+from .numbers import LARGEST, as_numbers, check_not_negative, plain, shown
+
+# Labels of one of these are of one type, and so are those of any other class.
+LABELS: tuple[Any, ...] = (str, bytes, numbers.Number | np.bool_)
+# Numbers are taken for counts or measurements where there are more different ones than this, and
+# fewer rows of each.
+MANY_CLASSES, ROWS_OF_CLASS = 30, 5
+NUMBERS = 10  # More classes than so many that are numbers may be counts or measurements.
+LEAST_LOSS = 1e-100  # of C times the weights: squares of it are still normal numbers
+LEAST_L1_LOSS = 1e-300  # It is not squared: the model without features is right down to here.
+LEAST_WEIGHT = 1e-200  # Products of it with scores and shares stay normal numbers.
+LEAST_SHARE = 1e-13  # of the weight: with less, rows or thresholds have no digits left
+
+
+def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray:
+    """Return y as an array of labels, (n_samples,); `sample` is what messages call a sample."""
+    one = sample.split()[0]
+    if y is None:
+        raise ValueError(
+            f"requires y to be passed, but the target y is None; pass one label per {sample}."
+        )
+    if getattr(getattr(y, "dtype", None), "names", None) is not None:
+        raise ValueError(
+            f"y must be one label per {sample}; got a structured array of {y.dtype.names}. Events "
+            "and times are for BudgetSurvivalAnalysis."
+        )
+    check_unmasked("y", y)
+    columns = responses(y)
+    if columns is not None:
+        raise ValueError(
+            f"y should be a 1d array, one label per {sample}; got {len(columns)} columns. "
+            f"{_remedy_of_columns(y)}"
+        )
+    if class_order(y) is not None:
+        y = np.asarray(y)
+    # A sequence would become an array of strings, None and NaN too.
+    if isinstance(y, Sequence) and not isinstance(y, str):
+        check_labels(y, sample)
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind in "OmM":  # other types have no missing values but NaN
+        check_labels(y, sample)
+    assert_all_finite(y, input_name="y")
+    _check_few(y)
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(f"{error} Numbers are for BudgetRegressor or L1Regressor.") from None
+    if len(y) != n_samples:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"y must have one label per {sample}; got {len(y)} labels for {n_samples} {one}s."
+        )
+    return np.asarray(y)
+
+
+def _remedy_of_columns(y: Any) -> str:
+    """Return what to do with several columns: labels as yes and no, one-hot classes, numbers."""
+    values = np.asarray(y)
+    try:
+        indicators = bool(np.isin(values, (0, 1)).all())
+    except TypeError:  # what NumPy cannot compare
+        indicators = False
+    if not indicators:
+        return "Several columns of numbers are for BudgetRegressor."
+    if (values.sum(axis=1) == 1).all():
+        return "They are one class in each row: pass y.argmax(axis=1)."
+    return (
+        "Several labels of a row are for scikit-learn's MultiOutputClassifier or "
+        "OneVsRestClassifier around this estimator, which fit a model for every label."
+    )
+
+
+def _check_few(y: np.ndarray) -> None:
+    """Raise where integers are so many that they can hardly be classes."""
+    if y.dtype.kind not in "iuf" or not (y % 1 == 0).all():
+        return
+    n_classes = np.unique(y).size
+    if n_classes > MANY_CLASSES and n_classes > y.size / ROWS_OF_CLASS:
+        raise ValueError(
+            f"y must be labels of classes; got {n_classes} different numbers in {y.size} rows. "
+            "Counts and other numbers are for BudgetRegressor (loss='poisson' of counts); if they "
+            "are names of classes, convert them to strings."
+        )
+
+
+def count_numbers(labels: np.ndarray) -> int:
+    """Return how many classes there are that seem to be numbers; 0 where they are few, or names."""
+    classes = np.unique(labels)
+    if classes.size <= NUMBERS:
+        return 0
+    if classes.dtype.kind not in "iuf":
+        try:
+            classes.astype(np.float64)
+        except (TypeError, ValueError):
+            return 0
+    return classes.size
+
+
+def class_order(y: Any) -> np.ndarray | None:
+    """Return the categories of an ordered categorical, as of pandas, in their order; else None."""
+    kind: Any = getattr(y, "dtype", None)
+    if getattr(kind, "ordered", None) is not True:
+        return None
+    return np.asarray(kind.categories)
+
+
+def check_ordered(y: Any) -> None:
+    """Raise where labels have no order of their own: where they are no numbers."""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "iufb":
+        first = plain(labels.ravel()[0]) if labels.size else "none"
+        raise ValueError(
+            "y must have an order for loss='ordinal': numbers, which are ordered by their size, or "
+            f"an ordered categorical; got labels such as {first!r:.40}. Use "
+            "pandas.Categorical(y, [lowest, ..., highest], ordered=True), or number the classes."
+        )
+
+
+def check_response(y: Any, n_samples: int) -> FloatArray:
+    """Return the real target of a regression, (n_samples,): finite numbers."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None; pass one number per row of X."
+        )
+    check_unmasked("y", y)
+    values = None
+    if getattr(getattr(y, "dtype", None), "kind", "") != "c":
+        y = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+        values = as_numbers(y)
+    if values is None:
+        raise ValueError(
+            f"y must be numbers, one per row of X; got {shown(y)}. Convert strings, complex and "
+            "missing values to floats, or use BudgetClassifier for labels, BudgetSurvivalAnalysis "
+            "for events and times."
+        )
+    assert_all_finite(values, input_name="y")
+    if len(values) != n_samples:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"y must have one number per row of X; got {len(values)} numbers for {n_samples} rows."
+        )
+    if n_samples < 2:
+        raise ValueError(f"X must have at least two rows for a regression; got {n_samples} sample.")
+    largest = np.abs(values).max()
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        rule = f"at most {LARGEST:g}" if largest > 1 else f"somewhere at least {1 / LARGEST:g}"
+        raise ValueError(f"y must be {rule} in magnitude; got {largest:g}. Rescale it.")
+    return values
+
+
+def responses(y: Any) -> np.ndarray | None:
+    """Return the columns of a target of several responses; None where it is none."""
+    try:
+        found = np.asarray(y)
+    except ValueError:  # a ragged sequence
+        return None
+    if found.ndim != 2 or found.shape[1] < 2:
+        return None
+    check_unmasked("y", y)
+    return found.T
+
+
+def check_range(loss: Any, y: FloatArray) -> FloatArray:
+    """Return a target whose numbers are where those of a loss are."""
+    if loss.target == "any":
+        return y
+    bad = np.flatnonzero(~((y > 0) if loss.target == "positive" else (y >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"y must be {loss.target} for loss={loss.name!r}; got {y[bad[0]]:g} at row {bad[0]}. "
+            "Remove such rows, or use loss='least_squares'."
+        )
+    return y
+
+
+def check_some_positive(loss: Any, y: FloatArray) -> None:
+    """Raise where no row of positive weight has a positive count."""
+    if loss.target == "not negative" and not (y > 0).any():
+        raise ValueError(
+            f"y must have a positive number for loss={loss.name!r}; got only zeros, of which the "
+            "best mean is 0."
+        )
+
+
+def check_offset(offset: Any, n_samples: int, largest: float) -> FloatArray:
+    """Return offsets of the margins, (n_samples,): numbers, at most `largest` in magnitude."""
+    check_unmasked("offset", offset)
+    values = as_numbers(offset)
+    if values is not None and values.ndim == 0:
+        values = np.full(n_samples, float(values))
+    if values is None or values.shape != (n_samples,):
+        raise ValueError(
+            f"offset must be numbers, one per row of X ({n_samples}, or one for all); got "
+            f"{shown(offset)}."
+        )
+    bad = np.flatnonzero(~(np.abs(values) <= largest))
+    if bad.size:
+        raise ValueError(
+            f"offset must be finite, at most {largest:g} in magnitude; got "
+            f"{values[bad[0]]:g} at row {bad[0]}. Of an exposure it is the logarithm, which a "
+            "positive exposure has."
+        )
+    return values
+
+
+def check_new_offset(
+    offset: Any, n_samples: int, largest: float, *, fitted: bool
+) -> FloatArray | None:
+    """Return the offset of new rows, (n_samples,); None where neither they nor the fit have one.
+
+    fitted : whether the model was fitted with an offset, without which it predicts other numbers.
+    """
+    if offset is not None:
+        return check_offset(offset, n_samples, largest)
+    if fitted:
+        raise ValueError(
+            "offset is needed: the model was fitted with one. Pass offset= for the rows of X, or "
+            "offset=0 for predictions without it (of counts, the rate per unit of exposure)."
+        )
+    return None
+
+
+def check_labels(y: Iterable[Any], sample: str, name: str = "y") -> None:
+    """Raise where a label is missing, or where labels are of several types, as numbers and text."""
+    one = sample.split()[0]
+    first: tuple[Any, Any, int] | None = None
+    for place, label in enumerate(y):
+        while isinstance(label, (list, tuple)) and len(label) == 1:  # a column
+            label = label[0]
+        if _is_missing(label):
+            raise ValueError(
+                f"{name} must have a label for every {sample}; got {label!r} at {one} {place}. "
+                f"Remove such {one}s, or give them a label."
+            )
+        kind = next((k for k in LABELS if isinstance(label, k)), type(label))
+        if first is None:
+            first = (kind, label, place)
+        elif first[0] != kind:
+            raise ValueError(
+                f"{name} must have labels of one type; got {plain(first[1])!r} at {one} "
+                f"{first[2]} and {plain(label)!r} at {one} {place}. Convert them to strings, or to "
+                "numbers."
+            )
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, or pandas' or NumPy's mark of what is missing."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    # NumPy's dates and durations are not equal to themselves either where they are missing.
+    comparable = isinstance(label, (numbers.Number, np.datetime64, np.timedelta64))
+    return comparable and bool(label != label)
+
+
+def check_two_classes(classes: np.ndarray) -> None:
+    """Raise where the labels (of rows with positive weight) have fewer than two classes."""
+    if len(classes) < 2:
+        label = plain(classes[0]) if len(classes) else "none"
+        raise ValueError(f"y must have at least two classes; got one class: {label!r}.")
+
+
+def check_pos_label(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, bool]:
+    """Return the classes with `pos_label` the second of two, and whether that reversed them."""
+    if pos_label is None:
+        return classes, False
+    if len(classes) != 2:
+        raise ValueError(
+            f"pos_label is for two classes; got {len(classes)}, each of which is the positive one "
+            "in turn. Leave it out."
+        )
+    place = np.flatnonzero(classes == pos_label)
+    if place.size != 1:
+        raise ValueError(
+            f"pos_label must be one of the classes {classes.tolist()}; got {shown(pos_label)}."
+        )
+    return (classes, False) if place[0] == 1 else (classes[::-1], True)
+
+
+def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Return weights as (n_samples,) float64: finite, not negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    check_unmasked("sample_weight", sample_weight)
+    weight = as_numbers(sample_weight)
+    if weight is None:
+        raise ValueError(
+            "sample_weight must be numbers, one per row of X; got "
+            f"{shown(sample_weight)}. Convert strings, complex and missing values to floats."
+        )
+    if weight.ndim == 0:
+        weight = np.full(n_samples, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; got shape {weight.shape}.")
+    if len(weight) != n_samples:
+        raise ValueError(
+            f"sample_weight must have one weight per row of X ({n_samples}); got {len(weight)}."
+        )
+    bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
+    if bad.size:
+        raise ValueError(
+            f"sample_weight must be finite and not negative; got {weight[bad[0]]} at row {bad[0]}."
+        )
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight must have a positive weight; got only zeros.")
+    return weight
+
+
+def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> FloatArray:
+    """Return the class weight of every row, (n_samples,).
+
+    "balanced" gives every class the same total, sum(weight) / n_classes, of the weighted samples:
+    integer weights equal repeated rows.
+    """
+    if class_weight is None:
+        return np.ones(len(y))
+    classes, codes = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}."
+            )
+        totals = np.bincount(codes, weights=weight)
+        factors = np.where(
+            totals > 0, weight.sum() / (len(classes) * np.maximum(totals, 1e-300)), 0.0
+        )
+        return np.asarray(factors[codes])
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}."
+        )
+    unknown = [label for label in class_weight if label not in set(classes.tolist())]
+    if unknown:
+        raise ValueError(
+            f"class_weight has the label {plain(unknown[0])!r}, which is not in y "
+            f"(labels {[plain(label) for label in classes.tolist()]!r})."
+        )
+    values = [
+        check_not_negative("class_weight", class_weight.get(c, 1.0)) for c in classes.tolist()
+    ]
+    return np.asarray(np.array(values)[codes])
+
+
+def check_total_weight(C: float, weight: FloatArray, least: float = LEAST_LOSS) -> None:
+    """Raise where C times a weight would overflow or vanish, or one row has all the weight."""
+    if C * float(weight.max()) > LARGEST:
+        raise ValueError(
+            f"sample_weight (times class_weight and C) must be at most {LARGEST:g}; "
+            f"got {C * float(weight.max()):g}."
+        )
+    largest, total = float(weight.max()), float(weight.sum())
+    if largest < LEAST_WEIGHT:
+        raise ValueError(
+            f"sample_weight (times class_weight) must be at least {LEAST_WEIGHT:g} in some row; "
+            f"got {largest:g}. Divide the weights by their mean."
+        )
+    if C * total < least:
+        raise ValueError(
+            f"C times the sum of sample_weight (times class_weight) must be at least "
+            f"{least:g}; got {C * total:g}. Such a loss moves no coefficient: use a larger C."
+        )
+    others = float(weight[np.arange(weight.size) != weight.argmax()].sum())
+    if 0.0 < others <= LEAST_SHARE * total:
+        raise ValueError(
+            "sample_weight (times class_weight and the exposure of an offset) must leave more "
+            f"than {LEAST_SHARE:g} of the whole weight to all rows but one; got "
+            f"{others / total:g}: beside row {int(weight.argmax())} nothing of them "
+            "is left in floating point. Lower that weight, or pass that row alone."
+        )
+
+
+def check_weight_of_classes(codes: np.ndarray, weight: FloatArray) -> None:
+    """Raise where an ordered class has so little weight that its thresholds would be one number."""
+    share = np.bincount(codes, weight) / weight.sum()
+    if not share.min() >= LEAST_SHARE:
+        raise ValueError(
+            "sample_weight (times class_weight) must give every class at least "
+            f"{LEAST_SHARE:g} of the whole weight for loss='ordinal'; got {share.min():g}. "
+            "Remove the rows of that class, or raise their weights."
+        )

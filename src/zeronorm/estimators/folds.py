@@ -1,0 +1,212 @@
+"""The folds of a cross-validation: rows to train on and rows held out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
+
+from ..core import validation as validate
+from ..core.types import FloatArray, IndexArray
+from ..measures import Measure, macro_average
+from ..solvers.procedures.folds import folds_of_groups, members
+
+RULES = ("1se", "best")
+EQUAL = 1e-9  # scores that near are equal: integer weights choose as repeated rows do
+
+
+def splits(
+    labels: np.ndarray,
+    weight: FloatArray,
+    cv: Any,
+    random_state: int | None,
+    several: bool = False,
+    stratify: bool = True,
+    groups: IndexArray | None = None,
+) -> list[tuple[IndexArray, IndexArray]]:
+    """Return (train, test) row numbers of every fold, without the rows of weight 0.
+
+    cv : number of folds; a splitter, or pairs of row numbers, of all rows.
+    several : whether one fold is too few: a standard error needs two.
+    stratify : whether a number of folds have the classes in equal shares.
+    groups : (n,) rows with the same number are held out together; None: each by itself.
+    """
+    used = np.flatnonzero(weight > 0)
+    if validate.is_integer(cv):
+        strata = labels[used] if stratify else None
+        if groups is None:
+            drawn = _folds(strata, used.size, cv, random_state)
+        else:
+            drawn = _folds_together(strata, groups[used], weight[used], cv, random_state)
+        return [(used[train], used[test]) for train, test in drawn]
+    pairs: Any = cv
+    if hasattr(cv, "split") and not isinstance(cv, (str, bytes, type)):
+        pairs = _split(cv, labels, groups)
+    elif isinstance(cv, (str, bytes, dict, set)) or not isinstance(cv, Iterable):
+        raise ValueError(
+            f"cv must be a number of folds, a splitter or splits; got {validate.shown(cv)}. "
+            "Splits are (train, test) pairs of row numbers."
+        )
+    folds = [
+        (train[weight[train] > 0], test[weight[test] > 0])
+        for train, test in validate.check_splits(pairs, len(labels))
+    ]
+    for number, (train, test) in enumerate(folds):
+        for rows, deed in ((train, "leave"), (test, "hold out")):
+            if not rows.size:
+                raise ValueError(
+                    f"cv must {deed} a row of positive weight in every fold; fold {number} has "
+                    "none."
+                )
+    if several and len(folds) < 2:
+        raise ValueError(f"cv must have at least two folds; got {len(folds)}.")
+    if groups is not None:
+        validate.check_together(folds, groups, validate.shown(cv))
+    return folds
+
+
+def _split(splitter: Any, labels: np.ndarray, groups: IndexArray | None) -> Any:
+    """Return the (train, test) pairs of a splitter."""
+    given = [] if "groups" not in signature(splitter.split).parameters else [groups]
+    try:
+        with warnings.catch_warnings():  # of groups that folds pass over, which is checked
+            warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+            return list(splitter.split(np.zeros(len(labels)), labels, *given))
+    except ValueError as error:
+        if groups is not None or "groups" not in str(error):
+            raise
+        raise ValueError(
+            f"cv={validate.shown(splitter)} needs the group of every sample; got none. Pass "
+            "groups=, a label for every sample, or another cv."
+        ) from error
+
+
+def _folds_together(
+    labels: np.ndarray | None,
+    groups: IndexArray,
+    weight: FloatArray,
+    cv: Any,
+    random_state: int | None,
+) -> list[tuple[IndexArray, IndexArray]]:
+    """Return (train, test) row numbers of folds of whole groups."""
+    most, of = int(np.unique(groups).size), "the groups of samples of positive weight"
+    if labels is not None:
+        classes, counts = members(labels, groups)
+        label, fewest = validate.plain(classes[counts.argmin()]), int(counts.min())
+        if fewest < 2:
+            raise ValueError(
+                "cv needs every class in at least two groups; all samples of class "
+                f"{label!r} are in one. Leave that class out, or pass splits."
+            )
+        if fewest < most:
+            most, of = fewest, f"the groups that have a sample of class {label!r}"
+    if most < 2:
+        raise ValueError(f"cv needs at least two groups of samples; got {most}.")
+    if not 2 <= cv <= most:
+        raise ValueError(f"cv must be between 2 and {most} ({of}); got {validate.shown(cv)}.")
+    shuffle = check_random_state(random_state).permutation
+    number = folds_of_groups(groups, weight, int(cv), labels, shuffle)
+    if labels is not None and members(labels, number)[1].min() < 2:
+        raise ValueError(
+            f"cv must leave samples of every class for training; no {cv} folds of whole groups do. "
+            "Use fewer folds, or pass splits."
+        )
+    return [(np.flatnonzero(number != one), np.flatnonzero(number == one)) for one in range(cv)]
+
+
+def _folds(
+    labels: np.ndarray | None, n: int, cv: Any, random_state: int | None
+) -> list[tuple[IndexArray, IndexArray]]:
+    """Return (train, test) row numbers of folds of n rows, stratified where there are labels."""
+    if labels is None:
+        if n < 2:
+            raise ValueError(f"cv needs at least two rows of positive weight; got {n}.")
+        if not 2 <= cv <= n:
+            raise ValueError(
+                f"cv must be between 2 and {n} (the rows of positive weight); got "
+                f"{validate.shown(cv)}."
+            )
+        return list(KFold(int(cv), shuffle=True, random_state=random_state).split(np.zeros(n)))
+    classes, counts = np.unique(labels, return_counts=True)
+    smallest, most = validate.plain(classes[counts.argmin()]), int(counts.min())
+    if most < 2:
+        raise ValueError(
+            "cv needs at least two rows (of positive weight) of every class; got 1 sample of class "
+            f"{smallest!r}. Leave that class out, or pass splits."
+        )
+    if not 2 <= cv <= most:
+        raise ValueError(
+            f"cv must be between 2 and {most} (the rows of class {smallest!r}); got "
+            f"{validate.shown(cv)}."
+        )
+    splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    return list(splitter.split(np.zeros(n), labels))
+
+
+def check_fold(
+    number: int, classes: np.ndarray, train: np.ndarray, test: np.ndarray, scoring: str | None
+) -> None:
+    """Raise where a fold, by its labels, has nothing to learn from or to score."""
+    if scoring == "auc" and classes.size > 2:
+        raise ValueError(
+            f"scoring='auc' needs two classes; got {classes.size}. Use scoring='log_loss'."
+        )
+    missing = np.setdiff1d(classes, train)
+    if missing.size:
+        raise ValueError(
+            f"cv must leave rows of every class (of positive weight) for training; fold "
+            f"{number} has none of class {validate.plain(missing[0])!r}."
+        )
+    if scoring == "auc" and len(np.unique(test)) < 2:
+        raise ValueError(
+            f"scoring='auc' needs held-out rows of both classes; those of fold {number} are "
+            "all of one. Use fewer folds, or scoring='log_loss'."
+        )
+
+
+def check_folds(
+    measure: Measure,
+    labels: np.ndarray,
+    weight: FloatArray,
+    folds: Sequence[tuple[IndexArray, IndexArray]],
+    classes: Sequence[np.ndarray],
+) -> None:
+    """Raise ValueError where a measure cannot score all rows, or those held out of a fold.
+
+    classes : of every fold, the positive one of two last.
+    """
+
+    def score(rows: IndexArray, classes: np.ndarray) -> None:
+        equal = np.zeros((rows.size, 1 if len(classes) == 2 else len(classes)))
+        macro_average(measure, equal, labels[rows], classes, weight[rows])
+
+    score(np.flatnonzero(weight > 0), classes[0])
+    for number, (_, test) in enumerate(folds):
+        try:
+            score(test, classes[number])
+        except ValueError as error:
+            raise ValueError(
+                f"{error} These are the {test.size} held-out rows of fold {number}: use fewer "
+                "folds, or another measure."
+            ) from None
+
+
+def repeats_of(tests: Sequence[IndexArray]) -> float:
+    """Return how often a row that is held out at all is held out, in the mean."""
+    rows = np.concatenate(tests)
+    return rows.size / np.unique(rows).size
+
+
+def best_and_near(mean: FloatArray, error: FloatArray, slack: float = EQUAL) -> tuple[int, int]:
+    """Return the first of the best means, and the first within one standard error of it.
+
+    mean, error : (n_models,), the larger the better; models from the smallest one on.
+    slack : by how much means may differ that count as equal.
+    """
+    best = int(np.argmax(mean >= mean.max() - slack))
+    return best, int(np.argmax(mean >= mean[best] - error[best] - slack))

@@ -1,0 +1,62 @@
+"""Files: tables, genotypes, single cells and stores, read as they are; what cannot be is refused.
+
+`read_table` opens a file, finds its format and calls the reader of that format: one module each.
+Nothing is guessed that could be wrong in silence, nothing is unpickled, and every refusal is a
+`FileError` that names the file, the place and the remedy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ..core.files import FileError
+
+if TYPE_CHECKING:
+    from .frames import read_frame
+    from .genotypes import read_plink
+    from .groups import read_costs, read_groups
+    from .opening import as_design
+    from .read import read_blocks, read_table
+    from .store import convert
+    from .svmlight import svmlight_blocks
+    from .table import Layout, Table
+    from .where import Where
+
+# Names are imported on use: the command starts at once, and a verifier has no kernels.
+_HOMES = {
+    "read_frame": "frames",
+    "read_plink": "genotypes",
+    "read_costs": "groups",
+    "read_groups": "groups",
+    "as_design": "opening",
+    "read_blocks": "read",
+    "read_table": "read",
+    "convert": "store",
+    "svmlight_blocks": "svmlight",
+    "Layout": "table",
+    "Table": "table",
+    "Where": "where",
+}
+
+__all__ = [
+    "FileError",
+    "Layout",
+    "Table",
+    "Where",
+    "as_design",
+    "convert",
+    "read_blocks",
+    "read_costs",
+    "read_frame",
+    "read_groups",
+    "read_plink",
+    "read_table",
+    "svmlight_blocks",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,75 @@
+"""X on the workers of a Dask cluster: arrays of Dask, and files that all workers can open."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ..core.types import Design
+from ..core.validation import is_dask
+from ..data import Wrapper, resolve_threads
+from ..data.dask import OnCluster, open_dask, share_out
+from ..data.workers import client_of
+from .opening import as_design
+
+
+def on_cluster(X: Any, client: Any = None) -> Design:
+    """Return X as data that the workers of a Dask cluster scan, for any estimator or function.
+
+    Workers answer the scans of a fit; the fit itself runs where it is called. To the workers go
+    vectors over the samples, 8 bytes for each sample and vector; back come the scores, 8 bytes for
+    each feature and vector, and the columns that the fit asks for. The bits of the result depend on
+    neither the chunks of X nor the workers. A worker that dies or leaves costs the time to read its
+    part of X again; one that joins gets a part of the work from the next scan on.
+
+    Parameters
+    ----------
+    X : Dask array or data frame of numbers (estimators take these as they are, too, with the
+        current client); or a path, or what `read_plink` or another reader opened, of files on
+        storage that all workers see at the same path: .npy, .bed, a store.
+    client : `distributed.Client`; None: the current one. Without any, Dask arrays and data frames
+        are read by threads of this process.
+
+    Returns
+    -------
+    design, (n_samples, n_features).
+
+    Raises
+    ------
+    ValueError
+        Where X lies in the memory of this process, or is a file and there is no client.
+    TypeError
+        Where X is no matrix of real numbers.
+
+    Examples
+    --------
+    >>> import dask.array
+    >>> from zeronorm import BudgetRegressor, on_cluster
+    >>> x = dask.array.random.default_rng(0).standard_normal((200, 1000), chunks=(200, 300))
+    >>> y = (x[:, 7] - x[:, 70]).compute()
+    >>> BudgetRegressor(2).fit(on_cluster(x), y).support_
+    array([ 7, 70])
+    """
+    if is_dask(X):
+        return open_dask(X, resolve_threads(None), client)
+    if isinstance(X, OnCluster):
+        return X
+    client = client_of(client)
+    if client is None:
+        raise ValueError(
+            "client must be a client of distributed where X is a file; got None, and there is no "
+            "current one. Make one: distributed.Client(address)."
+        )
+    return _shared(as_design(X), client)
+
+
+def _shared(design: Design, client: Any) -> Design:
+    """Return a design on the workers; wrappers, as a choice of rows, stay in this process."""
+    if not isinstance(design, Wrapper):
+        return share_out(design, client)
+    found = copy.copy(design)
+    found.base = _shared(design.base, client)
+    return found
+
+
+__all__ = ["on_cluster"]

@@ -1,0 +1,318 @@
+"""A file on disk: whether it can be opened, how it is compressed, what format it has.
+
+Content decides first (compression, NumPy, Parquet), the name second (CSV, svmlight); plain text
+without a telling name is looked at. What is damaged, expands beyond reason or would have to be
+unpickled is refused here, before a reader sees it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from ..core.files import FileError, MissingFileError, PathLike, did_you_mean, os_errors, quote
+from .decimal_commas import DecimalCommas, WithPoints
+from .elsewhere import refuse_content, refuse_format
+from .encodings import Recoded
+from .zstd import Frames
+
+Stream: TypeAlias = "io.BufferedReader[Any]"
+
+DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
+_COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_BINARY = (b"\x93NUMPY", b"PAR1", b"\x89HDF\r\n\x1a\n", b"PK\x03\x04")
+_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
+_SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")  # what text does not have
+_JSON_LINES = {".jsonl", ".ndjson"}
+
+# A file that expands to more bytes than this, and by more than the ratio, is not data: text
+# compresses 3 to 50 times, a bomb 1000 times.
+_BOMB_SIZE = 1 << 30
+_BOMB_RATIO = 200
+
+
+class Source:
+    """A regular file, how it is compressed, and of text how it is encoded, if not as UTF-8."""
+
+    def __init__(self, path: Path, name: str | None = None, encoding: str | None = None) -> None:
+        self.path = path
+        self.name = str(path) if name is None else name  # as messages have it
+        self.size = path.stat().st_size
+        self.encoding = encoding
+        self.commas: DecimalCommas | None = None  # where numbers have them
+        with os_errors(path), path.open("rb") as file:
+            magic = file.read(8)
+        if not magic:
+            raise FileError(f"{self}: the file is empty.")
+        self.compression = next(
+            (name for key, name in _COMPRESSIONS.items() if magic.startswith(key)), None
+        )
+        outer = path.suffix.lower()
+        self.suffix = outer
+        expected = _SUFFIXES.get(outer)
+        self.is_workbook = False
+        if magic.startswith(b"PK\x03\x04"):
+            names = self._members()
+            self.is_workbook = "xl/workbook.xml" in names
+            if not self.is_workbook and not (names and all(n.endswith(".npy") for n in names)):
+                self.compression = "zip"
+        if expected is not None:
+            if self.compression != expected:
+                raise FileError(f"{self}: named {outer} but it holds no {expected} data.")
+            self.suffix = Path(path.stem).suffix.lower()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def _members(self) -> list[str]:
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.namelist()
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise FileError(f"{self}: the zip archive is truncated or damaged ({error}).") from None
+
+    @contextmanager
+    def open(self) -> Iterator[Stream]:
+        """Yield the decompressed bytes, as UTF-8, with decimal points."""
+        with self._bytes() as stream:
+            if self.encoding is not None and not stream.peek(8).startswith(_BINARY):
+                stream = io.BufferedReader(Recoded(str(self), stream, self.encoding), 1 << 17)
+            if self.commas is None:
+                yield stream
+            else:
+                yield io.BufferedReader(WithPoints(str(self), stream, self.commas), 1 << 17)
+
+    @contextmanager
+    def _bytes(self) -> Iterator[Stream]:
+        with ExitStack() as stack:
+            with os_errors(self.path):
+                file = stack.enter_context(io.BufferedReader(io.FileIO(self.path), 1 << 17))
+            stored = self.size
+            inner: Any
+            if self.compression is None:
+                yield file
+                return
+            if self.compression == "gzip":
+                inner = stack.enter_context(gzip.GzipFile(fileobj=file))
+            elif self.compression == "bzip2":
+                inner = stack.enter_context(bz2.BZ2File(file))
+            elif self.compression == "xz":
+                inner = stack.enter_context(lzma.LZMAFile(file))
+            elif self.compression == "zstd":
+                inner = self._zstd_frames(file)
+            else:
+                inner, stored = self._only_member(stack.enter_context(zipfile.ZipFile(file)))
+            guarded = _Guarded(self, inner, stored)
+            yield stack.enter_context(io.BufferedReader(guarded, 1 << 17))
+
+    def _zstd_frames(self, file: IO[bytes]) -> Frames:
+        try:
+            return Frames(file)
+        except ImportError:
+            raise FileError(
+                f"{self}: zstd is not supported by this Python; install the package "
+                "zstandard, or decompress the file first (zstd -d)."
+            ) from None
+
+    def _only_member(self, archive: zipfile.ZipFile) -> tuple[IO[bytes], int]:
+        # A damaged directory can hold an empty name, which `ZipInfo.is_dir` does not survive.
+        members = [info for info in archive.infolist() if not info.filename.endswith("/")]
+        if len(members) != 1:
+            raise FileError(
+                f"{self}: a zip archive must hold one file; this one holds {len(members)}. "
+                "Extract the one you mean."
+            )
+        self.suffix = Path(members[0].filename).suffix.lower()
+        return open_member(self, archive, members[0]), members[0].compress_size
+
+
+def open_member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """Open a member of a zip archive, or refuse it as a FileError."""
+    try:
+        return archive.open(info)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, ValueError) as error:
+        # RuntimeError: encrypted.
+        raise FileError(f"{source}: cannot read {quote(info.filename)} ({error}).") from None
+
+
+class _Guarded(io.RawIOBase):
+    """Decompressed bytes: damage becomes a `FileError`, a decompression bomb is refused."""
+
+    def __init__(self, source: Source, inner: IO[bytes], stored: int) -> None:
+        self._source, self._inner, self._stored = source, inner, stored
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        try:
+            data = self._inner.read(len(view))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+            raise FileError(
+                f"{self._source}: the {self._source.compression} data are truncated or damaged "
+                f"({error})."
+            ) from None
+        self._count += len(data)
+        refuse_bomb(self._source, self._count, self._stored)
+        view[: len(data)] = data
+        return len(data)
+
+
+def refuse_bomb(source: Source, size: int, stored: int) -> None:
+    """Raise a FileError if `stored` bytes expand to a `size` that no data have."""
+    if size > _BOMB_SIZE and size > _BOMB_RATIO * stored:
+        raise FileError(
+            f"{source}: expands to more than {_BOMB_RATIO} times its size and beyond 1 GiB; "
+            "decompress it yourself if that is meant."
+        )
+
+
+def format_of(source: Source, stream: Stream) -> str:
+    """Return the name of the format of a source, by its first bytes and its own name."""
+    head = stream.peek(1 << 16)
+    if not head:
+        raise FileError(f"{source}: the file is empty.")
+    if head.startswith(b"\x93NUMPY"):
+        return "npy"
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+        return "hdf5"
+    if head.startswith(b"PK\x03\x04"):
+        return "excel" if source.is_workbook else "npz"
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise FileError(f"{source}: a workbook of Excel before 2007; save it as .xlsx or CSV.")
+    if any(head.startswith(magic) for magic in _COMPRESSIONS):
+        raise FileError(f"{source}: compressed twice; decompress it once.")
+    if head[:1] == b"\x80" and head[1:2] <= b"\x05":
+        raise FileError(f"{source}: a pickle, which is never loaded; save arrays as .npz instead.")
+    refuse_content(source.path, source.name, head)
+    if source.suffix in {".pgen", ".bgen"}:
+        raise FileError(
+            f"{source}: genotypes of PLINK 2 and BGEN become a store first: zeronorm convert "
+            f"{source.path.name} STORE.zarr."
+        )
+    if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5", ".xlsx"}:
+        raise FileError(f"{source}: named {source.suffix} but its content is something else.")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileError(f"{source}: UTF-16 text; say --encoding utf-16, or save it as UTF-8.")
+    if b"\x00" in head:
+        if source.suffix in {*DELIMITERS, *_SVMLIGHT} and not _CONTROL.search(head):
+            raise nul_byte(source)
+        raise FileError(
+            f"{source}: binary data of an unknown kind; expected svmlight, CSV, npz, npy or "
+            "Parquet."
+        )
+    if source.suffix in _SVMLIGHT:
+        return "svmlight"
+    if source.suffix in DELIMITERS:
+        return "delimited"
+    if has_objects(source, head):
+        return "json_lines"
+    return "svmlight" if _looks_like_svmlight(head) else "delimited"
+
+
+def has_objects(source: Source, head: bytes) -> bool:
+    """Return whether text is JSON lines, by its name or its first bytes."""
+    if source.suffix in _JSON_LINES or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+        return True
+    if source.suffix == ".json":
+        raise FileError(
+            f"{source}: JSON must be lines with an object each, without brackets or commas around "
+            "them; for example jq -c '.[]' writes such lines of a list."
+        )
+    return False
+
+
+def _looks_like_svmlight(head: bytes) -> bool:
+    lines = head.removeprefix(b"\xef\xbb\xbf").splitlines()[:20]
+    return any(re.match(rb"\s*[^\s,;]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)+", line) for line in lines)
+
+
+def similar_files(path: Path) -> str:
+    """Return a sentence with the files of the same folder whose names are like this one."""
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return ""
+    return did_you_mean(path.name, names, listing=False)
+
+
+def is_label_file(target: str) -> bool:
+    """Whether the target is the path of a file, not the name of a column or an array."""
+    try:
+        return Path(target).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def not_utf8(source: Source, of_data: bool = False) -> FileError:
+    """Return the error of the first line that is not UTF-8. of_data : which have an option."""
+    remedy = "convert it, for example with iconv -f latin1 -t utf8"
+    if of_data:
+        remedy = f"say --encoding NAME, as cp1252 (Windows) or latin-1, or {remedy}"
+    with source.open() as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return FileError(
+                    f"{source}: line {number}, byte {error.start + 1}: not UTF-8 text; {remedy}."
+                )
+    return FileError(f"{source}: not UTF-8 text; {remedy}.")
+
+
+def nul_byte(source: Source) -> FileError:
+    """Return the error of the first line that has a NUL byte."""
+    where = ""
+    with source.open() as stream:
+        for number, line in enumerate(stream, 1):
+            if b"\x00" in line:
+                where = f"line {number}: "
+                break
+    return FileError(
+        f"{source}: {where}a NUL byte, which text does not have; a copy may have been cut off. "
+        "Write the file again, or remove the line."
+    )
+
+
+def check_path(path: PathLike) -> Path:
+    """Return the path of a regular file."""
+    path = Path(path)
+    if str(path) == "-":
+        raise FileError("-: standard input is for the data alone; name a file.")
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        if re.match(r"[a-z0-9+.-]{2,}:/", text := str(path)):
+            text = text.replace(":/", "://", 1)
+            raise MissingFileError(f"{text}: an address, no file; download it first.") from None
+        raise MissingFileError(f"{path}: no such file.{similar_files(path)}") from None
+    except (OSError, ValueError) as error:  # too long, not permitted, a NUL in it
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileError(f"{quote(str(path))}: cannot be read ({reason}).") from None
+    refuse_format(path)
+    if stat.S_ISDIR(mode):
+        raise FileError(f"{path}: a directory; name a file in it.")
+    if not stat.S_ISREG(mode):
+        raise FileError(f"{path}: not a regular file; write the data to a file first.")
+    return path

@@ -1,0 +1,258 @@
+"""What losses are unless they say otherwise, and what follows from a few functions of a row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.types import Columns, FloatArray
+from .dual import (
+    at_margins,
+    compiled_conjugate,
+    compiled_scale,
+    fit_intercept,
+    has_compiled_dual,
+    is_compiled,
+    share_of,
+)
+
+SCALE_TOL = 1e-7  # relative, of the scale of a dual point: the bound is flat there
+ROUNDING = 1e-14  # relative, of a dual point at an end of its interval
+LEAST_SCALE, MOST_STEPS = 1e-100, 400  # of a dual point: less is 0; until it is found
+INSIDE = 1.0 - 1e-12  # of the way to the end of the interval that a dual point is scaled at most
+
+
+class LossOfRows:
+    """A sum over rows, with a free intercept, whose form does not depend on the target."""
+
+    kernel: ClassVar[int] = -1
+    compiled_dual: ClassVar[bool] = True  # where it has a kernel, whether for its dual points too
+    of_labels: ClassVar[bool] = False
+    of_residuals: ClassVar[bool] = False
+    quadratic: ClassVar[bool] = False
+    has_intercept: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    own_intercepts: ClassVar[bool] = False  # whether its value is that at its best `intercepts`
+    flattens: ClassVar[bool] = False  # whether rows lose their curvature where it is needed
+    largest_offset: ClassVar[float] = 1e100
+    noise: ClassVar[float] = 0.0  # the loss of a row that is no more than rounding
+    counts_rows: ClassVar[bool] = False  # whether a weight of 2 is another thing than two rows
+    variance_power: ClassVar[float | None] = None  # of the Tweedie deviance that is twice the loss
+    target: ClassVar[str] = "any"  # what numbers y may have: "any", "not negative" or "positive"
+
+    def __init_subclass__(cls) -> None:
+        """Take away the kernel that a class has from its base: it may be of another form."""
+        if "kernel" not in vars(cls):
+            cls.kernel = -1
+
+    @property
+    def kernel_parameters(self) -> tuple[float, float]:
+        """The numbers that the kernels are told beside that of the loss, 0 where it has none."""
+        return 0.0, 0.0
+
+    @property
+    def outputs(self) -> int:
+        """Of every row: there are so many times as many margins as rows."""
+        return 1
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The numbers that the loss is stated with, by name."""
+        return {}
+
+    @property
+    def final(self) -> Any:
+        """The loss that the final model of a support is fitted with: this one."""
+        return self
+
+    def coupling(
+        self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> FloatArray | None:
+        """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
+        return None
+
+    def hessian(
+        self: Any, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> FloatArray:
+        """Return the second derivative in coefficients of Z, with no intercept beside them."""
+        found = Z.gram(self.curvature(z, y, weight))
+        taken = self.coupling(Z, z, y, weight)
+        return found if taken is None else found - taken
+
+    def shared_hessian(self, Z: Columns, weight: FloatArray) -> FloatArray | None:
+        """Return that of one output, where all have the same one at all margins; else None."""
+        return None
+
+    def majorant(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the curvature of a quadratic that touches the loss at z and is nowhere below it.
+
+        Losses that do not flatten have none of their own: steps by their curvature get ahead.
+        """
+        return np.asarray(self.curvature(z, y, weight))
+
+    def blocks(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the second derivatives in the margins of a row, (1, 1, n) of one output."""
+        return np.asarray(self.curvature(z, y, weight)[None, None])
+
+    def fitted(self, y: FloatArray, weight: FloatArray) -> Any:
+        """Return the loss with the parameters that follow from a target."""
+        return self
+
+    def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the target and the weights of which this is the loss with an offset."""
+        raise ValueError(
+            f"offset must be None for loss={getattr(self, 'name', self)!r}, which has none."
+        )
+
+    def mean(self, z: FloatArray) -> FloatArray:
+        """Return what margins predict: themselves."""
+        return z
+
+    def deviance(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return twice the loss: as its least value is 0, that is less what a perfect fit has."""
+        return 2.0 * float(self.value_gradient(z, y, weight)[0])
+
+    def negative_log_likelihood(
+        self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
+    ) -> float:
+        """Return the loss: it is that, up to what depends on the target alone."""
+        return value
+
+    def null(self: Any, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+        """Return the least value of the model without features."""
+        zero = np.zeros_like(weight)
+        if intercept:
+            return fit_intercept(self, zero, y, weight)[1]
+        return float(self.value_gradient(zero, y, weight)[0])
+
+
+class NumericLoss(LossOfRows, ABC):
+    """A loss of numbers, from functions of one row: the duals' shares t = v / s are -f'(z).
+
+    f is not negative, and 0 at its least value over z, so that gaps are shares of what there is to
+    explain; twice the loss is the deviance.
+    """
+
+    name: ClassVar[str]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another loss is of this class, with the same attributes."""
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        """Return what equal losses have in common."""
+        return hash(type(self))
+
+    @abstractmethod
+    def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f and its derivative in z, both (n,)."""
+
+    @abstractmethod
+    def bends(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the second derivative of f in z, (n,)."""
+
+    @abstractmethod
+    def interval(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the interval of t where the conjugate is finite, with 0 inside."""
+
+    @abstractmethod
+    def conjugates(self, t: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the conjugate of f at -t, (n,), for t in the interval."""
+
+    @abstractmethod
+    def margins(self, t: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the z with f'(z) = -t, (n,); infinite at an end of the interval."""
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return sum_i s_i f(y_i, z_i) and its gradient in z."""
+        if is_compiled(self):
+            return at_margins(self, z, y, weight)[1:3]
+        value, slope = self.of_rows(z, y)
+        return float(weight @ value), np.asarray(weight * slope)
+
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s_i f''(y_i, z_i)."""
+        if is_compiled(self):
+            return at_margins(self, z, y, weight)[3]
+        return np.asarray(weight * self.bends(z, y))
+
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return sum_i s_i f*(y_i, -v_i / s_i); infinite where a v_i is outside its interval."""
+        if has_compiled_dual(self):
+            return compiled_conjugate(self, v, y, weight)
+        t = share_of(v, weight)
+        low, high = self.interval(y)
+        within = np.clip(t, low, high)
+        if not (np.abs(t - within) <= ROUNDING * np.abs(t)).all():
+            return np.inf
+        return float(weight @ self.conjugates(within, y))
+
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return v clipped to the interval of every row, that of 0 alone where it has no weight."""
+        ends = [
+            np.multiply(weight, end, out=np.zeros_like(v), where=weight > 0)
+            for end in self.interval(y)
+        ]
+        return np.clip(v, *ends)
+
+    def best_scale(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return the c that maximises -conjugate(c v) - c**2 quadratic.
+
+        The derivative sum_i v_i z_i(c) - 2 c quadratic falls, with z_i(c) the margin whose dual
+        share is c v_i / s_i, by 2 quadratic + sum_i v_i^2 / (s_i f''(z_i)).
+        """
+        if has_compiled_dual(self):
+            return compiled_scale(self, v, y, weight, quadratic)
+        t = share_of(v, weight)
+        low, high = self.interval(y)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ends = np.where(t > 0, high / t, np.where(t < 0, low / t, np.inf))
+        end = INSIDE * float(ends.min(initial=np.inf))
+        moved = t != 0
+        if not moved.all():
+            t, y, v = t[moved], y[moved], v[moved]
+        if not moved.any() or end <= 0.0:
+            return 1.0
+
+        def slopes(c: float) -> tuple[float, float]:
+            z = self.margins(c * t, y)
+            fall = float(v @ (t / self.bends(z, y))) + 2.0 * quadratic
+            return float(v @ z) - 2.0 * c * quadratic, fall
+
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return root_of_falling(slopes, end)
+
+
+def root_of_falling(slopes: Callable[[float], tuple[float, float]], end: float) -> float:
+    """Return the root in (0, end] of a function that falls, `end` where it is positive there.
+
+    Newton's method in a bracket. It does not begin at the end, where the function may fall so
+    steeply that no step leaves it.
+
+    slopes : of a number, returns the value there and minus the derivative.
+    """
+    c, low, high = min(1.0, 0.5 * end), 0.0, end
+    for _ in range(MOST_STEPS):
+        value, fall = slopes(c)
+        low, high = (c, high) if value > 0.0 else (low, c)
+        following = c + value / fall if fall > 0.0 else np.nan
+        if not low < following < high:
+            if high == np.inf:
+                following = 4.0 * c
+            elif high < end:
+                following = np.sqrt(low) * np.sqrt(high) if low > 0.0 else 0.25 * c
+            elif slopes(end)[0] > 0.0:
+                return end
+            else:
+                following = 0.5 * (c + end)
+        if abs(following - c) <= SCALE_TOL * c or following < LEAST_SCALE:
+            return float(following)
+        c = float(following)
+    return c

@@ -1,0 +1,257 @@
+"""Losses of several outputs of every row that share their features: classes, or responses.
+
+Margins, targets, weights and dual points are those of all outputs one after the other: entry
+o n + i is row i of output o. The intercepts of the outputs are a part of the loss, which is that at
+their best values; so its gradient has the sum 0 over the rows of every output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.types import Columns, FloatArray, Smooth
+from .base import LossOfRows
+from .dual import balance_each, fit_intercept
+
+ROUNDING = 1e-12  # relative: sums of a dual point below this are 0
+
+
+class LossOfOutputs(LossOfRows):
+    """What losses of several outputs share: the second derivative at the best intercepts."""
+
+    n_outputs: int
+    free: bool  # whether there are intercepts
+    has_intercept: ClassVar[bool] = False  # that solvers know of
+    own_intercepts: ClassVar[bool] = True
+    separable: ClassVar[bool] = False
+
+    @property
+    def outputs(self) -> int:
+        """The number of outputs."""
+        return self.n_outputs
+
+    def by_output(self, values: FloatArray) -> FloatArray:
+        """Return entries as (outputs, n)."""
+        return values.reshape(self.outputs, -1)
+
+    def intercepts(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the best intercepts at margins, (outputs,)."""
+        raise NotImplementedError
+
+    def curvature_by_output(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the second derivatives in an output by itself, (outputs, n)."""
+        raise NotImplementedError
+
+    @property
+    def at_margins(self) -> Any:
+        """The loss without intercepts."""
+        return replace(self, free=False)  # type: ignore[type-var]
+
+    def moved(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return margins with the best intercepts."""
+        return z + np.repeat(self.intercepts(z, y, weight), z.size // self.outputs)
+
+    def free_columns(self, n: int) -> FloatArray:
+        """Return the columns without a penalty: 1, where there are intercepts."""
+        return np.ones((n, 1 if self.free else 0))
+
+    def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+        """Return the value without features."""
+        return float(self.value_gradient(np.zeros_like(weight), y, weight)[0])
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return the value at the best intercepts and its gradient."""
+        raise NotImplementedError
+
+    def blocks(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the second derivatives in the margins of a row, (outputs, outputs, n)."""
+        raise NotImplementedError
+
+    def _eliminated(self, Z: Columns, block: FloatArray) -> FloatArray:
+        """Return what the intercepts take off the second derivative in coefficients of Z.
+
+        block : (outputs n, outputs) the second derivative in margins times the columns of ones of
+            the outputs.
+        """
+        cross = Z.dot(block)
+        own = block.reshape(self.outputs, -1, self.outputs).sum(axis=1)
+        values, vectors = np.linalg.eigh(0.5 * (own + own.T))
+        kept = values > ROUNDING * max(float(values[-1]), 1e-300)
+        root = (cross @ vectors[:, kept]) / np.sqrt(values[kept])
+        return np.asarray(root @ root.T)
+
+
+@dataclass(frozen=True, slots=True)
+class Responses(LossOfOutputs):
+    """The sum of one loss of numbers over several responses: sum_o sum_i s_i f(y_io, z_io + b_o).
+
+    each : f.
+    """
+
+    each: Smooth
+    n_outputs: int
+    free: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of f."""
+        return self.each.name
+
+    @property
+    def target(self) -> str:  # type: ignore[override,unused-ignore]
+        """What numbers the responses may have."""
+        return self.each.target
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Those of f."""
+        return self.each.parameters
+
+    @property
+    def final(self) -> Responses:
+        """The sum of the final losses of f."""
+        return replace(self, each=self.each.final)
+
+    @property
+    def of_residuals(self) -> bool:  # type: ignore[override]
+        """Whether f is a function of y - z."""
+        return self.each.of_residuals
+
+    @property
+    def quadratic(self) -> bool:  # type: ignore[override]
+        """Whether f is least squares."""
+        return self.each.quadratic
+
+    @property
+    def largest_offset(self) -> float:  # type: ignore[override]
+        """That of f."""
+        return self.each.largest_offset
+
+    @property
+    def noise(self) -> float:  # type: ignore[override]
+        """That of f."""
+        return self.each.noise
+
+    def fitted(self, y: FloatArray, weight: FloatArray) -> Responses:
+        """Return the loss with the parameters of f that follow from all responses."""
+        return replace(self, each=self.each.fitted(y, weight))
+
+    def centred(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the responses less their means, where intercepts take these up, and the means."""
+        Y, s = self.by_output(y), self.by_output(weight)[0]
+        # The mean of a constant response, rounded, may be another number.
+        constant = (Y[:, :1] == Y).all(axis=1)
+        mean = np.where(constant, Y[:, 0], Y @ s / s.sum()) if self.free else np.zeros(len(Y))
+        return (Y - mean[:, None]).ravel(), mean
+
+    def intercepts(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the best intercepts."""
+        if not self.free:
+            return np.zeros(self.outputs)
+        if self.each.quadratic:  # a weighted mean
+            s = self.by_output(weight)
+            return np.asarray(np.vecdot(s, self.by_output(y) - self.by_output(z)) / s.sum(axis=1))
+        parts = zip(self.by_output(z), self.by_output(y), self.by_output(weight), strict=True)
+        return np.array([fit_intercept(self.each, *part)[0] for part in parts])
+
+    def value_gradient(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """Return the value at the best intercepts, and its gradient."""
+        value, gradient = self.each.value_gradient(self._shifted(z, y, weight), y, weight)
+        return value, -self._balanced(-gradient)
+
+    def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return that of f: the second derivative is less by what `coupling` gives."""
+        return self.each.curvature(self._shifted(z, y, weight), y, weight)
+
+    def curvature_by_output(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s f'', (outputs, n)."""
+        return self.by_output(self.curvature(z, y, weight))
+
+    def blocks(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return s f'' of every row and output, on the diagonal."""
+        bend = self.by_output(self.curvature(z, y, weight))
+        found = np.zeros((self.outputs, *bend.shape))
+        diagonal = np.arange(self.outputs)
+        found[diagonal, diagonal] = bend
+        return found
+
+    def coupling(
+        self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> FloatArray | None:
+        """Return what the intercepts take off."""
+        if not self.free:
+            return None
+        if Z.repeated is not None:  # of every output by itself: (Z'w)(Z'w)' / sum w
+            bend = self.curvature(z, y, weight)
+            total = self.by_output(bend).sum(axis=1)
+            cross = Z.dot(bend).reshape(-1, self.outputs)
+            cross = cross / np.sqrt(np.where(total > 0, total, np.inf))
+            found = np.zeros((*cross.shape, *cross.shape))
+            for o, own in enumerate(cross.T):
+                found[:, o, :, o] = np.outer(own, own)
+            return found.reshape(cross.size, cross.size)
+        block = self.blocks(z, y, weight).transpose(0, 2, 1)
+        return self._eliminated(Z, np.ascontiguousarray(block).reshape(-1, self.outputs))
+
+    def hessian(self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the second derivative in coefficients of Z."""
+        shared = self.shared_hessian(Z, weight)
+        if shared is None:
+            return LossOfOutputs.hessian(self, Z, z, y, weight)
+        return np.asarray(np.kron(shared, np.eye(self.outputs)), np.float64)
+
+    def shared_hessian(self, Z: Columns, weight: FloatArray) -> FloatArray | None:
+        """Return the second derivative in coefficients of one output, where all have the same."""
+        s = self.by_output(weight)
+        if not self.each.quadratic or Z.repeated is None or not (s == s[0]).all():
+            return None
+        x = Z.of_output(0)
+        found = x.gram(s[0])
+        if self.free:
+            cross = x.dot(s[0])
+            found -= np.outer(cross, cross / s[0].sum())
+        return found
+
+    def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+        """Return the conjugate at -v, infinite outside of its domain."""
+        V = self.by_output(v)
+        if self.free and (np.abs(V.sum(axis=1)) > ROUNDING * np.abs(V).sum(axis=1)).any():
+            return np.inf
+        return self.each.conjugate(v, y, weight)
+
+    def best_scale(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
+    ) -> float:
+        """Return that of f over all outputs."""
+        return self.each.best_scale(v, y, weight, quadratic)
+
+    def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the point nearest to v for f, with the sum 0 over every output."""
+        return self._balanced(self.each.inside(v, y, weight))
+
+    def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what f makes of offsets."""
+        return self.each.with_offset(y, offset)
+
+    def negative_log_likelihood(
+        self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
+    ) -> float:
+        """Return that of f, of so many times as many rows."""
+        final: Any = self.each.final
+        return float(final.negative_log_likelihood(value, y, weight, self.outputs * n_rows))
+
+    def _shifted(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        b = self.intercepts(z, y, weight)
+        return (self.by_output(z) + b[:, None]).ravel()
+
+    def _balanced(self, v: FloatArray) -> FloatArray:
+        if not self.free:
+            return v
+        return balance_each(self.by_output(v)).ravel()

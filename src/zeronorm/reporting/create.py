@@ -1,0 +1,320 @@
+"""A fitted selection as one page to forward, as the command `zeronorm report` writes it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..core import validation as validate
+from ..core.files import PathLike
+from ..core.frames import frame_of
+from ..core.groups import Groups
+from ..estimators import (
+    BudgetClassifier,
+    BudgetRegressor,
+    BudgetSurvivalAnalysis,
+    MeasureClassifier,
+)
+from ..io.opening import as_design
+from ..io.table import Table
+from ..model_selection.cross_validation import CrossValidation, fold_models
+from ..model_selection.search import BudgetCV
+from ..persistence import write_file
+
+if TYPE_CHECKING:
+    from ..io.dataset import Samples
+
+_KINDS = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier
+
+
+def report(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    path: PathLike,
+    *,
+    cv: int | None = 5,
+    n_pairs: int = 50,
+    time_limit: float = 1.0,
+    offset: Any = None,
+    groups: Any = None,
+    feature_names: Any = None,
+    descriptions: Any = None,
+    target_name: str | None = None,
+    variants: Any = None,
+    title: str | None = None,
+) -> Path:
+    """Write what is known of a fitted selection as one page of HTML; return its path.
+
+    The page says which features were selected, how good they are on held-out rows, how sure each
+    is, what could stand in for it, and whether the list is the best of its length. It loads
+    nothing and sends nothing; its size depends on the number of features selected.
+
+    Parameters
+    ----------
+    estimator : fitted BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier,
+        or BudgetCV of one of them
+        With a budget of features, of whole groups (then the page is of groups, and substitutes are
+        groups, too), or of features in few groups, of which no bounds and no substitutes are known.
+        It is fitted once more, and has to come out the same: X and y are those of its fit, without
+        weights of rows.
+    X, y, offset, groups : as for its `fit`; of a data frame all columns are numbers. Samples of a
+        group are held out together in all folds, and come to the same half.
+    path : of the page, NAME.html. It appears whole or not at all.
+    cv : folds of the cross-validation, 2 or more; None: none. A BudgetCV has its own.
+    n_pairs : of half-samples for the stability, see `StabilitySelection`; 0: none.
+    time_limit : seconds for the search for a better list of each size, and for the lists that are
+        nearly as good; 0: neither.
+    feature_names, descriptions : (n_features,) texts; None: names that the estimator knows.
+    target_name : what y is called.
+    variants : of genotypes, `read_plink(...).variants` of the first columns of X, for a view of the
+        genome.
+    title : what the data are called; None: "X, y".
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    TypeError, ValueError
+        Where an argument breaks its rule, and where the fit comes out another one.
+
+    Examples
+    --------
+    >>> from zeronorm import BudgetClassifier
+    >>> from zeronorm import report
+    >>> from zeronorm.datasets import load_golub
+    >>> golub = load_golub()
+    >>> model = BudgetClassifier(n_features=3).fit(golub.X, golub.y)
+    >>> page = report(
+    ...     model, golub.X, golub.y, "golub.html", n_pairs=5, feature_names=golub.feature_names
+    ... )
+    >>> page.stat().st_size < 500_000
+    True
+    """
+    from .documents.trust import describe_trust
+    from .page.commands import code_of_report, versions
+    from .page.figures import figures_of
+    from .page.html import render
+
+    file = _checked_path(path)
+    n_pairs = n_pairs if _is_zero(n_pairs) else validate.check_iterations("n_pairs", n_pairs)
+    time_limit = validate.check_not_negative("time_limit", time_limit)
+    if cv is not None and (not validate.is_integer(cv) or cv < 2):
+        raise ValueError(f"cv must be None or an integer of at least 2; got {validate.shown(cv)}.")
+    model, validation = _model_of(estimator)
+    names = _names_of(model, X, feature_names)
+    if frame_of(X) is not None:
+        X = validate.as_fitted(model, X)
+    model = _fitted_again(model, X, y, offset, groups)
+    samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)
+    together = validate.check_groups(validate.in_memory(groups), len(samples.response.y))
+    samples = replace(samples, response=replace(samples.response, groups=together))
+    if validation is None and cv is not None:
+        posed, paths = fold_models(model, X, samples.y, cv=cv, offset=offset, groups=together)
+        validation = posed.scored(paths)
+    document = _document(model, samples, validation, "X, y" if title is None else title)
+    trust, evidence = describe_trust(
+        model, samples, validation, None, n_pairs, time_limit, lambda _: None
+    )
+    figures = figures_of(model, samples, validation, evidence, document)
+    again = code_of_report(model, file.name, cv, n_pairs, time_limit, together=groups is not None)
+    write_file(file, render(document, trust, figures, again, versions() | _digests(X)))
+    return file
+
+
+def _is_zero(value: Any) -> bool:
+    return bool(validate.is_integer(value) and value == 0)
+
+
+def _checked_path(path: PathLike) -> Path:
+    """Return the path of a page that can be written and drawn, before any work."""
+    found = Path(path)
+    if found.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"path must be that of a page, NAME.html; got {str(found)!r:.80}.")
+    if found.is_dir() or not found.parent.is_dir():
+        what = "is a directory" if found.is_dir() else "has no such directory; create it"
+        raise ValueError(f"path must be a file in a directory that is there; {found} {what}.")
+    from ..plotting.drawing import pyplot
+
+    pyplot()
+    return found
+
+
+def _model_of(estimator: Any) -> tuple[Any, CrossValidation | None]:
+    """Return the fitted model of an estimator, and its cross-validation where it has one."""
+    model, validation = estimator, None
+    if isinstance(estimator, BudgetCV):
+        model = getattr(estimator, "best_estimator_", None)
+        validation = getattr(estimator, "validation_", None)
+    elif not isinstance(estimator, _KINDS):
+        names = ", ".join(kind.__name__ for kind in _KINDS)
+        raise TypeError(
+            f"estimator must be one of {names} or a BudgetCV of one; got "
+            f"{type(estimator).__name__}.{validate.model_inside('estimator', estimator)}"
+        )
+    if not hasattr(model, "support_"):
+        raise ValueError(f"estimator must be fitted; got {estimator!r:.60}. Call its fit first.")
+    if isinstance(getattr(model, "feature_groups", None), str):
+        raise ValueError(
+            "estimator must have groups as labels or lists for a report; got "
+            "feature_groups='columns', whose features are not those of X. Encode the columns "
+            "first, as by pandas.get_dummies, and pass the group of every column."
+        )
+    return model, validation
+
+
+def _names_of(model: Any, X: Any, given: Any) -> list[str] | None:
+    """Return the names of all features; those of the fit where none are given."""
+    known = getattr(model, "feature_names_in_", getattr(X, "feature_names", None))
+    found = known if given is None else given
+    if found is None:
+        return None
+    names = [str(name) for name in found]
+    if len(names) != model.n_features_in_ or len(set(names)) < len(names):
+        raise ValueError(
+            f"feature_names must be {model.n_features_in_:,} different names, one of each column "
+            f"of X; got {len(names):,}, {len(set(names)):,} of them different."
+        )
+    return names
+
+
+def _fitted_again(model: Any, X: Any, y: Any, offset: Any, groups: Any) -> Any:
+    """Return the model fitted once more, to arrays; refuse data that make another one of it."""
+    given = {} if offset is None else {"offset": offset}
+    given |= {} if groups is None else {"groups": groups}
+    again = clone(model)
+    if getattr(model, "feature_groups", None) is not None:
+        known = getattr(model, "feature_names_in_", None)
+        names = None if known is None else [str(name) for name in known]
+        again.set_params(
+            feature_groups=Groups.of(model.feature_groups, model.n_features_in_, names)
+        )
+    again.fit(X, y, **given)
+    again._keep_size(model.size_)
+    same = again.support_.shape == model.support_.shape and np.all(again.support_ == model.support_)
+    slack = 1e-4 * np.abs(model.coef_).max(initial=1e-300)
+    if not same or np.abs(again.coef_ - model.coef_).max(initial=0.0) > slack:
+        raise ValueError(
+            f"X and y must be those of the fit of estimator: fitted to them again, its "
+            f"{'coefficients' if same else 'features'} are others. Pass the same rows and "
+            "groups, and fit without weights of rows."
+        )
+    return again
+
+
+def _samples(
+    model: Any,
+    X: Any,
+    y: Any,
+    offset: Any,
+    names: Any,
+    descriptions: Any,
+    target_name: Any,
+    variants: Any,
+) -> Samples:
+    """Return the data as the command has them."""
+    from ..io.dataset import Response, Samples
+
+    order, columns = None, {}
+    if isinstance(model, BudgetSurvivalAnalysis):
+        task, target = "survival", _structured(validate.check_survival(y, as_design(X).shape[0]))
+        columns = {"time": "time", "event": "event"}
+    elif isinstance(model, BudgetRegressor):
+        task = "counts" if model._loss().name == "poisson" else "numbers"
+        target = np.asarray(y, float)
+    else:
+        ordinal = getattr(model, "loss", None) == "ordinal"
+        task, target = "ordered" if ordinal else "classes", np.asarray(y)
+        order = model.ordered_classes_ if ordinal else None
+    if descriptions is not None:
+        descriptions = [str(one) for one in descriptions]
+        if len(descriptions) != model.n_features_in_:
+            raise ValueError(
+                f"descriptions must be {model.n_features_in_:,}, one of each column of X; got "
+                f"{len(descriptions):,}."
+            )
+    if variants is not None and len(variants) > model.n_features_in_:
+        raise ValueError(
+            f"variants must be of the first columns of X, at most {model.n_features_in_:,}; got "
+            f"{len(variants):,}."
+        )
+    several = target.ndim == 2
+    target_names: Any = target_name
+    if several:
+        of = target_name or "response"
+        target_names = tuple(f"{of} {number}" for number in range(target.shape[1]))
+    data: Any = X
+    table = Table(
+        data,
+        target,
+        names,
+        target_names,
+        descriptions=descriptions,
+        column_names=columns,
+        variants=variants,
+    )  # fmt: skip
+    groups = getattr(model, "feature_groups", None)
+    return Samples(table, Response(task, target, offset, order=order), groups)
+
+
+def _structured(target: np.ndarray) -> np.ndarray:
+    """Return survival times by names: time, event, and where there are several the stratum."""
+    parts = [("event", target[:, 1] > 0), ("time", target[:, 0])]
+    if np.unique(target[:, 2]).size > 1:
+        parts.append(("stratum", target[:, 2]))
+    if target.shape[1] == 4:
+        parts.append(("start", target[:, 3]))
+    found = np.empty(len(target), [(name, values.dtype) for name, values in parts])
+    for name, values in parts:
+        found[name] = values
+    return found
+
+
+def _document(
+    model: Any, samples: Samples, validation: CrossValidation | None, source: str
+) -> dict[str, Any]:
+    """Return the document of the selection, as the command has it."""
+    from .documents.selection import describe_model, describe_parameters, describe_selection
+    from .warnings import alike_labels, targets_in_disguise
+
+    table, response = samples.table, samples.response
+    design = as_design(table.X)
+    sizes = list(model._paths[0])
+    chosen = validation is not None and len(sizes) > 1
+    compared = len(sizes) if chosen else 1
+    models = [
+        describe_model(
+            model, size, table, response, design, validation, samples.groups, compared=compared
+        )
+        for size in sizes
+    ]
+    parameters = describe_parameters(model)
+    measured = isinstance(model, MeasureClassifier)
+    parameters["method"] = "cuts of the measure" if measured else model.method_
+    level = None if measured else getattr(model._plan().loss, "level", None)
+    rule = "cross-validation" if chosen else None
+    return {
+        **describe_selection(source, samples, model, models, {"level": level, **parameters}),
+        "rule": rule,
+        "chosen_by": None if rule is None or validation is None else validation.chosen_by,
+        "notes": [*alike_labels(response), *targets_in_disguise(models, samples)],
+    }
+
+
+def _digests(X: Any) -> dict[str, str]:
+    """Return the digest of an array, by rows or by columns as it lies in memory."""
+    if not isinstance(X, np.ndarray):
+        return {}
+    for values, order in ((X, "row by row"), (X.T, "column by column")):
+        if values.flags.c_contiguous:
+            digest = hashlib.sha256(values.data.cast("B")).hexdigest()
+            return {f"SHA-256 of X, {values.dtype}, {order}": digest}
+    return {}
+
+
+__all__ = ["report"]

@@ -1,0 +1,314 @@
+"""The models of `zeronorm select`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ..._version import __version__
+from ...core.groups import Groups
+from ...core.ranking import predicted
+from ...core.results import Proof, Selection, Status
+from ...core.types import Design, FloatArray
+from ...core.validation import class_factors
+from ...estimators import MeasureClassifier
+from ...estimators.cross_validation import standard_error
+from ...estimators.validation import model_scores
+from ...io.dataset import Response
+from ...io.table import Table
+from ...losses import fit_intercept
+from ...measures import macro_average, parse_measure
+from ...model_selection.cross_validation import CrossValidation
+from ...model_selection.permutations import PermutationTest
+from ...persistence import finite_or_none, summarize
+from .data import by_class, describe_data, describe_equivalents
+from .features import describe_covariates, describe_features
+
+if TYPE_CHECKING:
+    from ...io.dataset import Samples
+
+
+def describe_model(
+    estimator: Any,
+    size: Any,
+    table: Table,
+    response: Response,
+    design: Design,
+    validation: CrossValidation | None,
+    groups: Groups | None = None,
+    for_accuracy: CrossValidation | None = None,
+    permutations: PermutationTest | None = None,
+    compared: int = 1,
+) -> dict[str, Any]:
+    """Return what is known about the model of a size; its file is not written yet.
+
+    for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
+    compared : of how many sizes the cross-validation chose one.
+    groups : of all features, where the model has a budget of groups.
+    """
+    paths = estimator._paths
+    classes: Any = getattr(estimator, "classes_", None)
+    ordered = response.task == "ordered" and len(classes) > 2
+    measure = getattr(estimator, "measure", None)
+    measure = None if measure is None else parse_measure(measure)
+    rows, beside = [], []
+    shared = ordered or bool(outputs_of(estimator, table))
+    loss = None if shared and not ordered and classes is not None else _loss_of(estimator)
+    for label, path in [(None, paths[0])] if shared else by_class(classes, paths):
+        model = path[size]
+        rows += describe_features(
+            label, model.support, model.coef, "block", model.entered, table, design, loss
+        )
+        if model.covariates.size:
+            beside += describe_covariates(label, model, table, design, loss)
+    both, indices = isinstance(size, tuple), [row["index"] for row in rows]
+    for row in rows:
+        row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
+    return {
+        "size": size_number(size),
+        "n_features": size_number(size) if groups is None or both else len({*indices}),
+        "n_groups": None if groups is None else int(size[1] if both else size),
+        "features": rows,
+        "covariates": beside,
+        "intercept": np.concatenate(
+            [np.atleast_1d(path[size].intercept) for path in paths]
+        ).tolist(),
+        "thresholds": (-np.atleast_1d(paths[0][size].intercept)).tolist() if ordered else None,
+        "refit_C": [finite_or_none(path[size].refit_C) for path in paths],
+        "calibration": _describe_calibration(estimator, size, table),
+        **_describe_training(estimator, size, response, design),
+        "measure": None if measure is None else measure.name,
+        "training_measure": None
+        if measure is None
+        else macro_average(
+            measure, model_scores(paths, size, design), np.asarray(table.y), classes
+        ),
+        "cross_validation": _describe_validation(validation, size, compared),
+        "for_accuracy": _describe_validation(for_accuracy, size, compared),
+        "permutations": _describe_permutations(permutations, size),
+        "certificates": [summarize(path[size].certificate) for path in paths],
+        "proofs": [describe_proof(path[size].proof, table) for path in paths],
+        "bounds": [_describe_bound(path[size], estimator) for path in paths],
+        "file": None,
+        "certificate_file": None,
+    }
+
+
+def _loss_of(estimator: Any) -> str | None:
+    """Return the name of the loss whose margins the coefficients add to; None of a measure."""
+    return None if isinstance(estimator, MeasureClassifier) else str(estimator._plan().loss.name)
+
+
+def describe_selection(
+    source: str,
+    samples: Samples,
+    estimator: Any,
+    models: list[dict[str, Any]],
+    parameters: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what a page and a document say of a selection, whoever asked for it.
+
+    source : what the data are called. models : as of `describe_model`, of all sizes.
+    """
+    n_covariates = len(getattr(estimator, "covariates_", ()))
+    given = samples.table, samples.response, samples.groups, n_covariates
+    return {
+        "zeronorm": __version__,
+        "data": describe_data(source, *given),
+        "score": getattr(estimator, "_score_name", "accuracy"),
+        "parameters": parameters,
+        "classes": classes_of(estimator).tolist(),
+        "outputs": outputs_of(estimator, samples.table),
+        "by_folds": _describe_choice(estimator),
+        "models": models,
+        "n_covariates": n_covariates,
+        "chosen": size_number(estimator.size_),
+    }
+
+
+def _describe_choice(estimator: Any) -> dict[str, Any] | None:
+    """Return which parameter the folds of a fit chose, and how many folds; None: they did not."""
+    n_folds = estimator._paths[0].n_folds
+    if not n_folds:
+        return None
+    return {"parameter": "method" if is_classifier(estimator) else "C", "folds": n_folds}
+
+
+def outputs_of(estimator: Any, table: Table) -> list[Any]:
+    """Return the classes or the responses that share the features of one model; else none."""
+    if isinstance(table.target_name, tuple):
+        return list(table.target_name)
+    classes = classes_of(estimator)
+    shared = classes.size > 2 and estimator._multi_class == "shared"
+    return classes.tolist() if shared and estimator.loss != "ordinal" else []
+
+
+def classes_of(estimator: Any) -> np.ndarray:
+    """Return the classes of an estimator, ordered ones in their order; of others none."""
+    classes = getattr(estimator, "classes_", np.empty(0))
+    return np.asarray(getattr(estimator, "ordered_classes_", classes))
+
+
+def _describe_training(
+    estimator: Any, size: Any, response: Response, design: Design
+) -> dict[str, Any]:
+    """Return the accuracy on the training data, or the score of numbers and survival times."""
+    paths, y = estimator._paths, response.y
+    if response.labelled:
+        scores = estimator._class_scores(model_scores(paths, size, design))
+        found = classes_of(estimator)[predicted(scores)]
+        return {"training_accuracy": float(np.mean(found == np.asarray(y)))}
+    z, ones = model_scores(paths, size, design), np.ones(len(y))
+    target = estimator._target(y, len(y))
+    if response.offset is not None:
+        z = z + response.offset[:, None]
+    columns = list(zip(z.T, [target] if y.ndim == 1 else target.T, strict=True))
+    scores = [float(estimator._score_of_margins(*column, ones)) for column in columns]
+    of_numbers: dict[str, Any] = {"training_score": float(np.mean(scores))}
+    if len(scores) > 1:
+        of_numbers["training_scores"] = scores
+    if response.offset is not None:
+        # An exposure alone explains a part, which the features must not have the credit for.
+        loss, alone = estimator._loss(), []
+        for _, column in columns:
+            moved, weight = loss.with_offset(column, response.offset)
+            constant = fit_intercept(loss.fitted(moved, weight), 0.0 * ones, moved, weight)[0]
+            margins = response.offset + constant
+            alone.append(float(estimator._score_of_margins(margins, column, ones)))
+        of_numbers["offset_score"] = float(np.mean(alone))
+    return of_numbers
+
+
+def describe_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of a fit with those of its method, and its defaults as they are.
+
+    An infinite C is None.
+    """
+    found: dict[str, Any] = estimator.get_params(deep=False)
+    del found["checkpoint"]  # of the run, not of the model
+    if not isinstance(estimator, MeasureClassifier):
+        plan = estimator._plan()
+        C = finite_or_none(estimator.C_)
+        found |= {"C": C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
+        found["loss"] = _loss_of(estimator)
+        found |= {"multi_class": estimator.multi_class_} if "multi_class" in found else {}
+    return found
+
+
+def size_number(size: Any) -> int:
+    """Return the first number of a size, which is a pair where features are in few groups.
+
+    It is of features, or of whole groups.
+    """
+    return int(size[0] if isinstance(size, tuple) else size)
+
+
+def _describe_calibration(
+    estimator: Any, size: Any, table: Table
+) -> dict[str, float | None] | None:
+    """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
+    model = estimator._paths[0][size]
+    if not is_classifier(estimator):
+        scale = float(model.scale)
+        return (
+            None if scale == 1.0 else {"scale": scale, "cv_log_loss": None, "base_log_loss": None}
+        )
+    if not math.isfinite(model.cv_log_loss):
+        return None
+    y = np.asarray(table.y)
+    weight = class_factors(estimator.class_weight, y, np.ones(y.size))
+    shares = np.array([weight[y == label].sum() for label in estimator.classes_]) / weight.sum()
+    return {
+        "scale": float(model.scale),
+        "cv_log_loss": float(model.cv_log_loss),
+        "base_log_loss": float(-shares @ np.log(shares)),
+    }
+
+
+def describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
+    """Return how a branch and bound ended, and the duplicates that it met."""
+    if proof is None:
+        return None
+    end = proof.history[-1]
+    reason = proof.status.value.partition(";")[0]
+    if proof.status is Status.OPTIMAL and proof.certificate.max_abs_coef is not None:
+        reason = "no better support with such coefficients exists"
+    return {
+        "status": proof.status.name,
+        "reason": reason,
+        "nodes": int(end.n_nodes),
+        "seconds": float(end.seconds),
+        "improved": bool(proof.improved),
+        "equivalents": describe_equivalents(proof.certificate, table),
+    }
+
+
+def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
+    """Return how far the model of a measure can be from the best of its size."""
+    if model.objective is None or model.bound is None:
+        return None
+    return {
+        "objective": float(model.objective),
+        "bound": float(model.bound),
+        "gap": model.gap,
+        "n_forced": len(estimator.forced_features or ()),
+    }
+
+
+def _describe_validation(
+    validation: CrossValidation | None, size: Any, compared: int
+) -> dict[str, Any] | None:
+    if validation is None or size not in validation.sizes:
+        return None
+    row, limit = validation.sizes.index(size), validation.limit_of_chance(compared)
+    advantage, error = float(validation.advantage[row].mean()), validation.advantage_error[row]
+    beside = {
+        "balanced_accuracy": validation.balanced_accuracy,
+        "auc": validation.auc,
+        "rmse": validation.rmse,
+        "deviance": validation.deviance,
+    }
+    return {
+        "folds": int(validation.scores.shape[1]),
+        "mean": float(validation.mean[row]),
+        "standard_error": float(validation.standard_error[row]),
+        "scores": validation.scores[row].tolist(),
+        "baseline": float(validation.baseline.mean()),
+        **{name: _mean_of(scores, row) for name, scores in beside.items()},
+        **{
+            f"{name}_error": None
+            if scores is None
+            else finite_or_none(float(standard_error(scores, validation.repeats)[row]))
+            for name, scores in beside.items()
+        },
+        "baseline_rmse": _mean_of(validation.baseline_rmse, ...),
+        "deviance_name": validation.deviance_name,
+        "baseline_deviance": _mean_of(validation.baseline_deviance, ...),
+        "advantage": finite_or_none(advantage),
+        "advantage_error": finite_or_none(float(error)),
+        "compared": compared,
+        "limit_of_chance": limit,
+        "better_than_chance": bool(advantage > limit * error),
+    }
+
+
+def _mean_of(scores: FloatArray | None, row: Any) -> float | None:
+    """Return the mean over the folds, None where a fold has no such score."""
+    return None if scores is None else finite_or_none(float(scores[row].mean()))
+
+
+def _describe_permutations(test: PermutationTest | None, size: Any) -> dict[str, Any] | None:
+    if test is None or size not in test.validation.sizes:
+        return None
+    row = test.validation.sizes.index(size)
+    return {
+        "n_permutations": len(test.permuted),
+        "p_value": float(test.p_value[row]),
+        "statistic": test.statistic,
+        "own": float(test.own[row]),
+        "permuted": test.permuted[:, row].tolist(),
+    }

@@ -1,0 +1,339 @@
+"""A selection as one page to forward: HTML with its style, script and figures inside.
+
+Nothing is loaded from anywhere. A policy in the page lets nothing but its own style and script
+run, by their hashes, and whatever comes from data is escaped. Without script, and in print, the
+page says everything of the chosen size, and the names of the features of all others.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from ...core.text import counted, show, some
+from ...core.warnings import Leaked
+from ...methods import METHODS
+from ..text.chance import mean_error
+from ..text.claims import by_words, scope
+from ..text.words import describe_target, target_name
+from .answers import Answers, stable_words
+from .cells import NAME, TEXT, Cell, number
+from .elements import fact_list, figures_in, note, paragraph, table
+from .figures import Figure
+from .found import MOST_ROWS, Found, what_was_found
+from .instead import what_instead
+
+_SLIDER_ROWS = 1500  # of all sizes that the slider moves over, at most
+_NOTES = 50
+_UNFOLDED = 3  # rows that a table beside a picture may have and stay open
+SECTIONS = ("features", "new", "sure", "instead")  # that have figures
+
+
+def render(
+    document: Mapping[str, Any],
+    trust: Mapping[str, Any],
+    figures: Sequence[Figure],
+    again: Sequence[tuple[str, str]],
+    facts: Mapping[str, str],
+) -> bytes:
+    """Return the page.
+
+    document : of `zeronorm select`; its chosen size is that of the page.
+    trust : as of `describe_trust`. figures : as of `figures_of`.
+    again : what commands and code are for, and these.
+    facts : versions and digests, by what they are of.
+    """
+    answers = Answers(document, trust)
+    found = Found(answers)
+    models = _fitting(document["models"], document["chosen"], _SLIDER_ROWS)
+    (chosen,) = (one for one in models if one["size"] == document["chosen"])
+    sizes = [
+        {
+            "k": model["size"],
+            "texts": answers.texts(model),
+            "tables": found.tables(model),
+        }
+        for model in models
+    ]
+    css, script = _own("page.css"), _own("page.js")
+    # Inside a script element only "<" could end it, or begin a comment.
+    data = json.dumps(sizes, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    drawn = {section: figures_in(figures, section) for section in SECTIONS}
+    texts = {name: escape(text) for name, text in answers.texts(chosen).items()}
+    page = Template(_own("page.html")).substitute(
+        policy=policy,
+        version=escape(document["zeronorm"]),
+        title=escape(_title(answers, chosen)),
+        lead=escape(_lead(document)),
+        units=f"{answers.unit}s",
+        css=css,
+        script=script,
+        data=data,
+        doubts=_doubts(document),
+        slider=_slider(answers, models, chosen),
+        features=what_was_found(answers, chosen) + drawn["features"],
+        scores=_scores(answers, document, drawn["new"]),
+        stability=_sure(answers, trust, chosen, drawn["sure"]),
+        near=what_instead(answers, trust, chosen, drawn["instead"]),
+        asked=_asked(answers),
+        again=_again(again, facts),
+        **texts,
+    )
+    return page.encode("utf-8", "backslashreplace")  # a name may have half of a character
+
+
+def _fitting(models: Sequence[Mapping[str, Any]], chosen: int, most: int) -> list[Any]:
+    """Return the models that a slider has: the chosen one, and others of few rows in all."""
+    kept = [model for model in models if model["size"] == chosen]
+    left = most - sum(len(model["features"]) for model in kept)
+    others = [model for model in models if model["size"] != chosen]
+    while others and sum(min(len(one["features"]), MOST_ROWS) for one in others) > left:
+        del others[1::2]  # every other one, of several of them the smallest stays
+        if len(others) == 1 and len(others[0]["features"]) > left:
+            others = []
+    return sorted([*kept, *others], key=lambda model: model["size"])
+
+
+def _doubts(document: Mapping[str, Any]) -> str:
+    """Return what makes the whole result doubtful, before anything else; "" without."""
+    found = [show(one, 400) for one in document["notes"] if isinstance(one, Leaked)]
+    if not found:
+        return ""
+    return (
+        '<section id="doubts" aria-labelledby="doubts-h"><h2 id="doubts-h">Read this first</h2>'
+        + paragraph(
+            "A selected column may say what nobody knows when a prediction is wanted. Then the "
+            "scores below are too good, and the other features are not the best ones."
+        )
+        + _list(found)
+        + "</section>"
+    )
+
+
+def _list(notes: Sequence[str]) -> str:
+    return "<ul class='notes'>" + "".join(f"<li>{escape(one)}.</li>" for one in notes) + "</ul>"
+
+
+def _own(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _title(answers: Answers, chosen: Mapping[str, Any]) -> str:
+    document = answers.document
+    data, k, unit = document["data"], chosen["n_features"], "feature"
+    many = data["n_features"] - document["n_covariates"]
+    if answers.of_groups:
+        k, many, unit = chosen["size"], data["n_groups"], "group"
+    what = f"{k:,} of {counted(many, unit)}{' of features' * answers.of_groups}"
+    classes = [show(str(one), 30) for one in document["classes"]]
+    if len(classes) == 2 and data["task"] == "classes":
+        label = show(str(chosen["features"][0]["class"]), 30)  # for which coefficients speak
+        other = classes[0 if label == classes[1] else 1]
+        return f"{what} that {'tells' if k == 1 else 'tell'} {label} from {other}"
+    target = target_name(data)
+    if data["task"] == "survival":
+        target = f"survival ({target})"
+    return f"{what} that {'predicts' if k == 1 else 'predict'} {target}"
+
+
+def _lead(document: Mapping[str, Any]) -> str:
+    data = document["data"]
+    if data["class_counts"]:
+        counts = [f"{n:,} {show(label, 30)}" for label, n in data["class_counts"].items()]
+        target = f"{target_name(data)}: {some(counts, 8)}"
+    else:
+        target = f"{target_name(data)}, {describe_target(data)}"
+    return f"{counted(data['n_samples'], 'sample')} of {show(data['source'], 200)}; {target}."
+
+
+def _slider(
+    answers: Answers, models: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]
+) -> str:
+    """Return the slider over the sizes; none where there is one size."""
+    if len(models) < 2:
+        return ""
+    size = escape(answers.texts(chosen)["size"])
+    return (
+        f'<div class="slider scripted" hidden><label for="size">Number of {answers.unit}s</label>'
+        f'<input type="range" id="size" min="0" max="{len(models) - 1}" '
+        f'value="{models.index(chosen)}"><output for="size" data-text="size">{size}</output></div>'
+    )
+
+
+def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
+    """Return the scores of all sizes, drawn and in a table, beside those without features."""
+    word = answers.words.score
+    heads = [("groups", "n")] if answers.of_groups else []
+    heads += [("features", "n"), (f"{word}, held out", "n")]
+    heads.append(("covariates alone" if document["n_covariates"] else "without features", "n"))
+    own = [model["cross_validation"] for model in document["models"]]
+    more = {"balanced_accuracy": "balanced accuracy", "auc": "AUC"}
+    more = {
+        key: name for key, name in more.items() if any(one and one[key] is not None for one in own)
+    }
+    heads += [(name, "n") for name in more.values()]
+    heads += [(f"{word}, training", "n"), ("the best?", "n"), ("which", "")]
+    rows, keys = [], []
+    for model in document["models"]:
+        held, k = model["cross_validation"], model["n_features"]
+        row = [Cell(f"{model['size']:,}", model["size"])] if answers.of_groups else []
+        row.append(Cell(f"{k:,}", k))
+        row += (
+            [number(None), number(None), *(number(None) for _ in more)]
+            if held is None
+            else [
+                Cell(mean_error(held), held["mean"]),
+                number(held["baseline"]),
+                *(
+                    number(None) if held[key] is None else Cell(mean_error(held, key), held[key])
+                    for key in more
+                ),
+            ]
+        )
+        training = model.get("training_accuracy", model.get("training_score"))
+        names = list(answers.names(model).values())
+        row += [number(training), answers.gap(model), Cell(some(names, MOST_ROWS), None, "which")]
+        rows.append(row)
+        keys.append(model["size"])
+    text = (
+        "Held out: the selection is repeated on the other folds, features and all, so that these "
+        "samples had no say; ± one standard error over the folds. Training: on the samples that "
+        "chose the features, which flatters. The best: whether no other list of the length has a "
+        "lower objective of the selection, or by how much one has or could have."
+    )
+    if answers.words.baseline and not document["classes"]:
+        text = f"{word}: {answers.words.baseline}. {text}"
+    shown = table(
+        "All sizes that were compared",
+        heads,
+        rows,
+        keys=keys,
+        chosen=document["chosen"],
+        folded=bool(drawn) and len(rows) > _UNFOLDED,
+    )
+    return drawn + shown + note(text)
+
+
+def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any], drawn: str) -> str:
+    """Return what half-samples say of the list, and what is certified."""
+    parts = []
+    known = trust["stability"]
+    if known is not None and "reason" not in known:
+        low, high = known["interval"]
+        interval = (
+            ""
+            if low is None or known["n_pairs"] == 1
+            else f"; 95 % interval {low:.2f} to {high:.2f}"
+        )
+        chosen_once = [show(row["name"], NAME) for row in known["features"] if row["frequency"]]
+        times = "Once" if known["n_pairs"] == 1 else f"{known['n_pairs']:,} times"
+        unit = known["unit"][:-1]
+        features = counted(known["n_chosen"], unit)
+        left_out = ""
+        if known["n_left_out"]:
+            more = counted(known["n_left_out"], "more pair")
+            left_out = f" ({more} of halves left out, as a half has no model)"
+        parts.append(
+            paragraph(
+                f"{times} the samples were cut in two halves of {known['n_rows']:,}{left_out}, and "
+                f"{features} {'was' if known['n_chosen'] == 1 else 'were'} selected on each. "
+                f"The {2 * known['n_pairs']} lists are {stable_words(known)}{interval}. "
+                f"They have {counted(len(chosen_once), unit)} in all; most often "
+                f"{some(chosen_once, 8)}. Of the {unit}s that {known['threshold']:.0%} of the "
+                f"lists have, at most {known['expected_low']:.2g} are expected to be no likelier "
+                "than by lot."
+            )
+        )
+        parts.append(
+            note(
+                "An unstable list predicts as well as it does all the same: where many features "
+                "say the same, which of them is in the list is chance."
+            )
+        )
+    parts.append(drawn)
+    parts.append("<h3>The certificate</h3>")
+    parts.append(f'<p data-text="better">{escape(answers.better(chosen))}</p>')
+    certificates = [one for one in chosen["certificates"] if one is not None]
+    if certificates:
+        one = certificates[0]
+        parts.append(note(scope(one, answers.document["by_folds"])))
+    return "".join(parts)
+
+
+def _asked(answers: Answers) -> str:
+    """Return what was asked for, and what the data are."""
+    document, units = answers.document, f"{answers.unit}s"
+    data, parameters = document["data"], document["parameters"]
+    sizes = [f"{model['size']:,}" for model in document["models"]]
+    method = parameters["method"]
+    sentence = METHODS[method].sentence if method in METHODS else str(method)
+    facts = {f"numbers of {units}": some(sizes, 30), "chosen": f"{document['chosen']:,}"}
+    if document["rule"] not in (None, "all"):
+        facts["by the rule"] = document["rule"]
+    facts["method"] = sentence.replace("{k}", "k")
+    if document["by_folds"] is not None:
+        facts[f"{document['by_folds']['parameter']} is"] = by_words(document["by_folds"])
+    hidden = ("method", "n_threads", "warm_start", "feature_groups")
+    facts |= {
+        name.replace("_", " "): show(str(value), TEXT)
+        for name, value in parameters.items()
+        if value is not None and name not in hidden
+    }
+    of_data = {
+        "data": show(data["source"], 300),
+        "size": f"{counted(data['n_samples'], 'sample')}, {counted(data['n_features'])}, "
+        f"{data['storage']}",
+        "target": target_name(data),
+    }
+    if data["class_counts"]:
+        counts = [f"{show(label, 30)} {n:,}" for label, n in data["class_counts"].items()]
+        of_data["classes"] = some(counts, 20)
+    else:
+        of_data["range"] = describe_target(data)
+    if data["guess"]:
+        of_data["taken for"] = f"{data['task']}: {data['guess']}"
+    for column, one in data["coded"].items():
+        levels = f", {counted(len(one['levels']), 'level')}" if one["kind"] == "category" else ""
+        of_data[f"column {show(column, 40)}"] = f"{one['kind']}{levels}"
+        if len(of_data) > _NOTES:
+            break
+    if data["filled"]:
+        filled = [f"{show(name, 40)}: {n}" for name, n in data["filled"].items()]
+        of_data["filled cells"] = some(filled, 20)
+    notes = [show(note, 400) for note in document["notes"][:_NOTES]]
+    checks = (
+        _list(notes)
+        if notes
+        else paragraph(
+            "No empty or unreadable cells, no labels that differ by a letter, no feature that is "
+            "the target in disguise were found."
+        )
+    )
+    return (
+        fact_list(of_data) + "<h3>Checks of the data</h3>" + checks + "<h3>The selection</h3>"
+        + fact_list(facts)
+    )  # fmt: skip
+
+
+def _again(again: Sequence[tuple[str, str]], facts: Mapping[str, str]) -> str:
+    parts = [f"<h3>{escape(what)}</h3><pre>{escape(_lines(text))}</pre>" for what, text in again]
+    return "".join(parts) + "<h3>Versions and digests</h3>" + fact_list(facts)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(show(line, 4000) for line in text.split("\n"))
