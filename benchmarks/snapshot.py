@@ -31,7 +31,7 @@ import pandas as pd
 
 import _common as common
 import zeronorm as zn
-import zeronorm.inference.false_discoveries
+import zeronorm.inference
 import zeronorm.inference.stability
 
 FILE = common.HERE / "snapshot.json"
@@ -259,7 +259,7 @@ def calls() -> dict[str, Callable[[], Any]]:
             zn.stability.StabilitySelection(budget(3, calibrate=False), n_pairs=5).fit(X, y)
         ),
         "discoveries": lambda: of_model(
-            zn.false_discoveries.FalseDiscoverySelector(0.3, n_experiments=4).fit(X, numbers)
+            zn.inference.FalseDiscoverySelector(0.3, n_experiments=4).fit(X, numbers)
         ),
     }
 

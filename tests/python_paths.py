@@ -1,6 +1,7 @@
 """Ways in Python: those of the solvers, which larger problems take, for small ones; the twins."""
 
 import sys
+from dataclasses import replace
 
 import reference_kernels
 from zeronorm._kernels import _native
@@ -15,8 +16,10 @@ def without_solvers(monkeypatch):
     monkeypatch.setattr(Cox, "compiled_dual", False)
     for limit in ("KERNEL_GRAM", "KERNEL_WIDE"):
         monkeypatch.setattr(ridge, limit, -1.0)
-    monkeypatch.setattr(outputs, "KERNEL_SYSTEM", -1.0)
-    monkeypatch.setattr(quadratic, "MOST_COMPILED", -1)
+    monkeypatch.setattr(
+        outputs, "RIDGE_OUTPUTS", replace(outputs.RIDGE_OUTPUTS, kernel_system=-1.0)
+    )
+    monkeypatch.setattr(quadratic, "QUADRATIC", replace(quadratic.QUADRATIC, most_compiled=-1))
     for module in (compiled_relaxation, subtree):
         monkeypatch.setattr(module, "is_plain", lambda *_: False)
 

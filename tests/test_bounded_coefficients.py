@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +19,7 @@ from zeronorm.data import views as _views
 from zeronorm.data.columns import DenseColumns, as_columns
 from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.solvers.pool import relaxation, relaxation_steps
+from zeronorm.solvers.pool import relaxation, relaxation_steps, shared_curvature
 from zeronorm.solvers.pool.candidates import Candidates
 from zeronorm.solvers.pool.proximal import ProximalQuadratic, proximal_point, within
 from zeronorm.solvers.pool.relaxation import relax
@@ -381,14 +382,21 @@ def test_shared_curvature_is_the_one_of_least_squares(monkeypatch):
             np.testing.assert_allclose(found, whole[np.ix_(columns, columns)], atol=1e-9)
 
 
-MANY = "zeronorm.solvers.pool.shared_curvature.MANY_ROWS"
+def in_float32(monkeypatch):
+    """Keep dense columns in float32 however few the rows."""
+    tuning = replace(shared_curvature.SHARED_CURVATURE, many_rows=0)
+    monkeypatch.setattr(shared_curvature, "SHARED_CURVATURE", tuning)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_shared_curvature_of_many_rows_is_rounded_only(monkeypatch, intercept):
     """Units of columns, or their offsets, would leave float32, and steps would lead nowhere."""
-    monkeypatch.setattr(MANY, 0)
-    monkeypatch.setattr("zeronorm.solvers.pool.shared_curvature.BLOCK", 4)
+    in_float32(monkeypatch)
+    monkeypatch.setattr(
+        shared_curvature,
+        "SHARED_CURVATURE",
+        replace(shared_curvature.SHARED_CURVATURE, block=4),
+    )
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((50, 30)) + 1e3) * np.logspace(-60, 60, 30)
     X[:, 5] = 0.0
@@ -417,7 +425,7 @@ def test_shared_curvature_of_many_rows_is_rounded_only(monkeypatch, intercept):
 @pytest.mark.parametrize("far", [False, True])
 def test_relaxations_with_the_curvature_of_another_point_are_solved(monkeypatch, loss, far):
     """Steps with curvature that is none of the point's would end before the solution."""
-    monkeypatch.setattr(MANY, 0)
+    in_float32(monkeypatch)
     X, y = drawn(loss, n=200, p=60, seed=3)
     without_solvers(monkeypatch)
     Z, units = DenseColumns(np.asfortranarray(X)), Singles(np.ones(60, bool), most=1.0)

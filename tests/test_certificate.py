@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -254,7 +255,7 @@ def test_scans_of_few_scores_certify_the_same(monkeypatch, at_once):
     alone = [certify(X, y, support, intercept=True, known=known) for support in supports]
     # As many vectors as have room for their scores, but one at least.
     room = 11 if at_once == 1 else 12 * at_once + 11
-    monkeypatch.setattr("zeronorm.solvers.certify.supports.MAX_SCORES", room)
+    monkeypatch.setattr(supports, "SUPPORTS", replace(supports.SUPPORTS, max_scores=room))
     clock, widths = Clock(), []
     task = Task.of(as_design(X), y.astype(float))
     solver = certify_supports(task, supports, C=0.3, known=known, clock=clock)

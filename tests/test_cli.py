@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -926,7 +927,7 @@ def test_duplicates_are_named(run):
 
 def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
     """What minutes of searching have shown would be lost."""
-    monkeypatch.setattr(branch, "MOST_GROWN", 1)
+    monkeypatch.setattr(branch, "BRANCHING", replace(branch.BRANCHING, most_grown=1))
     take = BranchAndBound._take
     calls = iter(range(5))
 

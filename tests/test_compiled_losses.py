@@ -1,5 +1,7 @@
 """Losses of numbers and times in the compiled solvers, against their formulas in NumPy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -384,7 +386,7 @@ def test_elimination(loss, sizes, monkeypatch):
     columns = np.delete(np.arange(16), 5)
     exchanges = Exchanges(as_columns(x), risk, keep=np.array([3]))
     found = exchanges.eliminate(columns, sizes)
-    monkeypatch.setattr(exchange, "KERNEL_POOL", 0.0)
+    monkeypatch.setattr(exchange, "EXCHANGE", replace(exchange.EXCHANGE, kernel_pool=0.0))
     expected = exchanges.eliminate(columns, sizes)
     assert list(found) == list(expected) == sizes
     for size in sizes:

@@ -63,11 +63,17 @@ def searched(X: np.ndarray, y: np.ndarray, k: int = 3, **options: Any) -> Proof:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every search of the logistic loss take curvature, at its first node."""
-    monkeypatch.setattr(curvature, "FIRST_NODES", 0)
-    monkeypatch.setattr(curvature, "ROWS_A_NODE", 1 << 20)
-    monkeypatch.setattr(curvature, "QUICK", np.inf)
-    monkeypatch.setattr(curved, "WORTH", 0.01)
-    monkeypatch.setattr(curved, "COSTLY", 0)
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, first_nodes=0)
+    )
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, rows_a_node=1 << 20)
+    )
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, quick=np.inf)
+    )
+    monkeypatch.setattr(curved, "CURVED", replace(curved.CURVED, worth=0.01))
+    monkeypatch.setattr(curved, "CURVED", replace(curved.CURVED, costly=0))
 
 
 def with_minorants(proof: Proof) -> Certificate:
@@ -184,11 +190,17 @@ def test_margins_are_where_a_dual_point_is_minus_the_slope() -> None:
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, worth: float) -> Proof:
-    monkeypatch.setattr(curvature, "FIRST_NODES", 0)
-    monkeypatch.setattr(curvature, "ROWS_A_NODE", 1 << 20)
-    monkeypatch.setattr(curvature, "QUICK", np.inf)
-    monkeypatch.setattr(curved, "COSTLY", 0)
-    monkeypatch.setattr(curved, "WORTH", worth)
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, first_nodes=0)
+    )
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, rows_a_node=1 << 20)
+    )
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, quick=np.inf)
+    )
+    monkeypatch.setattr(curved, "CURVED", replace(curved.CURVED, costly=0))
+    monkeypatch.setattr(curved, "CURVED", replace(curved.CURVED, worth=worth))
     return searched(*drawn(1, n=400, p=30), k=5, C=1.0, max_nodes=1)
 
 
@@ -215,7 +227,9 @@ def test_a_search_goes_on_and_a_file_keeps_its_minorants(
     for one, other in zip(with_minorants(first).tree.minorants, again.tree.minorants, strict=True):
         for name in Minorant.__slots__:
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    monkeypatch.setattr(curvature, "SHARE", 0.0)  # what was found takes no time that there is not
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, share=0.0)
+    )  # what was found takes no time that there is not
     more = searched(X, y, k=4, resume=replace(first, certificate=again), max_nodes=6)
     assert more.certificate.bound >= (1.0 - 1e-12) * again.bound
     zeronorm.verify(X, y, with_minorants(more))

@@ -62,8 +62,10 @@ def fitted(X: np.ndarray, y: np.ndarray, s: np.ndarray, k: int, **options: Any) 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every search of least squares extract curvature, at its first node."""
-    monkeypatch.setattr(curvature, "FIRST_NODES", 0)
-    monkeypatch.setattr(extraction, "WORTH", -np.inf)
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, first_nodes=0)
+    )
+    monkeypatch.setattr(extraction, "EXTRACTION", replace(extraction.EXTRACTION, worth=-np.inf))
 
 
 @pytest.mark.usefixtures("at_once")
@@ -186,7 +188,7 @@ def test_diagonal_makes_trees_shorter_and_is_replayed() -> None:
     assert (tree.diagonal > 0).all()
     zeronorm.verify(X, y, sharp.certificate)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extraction, "WORTH", np.inf)
+        patch.setattr(extraction, "EXTRACTION", replace(extraction.EXTRACTION, worth=np.inf))
         plain = zeronorm.prove(model, X, y, gap=0.01, time_limit=60.0, max_nodes=400)
     assert not plain.certificate.tree.diagonal.size
     assert 4 * sharp.history[-1].n_nodes < plain.history[-1].n_nodes
@@ -250,8 +252,10 @@ def test_an_interrupt_loses_nothing_where_the_search_begins_anew(
 
     prove_search = prove.BranchAndBound
     monkeypatch.setattr(prove, "BranchAndBound", begin)
-    monkeypatch.setattr(extraction, "WORTH", -np.inf)
-    monkeypatch.setattr(curvature, "FIRST_NODES", 3)
+    monkeypatch.setattr(extraction, "EXTRACTION", replace(extraction.EXTRACTION, worth=-np.inf))
+    monkeypatch.setattr(
+        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, first_nodes=3)
+    )
     proof = zeronorm.prove(model, X, y, gap=0.0)
     assert proof.status is Status.INTERRUPTED
     assert proof.certificate.tree.parent.size > 3

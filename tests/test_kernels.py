@@ -23,7 +23,7 @@ from zeronorm._kernels import _native as native
 from zeronorm.data.columns import as_columns
 from zeronorm.losses import Cox, LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import ridge
-from zeronorm.solvers.pool.exchange import RULE, WON_BACK, Exchanges
+from zeronorm.solvers.pool.exchange import EXCHANGE, RULE, Exchanges
 from zeronorm.solvers.pool.ridge import newton
 from zeronorm.solvers.risk import Risk
 
@@ -1395,7 +1395,7 @@ def exchanged(way, pool, support, *, loss, intercept, swaps, known=None, n_known
     margins, dual, scores = filled(n), filled(n), filled(k)
     numbers = native.dense_exchange(
         x, y, weight, is_kept, loss.kernel, loss.kernel_parameters, intercept, 0.0, 1e-6, 1e-13,
-        swaps, RULE, WON_BACK, known, n_known, columns, u, margins, dual, scores,
+        swaps, RULE, EXCHANGE.won_back, known, n_known, columns, u, margins, dual, scores,
     )  # fmt: skip
     names = ("b", "objective", "bound", "gap")
     arrays = {"columns": columns, "u": u, "margins": margins, "dual": dual, "scores": scores}

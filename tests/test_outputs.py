@@ -33,6 +33,7 @@ from zeronorm.losses.multinomial import classes_as_outputs
 from zeronorm.persistence import as_loaded
 from zeronorm.solvers import run_together
 from zeronorm.solvers.drive import Scan
+from zeronorm.solvers.pool import extraction
 from zeronorm.verification import CertificateError
 from zeronorm.verification.multinomial import Multinomial as Verified
 from zeronorm.verification.multinomial import _factors
@@ -268,7 +269,9 @@ def test_models_against_all_supports(kind, seed):
 @pytest.mark.parametrize("kind", ["multinomial", "least_squares"])
 def test_forged_trees(kind, monkeypatch):
     """A tree that leaves models out, or whose dual points show less, would be a proof."""
-    monkeypatch.setattr("zeronorm.solvers.pool.extraction.WORTH", np.inf)  # for a tree to forge
+    monkeypatch.setattr(
+        extraction, "EXTRACTION", replace(extraction.EXTRACTION, worth=np.inf)
+    )  # for a tree to forge
     X, y, _ = problem(kind, 0)
     estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor
     model = estimator(2, C=0.03).fit(X, y)

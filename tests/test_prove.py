@@ -8,6 +8,7 @@ import itertools
 import pickle
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -351,7 +352,9 @@ def test_a_gap_is_at_most_the_wanted_one(gap):
 
 def test_interrupt_keeps_what_is_proven(monkeypatch):
     """Ctrl-C would throw away hours of a search."""
-    monkeypatch.setattr(branch, "REPORT_SECONDS", 0.0)  # a row for every node
+    monkeypatch.setattr(
+        branch, "BRANCHING", replace(branch.BRANCHING, report_seconds=0.0)
+    )  # a row for every node
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
 
@@ -541,7 +544,7 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after, grows)
 @pytest.mark.parametrize("grows", [True, False])
 def test_two_threads_search_the_same_tree(monkeypatch, grows):
     """A proof would depend on the machine, or threads not be used at all."""
-    monkeypatch.setattr(branch, "THREADED", 0)
+    monkeypatch.setattr(branch, "BRANCHING", replace(branch.BRANCHING, threaded=0))
     if not grows:
         monkeypatch.setattr(branch, "can_grow", lambda problem: False)
     answered, threads = BranchAndBound._answered, set()

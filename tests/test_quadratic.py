@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from conftest import slow
 from zeronorm.solvers.pool import quadratic
-from zeronorm.solvers.pool.quadratic import MOST_COMPILED, Quadratic
+from zeronorm.solvers.pool.quadratic import QUADRATIC, Quadratic
 from zeronorm.solvers.units import Grouped, Singles
 
 
@@ -77,7 +79,11 @@ def test_compiled_and_python_lead_to_the_same_minimum(monkeypatch, seed):
     start = rng.standard_normal(p) if q else np.zeros(p)
     values, gaps = [], []
     for compiled in (True, False):
-        monkeypatch.setattr(quadratic, "MOST_COMPILED", MOST_COMPILED if compiled else -1)
+        monkeypatch.setattr(
+            quadratic,
+            "QUADRATIC",
+            replace(quadratic.QUADRATIC, most_compiled=QUADRATIC.most_compiled if compiled else -1),
+        )
         u = model.minimise(start, 1e-12)
         scores, penalty = r - H @ u, model._penalty(u)
         values.append(0.5 * u @ H @ u - r @ u + penalty)

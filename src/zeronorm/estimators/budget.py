@@ -16,7 +16,7 @@ from ..losses.multinomial import classes_as_outputs
 from ..losses.ordinal import log_odds_of_classes
 from ..methods import names_of
 from ..solvers.drive import Solver
-from ..solvers.procedures.judge import AUTO_ROWS
+from ..solvers.procedures.judge import JUDGING
 from .budget_selection import BudgetSelection
 from .linear import LinearClassifier
 from .parameters import with_parameters
@@ -298,7 +298,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         self, data: Rowwise, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         scaled = None if self.calibrate == "auto" else bool(self.calibrate)
-        if self.calibrate == "auto" and float(data.sample_weight.sum()) < AUTO_ROWS:
+        if self.calibrate == "auto" and float(data.sample_weight.sum()) < JUDGING.auto_rows:
             scaled = self._plan().counts != "both"
         problem, solver = begun(self, data, seconds, scaled=scaled)
         return problem.classes, self._keeping(solver, len(problem.tasks))

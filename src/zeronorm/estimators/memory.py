@@ -156,7 +156,7 @@ def _selections_of(estimator: Any, design: Design) -> tuple[list[str], int]:
     from sklearn.base import is_classifier
 
     from ..solvers.procedures.folds import FOLDS
-    from ..solvers.procedures.judge import AUTO_ROWS, GRID
+    from ..solvers.procedures.judge import GRID, JUDGING
 
     inner, n_samples = getattr(estimator, "estimator", estimator), design.shape[0]
     if not hasattr(inner, "_plan"):  # no choice of a method
@@ -165,14 +165,14 @@ def _selections_of(estimator: Any, design: Design) -> tuple[list[str], int]:
     compared = plan.compared(_largest(estimator, design), n_samples)
     found = [one.name if one.name in _VECTORS else NOT_MEASURED for one in compared]
     if len(found) > 1:
-        return found, len(found) * (FOLDS if n_samples < AUTO_ROWS else 1)
+        return found, len(found) * (FOLDS.folds if n_samples < JUDGING.auto_rows else 1)
     if plan.tuned:
-        return found, FOLDS * len(GRID)
+        return found, FOLDS.folds * len(GRID)
     scaled = plan.scaled
     if is_classifier(inner) and plan.counts != "both":
         automatic = inner.calibrate == "auto"
-        scaled = n_samples < AUTO_ROWS if automatic else bool(inner.calibrate)
-    return found, FOLDS + 1 if scaled else 1
+        scaled = n_samples < JUDGING.auto_rows if automatic else bool(inner.calibrate)
+    return found, FOLDS.folds + 1 if scaled else 1
 
 
 def _columns_of(estimator: Any, method: str, design: Design) -> int:

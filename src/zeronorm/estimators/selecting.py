@@ -24,7 +24,7 @@ from ..methods import L0, L1, Bilevel, Method, Minimax, Pool, names_of
 from ..solvers import Request, Task
 from ..solvers.convergence import rank
 from ..solvers.drive import Solver
-from ..solvers.procedures.judge import DEFAULT, weights_of_grid
+from ..solvers.procedures.judge import JUDGING, weights_of_grid
 from ..solvers.request import LATER
 from ..solvers.scaling import selection_scaling
 from . import covariates as _covariates
@@ -359,7 +359,7 @@ class Plan:
         if not self.tuned:
             return [self]
         grid = [replace(self, C=C) for C in weights_of_grid(task)]
-        return [grid[DEFAULT], *grid[:DEFAULT], *grid[DEFAULT + 1 :]]
+        return [grid[JUDGING.default], *grid[: JUDGING.default], *grid[JUDGING.default + 1 :]]
 
     def of_fold(self) -> Plan:
         """Return the plan of a fold, of which nothing is kept."""

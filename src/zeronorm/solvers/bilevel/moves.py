@@ -11,6 +11,7 @@ The problem is (B) of `bilevel.search`, whose search brings the columns into the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,22 +19,32 @@ import numpy as np
 from ...core.types import Columns, FloatArray, IndexArray
 from ...data.repeated import in_all_outputs
 from ..l0.hard_thresholding import VARIANTS, Thresholding, zero_point
-from ..pool.movement import STILL
+from ..pool.movement import MOVEMENT
 from ..risk import LEAST_SCALE
 from ..ties import EQUAL_ROWS
 from .pool import Changes, Effects, Pool, PoolFit
 from .structures import BilevelBudget
 from .task import BilevelTask, Size
 
-POOL_FACTOR = 3  # times the budgets: where a pool begins, and a support that shrinks to them
+
+@dataclass(frozen=True, slots=True)
+class MovesTuning:
+    """Constants, each with what it was measured for."""
+
+    pool_factor: int = (
+        3  # times the budgets: where a pool begins, and a support that shrinks to them
+    )
+    max_moves: int = 1000
+    most_groups_out: int = 10  # groups whose removal is tried, the weakest first
+    most_swaps: int = 6  # exchanges of two features that are tried, the most promising first
+
+
+MOVES = MovesTuning()
 # Strengths of columns outside are multiplied by these: as the sum of the single gains of columns
 # that resemble each other promises too much, and that of columns that need each other too little.
 BOLDNESS = (0.25, 0.5, 1.0, 2.0, 4.0)
 GROWTH, SHRINKAGE = 5, 0.7  # steps of a growing start, and the share left by a step of elimination
 LOOSE_TOL, START_STEPS = 1e-5, 500  # of hard thresholding that only begins a search
-MAX_MOVES = 1000
-MOST_GROUPS_OUT = 10  # groups whose removal is tried, the weakest first
-MOST_SWAPS = 6  # exchanges of two features that are tried, the most promising first
 
 
 class Moves:
@@ -66,7 +77,7 @@ class Moves:
         """
         scores = self.pool.scores(self.zero.gradient) / self._bends()
         share = 0.5 * float(np.vdot(scores, scores)) / max(self.zero.objective, LEAST_SCALE)
-        if share <= STILL:
+        if share <= MOVEMENT.still:
             return self.pool.fit(self._admit(size)(self.task.lengths(scores)))
         first = self._thresholded(size) if smaller is None else smaller.columns
         starts = [first, self._grown(size), self._eliminated(size)]
@@ -104,7 +115,7 @@ class Moves:
         most = self.pool.size
         if not self.task.objective.ridge:  # half as many features as rows, equal ones once
             most = min(most, _n_different(self.pool.columns()) // 2)
-        part = max(k, min(POOL_FACTOR * k, most)), POOL_FACTOR * g
+        part = max(k, min(MOVES.pool_factor * k, most)), MOVES.pool_factor * g
         scores = self.pool.scores(self.zero.gradient) / self._bends()
         columns = self._admit(part)(self.task.lengths(scores))
         while part != size:
@@ -115,7 +126,7 @@ class Moves:
 
     def improve(self, size: Size, fit: PoolFit) -> PoolFit:
         """Change a support while that lowers the objective by more than `tol` times its value."""
-        for _ in range(MAX_MOVES):
+        for _ in range(MOVES.max_moves):
             following = self._move(size, fit)
             if following is None:
                 break
@@ -139,7 +150,7 @@ class Moves:
             best = min(found, key=lambda other: other.objective)
             if best.objective < limit:
                 return best
-        for places in self.weakest_groups(changes)[:MOST_GROUPS_OUT]:
+        for places in self.weakest_groups(changes)[: MOVES.most_groups_out]:
             left = changes.without(places)
             strength = self._strength(left, 1.0)
             gone = self._code[fit.columns[places[0]]]
@@ -189,7 +200,7 @@ class Moves:
         opened[self.task.forced_groups] += 1
         full = np.count_nonzero(opened) >= size[1]
         promise = changes.swaps()
-        most = min(MOST_SWAPS, promise.size)
+        most = min(MOVES.most_swaps, promise.size)
         promise[:, changes.columns] = -np.inf
         promise[np.isin(changes.columns, self.forced_columns)] = -np.inf
         if full:  # a new group may enter only where one leaves with its last feature

@@ -28,7 +28,7 @@ from ...data.repeated import in_all_outputs
 from ..clock import PhaseClock
 from ..drive import Scan, Solver
 from ..l0.hard_thresholding import VARIANTS, Point, Thresholding, hard_threshold
-from .moves import POOL_FACTOR, Moves
+from .moves import MOVES, Moves
 from .pool import FINAL_TOL, Pool, PoolFit
 from .task import BilevelTask, Size
 
@@ -217,7 +217,7 @@ class Search:
     def _first_candidates(self, scores: FloatArray) -> IndexArray:
         """Add the strongest features under larger budgets."""
         k, g = (max(sizes) for sizes in zip(*self.sizes, strict=True))
-        larger = (POOL_FACTOR * k + POOL_MIN, POOL_FACTOR * g)
+        larger = (MOVES.pool_factor * k + POOL_MIN, MOVES.pool_factor * g)
         found = self.task.admit(larger)(scores)
         if not found.size:  # nothing is correlated with y; a pool has to have a column
             usable = self.task.usable

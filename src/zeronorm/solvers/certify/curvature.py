@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,11 +12,21 @@ from ..pool.candidates import Candidates
 from ..pool.curved import Curved
 from ..pool.extraction import Squares
 
-FIRST_NODES = 25  # of a search before curvature is extracted
-ROWS_A_NODE = 64  # of the logistic loss one more for so many rows: its curvature takes longer
-QUICK = 0.45  # of the gap: where these nodes close as much, more of them do better
-SECONDS = 3e-9  # that the curvature takes, for rows times rows times features: about
-SHARE = 0.5  # of the time that is left, which it may take
+
+@dataclass(frozen=True, slots=True)
+class ProofCurvatureTuning:
+    """Constants, each with what it was measured for."""
+
+    first_nodes: int = 25  # of a search before curvature is extracted
+    rows_a_node: int = (
+        64  # of the logistic loss one more for so many rows: its curvature takes longer
+    )
+    quick: float = 0.45  # of the gap: where these nodes close as much, more of them do better
+    seconds: float = 3e-9  # that the curvature takes, for rows times rows times features: about
+    share: float = 0.5  # of the time that is left, which it may take
+
+
+PROOF_CURVATURE = ProofCurvatureTuning()
 
 
 def nodes_before(problem: Candidates) -> int | None:
@@ -25,9 +35,9 @@ def nodes_before(problem: Candidates) -> int | None:
     The nodes of several outputs are slow without it.
     """
     if Squares.can_pose(problem):
-        return FIRST_NODES if problem.risk.loss.outputs == 1 else 0
+        return PROOF_CURVATURE.first_nodes if problem.risk.loss.outputs == 1 else 0
     if Curved.can_pose(problem):
-        return FIRST_NODES + problem.risk.size // ROWS_A_NODE
+        return PROOF_CURVATURE.first_nodes + problem.risk.size // PROOF_CURVATURE.rows_a_node
     return None
 
 
@@ -49,9 +59,9 @@ def with_curvature(
     deadline : of `time.perf_counter`.
     """
     if Curved.can_pose(problem):
-        seconds = SECONDS * problem.risk.size**2 * problem.n_units
-        late = seconds > SHARE * (deadline - time.perf_counter())
-        if late or so_far - bound > QUICK * (objective - bound):
+        seconds = PROOF_CURVATURE.seconds * problem.risk.size**2 * problem.n_units
+        late = seconds > PROOF_CURVATURE.share * (deadline - time.perf_counter())
+        if late or so_far - bound > PROOF_CURVATURE.quick * (objective - bound):
             return None
         return Curved.of(problem, bound, objective, upper, deadline)
     squares = Squares.of(problem)

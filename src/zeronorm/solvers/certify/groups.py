@@ -16,6 +16,8 @@ and Candes, Foundations of Computational Mathematics 15, 2015.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ...core.ranking import largest
@@ -30,16 +32,24 @@ from ..risk import Risk
 from ..task import Task
 from .supports import certify_supports
 
-MAX_SCANS = 50
-TIGHT_TOL = 1e-4  # gap of the relaxation, relative
+
+@dataclass(frozen=True, slots=True)
+class GroupBoundsTuning:
+    """Constants, each with what it was measured for."""
+
+    max_scans: int = 50
+    tight_tol: float = 1e-4  # gap of the relaxation, relative
+    share: float = 0.1  # the pool's problem is solved to this share of the gap over all features
+    steps: int = 5  # between two certificates
+    max_steps: int = 2000
+    max_doublings: int = 100  # of the step constant, in one step
+    shrink: float = 0.97  # of that constant after every step, so that it follows the curvature down
+    noise: float = 1e-8  # relative differences of the loss below this are too inexact to compare
+
+
+GROUP_BOUNDS = GroupBoundsTuning()
 # A scan adds the groups that are longer than this share of the q-th in the pool, so many at most.
 NEAR, NEW_FACTOR, NEW_MIN = 0.9, 2, 5
-SHARE = 0.1  # the pool's problem is solved to this share of the gap over all features
-STEPS = 5  # between two certificates
-MAX_STEPS = 2000
-MAX_DOUBLINGS = 100  # of the step constant, in one step
-SHRINK = 0.97  # of that constant after every step, so that it follows the curvature down
-NOISE = 1e-8  # relative differences of the loss below this are too inexact to compare
 
 
 def tighten_groups(
@@ -58,11 +68,11 @@ def tighten_groups(
     inside = np.concatenate([fixed, np.setdiff1d(own, fixed)])  # in order of entry
     pool = GatheredColumns(design, 0)
     pool.add(units.features(inside))
-    fit = ridge(gather(design, support), risk, tol=TIGHT_TOL)
+    fit = ridge(gather(design, support), risk, tol=GROUP_BOUNDS.tight_tol)
     u, b, v = np.zeros(pool.size), fit.intercept, fit.dual if dual is None else dual
     u[pool.position(support)] = fit.coef
     best, relaxed, tol = BestDual(-np.inf, v), fit.objective, 1.0
-    for _ in range(MAX_SCANS if n_free else 0):
+    for _ in range(GROUP_BOUNDS.max_scans if n_free else 0):
         strength = units.strength((yield Scan(design, v)))
         quadratic = 0.5 * float((strength[fixed] ** 2).sum())
         strength[fixed] = 0.0
@@ -71,20 +81,20 @@ def tighten_groups(
         if bound > best.bound:
             best = BestDual(bound, scale * v)
         gap = (relaxed - best.bound) / abs(relaxed)
-        if gap <= TIGHT_TOL:
+        if gap <= GROUP_BOUNDS.tight_tol:
             break
         near = NEAR * np.sort(strength[inside])[-n_free]
         strength[inside] = -1.0
         fresh = largest(strength, min(NEW_FACTOR * n_free + NEW_MIN, strength.size))
         fresh = fresh[(strength[fresh] > 0) & (strength[fresh] >= near)]
-        if not fresh.size and tol == SHARE * TIGHT_TOL:
+        if not fresh.size and tol == GROUP_BOUNDS.share * GROUP_BOUNDS.tight_tol:
             break
         inside = np.concatenate([inside, fresh])
         pool.add(units.features(fresh))
         code = np.repeat(np.arange(inside.size), units.sizes(inside))
         problem = _Problem(pool.columns(), code, risk, fixed.size, n_free)
         u = np.append(u, np.zeros(pool.size - u.size))
-        tol = SHARE * max(TIGHT_TOL, gap)
+        tol = GROUP_BOUNDS.share * max(GROUP_BOUNDS.tight_tol, gap)
         u, b, v, relaxed = problem.solve(u, b, tol)
     certificates = yield from certify_supports(
         task, [support], C=C, known={own.size: best} if np.isfinite(best.bound) else None
@@ -122,8 +132,8 @@ class _Problem:
         previous, z_previous, t, L = u, z, 1.0, 0.0
         best_bound, best_dual = -np.inf, np.zeros_like(z)
         best, objective = (u, b), np.inf
-        for n_steps in range(MAX_STEPS + 1):
-            if n_steps % STEPS == 0:
+        for n_steps in range(GROUP_BOUNDS.max_steps + 1):
+            if n_steps % GROUP_BOUNDS.steps == 0:
                 b, value, slope = self._risk.best(z, b)
                 here = value + self._penalty(u)
                 if here < objective:
@@ -141,13 +151,13 @@ class _Problem:
             gradient = Z.dot(slope)
             if L <= 0.0:
                 L = self._curvature_along(gradient, z_w + b)
-            for _ in range(MAX_DOUBLINGS):
+            for _ in range(GROUP_BOUNDS.max_doublings):
                 u_new = self._proximal(w - gradient / L, L)
                 z_new = Z.times(u_new)
                 move = u_new - w
                 _, value_new, slope_new = self._risk.best(z_new, b)
                 square = float(move @ move)
-                if abs(value_new - value) > NOISE * abs(value):
+                if abs(value_new - value) > GROUP_BOUNDS.noise * abs(value):
                     excess = value_new - value - float(gradient @ move) - 0.5 * L * square
                 else:  # the same to second order, from gradients, which are exact for small moves
                     excess = float((slope_new - slope) @ (z_new - z_w)) - L * square
@@ -160,7 +170,7 @@ class _Problem:
                 t_next = 1.0
             previous, z_previous = u, z
             u, z, t = u_new, z_new, t_next
-            L *= SHRINK
+            L *= GROUP_BOUNDS.shrink
         return *best, best_dual, objective
 
     def _sizes(self, v: FloatArray) -> FloatArray:

@@ -36,7 +36,7 @@ from ..risk import Risk
 from ..task import Task
 from .curvature import nodes_before, noted, with_curvature
 from .equivalents import equivalents
-from .supports import REFIT_TOL, certificate_of, safe_magnitudes
+from .supports import SUPPORTS, certificate_of, safe_magnitudes
 
 MAX_SCANS = 50  # of tightening
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
@@ -201,7 +201,7 @@ class Known:
         pool.add(units.features(inside))
         fit = signed_ridge(
             pool.columns(), risk, task.signs[support], columns=pool.position(support),
-            tol=REFIT_TOL, of_value=True,
+            tol=SUPPORTS.refit_tol, of_value=True,
         )  # fmt: skip
         return cls(risk, inside, forced.size, pool, fit)
 
@@ -380,7 +380,7 @@ def _certificate(
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
     risk = task.risk(C)
     columns = gather(task.design, support).compact()
-    fit = signed_ridge(columns, risk, task.signs[support], tol=REFIT_TOL, of_value=True)
+    fit = signed_ridge(columns, risk, task.signs[support], tol=SUPPORTS.refit_tol, of_value=True)
     size = task.units.of(support).size
     known = bound_at(
         risk,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,10 +20,18 @@ from ..pool.signed_ridge import signed_ridge
 from ..signs import admitted, oriented
 from ..task import Task
 
-REFIT_TOL = 1e-12
-OPTIMAL = 5e-7  # relative gap of a fit, above which its certificate would be refused
+
+@dataclass(frozen=True, slots=True)
+class SupportsTuning:
+    """Constants, each with what it was measured for."""
+
+    refit_tol: float = 1e-12
+    optimal: float = 5e-7  # relative gap of a fit, above which its certificate would be refused
+    max_scores: int = 2**22  # scores that one scan may return: 32 MiB
+
+
+SUPPORTS = SupportsTuning()
 FAR, FAR_ROUNDING = 100.0, 2.0**-48  # columns with a mean of so many deviations; of their scores
-MAX_SCORES = 2**22  # scores that one scan may return: 32 MiB
 
 
 def certify_supports(
@@ -55,7 +64,7 @@ def certify_supports(
     fits = [
         signed_ridge(
             Z.take(np.searchsorted(features, support)).compact(),
-            risk, task.signs[support], tol=REFIT_TOL, of_value=True,
+            risk, task.signs[support], tol=SUPPORTS.refit_tol, of_value=True,
         )
         for support in supports
     ]  # fmt: skip
@@ -73,7 +82,7 @@ def certify_supports(
     far, blur = far_from_zero(task, features, Z)
     best: list[Bound | None] = [None] * len(supports)
     clock.stop()
-    at_once = max(1, MAX_SCORES // design.shape[1])
+    at_once = max(1, SUPPORTS.max_scores // design.shape[1])
     for first in range(0, len(duals), at_once):
         vectors = np.column_stack(duals[first : first + at_once])
         scores = yield Scan(design, vectors)
@@ -104,7 +113,7 @@ def certify_supports(
 def check_optimal(fit: Ridge) -> None:
     """Raise LinAlgError where rounding kept the coefficients of a support from the best ones."""
     gap = fit.objective - fit.bound
-    if not gap <= OPTIMAL * fit.objective:
+    if not gap <= SUPPORTS.optimal * fit.objective:
         raise np.linalg.LinAlgError(
             f"rounding keeps {fit.coef.size} coefficients from their best values: their objective "
             f"is {fit.objective:.6g}, and the least one is only known to be above {fit.bound:.6g}. "

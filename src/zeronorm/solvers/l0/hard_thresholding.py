@@ -33,10 +33,20 @@ from ..risk import Risk
 Admit: TypeAlias = Callable[[FloatArray], IndexArray]
 Gather: TypeAlias = Callable[[IndexArray], Columns]  # returns the columns of some features
 
-SUFFICIENT = 1e-3  # decrease of a step, as a share of L/2 ||step||^2
-MOST_DOUBLINGS = 60  # of L, in columns of one length
-STALLS = 3  # steps in a row that gain nothing, after which a run ends
-LEAST_CURVATURE = 1e-8  # floor of L, as a share of the mean curvature of a typical column
+
+@dataclass(frozen=True, slots=True)
+class HardThresholdingTuning:
+    """Constants, each with what it was measured for."""
+
+    sufficient: float = 1e-3  # decrease of a step, as a share of L/2 ||step||^2
+    most_doublings: int = 60  # of L, in columns of one length
+    stalls: int = 3  # steps in a row that gain nothing, after which a run ends
+    least_curvature: float = (
+        1e-8  # floor of L, as a share of the mean curvature of a typical column
+    )
+
+
+HARD_THRESHOLDING = HardThresholdingTuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +136,10 @@ class Thresholding:
         self._searched: tuple[Point, FloatArray] | None = None  # the one before, with its scores
         self._momentum = 1.0
         self._stalls = 0
-        self._variance, self._doublings = 1.0, MOST_DOUBLINGS  # of a typical column
+        self._variance, self._doublings = (
+            1.0,
+            HARD_THRESHOLDING.most_doublings,
+        )  # of a typical column
         if spread is not None:
             typical = float(np.median(spread))
             self._variance = typical**2
@@ -150,7 +163,7 @@ class Thresholding:
             self.best = trial
         stalled = not gain > self._tol * abs(trial.objective)
         self._stalls = self._stalls + 1 if stalled else 0
-        if self._stalls >= STALLS:
+        if self._stalls >= HARD_THRESHOLDING.stalls:
             return False
         self._search = self._ahead(previous, trial) if self._variant.accelerated else trial
         return True
@@ -173,7 +186,7 @@ class Thresholding:
             if self._variant.lipschitz:
                 limit = search.objective - float(descent[features] @ change) + square
             else:
-                limit = search.objective - SUFFICIENT * square
+                limit = search.objective - HARD_THRESHOLDING.sufficient * square
             if value <= limit:
                 self.curvature = curvature
                 return Point(support, coef, z, b, value, gradient)
@@ -192,7 +205,11 @@ class Thresholding:
         turned = self._objective.ridge * moved - (scores[features] - old_scores[features])
         bend = float(moved @ turned)
         size = float(moved @ moved)
-        return max(LEAST_CURVATURE * mean, bend / size) if bend > 0 and size > 0 else mean
+        return (
+            max(HARD_THRESHOLDING.least_curvature * mean, bend / size)
+            if bend > 0 and size > 0
+            else mean
+        )
 
     def _ahead(self, previous: Point, current: Point) -> Point:
         """Return the point ahead of the last step."""

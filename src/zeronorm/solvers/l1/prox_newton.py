@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,33 +12,52 @@ from ...data.columns import gather
 from ...data.wrappers import as_slice
 from .descent import Descent, Model
 from .problem import L1Problem, Point, with_best_intercept
-from .run import NEAR, PRECISION, Run
+from .run import L1_RUN, Run
 
 SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
-LARGEST_SQUARE = 1e140  # sum of squares of a column
-SWEEPS_AT_ONCE = 50  # of a descent, between looks at Ctrl-C
-MAX_SWEEPS = 1000
-MAX_NEWTON = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ProxNewtonTuning:
+    """Constants, each with what it was measured for."""
+
+    largest_square: float = 1e140  # sum of squares of a column
+    sweeps_at_once: int = 50  # of a descent, between looks at Ctrl-C
+    max_sweeps: int = 1000
+    max_newton: int = 50
+    # Where a sweep visits fewer elements it costs next to nothing, and the other ways, which
+    # amplify rounding, save nothing.
+    small: int = 1 << 15
+    largest_copy: int = 1 << 26  # elements that are copied for a Gram matrix
+    rounding: float = (
+        1e-7  # least deviation that is told from 0, as a share of the root mean square
+    )
+    coupled: float = (
+        1e-10  # by what share diagonals are raised where a matrix is taken off another one
+    )
+    largest_step: float = (
+        10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
+    )
+
+
+PROX_NEWTON = ProxNewtonTuning()
 DESCENT_SHARE, SMALLEST_SHARE = 0.5, 1e-3  # of the violation of a step: what a descent leaves
 # Sweeps of a descent before anything else is tried, and between steps of the support; what part of
 # the violation wanted such a step aims at; how its iterations grow from one to the next.
 SWEEPS_ALONE, SWEEPS_BETWEEN, SUBSPACE_SHARE, ITERATION_GROWTH = 20, 10, 0.3, 1.5
-# Where a sweep visits fewer elements it costs next to nothing, and the other ways, which amplify
-# rounding, save nothing.
-SMALL = 1 << 15
 # Gram matrices are formed where they cost at most so many sweeps, and of so many columns as a share
 # of the rows, that is of their weights: integer weights equal repeated rows. A sweep then costs
 # next to nothing, and a descent leaves less.
 CHEAP_GRAM, GRAM_SHARE, GRAM_DESCENT_SHARE = 16, 0.25, 0.01
-LARGEST_COPY = 1 << 26  # elements that are copied for a Gram matrix
-ROUNDING = 1e-7  # least deviation that is told from 0, as a share of the root mean square
-COUPLED = 1e-10  # by what share diagonals are raised where a matrix is taken off another one
 DAMPINGS = (0.0, 1e-2, 0.1, 1.0)  # shares of the majorant in a model; steps begin with the last
-LARGEST_STEP = 10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
 
 
 def prox_newton(
-    run: Run, columns: ColumnSet | RowSet, point: Point, goal: float, most_steps: int = MAX_NEWTON
+    run: Run,
+    columns: ColumnSet | RowSet,
+    point: Point,
+    goal: float,
+    most_steps: int = PROX_NEWTON.max_newton,
 ) -> tuple[Point, dict[str, float]]:
     """Take proximal Newton steps over the columns to a gap of `goal`, at most so many."""
     problem = run.problem
@@ -51,7 +70,7 @@ def prox_newton(
     before: tuple[Point, float] | None = None
     for steps in range(most_steps if columns.size else 0):
         model = model_at(problem, columns, point, limits, damping=damping.share)
-        if not float(model.square.max(initial=0.0)) < LARGEST_SQUARE:
+        if not float(model.square.max(initial=0.0)) < PROX_NEWTON.largest_square:
             break  # products overflow: there is no step
         violation = float(penalty.violation(model.gradient, point.u).sum())
         if before is not None and violation >= before[1]:
@@ -121,7 +140,7 @@ class _Minimiser:
         descent = Descent(columns, model)
         if self._Z is not None:
             gram = self._Z.gram(model.curvature)
-            descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+            descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, PROX_NEWTON.max_sweeps)
         else:
             self._sweep(columns, descent, model, self._share * violation, seed)
         if descent.n_sweeps == 1:
@@ -136,7 +155,7 @@ class _Minimiser:
         turn in the next step.
         """
         penalty = self._problem.penalty.of(self._columns.features)
-        drawn = penalty.pull(-model.gradient) >= NEAR * penalty.l1
+        drawn = penalty.pull(-model.gradient) >= L1_RUN.near * penalty.l1
         return np.flatnonzero((model.u != 0) | drawn)
 
     def _step_coupled(self, model: Model, violation: float, point: Point) -> FloatArray | None:
@@ -146,17 +165,17 @@ class _Minimiser:
         left for where the matrix would not fit, or cannot be had.
         """
         some, columns, risk = self._drawn(model), self._columns, self._problem.risk
-        if risk.loss.outputs == 1 and some.size * risk.size > LARGEST_COPY:
+        if risk.loss.outputs == 1 and some.size * risk.size > PROX_NEWTON.largest_copy:
             return None
         Z = gather(self._problem.design, columns.features[some])
         taken = risk.coupling(Z, point.z)
         if taken is None:
             return None
         gram = Z.gram(model.curvature)
-        gram.flat[:: some.size + 1] *= 1.0 + COUPLED  # no curvature is lost to rounding
+        gram.flat[:: some.size + 1] *= 1.0 + PROX_NEWTON.coupled  # no curvature is lost to rounding
         gram -= taken
         descent = Descent(columns.of(some), replace(model.of(some), intercept=False))
-        descent.solve_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+        descent.solve_gram(gram, GRAM_DESCENT_SHARE * violation, PROX_NEWTON.max_sweeps)
         self._count(descent)
         step = np.zeros(columns.size)
         step[some] = descent.step
@@ -170,7 +189,7 @@ class _Minimiser:
         chosen = columns.of(some)
         descent = Descent(chosen, model.of(some))
         gram = chosen.gram(model.curvature)
-        descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, MAX_SWEEPS)
+        descent.sweep_gram(gram, GRAM_DESCENT_SHARE * violation, PROX_NEWTON.max_sweeps)
         self._count(descent)
         step = np.zeros(columns.size)
         step[some] = descent.step
@@ -185,7 +204,7 @@ class _Minimiser:
     ) -> None:
         """Sweep; where that takes long, step on the support too, or use the Gram matrix."""
         shrinking = 1.0 / self._problem.size
-        if columns.size * self._problem.size < SMALL:
+        if columns.size * self._problem.size < PROX_NEWTON.small:
             sweep(descent, target, seed, shrinking)
             return
         n_sweeps, n_iterations = SWEEPS_ALONE, float(SWEEPS_ALONE)
@@ -193,16 +212,16 @@ class _Minimiser:
             if descent.n_iterations and self._gram_is_cheap(columns):
                 self._Z = gather(self._problem.design, as_slice(columns.features))
                 gram = self._Z.gram(model.curvature)
-                descent.sweep_gram(gram, target, MAX_SWEEPS)
+                descent.sweep_gram(gram, target, PROX_NEWTON.max_sweeps)
                 return
-            if descent.n_sweeps >= MAX_SWEEPS:
+            if descent.n_sweeps >= PROX_NEWTON.max_sweeps:
                 return
             descent.subspace_step(SUBSPACE_SHARE * target, int(n_iterations))
             n_sweeps, n_iterations = SWEEPS_BETWEEN, ITERATION_GROWTH * n_iterations
 
     def _gram_is_cheap(self, columns: ColumnSet) -> bool:
         n_rows = self._problem.size
-        if columns.size > GRAM_SHARE * n_rows or columns.size * n_rows > LARGEST_COPY:
+        if columns.size > GRAM_SHARE * n_rows or columns.size * n_rows > PROX_NEWTON.largest_copy:
             return False
         return columns.gram_cost <= CHEAP_GRAM
 
@@ -237,7 +256,7 @@ def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray
     Margins have the unit of the target where the loss is of residuals; squares need no guard.
     """
     risk = problem.risk
-    weight, most = risk.weight, LARGEST_STEP
+    weight, most = risk.weight, PROX_NEWTON.largest_step
     if risk.loss.quadratic:
         return np.full(columns.size, np.inf)
     if risk.loss.of_residuals:
@@ -248,7 +267,7 @@ def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray
     size = np.sqrt(share * square)
     if risk.intercept:  # which follows every step: what counts is the deviation
         mean = np.divide(share * total, size, out=np.zeros_like(size), where=size > 0)
-        size *= np.sqrt(np.maximum(1.0 - mean**2, ROUNDING**2))
+        size *= np.sqrt(np.maximum(1.0 - mean**2, PROX_NEWTON.rounding**2))
     steps = np.full(size.size, most)
     np.divide(most, size, out=steps, where=size > 0)
     return steps
@@ -256,8 +275,8 @@ def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray
 
 def sweep(descent: Descent, target: float, seed: int, shrinking: float) -> None:
     """Descend to the target, or through MAX_SWEEPS; Ctrl-C is noticed between some sweeps."""
-    while descent.n_sweeps < MAX_SWEEPS:
-        at_once = min(SWEEPS_AT_ONCE, MAX_SWEEPS - descent.n_sweeps)
+    while descent.n_sweeps < PROX_NEWTON.max_sweeps:
+        at_once = min(PROX_NEWTON.sweeps_at_once, PROX_NEWTON.max_sweeps - descent.n_sweeps)
         if descent.sweep(target, at_once, seed + descent.n_sweeps, shrinking):
             return
 
@@ -282,7 +301,7 @@ def moved_along(
     slope = float(model.gradient @ d) + model.gradient_e * e
     slope += penalty.value(point.u + d) - before
     along = columns.combine(d, np.full(point.z.size, e))
-    rounding = PRECISION * abs(point.value + before)
+    rounding = L1_RUN.precision * abs(point.value + before)
     share = 1.0
     for _ in range(MAX_HALVINGS):
         u, z = point.u + share * d, point.z + share * along

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,25 @@ from ..drive import Scan, Solver
 from .descent import Penalty
 from .problem import Candidate, L1Problem, Point, Start, bound_at, with_best_intercept
 
-PRECISION = 1e-14  # relative differences of the objective below this are rounding
-EQUAL = 1e-12  # relative size of a sum that counts as zero
-PATIENCE = 20  # scans in a row that narrow the gap by rounding only, before giving up
+
+@dataclass(frozen=True, slots=True)
+class L1RunTuning:
+    """Constants, each with what it was measured for."""
+
+    precision: float = 1e-14  # relative differences of the objective below this are rounding
+    equal: float = 1e-12  # relative size of a sum that counts as zero
+    patience: int = 20  # scans in a row that narrow the gap by rounding only, before giving up
+    growth: int = 3  # a working set has at most so many times the features of the last solution
+    near: float = (
+        0.8  # features drawn by more than this share of their l1 weight fill up a working set
+    )
+    likely: float = 0.5  # and by more than this are gathered along
+
+
+L1_RUN = L1RunTuning()
 
 # Working sets
 SMALLEST_SET, SMALLEST_SPARSE_SET = 500, 1000
-GROWTH = 3  # a working set has at most so many times the features of the last solution
-NEAR = 0.8  # features drawn by more than this share of their l1 weight fill up a working set
-LIKELY = 0.5  # and by more than this are gathered along
 
 
 class Run:
@@ -111,11 +121,14 @@ class Run:
 
         ratio : C now / C at the last scan.
         """
-        kept = self.pull >= max(2.0 - max(ratio, 1.0 / ratio), NEAR) * self.problem.penalty.level
+        kept = (
+            self.pull
+            >= max(2.0 - max(ratio, 1.0 / ratio), L1_RUN.near) * self.problem.penalty.level
+        )
         kept[self.point.support] = True
         kept[self._always] = True
         features = np.flatnonzero(kept)
-        most = max(self._smallest, GROWTH * self.point.support.size)
+        most = max(self._smallest, L1_RUN.growth * self.point.support.size)
         return features if features.size <= most else self.choose()
 
     def begin(self, start: Start | None = None) -> Solver[None]:
@@ -149,7 +162,7 @@ class Run:
         missing = self._store.missing(features)
         if not missing.size or not self.pull.size:
             return None
-        likely = self.pull > LIKELY * self.problem.penalty.level
+        likely = self.pull > L1_RUN.likely * self.problem.penalty.level
         likely[features] = False
         others = self._store.missing(np.flatnonzero(likely))
         most = max(missing.size, self._smallest)
@@ -168,10 +181,10 @@ class Run:
         if l1.size <= self._smallest:
             return np.arange(l1.size)
         support = np.union1d(self.point.support, self._always)
-        near = self.pull > NEAR * penalty.level
+        near = self.pull > L1_RUN.near * penalty.level
         near[support] = False
         candidates = np.flatnonzero(near)
-        size = max(self._smallest, GROWTH * support.size) - support.size
+        size = max(self._smallest, L1_RUN.growth * support.size) - support.size
         excess = self.pull[candidates] / l1[candidates]
         self.truncated = int(np.count_nonzero(excess > 1.0)) > size
         if candidates.size > size:
@@ -242,12 +255,12 @@ class Run:
         self._seen[fresh] = True
         seconds, extra = {"solve": candidate.seconds}, {"gap": self.gap, **candidate.counts}
         self.history.append(Step(objective, self.bound, support.size, fresh, seconds, extra))
-        lower = before[0] - self._best[2] > PRECISION * self.scale
-        tighter = self.bound > before[1] + PRECISION * self.scale
+        lower = before[0] - self._best[2] > L1_RUN.precision * self.scale
+        tighter = self.bound > before[1] + L1_RUN.precision * self.scale
         self._idle = 0 if lower or tighter else self._idle + 1
         if self.gap <= self._tol:
             self.status = Status.CONVERGED
-        elif self._idle > PATIENCE or not np.isfinite(objective):
+        elif self._idle > L1_RUN.patience or not np.isfinite(objective):
             self.status = Status.STALLED
         elif self.n_iter >= self._max_iter:
             self.status = Status.MAX_ITER
@@ -298,7 +311,7 @@ class Run:
         rest = V.T @ v
         rest[rest * self._allowed > 0] = 0.0
         size = np.abs(V).T @ np.abs(v)
-        return v, inside and bool(np.all(np.abs(rest) <= EQUAL * size))
+        return v, inside and bool(np.all(np.abs(rest) <= L1_RUN.equal * size))
 
     def _recompute(self, v: FloatArray, size: float | None) -> None:
         """Replace scores in float32 by exact ones where they can decide the bound.

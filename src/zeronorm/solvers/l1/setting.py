@@ -21,7 +21,7 @@ from ..pool.refit import Refit, refit
 from ..risk import Risk
 from .descent import Penalty
 from .problem import NEVER, L1Problem
-from .prox_newton import LARGEST_SQUARE
+from .prox_newton import PROX_NEWTON
 
 # Rounding ends progress at gaps below this, however small a tolerance was asked.
 GAP_FLOOR = 1e-9
@@ -97,7 +97,7 @@ class L1Setting:
                 # Where features enter, the weights times C add up to more than 1.
                 validate.check_squares(
                     np.divide(1.0, scale, out=np.zeros(n_features), where=varies) ** 2,
-                    LARGEST_SQUARE,
+                    PROX_NEWTON.largest_square,
                 )
                 std = np.divide(1.0, scale, out=np.ones(n_features), where=varies)
                 l1, l2 = l1 * std, l2 * std**2
@@ -142,7 +142,7 @@ class L1Setting:
         n_features, block = design.shape[1], design.block
         for start in range(0, n_features, block):
             square = design.moments(curvature, start, min(start + block, n_features))[1]
-            validate.check_squares(square, LARGEST_SQUARE, start)
+            validate.check_squares(square, PROX_NEWTON.largest_square, start)
 
 
 def refit_on_x(

@@ -18,15 +18,27 @@ from .descent import Penalty
 from .problem import NEVER, L1Problem
 from .walk import Mark, Walk, saturated
 
-STEP = 1.3  # from C to C, until there are more features than asked for
+
+@dataclass(frozen=True, slots=True)
+class L1SizesTuning:
+    """Constants, each with what it was measured for."""
+
+    step: float = 1.3  # from C to C, until there are more features than asked for
+    rounding: float = 1e-9  # C is below the first feature by so much of it
+    width: float = (
+        1e-3  # relative width of a bracket of C: features that enter within it enter together
+    )
+    fine: float = 1e-3  # of tol: what is left over a working set in a search
+    forced_factor: float = (
+        1e-6  # forced features are nearly unpenalised: finite where they separate the data
+    )
+
+
+L1_SIZES = L1SizesTuning()
 # Of the last C to the one at which the first feature enters: of any search; of `l1_supports`.
 LARGEST, LARGEST_SUPPORT = 1e4, 100.0
-ROUNDING = 1e-9  # C is below the first feature by so much of it
-WIDTH = 1e-3  # relative width of a bracket of C: features that enter within it enter together
-FINE = 1e-3  # of tol: what is left over a working set in a search
 GUESSES, MARGIN = 3, 0.1  # steps by interpolation before bisection; their distance from the ends
 TOL, MAX_ITER = 1e-4, 50  # of every point of `l1_supports`
-FORCED_FACTOR = 1e-6  # forced features are nearly unpenalised: finite where they separate the data
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +86,12 @@ def l1_sizes(
     smallest = walk.smallest if np.isfinite(walk.smallest) else 1.0
     found: dict[int, Sized] = {}
     missing = sorted(set(sizes))
-    low = most = yield from walk.mark((1.0 - ROUNDING) * smallest)  # nothing has entered
+    low = most = yield from walk.mark((1.0 - L1_SIZES.rounding) * smallest)  # nothing has entered
     while missing and low.size > missing[0]:  # free features have some penalty, `smallest` has none
-        low = most = yield from walk.mark(low.C / STEP)
-    n_steps = int(np.log(ratio) / np.log(STEP)) if np.isfinite(walk.smallest) else 0
+        low = most = yield from walk.mark(low.C / L1_SIZES.step)
+    n_steps = int(np.log(ratio) / np.log(L1_SIZES.step)) if np.isfinite(walk.smallest) else 0
     for number in range(1, n_steps + 1):
-        high = yield from walk.mark(smallest * STEP**number)
+        high = yield from walk.mark(smallest * L1_SIZES.step**number)
         told(high)
         while missing and missing[0] < high.size:
             k = missing.pop(0)
@@ -105,14 +117,14 @@ def _between(
 ) -> Solver[Sized]:
     """Return the model of k features between solutions of at most k and of more."""
     n_steps = 0
-    while low.size < k and (1.0 + WIDTH) * low.C < high.C:
+    while low.size < k and (1.0 + L1_SIZES.width) * low.C < high.C:
         share = 0.5
         if n_steps < GUESSES:  # features enter evenly
             share = (k + 0.5 - low.size) / (high.size - low.size)
             share = min(max(share, MARGIN), 1.0 - MARGIN)
         n_steps += 1
         # At `ROUGH` nothing would move, and the support be that of a C nearby.
-        mark = yield from walk.mark(low.C * (high.C / low.C) ** share, FINE)
+        mark = yield from walk.mark(low.C * (high.C / low.C) ** share, L1_SIZES.fine)
         told(mark)
         if mark.size > k:
             high = mark
@@ -191,7 +203,7 @@ def posed(task: Task) -> L1Problem:
     design, scale = unscaled(task.design)
     l1 = np.divide(1.0, scale, out=np.full(scale.size, NEVER), where=scale > 0)
     design = design.arranged(for_descent=True)
-    l1[task.forced] *= FORCED_FACTOR
+    l1[task.forced] *= L1_SIZES.forced_factor
     l1[~task.usable] = NEVER
     everything = np.full(l1.size, np.inf)
     penalty = Penalty(l1, np.zeros(l1.size), -everything, everything)

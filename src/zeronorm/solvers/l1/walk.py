@@ -23,15 +23,26 @@ from .working_set import solve_over
 
 # Of ||x_j|| ||alpha||: scores below it are rounding. Of the loss without features: nothing is left.
 NOISE, NOTHING = 1e-12, 1e-9
-ROUGH = 0.3  # of tol: what is left over a working set
-# The gap of a model over free features, which tells where others enter, and over k chosen ones,
-# which is all but zero just above that C.
-EXACT = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class L1WalkTuning:
+    """Constants, each with what it was measured for."""
+
+    rough: float = 0.3  # of tol: what is left over a working set
+    # The gap of a model over free features, which tells where others enter, and over k chosen ones,
+    # which is all but zero just above that C.
+    exact: float = 1e-10
+    farthest: float = 1.5  # a scan says little of a C that is so many times its own
+    saturated: float = (
+        0.999  # share of the loss without features that is explained where a path may end
+    )
+
+
+L1_WALK = L1WalkTuning()
 # Values of C that are certified together, at first and at most, and scores that a scan may return
 # (64 MB).
 FEW, AHEAD, MOST_SCORES = 5, 10, 1 << 23
-FARTHEST = 1.5  # a scan says little of a C that is so many times its own
-SATURATED = 0.999  # share of the loss without features that is explained where a path may end
 
 
 class Walk:
@@ -74,7 +85,7 @@ class Walk:
         yield from run.begin()
         first = run.candidate.dual
         if self.free.size:  # their model does not depend on C
-            point, counts = solve_over(run, self.free, EXACT)
+            point, counts = solve_over(run, self.free, L1_WALK.exact)
             yield from run.certify(point, counts)
         self.history.extend(run.history)
         if self._unpenalised.size and run.point.value <= NOTHING * run.scale:
@@ -108,7 +119,7 @@ class Walk:
             share[some[is_noise(store.passing(some))]] = 0.0
         return float(share.max())
 
-    def to(self, C: float, share: float = ROUGH) -> Solver[Result]:
+    def to(self, C: float, share: float = L1_WALK.rough) -> Solver[Result]:
         """Return the solution at another C, greater or smaller.
 
         share : of tol, the gap over a working set to stop at.
@@ -134,7 +145,7 @@ class Walk:
         told : every solution, at its C; whether to stop there.
         """
         begin, first = self._run, self.C
-        Cs = [C for number, C in enumerate(Cs) if number == 0 or C / first <= FARTHEST]
+        Cs = [C for number, C in enumerate(Cs) if number == 0 or C / first <= L1_WALK.farthest]
         Cs = Cs[: self._reach or FEW]
         runs: list[Run] = []
         for C in Cs:
@@ -197,11 +208,11 @@ class Walk:
         self._restart(end.C)
         run.point = replace(point, value=factor * point.value, gradient=factor * point.gradient)
         run.bound = end.result.bounds["dual"]
-        yield from self._solve(features, EXACT)
+        yield from self._solve(features, L1_WALK.exact)
         run.status = Status.BUDGET
         return self._result()
 
-    def mark(self, C: float, share: float = ROUGH) -> Solver[Mark]:
+    def mark(self, C: float, share: float = L1_WALK.rough) -> Solver[Mark]:
         """Go to C; return what is to be known of it later."""
         result = yield from self.to(C, share)
         support = np.union1d(result.support, self.free)
@@ -235,7 +246,9 @@ class Walk:
     ) -> tuple[Point, dict[str, float]]:
         """Solve over some features; the row of the history is to tell C, and what is fitted."""
         run = self._run
-        point, counts = solve_over(run, features, ROUGH * self._tol if goal is None else goal)
+        point, counts = solve_over(
+            run, features, L1_WALK.rough * self._tol if goal is None else goal
+        )
         return point, {**counts, "C": self.C, "explained": 1.0 - point.value / run.scale}
 
     def _result(self) -> Result:
@@ -262,4 +275,4 @@ class Mark:
 
 def saturated(result: Result) -> bool:
     """Return whether a solution explains so much of the loss that a path may end."""
-    return result.history[-1].extra["explained"] >= SATURATED
+    return result.history[-1].extra["explained"] >= L1_WALK.saturated

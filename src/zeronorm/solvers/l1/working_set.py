@@ -10,7 +10,7 @@ from ...core.results import Result
 from ...core.types import IndexArray
 from ..drive import Solver
 from .problem import L1Problem, Point, Start
-from .prox_newton import MAX_NEWTON, prox_newton
+from .prox_newton import PROX_NEWTON, prox_newton
 from .run import Run
 
 INNER_SHARE = 0.1  # of the gap over all features: the gap over the working set to stop at
@@ -34,14 +34,14 @@ def working_set(
         goal = 0.3 * tol
         if features.size < problem.penalty.l1.size:
             goal = max(INNER_SHARE * min(run.gap, 1.0), goal)
-        most_steps = TRUNCATED_STEPS if run.truncated else MAX_NEWTON
+        most_steps = TRUNCATED_STEPS if run.truncated else PROX_NEWTON.max_newton
         point, counts = solve_over(run, features, goal, most_steps)
         yield from run.certify(point, counts)
     return run.result()
 
 
 def solve_over(
-    run: Run, features: IndexArray, goal: float, most_steps: int = MAX_NEWTON
+    run: Run, features: IndexArray, goal: float, most_steps: int = PROX_NEWTON.max_newton
 ) -> tuple[Point, dict[str, float]]:
     """Solve over some features, from the last point; return the point, and counts.
 

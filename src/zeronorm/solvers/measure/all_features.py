@@ -20,7 +20,7 @@ from ..drive import Scan, Solver
 from .blocks import Blocks, dual_bound
 from .cuts import BlockModel, Cuts, FullModel
 from .fits import Fit, add_constant_cuts, refitted, selection_of
-from .inner_layer import LOOSE, InnerLayer, InnerSolution
+from .inner_layer import INNER_LAYER, InnerLayer, InnerSolution
 from .task import MeasureRequest, MeasureTask
 
 # Numbers up to which the model of all features gathers them: faster than two passes for a cut. Of
@@ -105,7 +105,7 @@ def to_gap(
             found.append(block)
             model.enter(entered, block)
             start = model.extended(start)
-            limit = exact if request.published else max(exact, min(LOOSE, AHEAD * gap))
+            limit = exact if request.published else max(exact, min(INNER_LAYER.loose, AHEAD * gap))
         elif limit > exact:
             limit = exact
         else:

@@ -22,17 +22,29 @@ from ..drive import Solver
 from .cuts import Master, Model, Point, solve_master
 from .task import MeasureTask
 
-LOOSE = 1e-2  # gap of the problems that only generate blocks
-MAX_CUTS = 2000  # rounds of one problem
-IDLE_ROUNDS = 40  # after which a cut without weight is dropped
-NO_WEIGHT = 1e-3  # of the largest
-LINE_CALLS = 6  # labellings of one line search
-MASTER_SHARE = 0.2  # of the gap: how exactly the program over the cuts is solved
-NEAR = 0.03  # share of the way from the best point to that of the program, of a second cut
-PATIENCE = 10  # rounds without a smaller gap, after which the cut of the program is added too
-STALLED = 100  # rounds without a smaller gap that end the method
-HUGE_C = 1e30  # from where a smaller C is looked for
-FAILED = 1e-2  # relative gap of a program over the cuts that rounding has spoilt
+
+@dataclass(frozen=True, slots=True)
+class InnerLayerTuning:
+    """Constants, each with what it was measured for."""
+
+    loose: float = 1e-2  # gap of the problems that only generate blocks
+    max_cuts: int = 2000  # rounds of one problem
+    idle_rounds: int = 40  # after which a cut without weight is dropped
+    no_weight: float = 1e-3  # of the largest
+    line_calls: int = 6  # labellings of one line search
+    master_share: float = 0.2  # of the gap: how exactly the program over the cuts is solved
+    near: float = (
+        0.03  # share of the way from the best point to that of the program, of a second cut
+    )
+    patience: int = (
+        10  # rounds without a smaller gap, after which the cut of the program is added too
+    )
+    stalled: int = 100  # rounds without a smaller gap that end the method
+    huge_c: float = 1e30  # from where a smaller C is looked for
+    failed: float = 1e-2  # relative gap of a program over the cuts that rounding has spoilt
+
+
+INNER_LAYER = InnerLayerTuning()
 SolveMaster = Callable[[FloatArray, FloatArray, FloatArray, float, float], Master]
 
 
@@ -80,7 +92,9 @@ class InnerLayer:
         rounds = 0
         status = Status.CONVERGED
         while True:
-            exactness = MASTER_SHARE * max(limit, objective - bound) / max(objective, limit)
+            exactness = (
+                INNER_LAYER.master_share * max(limit, objective - bound) / max(objective, limit)
+            )
             found = self._program(model, min(1e-3, max(1e-9, exactness)))
             share, low = (1.0, found.bound) if self._C == task.C else self._stretched(model, found)
             bound = max(bound, low)
@@ -94,18 +108,18 @@ class InnerLayer:
             if self._C < task.C and rest <= limit * (self._C / task.C):
                 status = Status.STALLED
                 break
-            if rounds == MAX_CUTS or since == STALLED:
-                status = Status.MAX_ITER if rounds == MAX_CUTS else Status.STALLED
+            if rounds == INNER_LAYER.max_cuts or since == INNER_LAYER.stalled:
+                status = Status.MAX_ITER if rounds == INNER_LAYER.max_cuts else Status.STALLED
                 break
             rounds += 1
             point = model.point(found)
             new = task.cut(point.scores)
             if self._line_search:
                 best, cut, between = self._search(model, best, cut, point, new)
-                adding = [task.cut(best.towards(point, NEAR).scores)]
+                adding = [task.cut(best.towards(point, INNER_LAYER.near).scores)]
                 if between:
                     adding.append(cut)
-                if not between or since >= PATIENCE:
+                if not between or since >= INNER_LAYER.patience:
                     adding.append(new)
             else:
                 adding = [new]
@@ -115,8 +129,8 @@ class InnerLayer:
             objective = self._objective(model, best, cut)
             for one in adding:
                 yield from model.add(one)
-            cuts.rest(found.alpha, NO_WEIGHT * float(found.alpha.max()))
-            mask = cuts.idle <= IDLE_ROUNDS
+            cuts.rest(found.alpha, INNER_LAYER.no_weight * float(found.alpha.max()))
+            mask = cuts.idle <= INNER_LAYER.idle_rounds
             if not mask.all():
                 model.keep(mask)
         alpha = share * found.alpha
@@ -133,9 +147,12 @@ class InnerLayer:
         cuts = model.cuts
         while True:
             found = self._solve_master(model.grams, cuts.delta, cuts.g, self._C, tol)
-            if found.value - found.bound <= FAILED * abs(found.value) or self._enough >= self._C:
+            if (
+                found.value - found.bound <= INNER_LAYER.failed * abs(found.value)
+                or self._enough >= self._C
+            ):
                 return found
-            self._C = min(0.1 * self._C, HUGE_C)
+            self._C = min(0.1 * self._C, INNER_LAYER.huge_c)
 
     def _stretched(self, model: Model, found: Master) -> tuple[float, float]:
         """Return a multiple of the dual point of a smaller C, and the bound that it gives for C."""
@@ -194,7 +211,7 @@ class InnerLayer:
             best = (at_end, 1.0, last, False)
         if penalty(1.0)[1] + rising[1] <= 0.0:
             return end, last, False
-        for _ in range(LINE_CALLS):
+        for _ in range(INNER_LAYER.line_calls):
             share = _lowest(penalty, falling, rising, low, high)
             if not low < share < high:
                 break

@@ -27,7 +27,7 @@ from .all_features import one_block, to_gap
 from .blocks import Blocks, dual_bound
 from .cuts import BlockModel, Cuts, Point, solve_master
 from .fits import Fit, add_constant_cuts, refitted, selection_of
-from .inner_layer import LOOSE, InnerLayer, InnerSolution, SolveMaster
+from .inner_layer import INNER_LAYER, InnerLayer, InnerSolution, SolveMaster
 from .task import MeasureRequest, MeasureTask
 
 
@@ -97,7 +97,7 @@ def select_by_measure(
                 model, cuts, best = fresh, fresh.cuts, None
             start = model.zero(b) if best is None else model.extended(best)
             exact = published or (last and not refit)
-            answer = yield from solve(model, start, tol if exact else max(tol, LOOSE))
+            answer = yield from solve(model, start, tol if exact else max(tol, INNER_LAYER.loose))
             best, objective, bound = answer.point, answer.objective, answer.bound
             vector, delta = answer.vector, answer.delta
             extra |= {

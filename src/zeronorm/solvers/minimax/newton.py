@@ -7,6 +7,7 @@ solve it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -16,18 +17,28 @@ from ... import _kernels
 from ...core.results import Status
 from ...core.types import Columns, FloatArray
 from ...losses import Adjusted, has_compiled_dual
-from ..pool.outputs import OF_CLASSES, kernel_of, outputs_over_blocks
+from ..pool.outputs import RIDGE_OUTPUTS, kernel_of, outputs_over_blocks
 from ..pool.ridge import in_kernel, of_times, with_covariates
 from .problem import Blocks, Inner, Iterate, Recorder, State, assess, bound_of, penalty
 
-MAX_NEWTON = 60
-MAX_WEIGHTS = 50
-ROUNDING = 1e-15  # relative differences of objectives below this are rounding
-MAX_IDLE = 3  # iterations without progress, in gap and objective, before giving up
+
+@dataclass(frozen=True, slots=True)
+class MinimaxNewtonTuning:
+    """Constants, each with what it was measured for."""
+
+    max_newton: int = 60
+    max_weights: int = 50
+    rounding: float = 1e-15  # relative differences of objectives below this are rounding
+    max_idle: int = 3  # iterations without progress, in gap and objective, before giving up
+    subsample_work: float = (
+        1e7  # multiply-adds of the full Gram matrix below which sampling saves nothing
+    )
+
+
+MINIMAX_NEWTON = MinimaxNewtonTuning()
 # Rows of the curvature are subsampled (20 p of them, with the full weight) where n > 30 p; with 5 p
 # rows the model is too poor when the data are nearly separable.
 SUBSAMPLE_ABOVE, SUBSAMPLE_ROWS = 30, 20
-SUBSAMPLE_WORK = 1e7  # multiply-adds of the full Gram matrix below which sampling saves nothing
 # The subsampled curvature converges only linearly: the full one takes over where an iteration
 # leaves more than this share of the gap, or below this relative gap.
 SUBSAMPLE_PROGRESS, SUBSAMPLE_GAP = 0.3, 1e-4
@@ -51,7 +62,7 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     z = Z.times(u)
     previous_gap, best_gap, last, idle = np.inf, np.inf, np.inf, 0
     status = Status.MAX_ITER
-    for n_iter in range(MAX_NEWTON + 1):
+    for n_iter in range(MINIMAX_NEWTON.max_newton + 1):
         point = assess(blocks, u, lam, z, b)
         b, c, objective = point.intercept, point.scores, point.objective
         record.add(objective, point.bound)
@@ -61,11 +72,13 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
         gap = record.gap
         idle = 0 if gap < 0.9 * best_gap else idle + 1
         best_gap = min(gap, best_gap)
-        if idle >= MAX_IDLE and objective >= last - ROUNDING * abs(last):
+        if idle >= MINIMAX_NEWTON.max_idle and objective >= last - MINIMAX_NEWTON.rounding * abs(
+            last
+        ):
             status = Status.STALLED
             break
         last = objective
-        if n_iter == MAX_NEWTON:
+        if n_iter == MINIMAX_NEWTON.max_newton:
             break
 
         curvature = risk.curvature(z + b)
@@ -87,7 +100,9 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
             lam_try = lam + step * (lam_new - lam)
             value = risk.value_gradient(z + b + step * (z_step + shift))[0]
             # Near the optimum the objective is flat to rounding while the gap still falls.
-            if value + penalty(u_try, E @ lam_try) <= objective + ROUNDING * abs(objective):
+            if value + penalty(u_try, E @ lam_try) <= objective + MINIMAX_NEWTON.rounding * abs(
+                objective
+            ):
                 accepted = True
                 break
             step *= 0.5
@@ -122,14 +137,15 @@ def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:
     """Solve a small problem as `newton` does, in one call."""
     Z, risk, b = blocks.Z.array, blocks.risk, state.intercept
     u, weights = state.coef.copy(), state.block_weight.copy()
-    dual, history = np.empty(risk.weight.size), np.empty((MAX_NEWTON + 1, 3))
+    dual, history = np.empty(risk.weight.size), np.empty((MINIMAX_NEWTON.max_newton + 1, 3))
     out = u, weights, dual, history
     if Z is None:
         loss: Any = risk.loss
         x = blocks.Z.repeated
         assert x is not None
         objective, bound, n_iter, end = _kernels.output_blocks(
-            x, blocks.membership, risk.y, risk.weight, kernel_of(loss) == OF_CLASSES, loss.outputs,
+            x, blocks.membership, risk.y, risk.weight,
+            kernel_of(loss) == RIDGE_OUTPUTS.of_classes, loss.outputs,
             loss.free, tol, blocks.scale, *out,
         )  # fmt: skip
     else:
@@ -145,7 +161,11 @@ def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:
 def _curvature_sample(blocks: Blocks) -> tuple[np.ndarray, Columns] | None:
     """Return random rows and their gathered columns, or None where all rows are used."""
     n, p = blocks.Z.shape
-    if blocks.Z.array is None or n <= SUBSAMPLE_ABOVE * p or n * p * p < SUBSAMPLE_WORK:
+    if (
+        blocks.Z.array is None
+        or n <= SUBSAMPLE_ABOVE * p
+        or n * p * p < MINIMAX_NEWTON.subsample_work
+    ):
         return None
     rows = np.random.default_rng(0).choice(n, SUBSAMPLE_ROWS * p, replace=False)
     rows.sort()
@@ -216,7 +236,7 @@ def _quadratic_model(
     value, u, root, L = factor(lam)
     if lam.size == 1:
         return u, lam
-    for _ in range(MAX_WEIGHTS):
+    for _ in range(MINIMAX_NEWTON.max_weights):
         c = h - A @ u
         gradient = -0.5 * (E.T @ (c**2).sum(axis=1))
         if float(lam @ gradient) - float(gradient.min()) <= tol:

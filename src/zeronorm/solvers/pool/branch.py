@@ -18,7 +18,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -34,15 +34,27 @@ from .record import Record
 from .relaxed import Relaxed
 from .subtree import Subtree, can_grow, grown
 
-TREE_BYTES = 2**30  # of dual points
-REPORT_SECONDS = 0.5
-AT_ONCE = 16  # nodes, whatever the number of threads
-MOST_GROWN = 32  # nodes of what comes of one: a better model is of use to the next ones only
+
+@dataclass(frozen=True, slots=True)
+class BranchingTuning:
+    """Constants, each with what it was measured for."""
+
+    tree_bytes: int = 2**30  # of dual points
+    report_seconds: float = 0.5
+    at_once: int = 16  # nodes, whatever the number of threads
+    most_grown: int = (
+        32  # nodes of what comes of one: a better model is of use to the next ones only
+    )
+    small: int = (
+        1 << 22
+    )  # numbers in the columns of nodes that are examined at once, unless these are two
+    threaded: int = 1 << 18  # entries of the columns of a node from which on threads are of use
+    exchanged: int = 2**23  # numbers in the candidates that exchanges on the way look at, at most
+
+
+BRANCHING = BranchingTuning()
 # Nodes come next whose bounds are in a strip: of what is missing to the target, of the objective.
 STRIP, NARROW = 0.1, 0.005
-SMALL = 1 << 22  # numbers in the columns of nodes that are examined at once, unless these are two
-THREADED = 1 << 18  # entries of the columns of a node from which on threads are of use
-EXCHANGED = 2**23  # numbers in the candidates that exchanges on the way look at, at most
 
 Answer: TypeAlias = Subtree | Relaxed | None  # of a node: None where there was no time for it
 _Question: TypeAlias = tuple[Asked, Callable[[], Answer]]
@@ -129,7 +141,7 @@ class BranchAndBound:
         """
         begin = time.perf_counter()
         self._deadline = begin + time_limit
-        limit = TREE_BYTES // (8 * self.problem.risk.weight.size)
+        limit = BRANCHING.tree_bytes // (8 * self.problem.risk.weight.size)
         limit = limit if max_nodes is None else min(limit, max_nodes)
         reported = -np.inf
 
@@ -147,13 +159,16 @@ class BranchAndBound:
 
         interrupted = False
         try:
-            with waiting_threads(AT_ONCE) as threads:
+            with waiting_threads(BRANCHING.at_once) as threads:
                 while self._ask(threads, limit):
                     before = self.objective
                     asked, answer = self._begun[0][0]
                     self._take(asked.node, answer())
                     self._begun = self._begun[0][1:], self._record.size
-                    if self.objective < before or time.perf_counter() - reported >= REPORT_SECONDS:
+                    if (
+                        self.objective < before
+                        or time.perf_counter() - reported >= BRANCHING.report_seconds
+                    ):
                         record()
         except KeyboardInterrupt:
             interrupted = True
@@ -220,14 +235,23 @@ class BranchAndBound:
         left = limit - self.n_nodes - sum([asked.most for asked, _ in begun])
         least = self._waiting()
         level = least + max(STRIP * (target - least), NARROW * abs(objective))
-        while self._open and self._open[0].bound < target and left > 0 and len(begun) < AT_ONCE:
+        while (
+            self._open
+            and self._open[0].bound < target
+            and left > 0
+            and len(begun) < BRANCHING.at_once
+        ):
             node, own = self._open[0], self._open[0].numbers(self.problem.Z)
             numbers, large = numbers + own, self._is_large(own)
-            several = self._grows and numbers <= SMALL and node.bound <= level
+            several = self._grows and numbers <= BRANCHING.small and node.bound <= level
             late = time.perf_counter() >= self._deadline
             if late or (begun and not (several or (large and len(begun) < 2))):
                 break
-            most = max(1, min(MOST_GROWN, SMALL // own, self.n_nodes, left)) if self._grows else 1
+            most = (
+                max(1, min(BRANCHING.most_grown, BRANCHING.small // own, self.n_nodes, left))
+                if self._grows
+                else 1
+            )
             asked = Asked(node, own, most, level, self.support, objective, target)
             begun.append((asked, (threads if large else at_last)(self._answered, asked)))
             heapq.heappop(self._open)
@@ -236,7 +260,7 @@ class BranchAndBound:
 
     def _is_large(self, numbers: int) -> bool:
         """Return whether threads are of use: relaxations that share their curvature take turns."""
-        return (self._grows or numbers >= THREADED) and self.problem.shared is None
+        return (self._grows or numbers >= BRANCHING.threaded) and self.problem.shared is None
 
     def _relaxed(self, node: Node, target: float) -> Relaxed:
         """Return the solution of the relaxation of a node."""
@@ -342,7 +366,7 @@ class BranchAndBound:
         """
         better, Z, now = promising and self._offer(support), self.problem.Z, self.n_nodes
         doubled = (now + n_nodes).bit_length() > now.bit_length()
-        if Z.shape[0] * Z.shape[1] <= EXCHANGED and (better or doubled):
+        if Z.shape[0] * Z.shape[1] <= BRANCHING.exchanged and (better or doubled):
             self._offer(self.problem.improved(support))
 
     def _offer(self, support: IndexArray) -> bool:

@@ -17,9 +17,9 @@ from .compiled_relaxation import decided, is_compiled
 from .exchange import Exchanges
 from .group_exchange import GroupExchanges
 from .relaxation import relax
-from .relaxation_steps import MAX_NEWTON
+from .relaxation_steps import RELAXATION_STEPS
 from .relaxed import Relaxed
-from .shared_curvature import MANY_ROWS, SharedCurvature
+from .shared_curvature import SHARED_CURVATURE, SharedCurvature
 from .signed_ridge import signed_ridge
 
 # Columns that are not 0 in a relaxation, their coefficients, the intercept.
@@ -130,7 +130,8 @@ class Candidates:
         if self.units.most == np.inf or not quick:
             return self
         answer = relax(
-            self.Z, self.units, self.risk, self.n_forced, n_free, tol=ROUGH, max_iter=MAX_NEWTON,
+            self.Z, self.units, self.risk, self.n_forced, n_free, tol=ROUGH,
+            max_iter=RELAXATION_STEPS.max_newton,
             loose=True,
         )  # fmt: skip
         bound = self.bound(answer.dual, every, self.n_forced, self.budget, np.inf).value
@@ -145,7 +146,7 @@ class Candidates:
         takes longer than passes over all.
         """
         Z, risk, loss = self.Z, self.risk, self.risk.loss
-        many = Z.shape[0] >= MANY_ROWS and not isinstance(Z, SparseColumns)
+        many = Z.shape[0] >= SHARED_CURVATURE.many_rows and not isinstance(Z, SparseColumns)
         near = many and self.units.most < np.inf and not self.loose
         if not (loss.separable and loss.outputs == 1 and (loss.quadratic or near)):
             return self

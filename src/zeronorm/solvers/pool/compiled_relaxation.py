@@ -11,7 +11,7 @@ from ..risk import Risk
 from ..units import Singles, Units
 from .bounds import DECIDED, Bound
 from .quadratic import RULE
-from .relaxation_steps import AHEAD, FINEST, MODEL_TOL, MOST_HALVINGS
+from .relaxation_steps import RELAXATION_STEPS
 from .relaxed import Relaxed
 
 # Entries of the columns; with more of them passes take the time, which BLAS makes on all threads,
@@ -79,7 +79,11 @@ def newton_steps(
 
 def rule(most: int, moved: int) -> _kernels.RelaxationRule:
     """Return how kernels take so many Newton steps at most, of so many columns each."""
-    return (most, MOST_HALVINGS, AHEAD, moved), (MODEL_TOL, FINEST), RULE
+    return (
+        (most, RELAXATION_STEPS.most_halvings, RELAXATION_STEPS.ahead, moved),
+        (RELAXATION_STEPS.model_tol, RELAXATION_STEPS.finest),
+        RULE,
+    )
 
 
 def decided(

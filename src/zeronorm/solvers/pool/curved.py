@@ -26,15 +26,7 @@ from ...core.types import FloatArray, IndexArray
 from ...losses import Logistic
 from .bounds import Bound, best_features, decide
 from .candidates import Candidates, Start
-from .extraction import (
-    BARRIERS,
-    INSIDE,
-    MARGIN,
-    MOST_ENTRIES,
-    centred_diagonal,
-    is_inside,
-    rounding_of,
-)
+from .extraction import BARRIERS, EXTRACTION, centred_diagonal, is_inside, rounding_of
 from .nodes import PROVEN
 from .reach import Margins, reach
 from .relaxed import Relaxed
@@ -42,16 +34,26 @@ from .shares import ShareProblem
 from .support_norm import support_norm
 from .tails import Tailed
 
-MOST = 640  # features
-MOST_WORK = 1e10  # rows times rows times features: what the ends of margins cost
-WORTH = 0.4  # of the gap, that it closes where it is used: its nodes take longer
-COSTLY = 1 << 19  # entries of the columns from which on relaxations take long by themselves
+
+@dataclass(frozen=True, slots=True)
+class CurvedTuning:
+    """Constants, each with what it was measured for."""
+
+    most: int = 640  # features
+    most_work: float = 1e10  # rows times rows times features: what the ends of margins cost
+    worth: float = 0.4  # of the gap, that it closes where it is used: its nodes take longer
+    costly: int = (
+        1 << 19
+    )  # entries of the columns from which on relaxations take long by themselves
+    rough: float = 1e-4  # gap of the relaxations on the way, relative
+    steady: float = 0.5  # of the mean slope that D is given everywhere: other features come next
+    descent: float = 1e-4
+
+
+CURVED = CurvedTuning()
 ROUNDS, GAIN = 2, 0.05  # at most; each has to close this share of the gap that is left
-ROUGH = 1e-4  # gap of the relaxations on the way, relative
-STEADY = 0.5  # of the mean slope that D is given everywhere: other features come next
 SOLVED, SHARPENED = 6, 1  # steps of each barrier; how often D is found again
 MAX_NEWTON, HALVINGS = 50, 30
-DESCENT = 1e-4
 NEAR, LEAST_MOVED = 0.9, 32  # of the scores of features that move; how many do
 
 
@@ -74,8 +76,8 @@ class Curved(Candidates):
         n = risk.size
         plain = isinstance(risk.loss, Logistic) and not problem.units.signs.any()
         plain &= problem.Z.shape[1] == p and not problem.units.bounded
-        large = COSTLY <= p * n <= MOST_ENTRIES and n * n * p <= MOST_WORK
-        return plain and large and p < min(n, MOST + 1)
+        large = CURVED.costly <= p * n <= EXTRACTION.most_entries and n * n * p <= CURVED.most_work
+        return plain and large and p < min(n, CURVED.most + 1)
 
     @classmethod
     def of(
@@ -96,7 +98,7 @@ class Curved(Candidates):
             """Return the solution of the relaxation, from the one before."""
             nonlocal start
             answer = known.relax(
-                every, problem.n_forced, q, start=start, tol=ROUGH, deadline=deadline
+                every, problem.n_forced, q, start=start, tol=CURVED.rough, deadline=deadline
             )
             start = every, answer.coef, answer.intercept
             return answer
@@ -107,7 +109,7 @@ class Curved(Candidates):
         hoped = known._with_tails(answer.coef, answer.intercept, nowhere, nowhere)
         if hoped is None:
             return None
-        wanted = bound + WORTH * (objective - bound)
+        wanted = bound + CURVED.worth * (objective - bound)
         if not relaxed(hoped._with_part(slope, BARRIERS)).bound > wanted:
             return None
         for _ in range(ROUNDS):
@@ -235,7 +237,7 @@ class Curved(Candidates):
                 at[some] += step * move
                 value, slope, bend = self.tailed.at(X @ at + b + step * shift)
                 following = float(value) + rest_of(at)
-                if following <= objective + DESCENT * step * promised:
+                if following <= objective + CURVED.descent * step * promised:
                     break
                 step *= 0.5
             u, b, objective = at, b + step * shift, following
@@ -304,16 +306,16 @@ class Curved(Candidates):
         centre = bend @ X / float(bend.sum()) if risk.intercept else np.zeros(p)
         centred = X - centre
         gram = centred.T @ (bend[:, None] * centred)
-        H = (1.0 - MARGIN) * gram - rounding_of(centred, bend) * np.eye(p)
+        H = (1.0 - EXTRACTION.margin) * gram - rounding_of(centred, bend) * np.eye(p)
         if not np.isfinite(H).all() or not (least := float(np.linalg.eigvalsh(H)[0])) > 0:
             return None
         inverse = np.asarray(np.linalg.inv(gram), np.float64)
-        part = np.full(p, INSIDE * least)
+        part = np.full(p, EXTRACTION.inside * least)
         return replace(self, tailed=tailed, part=part, centre=centre, inverse=inverse, limit=H)
 
     def _with_part(self, slope: FloatArray, barriers: Sequence[float]) -> Curved:
         """Return the problem with a better D, by the derivative of the value in it."""
-        D, slope = self.part, slope + STEADY * float(slope.mean())
+        D, slope = self.part, slope + CURVED.steady * float(slope.mean())
         for barrier in np.repeat(barriers, SOLVED):
             mu = float(barrier * (slope @ D)) / D.size
             D = centred_diagonal(self.limit, D, slope, mu)

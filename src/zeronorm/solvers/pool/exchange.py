@@ -27,9 +27,22 @@ POOL_FACTOR, POOL_MIN = 3, 30
 # Drop this share of the remaining features at once, and one at a time from this size on: dropping
 # one by one everywhere selects no better and costs several times as much.
 DROP_SHARE, ONE_BY_ONE = 0.15, 10
-ELIMINATION_TOL = 1e-3  # of fits that only rank coefficients
-MAX_EXCHANGE = 5  # features exchanged at once by splicing
-MAX_ROUNDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeTuning:
+    """Constants, each with what it was measured for."""
+
+    elimination_tol: float = 1e-3  # of fits that only rank coefficients
+    max_exchange: int = 5  # features exchanged at once by splicing
+    max_rounds: int = 30
+    won_back: float = 0.5
+    # In dense pools of so many numbers a kernel makes the exchanges in one call: above it the BLAS
+    # is faster, and an interrupt would have to wait.
+    kernel_pool: float = 4e5
+
+
+EXCHANGE = ExchangeTuning()
 # Fits are accurate to this share of the decrease that counts, of their own objective, or to FIT_TOL
 # if that is less: others would undo each other's exchanges where the data separate.
 ACCURACY, FIT_TOL = 0.1, 1e-7
@@ -37,11 +50,7 @@ ACCURACY, FIT_TOL = 0.1, 1e-7
 # these how many for one leaving feature. Exchanges that are estimated to win back less than this
 # share of what is lost by the one that leaves are not tried: few of those that help are such.
 MOST_LEAVING, MOST_TRIALS, TRIALS_EACH = 16, 6, 3
-WON_BACK = 0.5
-RULE = MAX_EXCHANGE, MAX_ROUNDS, MOST_LEAVING, MOST_TRIALS, TRIALS_EACH
-# In dense pools of so many numbers a kernel makes the exchanges in one call: above it the BLAS is
-# faster, and an interrupt would have to wait.
-KERNEL_POOL = 4e5
+RULE = EXCHANGE.max_exchange, EXCHANGE.max_rounds, MOST_LEAVING, MOST_TRIALS, TRIALS_EACH
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +134,7 @@ class Exchanges:
         )  # fmt: skip
 
     def eliminate(
-        self, columns: IndexArray, sizes: Sequence[int], tol: float = ELIMINATION_TOL
+        self, columns: IndexArray, sizes: Sequence[int], tol: float = EXCHANGE.elimination_tol
     ) -> dict[int, IndexArray]:
         """Eliminate the columns of smallest |u_j| until each of the sizes is reached.
 
@@ -162,7 +171,7 @@ class Exchanges:
 
     def _is_small(self, p: int) -> bool:
         """Return whether a kernel makes exchanges of so many columns, all that it does at once."""
-        few = self._Z.shape[0] * self._Z.shape[1] <= KERNEL_POOL
+        few = self._Z.shape[0] * self._Z.shape[1] <= EXCHANGE.kernel_pool
         return few and in_kernel(self._Z, p, self._risk.loss) and not self._signs.any()
 
     def _at_once(self, columns: IndexArray, sizes: list[int], tol: float) -> dict[int, IndexArray]:
@@ -185,11 +194,11 @@ class Exchanges:
 
         Source: the splicing of best-subset selection (Zhu et al., PNAS 2020), with a ridge.
         """
-        for _ in range(MAX_ROUNDS):
+        for _ in range(EXCHANGE.max_rounds):
             support, fit = current.columns, current.fit
             outside = self._outside(support)
             movable = np.flatnonzero(~self._protected[support])
-            most = min(MAX_EXCHANGE, movable.size, outside.size)
+            most = min(EXCHANGE.max_exchange, movable.size, outside.size)
             if most == 0:
                 break
             scores = admitted(self._Z.dot(fit.dual), self._signs)
@@ -258,7 +267,8 @@ class Exchanges:
         b, objective, bound, gap = _kernels.dense_exchange(
             self._Z.array, risk.y.ravel(), risk.weight, self._protected.view(np.uint8),
             risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, current.fit.intercept,
-            self._tol, self._fit_tol, swaps, RULE, WON_BACK, known.columns, n_known, columns, u,
+            self._tol, self._fit_tol, swaps, RULE, EXCHANGE.won_back,
+            known.columns, n_known, columns, u,
             margins, dual, scores,
         )  # fmt: skip
         if np.array_equal(columns, current.columns):
@@ -339,7 +349,9 @@ class Exchanges:
         bend = self._bend(curvature, first)[outside - first].T
         gain = scores**2 / (2.0 * bend)
         lost = (objective - current.objective)[:, None]
-        return np.where(gain < WON_BACK * lost, np.inf, objective[:, None] - gain), scores / bend
+        return np.where(
+            gain < EXCHANGE.won_back * lost, np.inf, objective[:, None] - gain
+        ), scores / bend
 
     def _weakest(self, current: Fitted, movable: IndexArray) -> IndexArray:
         """Return those of the places in the support that may leave: the least sacrifices."""

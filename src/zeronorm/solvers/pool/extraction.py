@@ -42,17 +42,27 @@ from .candidates import Candidates, Start
 from .relaxed import Relaxed
 from .shares import ShareProblem
 
-MOST = 400  # features: D costs their third power some fifty times
-MOST_ENTRIES = 1 << 25  # of their columns
-LARGEST = 1e12  # trace of H
+
+@dataclass(frozen=True, slots=True)
+class ExtractionTuning:
+    """Constants, each with what it was measured for."""
+
+    most: int = 400  # features: D costs their third power some fifty times
+    most_entries: int = 1 << 25  # of their columns
+    largest: float = 1e12  # trace of H
+    rough: float = 1e-3  # gap of the relaxations on the way, relative
+    halve: float = 0.6
+    smallest: float = (
+        1e-12  # step: D and H - D have no more digits where a smaller one is asked for
+    )
+    inside: float = 0.9
+    positive: float = 0.1  # the barrier of D_j > 0
+    margin: float = 1e-5  # of H that D leaves, relative: a verifier asks for a tenth of it
+    worth: float = 0.1  # D is used where it closes this share of the gap
+
+
+EXTRACTION = ExtractionTuning()
 BARRIERS, ROUNDS, STEPS = (1.0, 0.3, 0.1), 3, 2  # mu, relative; of each; Newton's for one g
-ROUGH = 1e-3  # gap of the relaxations on the way, relative
-HALVE = 0.6
-SMALLEST = 1e-12  # step: D and H - D have no more digits where a smaller one is asked for
-INSIDE = 0.9
-POSITIVE = 0.1  # the barrier of D_j > 0
-MARGIN = 1e-5  # of H that D leaves, relative: a verifier asks for a tenth of it
-WORTH = 0.1  # D is used where it closes this share of the gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,7 @@ class Squares(Candidates):
         plain = bool(loss.quadratic) and as_adjusted(risk.loss) is None
         single = problem.Z.shape[1] == p * risk.loss.outputs and not problem.units.signs.any()
         single &= not problem.units.bounded
-        small = p < min(risk.size, MOST + 1) and p * risk.size <= MOST_ENTRIES
+        small = p < min(risk.size, EXTRACTION.most + 1) and p * risk.size <= EXTRACTION.most_entries
         return plain and single and small
 
     @classmethod
@@ -91,7 +101,7 @@ class Squares(Candidates):
             X = X - weight @ X / float(weight.sum())
         weighted = weight[:, None] * X
         gram, right = X.T @ weighted, weighted.T @ risk.y.reshape(q, -1).T
-        if not (float(np.trace(gram)) <= LARGEST and np.isfinite(right).all()):
+        if not (float(np.trace(gram)) <= EXTRACTION.largest and np.isfinite(right).all()):
             return None
         return cls(
             problem.Z, problem.units, problem.names, risk, problem.budget, problem.n_forced, X,
@@ -107,10 +117,10 @@ class Squares(Candidates):
         """
         n, p = self.X.shape
         slack = rounding_of(self.X, self.risk.weight[:n])
-        H = (1.0 - MARGIN) * self.gram - slack * np.eye(p)
+        H = (1.0 - EXTRACTION.margin) * self.gram - slack * np.eye(p)
         q = self.budget - self.n_forced
         found, value = best_diagonal(H, self.right, self.n_forced, q, self._null, deadline)
-        if not self._null + value - bound > WORTH * (objective - bound):
+        if not self._null + value - bound > EXTRACTION.worth * (objective - bound):
             return None
         return replace(self, part=found, inverse=np.asarray(np.linalg.inv(self.gram), np.float64))
 
@@ -221,7 +231,7 @@ def best_diagonal(
     least = float(np.linalg.eigvalsh(H)[0])
     if not least > 0:
         return np.empty(0), -np.inf
-    D, coef, slope = np.full(p, INSIDE * least), np.zeros_like(R), np.zeros(p)
+    D, coef, slope = np.full(p, EXTRACTION.inside * least), np.zeros_like(R), np.zeros(p)
     best, value = D, -np.inf
     for barrier in BARRIERS:
         for _ in range(ROUNDS):
@@ -229,7 +239,7 @@ def best_diagonal(
             problem = ShareProblem(
                 (H - np.diag(D)) / np.outer(root, root), R / root[:, None], n_fixed, q
             )
-            found = problem.minimise(coef * root[:, None], ROUGH, np.inf, null)
+            found = problem.minimise(coef * root[:, None], EXTRACTION.rough, np.inf, null)
             coef = found.coef / root[:, None]
             if found.bound > value:
                 best, value = D, found.bound
@@ -249,16 +259,18 @@ def centred_diagonal(H: FloatArray, D: FloatArray, slope: FloatArray, mu: float)
     for _ in range(STEPS):
         try:
             inverse = np.linalg.inv(H - np.diag(D))
-            gradient = slope - mu * np.diag(inverse) + POSITIVE * mu / D
-            move = np.linalg.solve(mu * inverse**2 + np.diag(POSITIVE * mu / D**2), gradient)
+            gradient = slope - mu * np.diag(inverse) + EXTRACTION.positive * mu / D
+            move = np.linalg.solve(
+                mu * inverse**2 + np.diag(EXTRACTION.positive * mu / D**2), gradient
+            )
         except np.linalg.LinAlgError:  # rounding
             return D
         step = 1.0
         while not is_inside(H, D + step * move):
-            step *= HALVE
-            if step < SMALLEST:
+            step *= EXTRACTION.halve
+            if step < EXTRACTION.smallest:
                 return D
-        D = D + (step if step == 1.0 else INSIDE * step) * move
+        D = D + (step if step == 1.0 else EXTRACTION.inside * step) * move
     return D
 
 

@@ -19,20 +19,17 @@ from ..risk import Risk
 from .exchange import (
     ACCURACY,
     DROP_SHARE,
-    ELIMINATION_TOL,
+    EXCHANGE,
     FIT_TOL,
-    MAX_EXCHANGE,
-    MAX_ROUNDS,
     MOST_LEAVING,
     MOST_TRIALS,
     ONE_BY_ONE,
     RULE,
     TRIALS_EACH,
-    WON_BACK,
     Fitted,
 )
 from .movement import Movement
-from .outputs import KERNEL_POOL, OF_CLASSES, in_kernel, kernel_of
+from .outputs import RIDGE_OUTPUTS, in_kernel, kernel_of
 from .ridge import Ridge, bounded, ridge
 
 # y, weights, which groups stay, the loss and its parameters, outputs, whether with intercepts.
@@ -97,7 +94,7 @@ class GroupExchanges:
         gone, falling = np.empty(left.size, np.int64), sorted(set(sizes), reverse=True)
         _kernels.output_eliminate(
             x, *self._for_kernel(), left, np.array(falling),
-            self._movement.tolerance(ELIMINATION_TOL),
+            self._movement.tolerance(EXCHANGE.elimination_tol),
             (ONE_BY_ONE, DROP_SHARE), gone,
         )  # fmt: skip
         return {k: self._columns(left[~np.isin(left, gone[: left.size - k])]) for k in falling}
@@ -106,7 +103,7 @@ class GroupExchanges:
         """Do what `eliminate` does, in any pool; left : the groups, sorted."""
         found: dict[int, IndexArray] = {}
         start: tuple[FloatArray, float] | None = None
-        tol = self._movement.tolerance(ELIMINATION_TOL)
+        tol = self._movement.tolerance(EXCHANGE.elimination_tol)
         for size in sorted(set(sizes), reverse=True):
             while left.size > size:
                 columns = self._columns(left)
@@ -138,7 +135,8 @@ class GroupExchanges:
         places, u = current.columns[::q] // q, current.fit.coef.copy()
         margins, dual, scores = np.empty(q * n), np.empty(q * n), np.empty(q * k)
         numbers = _kernels.output_exchange(
-            x, *self._for_kernel(), self._tol, self._fit_tol, swaps, RULE, WON_BACK, places, u,
+            x, *self._for_kernel(), self._tol, self._fit_tol, swaps, RULE, EXCHANGE.won_back,
+            places, u,
             margins, dual, scores,
         )  # fmt: skip
         columns = (q * places[:, None] + np.arange(q)).ravel()
@@ -153,14 +151,16 @@ class GroupExchanges:
         """Return the pool where compiled solvers make the exchanges of k of its features."""
         loss: Any = self._risk.loss
         n = self._risk.size
-        small = n * self._code.size <= KERNEL_POOL and in_kernel(loss, n, k)
+        small = n * self._code.size <= RIDGE_OUTPUTS.kernel_pool and in_kernel(loss, n, k)
         return self._Z.repeated if small and k and self._of_features else None
 
     def _for_kernel(self) -> _Posed:
         """Return what compiled solvers take of the problem."""
         risk, loss = self._risk, cast("Any", self._risk.loss)
         kernel = cast("int", kernel_of(loss))
-        parameters = (0.0, 0.0) if kernel == OF_CLASSES else loss.each.kernel_parameters
+        parameters = (
+            (0.0, 0.0) if kernel == RIDGE_OUTPUTS.of_classes else loss.each.kernel_parameters
+        )
         kept = self._protected.view(np.uint8)
         return risk.y, risk.weight, kept, kernel, parameters, loss.outputs, loss.free
 
@@ -180,11 +180,11 @@ class GroupExchanges:
         The sacrifice of a group inside and the gain of one outside are sums over its columns of
         those of `pool.exchange`: of the quadratic model with the diagonal of the curvature.
         """
-        for _ in range(MAX_ROUNDS):
+        for _ in range(EXCHANGE.max_rounds):
             inside = np.unique(self._code[current.columns])
             movable = inside[~self._protected[inside]]
             outside = np.flatnonzero(~self._among(inside))
-            count = min(MAX_EXCHANGE, movable.size, outside.size)
+            count = min(EXCHANGE.max_exchange, movable.size, outside.size)
             if count == 0:
                 break
             fit = current.fit
@@ -266,7 +266,7 @@ class GroupExchanges:
             for own, z in zip(scores.T, margins.T, strict=True)
         ])  # fmt: skip
         lost = (objective - current.objective)[:, None]
-        return np.where(gain < WON_BACK * lost, np.inf, objective[:, None] - gain)
+        return np.where(gain < EXCHANGE.won_back * lost, np.inf, objective[:, None] - gain)
 
     def _weakest(self, current: Fitted, movable: IndexArray) -> IndexArray:
         """Return those of some groups inside that may leave: the least sacrifices."""

@@ -7,7 +7,7 @@ import numpy as np
 from ...core.parallel import map_threads
 from ...core.types import Columns, FloatArray
 from ...data.columns import BLOCK_ROWS, FLOAT32_GRAM, SparseColumns
-from .ridge import ROUNDING, inverse_factor, scale_system, solve_positive
+from .ridge import RIDGE_STEPS, inverse_factor, scale_system, solve_positive
 
 CANCELLED = 1e6  # leverage of the mean row, in shares of 1 / sum w, from which digits are missed
 
@@ -38,7 +38,7 @@ def leverages(
     if p <= n:
         # With H = L L' over the centred columns, h_i = ||L^-1 z_i||^2.
         matrix = Z.gram(curvature)
-        least = ROUNDING * np.diagonal(matrix)
+        least = RIDGE_STEPS.rounding * np.diagonal(matrix)
         matrix -= total * np.outer(centre, centre)
         unit = scale_system(matrix, diagonal, least)
         whiten = inverse_factor(matrix).T  # of the centred columns times `unit`

@@ -10,10 +10,20 @@ from ...core.types import Columns, FloatArray
 from ..risk import Risk
 from ..signs import admitted
 
-# Tolerances are shares of the objective, or of this many times what features can lower it by.
-SLACK = 100.0
-ROUNDING = 1e-15  # no tolerance is less
-STILL = 1e-9  # Where features move no more than this share, their scores alone rank them.
+
+@dataclass(frozen=True, slots=True)
+class MovementTuning:
+    """Constants, each with what it was measured for."""
+
+    # Tolerances are shares of the objective, or of this many times what features can lower it by.
+    slack: float = 100.0
+    rounding: float = 1e-15  # no tolerance is less
+    still: float = (
+        1e-9  # Where features move no more than this share, their scores alone rank them.
+    )
+
+
+MOVEMENT = MovementTuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +56,13 @@ class Movement:
     @property
     def is_still(self) -> bool:
         """Whether no fit tells features apart by its objective."""
-        return self.share <= STILL
+        return self.share <= MOVEMENT.still
 
     @property
     def is_small(self) -> bool:
         """Whether `tolerance` is less than the one asked for."""
-        return self.share < 1.0 / SLACK
+        return self.share < 1.0 / MOVEMENT.slack
 
     def tolerance(self, tol: float) -> float:
         """Return a tolerance as a share of the objective that is small next to what can move."""
-        return min(tol, max(ROUNDING, tol * SLACK * self.share))
+        return min(tol, max(MOVEMENT.rounding, tol * MOVEMENT.slack * self.share))

@@ -6,6 +6,7 @@ share its matrix where they are least squares.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,22 @@ from ...core.types import Columns, FloatArray, IndexArray
 from ...losses import Multinomial, Responses
 from ..risk import Risk
 
-# Systems of at most so many multiply-adds: above it the BLAS is faster.
-KERNEL_SYSTEM = 2e8
-# Pools of so many numbers, each in all outputs, in which a kernel makes the exchanges in one call.
-KERNEL_POOL = 1e6
 
-# The number of the multinomial loss where others have that of the loss of each output.
-OF_CLASSES = -1
+@dataclass(frozen=True, slots=True)
+class RidgeOutputsTuning:
+    """Constants, each with what it was measured for."""
+
+    # Systems of at most so many multiply-adds: above it the BLAS is faster.
+    kernel_system: float = 2e8
+    # Pools of so many numbers, each in all outputs, in which a kernel makes the exchanges in one
+    # call.
+    kernel_pool: float = 1e6
+    # The number of the multinomial loss where others have that of the loss of each output.
+    of_classes: int = -1
+
+
+RIDGE_OUTPUTS = RidgeOutputsTuning()
+
 
 Solution = tuple[
     FloatArray, float, FloatArray, FloatArray, FloatArray, float, float, float
@@ -31,7 +41,7 @@ Solution = tuple[
 def kernel_of(loss: Any) -> int | None:
     """Return the number by which compiled solvers know a loss of outputs; None: they do not."""
     if type(loss) is Multinomial:
-        return OF_CLASSES
+        return RIDGE_OUTPUTS.of_classes
     if type(loss) is Responses and loss.each.kernel >= 0 and loss.each.separable:
         return loss.each.kernel
     return None
@@ -40,7 +50,7 @@ def kernel_of(loss: Any) -> int | None:
 def in_kernel(loss: Any, n: int, n_features: int) -> bool:
     """Return whether the compiled solvers solve problems of n rows on so many features."""
     side = n_features * (loss.outputs if type(loss) is Multinomial else 1)
-    return kernel_of(loss) is not None and n * side**2 + side**3 <= KERNEL_SYSTEM
+    return kernel_of(loss) is not None and n * side**2 + side**3 <= RIDGE_OUTPUTS.kernel_system
 
 
 def outputs_over_blocks(Z: Columns, risk: Risk) -> bool:
@@ -50,7 +60,7 @@ def outputs_over_blocks(Z: Columns, risk: Risk) -> bool:
     if kernel is None or x is None or not in_kernel(loss, risk.size, x.shape[1]):
         return False
     s = risk.weight.reshape(loss.outputs, -1)
-    return kernel == OF_CLASSES or bool(loss.each.quadratic and (s == s[0]).all())
+    return kernel == RIDGE_OUTPUTS.of_classes or bool(loss.each.quadratic and (s == s[0]).all())
 
 
 def compiled_outputs(
@@ -79,7 +89,7 @@ def compiled_outputs(
         return None
     margins, dual, scores = np.empty(n * q), np.empty(n * q), np.empty(p)
     out = u, margins, dual, scores
-    if kernel == OF_CLASSES:
+    if kernel == RIDGE_OUTPUTS.of_classes:
         if not np.array_equal(diagonal, np.repeat(diagonal[::q], q)):
             return None
         numbers = _kernels.multinomial_ridge(

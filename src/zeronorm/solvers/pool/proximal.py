@@ -21,6 +21,8 @@ O'Donoghue and Candes, Foundations of Computational Mathematics 15, 2015 (restar
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ...core.types import FloatArray
@@ -28,9 +30,17 @@ from ..signs import admitted
 from ..units import Units, worths
 from .support_norm import proximal_shares, support_norm, top_squares
 
-MAX_STEPS = 300  # before the loss is looked at again
-POWER_STEPS = 10  # for the largest curvature, which steps raise where it is too small
-RAISE = 1.5
+
+@dataclass(frozen=True, slots=True)
+class ProximalTuning:
+    """Constants, each with what it was measured for."""
+
+    max_steps: int = 300  # before the loss is looked at again
+    power_steps: int = 10  # for the largest curvature, which steps raise where it is too small
+    raised_by: float = 1.5
+
+
+PROXIMAL = ProximalTuning()
 
 
 def is_inside(u: FloatArray, n_own: int, q: int, units: Units) -> bool:
@@ -105,14 +115,14 @@ class ProximalQuadratic:
             return u
         best, least = u, self._value(u, image)
         ahead, image_ahead, momentum = u, image, 1.0
-        for _ in range(MAX_STEPS):
+        for _ in range(PROXIMAL.max_steps):
             while True:
                 following = self._proximal_point(ahead, self._right - image_ahead, bend)
                 move = following - ahead
                 along = self._matrix @ move
                 if not float(move @ along) > bend * float(move @ move) * (1.0 + 1e-9):
                     break
-                bend *= RAISE
+                bend *= PROXIMAL.raised_by
             image_following = image_ahead + along
             value = self._value(following, image_following)
             if value < least:
@@ -136,7 +146,7 @@ class ProximalQuadratic:
         """Return the largest curvature, nearly, or less."""
         v = np.ones(self._right.size)
         largest = 1e-300
-        for _ in range(POWER_STEPS):
+        for _ in range(PROXIMAL.power_steps):
             image = self._matrix @ v
             size = float(np.linalg.norm(image))
             if not size > 0.0:

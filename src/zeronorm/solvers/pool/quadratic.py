@@ -39,15 +39,26 @@ from ..units import Units
 from .ridge import solve_positive
 from .support_norm import MOST_BASE, proximal_shares, support_norm, top_squares
 
-MAX_STEPS = 60
-MOST_PROXIMAL = 3  # steps that are none of Newton's: more of them are slow
-HALVINGS = 8
-FLAT = 1e-9  # curvature added for units in between, which may be more than the rows
-MOST_COMPILED = 150  # columns; with more of them LAPACK is faster
-NO_DESCENT = 1e-14  # relative to the value
-WHOLE = 1.0 - 1e-12  # a share that is 1 but for rounding
+
+@dataclass(frozen=True, slots=True)
+class QuadraticTuning:
+    """Constants, each with what it was measured for."""
+
+    max_steps: int = 60
+    most_proximal: int = 3  # steps that are none of Newton's: more of them are slow
+    halvings: int = 8
+    flat: float = 1e-9  # curvature added for units in between, which may be more than the rows
+    most_compiled: int = 150  # columns; with more of them LAPACK is faster
+    no_descent: float = 1e-14  # relative to the value
+    whole: float = 1.0 - 1e-12  # a share that is 1 but for rounding
+
+
+QUADRATIC = QuadraticTuning()
 # as kernels take it
-RULE = (MAX_STEPS, MOST_PROXIMAL, HALVINGS), (FLAT, NO_DESCENT, MOST_BASE, WHOLE)
+RULE = (
+    (QUADRATIC.max_steps, QUADRATIC.most_proximal, QUADRATIC.halvings),
+    (QUADRATIC.flat, QUADRATIC.no_descent, MOST_BASE, QUADRATIC.whole),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +104,8 @@ class Quadratic:
         value = 0.5 * float(u @ image) - float(self._right @ u) + penalty
         typical = float(np.einsum("ii->i", self._matrix).mean()) if u.size else 0.0
         typical = typical if typical > 0 else 1.0
-        left = MOST_PROXIMAL
-        for _ in range(MAX_STEPS):
+        left = QUADRATIC.most_proximal
+        for _ in range(QUADRATIC.max_steps):
             scores = self._right - image
             if penalty + self._conjugate(scores) - float(u @ scores) <= tol:
                 break
@@ -107,10 +118,10 @@ class Quadratic:
                 along = self._matrix @ move
                 slope, bend = -float(move @ scores), float(move @ along)
                 smooth, step = value - penalty, 1.0
-                for _ in range(HALVINGS):
+                for _ in range(QUADRATIC.halvings):
                     of_trial = self._penalty(u + step * move)
                     trial = smooth + step * slope + 0.5 * step * step * bend + of_trial
-                    if trial < value - NO_DESCENT * abs(value):
+                    if trial < value - QUADRATIC.no_descent * abs(value):
                         break
                     step *= 0.5
                 else:
@@ -125,7 +136,7 @@ class Quadratic:
 
     def _is_small(self) -> bool:
         """Return whether a compiled solver does it: features by themselves, too few for BLAS."""
-        alone = self._units.usable.size == self._right.size <= MOST_COMPILED
+        alone = self._units.usable.size == self._right.size <= QUADRATIC.most_compiled
         return alone and not bool(self._units.signs.any())
 
     def target(self, u: FloatArray, scores: FloatArray, curvature: float = 1.0) -> FloatArray:
@@ -193,7 +204,7 @@ class Quadratic:
         share = np.ones(self._units.usable.size)
         length = self._free.strength(v[self._others])
         share[self._n_fixed :] = proximal_shares(length, self._q, curvature)
-        share[share >= WHOLE] = 1.0
+        share[share >= QUADRATIC.whole] = 1.0
         inside = np.flatnonzero(share == 1.0)
         left = self._n_fixed + self._q - inside.size
         between = np.flatnonzero((share > 0) & (share < 1) & (left > 0))  # 0: by rounding
@@ -210,7 +221,7 @@ class Quadratic:
             corner = matrix[n_inside:, n_inside:]
             corner += np.outer(direction, direction / left)
             units.bend_across(corner, direction, 1.0 / share[between])
-            diagonal[n_inside:] += FLAT * (1.0 + diagonal[n_inside:])
+            diagonal[n_inside:] += QUADRATIC.flat * (1.0 + diagonal[n_inside:])
         owner = np.repeat(np.arange(between.size), self._units.sizes(between))
         return _System(matrix, columns, n_inside, between, owner, direction, left)
 

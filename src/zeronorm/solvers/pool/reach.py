@@ -23,13 +23,21 @@ from ...core.parallel import map_threads
 from ...core.types import FloatArray, IndexArray
 from .tails import Tailed
 
-STRENGTH = 2.0  # of the ridge of moves, relative to that of the problem
-ROWS = 64  # margins at a time
-TRIES = 2  # of the length of moves, at some rows
+
+@dataclass(frozen=True, slots=True)
+class ReachTuning:
+    """Constants, each with what it was measured for."""
+
+    strength: float = 2.0  # of the ridge of moves, relative to that of the problem
+    rows: int = 64  # margins at a time
+    tries: int = 2  # of the length of moves, at some rows
+    small: float = 1e-12
+    rounding: float = 2.0**-52  # of a verifier and of this, each half of it
+    exact: float = 1e-4  # the share of the gap that rounding may be
+
+
+REACH = ReachTuning()
 LIKELY = (0.01, 100.0)  # what moves cost, relative to what is expected
-SMALL = 1e-12
-ROUNDING = 2.0**-52  # of a verifier and of this, each half of it
-EXACT = 1e-4  # the share of the gap that rounding may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +73,14 @@ class Margins:
         loss, beside = slope * z, 0.5 * (part * u**2).sum(axis=0)
         n, p = self.X.shape
         parts = np.abs(value) + np.abs(loss).sum(axis=0) + beside + most
-        wrong = (4 * n + 8) * ROUNDING * self.largest * (np.abs(slope).sum(axis=0) + np.abs(theta))
+        wrong = (
+            (4 * n + 8)
+            * REACH.rounding
+            * self.largest
+            * (np.abs(slope).sum(axis=0) + np.abs(theta))
+        )
         wrong = self.budget * wrong * (2.0 * np.abs(score).max(axis=0) + wrong)
-        wrong += (8 * n + 8 * p + 64) * ROUNDING * parts
+        wrong += (8 * n + 8 * p + 64) * REACH.rounding * parts
         return value - loss.sum(axis=0) + beside - 0.5 * most, theta, wrong
 
 
@@ -84,13 +97,13 @@ def reach(
     _, slope, bend = tailed.at(z)
     Z = np.hstack([np.ones((n, int(problem.intercept))), X])
     ridge = np.zeros(Z.shape[1])
-    ridge[-p:] = STRENGTH * (1.0 + problem.part)
+    ridge[-p:] = REACH.strength * (1.0 + problem.part)
     try:
         inverse = np.linalg.inv(Z.T @ (bend[:, None] * Z) + np.diag(ridge))
     except np.linalg.LinAlgError:  # all margins are far out
         return None
     known, *_ = problem.bound(u[:, None], z[:, None], np.zeros((1, p)), 1.0, np.zeros(1))
-    gap = max(upper - float(known[0]), SMALL * abs(upper))
+    gap = max(upper - float(known[0]), REACH.small * abs(upper))
 
     def ends(rows: IndexArray, ratio: float = 1.0) -> tuple[FloatArray, float]:
         """Return how far some margins go down and up, and how much more moves cost than expected.
@@ -114,7 +127,7 @@ def reach(
                 u[:, None] + move[-p:], z[:, None] + Z @ move, X[rows], sign, theta
             )
             with np.errstate(divide="ignore", invalid="ignore"):
-                is_known = (theta > 0) & (wrong <= EXACT * gap)
+                is_known = (theta > 0) & (wrong <= REACH.exact * gap)
                 found[side] = np.where(is_known, (upper - least + wrong) / theta, np.inf)
                 dear[side] = 2.0 * (upper - gap - least) / (theta**2 * lever)
         known = dear[np.isfinite(dear)]
@@ -122,9 +135,9 @@ def reach(
 
     every = np.arange(n)
     ratio = 1.0
-    for _ in range(TRIES):
-        ratio = ends(every[:: -(-n // ROWS)], ratio)[1]
-    blocks = [every[first : first + ROWS] for first in range(0, n, ROWS)]
+    for _ in range(REACH.tries):
+        ratio = ends(every[:: -(-n // REACH.rows)], ratio)[1]
+    blocks = [every[first : first + REACH.rows] for first in range(0, n, REACH.rows)]
     low, high = np.hstack([found for found, _ in map_threads(lambda own: ends(own, ratio), blocks)])
     if time.perf_counter() >= deadline or not np.isfinite(low + high).all():
         return None

@@ -22,17 +22,28 @@ from ..risk import Risk
 from ..signs import free_signs
 from .left_out import approximate_loss_left_out, comparison_at_once, folds_of, held_out_loss
 from .movement import Movement
-from .ridge import ROUNDING, Ridge, inverse_factor, joined, of_times
+from .ridge import RIDGE_STEPS, Ridge, inverse_factor, joined, of_times
 from .signed_ridge import signed_ridge
 
 # Values of C for "loo", divided by the mean variance of the selected columns: from prior standard
 # deviations of 0.05 to 7 of the coefficient of a column with that variance.
 LOO_GRID = (0.003, 0.03, 0.3, 5.0, 50.0)
-SPREAD = 1e4  # of variances, beyond which units are not taken for knowledge
-STEP = 10.0  # from a value of C to the next beyond the grid
-SAME = 1e-10  # of its variance, what of a column the others may leave unexplained by rounding
+
+
+@dataclass(frozen=True, slots=True)
+class RefitsTuning:
+    """Constants, each with what it was measured for."""
+
+    spread: float = 1e4  # of variances, beyond which units are not taken for knowledge
+    step: float = 10.0  # from a value of C to the next beyond the grid
+    same: float = (
+        1e-10  # of its variance, what of a column the others may leave unexplained by rounding
+    )
+    grid_tol: float = 1e-4  # while values of C are compared
+
+
+REFITS = RefitsTuning()
 TINY = float(np.finfo(np.float64).tiny)  # instead of a variance of 0
-GRID_TOL = 1e-4  # while values of C are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +106,7 @@ def refit(
         together, plain, vanishing = joined(columns, risk)
     compared = Comparison(
         together, plain, np.append(penalty, vanishing), np.append(own, free_signs(vanishing.size)),
-        unit, max(tol, GRID_TOL),
+        unit, max(tol, REFITS.grid_tol),
     )  # fmt: skip
     value, start, loo_loss = C, None, np.nan
     if isinstance(value, str):
@@ -104,8 +115,8 @@ def refit(
         if risk.loss.variance_power == 1.0:  # the loss has the unit of counts
             bend = risk.curvature(np.full(risk.weight.size, risk.first()[2]))
             most /= min(1.0, float(bend.sum() / risk.weight.sum()))
-        while STEP * compared.values[-1] <= most and compared.last_is_best:
-            compared.add(np.array([STEP * compared.values[-1]]))
+        while REFITS.step * compared.values[-1] <= most and compared.last_is_best:
+            compared.add(np.array([REFITS.step * compared.values[-1]]))
         best = compared.best
         value, start, loo_loss = compared.values[best], compared.fits[best], compared.losses[best]
         start = start[0][: own.size], start[1]
@@ -219,7 +230,7 @@ def column_penalties(variance: FloatArray) -> FloatArray:
     """
     varies = variance > TINY
     least = variance.min(initial=np.inf, where=varies)
-    if not least < variance.max(initial=0.0) / SPREAD:
+    if not least < variance.max(initial=0.0) / REFITS.spread:
         return np.ones_like(variance)
     return np.where(varies, variance / variance.mean(), 1.0)
 
@@ -239,7 +250,7 @@ def weakest_ridge(Z: Columns, std: FloatArray, risk: Risk, share: FloatArray) ->
     unit = np.where(varies, 1.0 / np.sqrt(v), 0.0)
     mean = unit * Z.dot(risk.weight) / total
     correlation = unit[:, None] * Z.gram(risk.weight) * unit / total - np.outer(mean, mean)
-    correlation[np.diag_indices_from(correlation)] += SAME
+    correlation[np.diag_indices_from(correlation)] += REFITS.same
     inflation = (inverse_factor(correlation) ** 2).sum(axis=0)
     rest = (v * std**2 / (share * inflation)).min(initial=np.inf, where=varies)
     return float(LOO_GRID[-1] / (risk.loss.outputs * rest))
@@ -251,7 +262,7 @@ def variances(Z: Columns, std: FloatArray, weight: FloatArray) -> FloatArray:
     mean = Z.dot(weight) / total
     square = Z.squares(weight) / total
     own = square - mean**2
-    return np.maximum(np.where(own > ROUNDING * square, own, 0.0) * std**2, TINY)
+    return np.maximum(np.where(own > RIDGE_STEPS.rounding * square, own, 0.0) * std**2, TINY)
 
 
 def mean_variance(variance: FloatArray) -> float:

@@ -49,7 +49,7 @@ from ..risk import Risk
 from ..units import Units
 from .compiled_relaxation import is_compiled, newton_steps
 from .proximal import is_inside
-from .relaxation_steps import FINEST, MAX_NEWTON, Problem
+from .relaxation_steps import RELAXATION_STEPS, Problem
 from .relaxed import Relaxed
 from .shared_curvature import SharedCurvature
 from .signed_ridge import signed_ridge
@@ -100,7 +100,7 @@ def relax(
     nothing_to_choose = n_free == units.usable.size - n_fixed
     inside = loose or is_inside(u, n_fixed, n_free, units)
     if inside and is_compiled(Z, columns, units, risk):
-        begin = min(MAX_NEWTON, max_iter - 1)
+        begin = min(RELAXATION_STEPS.max_newton, max_iter - 1)
         found, done = newton_steps(
             Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), begin
         )
@@ -126,7 +126,7 @@ def relax(
         if bound > best:
             best, best_dual, best_scores = bound, scale * dual, scale * scores
         # A value above the cutoff may still be shown to be there.
-        wanted = tol if point.objective <= cutoff else FINEST
+        wanted = tol if point.objective <= cutoff else RELAXATION_STEPS.finest
         enough = wanted * abs(point.objective)
         if cutoff < np.inf and problem.is_rough:
             enough = max(enough, SLACK * (cutoff - point.objective))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeVar
 
@@ -25,20 +25,30 @@ from .shared_curvature import SharedCurvature
 from .sign_barrier import SignBarrier
 from .support_norm import support_norm, top_squares
 
-MAX_NEWTON = 8  # steps before others
-MODEL_TOL = 0.1  # to which a Newton step is solved, as a share of the wanted gap
-AHEAD = 10  # columns at 0 that it may move
-FINEST = 1e-10  # relative gap that rounding allows
-DESCENT = 1e-4  # of a step, as a share of what the model promises
-NO_DESCENT = 1e-12  # relative
-MOST_HALVINGS = 8
-AMONG = 0.95  # of the strength of units that are not at 0 those have that enter
-WORTH = 0.5  # of a gap is left after a model is minimised by proximal steps, or they are of no use
-GROWING = 1.1  # times the columns that are not 0: more of them have entered
+
+@dataclass(frozen=True, slots=True)
+class RelaxationStepsTuning:
+    """Constants, each with what it was measured for."""
+
+    max_newton: int = 8  # steps before others
+    model_tol: float = 0.1  # to which a Newton step is solved, as a share of the wanted gap
+    ahead: int = 10  # columns at 0 that it may move
+    finest: float = 1e-10  # relative gap that rounding allows
+    descent: float = 1e-4  # of a step, as a share of what the model promises
+    no_descent: float = 1e-12  # relative
+    most_halvings: int = 8
+    among: float = 0.95  # of the strength of units that are not at 0 those have that enter
+    worth: float = (
+        0.5  # of a gap is left after a model is minimised by proximal steps, or they are of no use
+    )
+    growing: float = 1.1  # times the columns that are not 0: more of them have entered
+    centre: float = 0.2  # mu, as a share of the one that the gap is due to
+    inside: float = 0.95  # of the way to the boundary that a step goes at most
+    working: int = 100  # columns of the interior-point method at first; and 5 q
+
+
+RELAXATION_STEPS = RelaxationStepsTuning()
 INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
-CENTRE = 0.2  # mu, as a share of the one that the gap is due to
-INSIDE = 0.95  # of the way to the boundary that a step goes at most
-WORKING = 100  # columns of the interior-point method at first; and 5 q
 
 
 Kind = TypeVar("Kind", Quadratic, ProximalQuadratic)
@@ -141,14 +151,19 @@ class Problem:
 
         bound : the largest so far. tol, cutoff : when the last point is reached. n_steps : so far.
         """
-        wanted = MODEL_TOL * max(tol * abs(point.objective), point.objective - cutoff)
+        wanted = RELAXATION_STEPS.model_tol * max(
+            tol * abs(point.objective), point.objective - cutoff
+        )
         self._is_first = n_steps == 0
         gap, used = point.objective - bound, int(np.count_nonzero(point.u))
-        is_slow = gap > WORTH * self._gap and used <= GROWING * self._used
+        is_slow = (
+            gap > RELAXATION_STEPS.worth * self._gap
+            and used <= RELAXATION_STEPS.growing * self._used
+        )
         self._gap, self._used = gap, used
         if is_slow and n_steps > 1 and self.is_rough:
             self._shared = None  # the curvature is another here
-        if self._way is Way.SETS and n_steps >= MAX_NEWTON:
+        if self._way is Way.SETS and n_steps >= RELAXATION_STEPS.max_newton:
             self._way = Way.PROXIMAL
         elif self._way is Way.PROXIMAL and is_slow and not self._is_bounded:
             self._way = Way.INTERIOR
@@ -189,15 +204,15 @@ class Problem:
         u[columns] = part
         z = times_of_used(self._Z, u) if some is None else some.times(part)
         step = 1.0
-        for _ in range(MOST_HALVINGS + 1):
+        for _ in range(RELAXATION_STEPS.most_halvings + 1):
             trial = self._point(
                 point.u + step * (u - point.u), point.z + step * (z - point.z), point.b
             )
-            if trial.objective < point.objective * (1.0 - NO_DESCENT):
+            if trial.objective < point.objective * (1.0 - RELAXATION_STEPS.no_descent):
                 self._last, self._is_even = last, False
                 return trial
             # A point as low may have a larger bound, as proximal steps come near it from aside.
-            even = trial.objective <= point.objective * (1.0 + NO_DESCENT)
+            even = trial.objective <= point.objective * (1.0 + RELAXATION_STEPS.no_descent)
             if even and not self._is_even and last is None:
                 self._last, self._is_even = last, True
                 return trial
@@ -225,9 +240,9 @@ class Problem:
         size, used = strength.copy(), self._units.strength(point.u) != 0
         size[: self._n_fixed] = size[used] = np.inf
         inside = int(np.isinf(size).sum())
-        ahead = max(AHEAD * size.size // scores.size, self._q)
+        ahead = max(RELAXATION_STEPS.ahead * size.size // scores.size, self._q)
         if self._way is Way.PROXIMAL and inside > self._n_fixed:  # many enter where these pay
-            many = size >= AMONG * float(np.median(strength[used]))
+            many = size >= RELAXATION_STEPS.among * float(np.median(strength[used]))
             if self._is_first:  # scores of another problem's solution: many would leave again
                 many &= np.isinf(size) | self._is_known()
                 size[many] += strength.max()
@@ -298,7 +313,7 @@ class Problem:
         size[self._units.strength(point.u) != 0] = np.inf
         size[self._working] = np.inf
         inside = int(np.isinf(size).sum())
-        many = inside + max(WORKING * size.size // scores.size, 5 * self._q)
+        many = inside + max(RELAXATION_STEPS.working * size.size // scores.size, 5 * self._q)
         working = np.sort(largest(size, min(many, size.size)))
         if working.size == self._working.size:
             return None
@@ -324,7 +339,7 @@ class Problem:
         units = self._free_units
         share = self.share_of(point.u)[self._n_fixed :]
         share = 0.5 * (share + q / share.size)
-        share *= INSIDE * min(1.0, q / float(share.sum()))
+        share *= RELAXATION_STEPS.inside * min(1.0, q / float(share.sum()))
         best, mu = -np.inf, np.inf
         signed = SignBarrier(self._signs)
         if signed.size:
@@ -345,7 +360,7 @@ class Problem:
             gap = point.objective - best
             if best > cutoff or gap <= tol * abs(point.objective) or self.is_late():
                 break
-            mu = min(mu, CENTRE * gap / (2 * share.size + 1 + signed.size))
+            mu = min(mu, RELAXATION_STEPS.centre * gap / (2 * share.size + 1 + signed.size))
             u, d, room = point.u[free], share, q - float(share.sum())
             slope = -scores
             slope[self._fixed] += point.u[self._fixed]
@@ -383,15 +398,21 @@ class Problem:
             move_d = eliminated(units.sums(across * move[free]) - slope_d)
             with np.errstate(divide="ignore"):
                 limits = np.where(move_d < 0, -d, 1.0 - d) / move_d
-            step = min(1.0, INSIDE * float(np.min(limits, initial=np.inf, where=move_d != 0)))
-            step = min(step, INSIDE * signed.reach(point.u, move))
+            step = min(
+                1.0,
+                RELAXATION_STEPS.inside * float(np.min(limits, initial=np.inf, where=move_d != 0)),
+            )
+            step = min(step, RELAXATION_STEPS.inside * signed.reach(point.u, move))
             if move_d.sum() > 0:
-                step = min(step, INSIDE * room / float(move_d.sum()))
+                step = min(step, RELAXATION_STEPS.inside * room / float(move_d.sum()))
             descent = float(slope @ move + slope_d @ move_d)
             value, along = merit(point, d), Z.times(move)
             for _ in range(INTERIOR_HALVINGS):
                 trial = self._point(point.u + step * move, point.z + step * along, point.b)
-                if merit(trial, d + step * move_d) <= value + DESCENT * step * descent:
+                if (
+                    merit(trial, d + step * move_d)
+                    <= value + RELAXATION_STEPS.descent * step * descent
+                ):
                     break
                 step *= 0.5
             else:  # rounding

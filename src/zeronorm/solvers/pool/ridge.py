@@ -22,19 +22,30 @@ from ...losses import as_adjusted, balance
 from ..risk import Risk
 from .outputs import compiled_outputs
 
-MAX_NEWTON = 100
-MOST_LEVEL = 3  # steps that change the objective by rounding, before giving up
-WORST_START = 2.0  # the objective of a start, relative to the model without features
-BALANCED = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
-ROUNDING = 1e-14  # of the diagonal of a Gram matrix, what may be left of it by subtraction
+
+@dataclass(frozen=True, slots=True)
+class RidgeStepsTuning:
+    """Constants, each with what it was measured for."""
+
+    max_newton: int = 100
+    most_level: int = 3  # steps that change the objective by rounding, before giving up
+    worst_start: float = 2.0  # the objective of a start, relative to the model without features
+    balanced: float = 1.0 - 1e-9  # less of a dual point is kept only where b has not its best value
+    rounding: float = (
+        1e-14  # of the diagonal of a Gram matrix, what may be left of it by subtraction
+    )
+    # Penalty of covariates that are columns of a problem, in shares of the weights of the events:
+    # it moves the optimum by its square, and less of it lets rounding hide the end of Newton's
+    # method.
+    vanishing: float = 1e-7
+
+
+RIDGE_STEPS = RidgeStepsTuning()
 # Dense problems of at most so many multiply-adds in a Gram matrix are solved by one call of a
 # kernel, those of more columns than rows where a factor of it has at most the latter; above it the
 # BLAS is faster, which solves wide ones in the space of the rows. Sparse ones are solved so where
 # entries times columns are at most the first number.
 KERNEL_GRAM, KERNEL_WIDE = 2e7, 1e6
-# Penalty of covariates that are columns of a problem, in shares of the weights of the events: it
-# moves the optimum by its square, and less of it lets rounding hide the end of Newton's method.
-VANISHING = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +192,7 @@ def joined(Z: Columns, risk: Risk) -> tuple[DenseColumns, Risk, FloatArray]:
     own: Any = as_adjusted(risk.loss)
     columns = DenseColumns(np.asfortranarray(np.hstack([Z.dense(), own.basis])))
     events = float(risk.weight @ (risk.y[:, 1] > 0))
-    penalty = np.full(own.basis.shape[1], VANISHING * events)
+    penalty = np.full(own.basis.shape[1], RIDGE_STEPS.vanishing * events)
     return columns, replace(risk, loss=own.each), penalty
 
 
@@ -268,7 +279,7 @@ def newton(
     best_bound = -np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         value, gradient = risk.value_gradient(z + b)
-    if not value + 0.5 * float((diagonal * u) @ u) <= WORST_START * zero_value:
+    if not value + 0.5 * float((diagonal * u) @ u) <= RIDGE_STEPS.worst_start * zero_value:
         # From where an exponential is huge, Newton's steps come back by about 1 in the margins
         # each, and from where it overflows not at all: no start is better then.
         u, b, z = np.zeros(p), 0.0, np.zeros_like(z)
@@ -298,16 +309,16 @@ def newton(
             dual = balance(raw)
             kept = float(np.min(dual[raw != 0] / raw[raw != 0], initial=1.0))
         left = slope_in_u()
-        if kept >= BALANCED:
+        if kept >= RIDGE_STEPS.balanced:
             best_bound = max(best_bound, objective - left)
 
-    for iteration in range(MAX_NEWTON):
+    for iteration in range(RIDGE_STEPS.max_newton):
         objective = value + 0.5 * float((diagonal * u) @ u)
         dual = -gradient
         left = slope_in_u()
         curvature = risk.curvature(z + b)
         wanted = tol * (objective if of_value else zero_value)
-        last = iteration == MAX_NEWTON - 1 or level == MOST_LEVEL
+        last = iteration == RIDGE_STEPS.max_newton - 1 or level == RIDGE_STEPS.most_level
         flat = intercept and not float(curvature.sum()) > 0  # no Newton step in b
         certified = left <= wanted or objective - left >= cutoff or last or flat
         if certified:
@@ -368,7 +379,7 @@ def _newton_direction(
         descent = descent + cross * (pull / total)
     if p <= n or Z.array is None or coupling is not None:
         matrix = Z.gram(curvature)
-        least = ROUNDING * np.diagonal(matrix)
+        least = RIDGE_STEPS.rounding * np.diagonal(matrix)
         if centre:
             matrix -= np.outer(cross, cross / total)
         if coupling is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +14,20 @@ from ..risk import Risk
 
 # That are used of a matrix, and of dense columns; columns of earlier use are forgotten above.
 MOST_BYTES, MOST_COLUMN_BYTES = 2**28, 2**30
-# Rows from which on dense columns are kept and multiplied in float32: curvature only shapes steps.
-MANY_ROWS = 1 << 12
-BLOCK = 256  # columns that a thread multiplies
-SCALED = 1 << 22  # entries of columns that it scales
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCurvatureTuning:
+    """Constants, each with what it was measured for."""
+
+    # Rows from which on dense columns are kept and multiplied in float32: curvature only shapes
+    # steps.
+    many_rows: int = 1 << 12
+    block: int = 256  # columns that a thread multiplies
+    scaled: int = 1 << 22  # entries of columns that it scales
+
+
+SHARED_CURVATURE = SharedCurvatureTuning()
 TINY = float(np.finfo(float).tiny)
 
 
@@ -30,7 +42,7 @@ class SharedCurvature:
         self._Z, self._risk = Z, risk
         self._weight = risk.curvature(np.zeros(risk.size) if z is None else z)
         self._total = float(self._weight.sum())
-        self._type = np.float32 if Z.shape[0] >= MANY_ROWS else np.float64
+        self._type = np.float32 if Z.shape[0] >= SHARED_CURVATURE.many_rows else np.float64
         self._keep(np.empty(0, np.int64))
 
     def _keep(self, columns: IndexArray) -> None:
@@ -101,7 +113,9 @@ class SharedCurvature:
         mean = self._mean = np.append(self._mean, np.empty(x.shape[1]))
         norm = self._norm = np.append(self._norm, np.empty(x.shape[1]))
 
-        width = min(BLOCK, max(1, SCALED // share.size))  # the same for any number of threads
+        width = min(
+            SHARED_CURVATURE.block, max(1, SHARED_CURVATURE.scaled // share.size)
+        )  # the same for any number of threads
 
         def scale(start: int) -> None:
             columns, own = slice(start, start + width), slice(n + start, n + start + width)
@@ -117,7 +131,7 @@ class SharedCurvature:
 
         def multiply(start: int) -> None:
             """Multiply a block of columns, old or new, by the new ones from it on."""
-            rows = slice(start, min(start + BLOCK, n if start < n else size))
+            rows = slice(start, min(start + SHARED_CURVATURE.block, n if start < n else size))
             others = slice(max(start, n), size)
             block = norm[rows, None] * (known[:, rows].T @ known[:, others]) * norm[others]
             if not self._risk.intercept:
@@ -126,4 +140,7 @@ class SharedCurvature:
             matrix[rows, others] = block
             matrix[others, rows] = block.T
 
-        map_threads(multiply, [*range(0, n, BLOCK), *range(n, size, BLOCK)])
+        map_threads(
+            multiply,
+            [*range(0, n, SHARED_CURVATURE.block), *range(n, size, SHARED_CURVATURE.block)],
+        )

@@ -28,13 +28,21 @@ from scipy.linalg import cho_factor, cho_solve
 from ...core.types import FloatArray
 from .support_norm import support_norm, top_squares
 
-MAX_STEPS = 100
-MOST_PLAIN = 10  # of them that are none of Newton's: more of them are slow
-HALVINGS = 12
-ROUNDING = 1e-13  # of values, relative
-DESCENT = 1e-4  # of a step, as a share of what its slope promises
-SMALLEST = 1e-9  # shares below are 0
-FLAT = 1e-12  # curvature added, relative
+
+@dataclass(frozen=True, slots=True)
+class SharesTuning:
+    """Constants, each with what it was measured for."""
+
+    max_steps: int = 100
+    most_plain: int = 10  # of them that are none of Newton's: more of them are slow
+    halvings: int = 12
+    rounding: float = 1e-13  # of values, relative
+    descent: float = 1e-4  # of a step, as a share of what its slope promises
+    smallest: float = 1e-9  # shares below are 0
+    flat: float = 1e-12  # curvature added, relative
+
+
+SHARES = SharesTuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +78,8 @@ class ShareProblem:
         coef : (n_units, outputs) U to start with the shares of.
         tol : of the gap, relative to what the value and `rest` are together.
         """
-        point, left = self._at(self._start(coef)), MOST_PLAIN
-        for _ in range(MAX_STEPS):
+        point, left = self._at(self._start(coef)), SHARES.most_plain
+        for _ in range(SHARES.max_steps):
             late = time.perf_counter() >= deadline
             done = point.bound > cutoff or point.gap <= tol * abs(rest + point.value)
             if done or late or not left:
@@ -90,7 +98,7 @@ class ShareProblem:
         free = self._shares_of(coef)
         missing = self._q - float(free.sum())
         if missing > 0:  # fewer than q are not 0
-            free += missing * (1.0 - free) / max(float((1.0 - free).sum()), SMALLEST)
+            free += missing * (1.0 - free) / max(float((1.0 - free).sum()), SHARES.smallest)
         share[self._n_fixed :] = np.minimum(free, 1.0)
         return share
 
@@ -134,7 +142,7 @@ class ShareProblem:
         bend = self._P[np.ix_(moving, moving)] - beside.T @ inner
         scores = point.scores[moving]
         found = bend * (scores @ scores.T)
-        np.einsum("ii->i", found)[:] += FLAT * float(np.trace(found)) + 1e-300
+        np.einsum("ii->i", found)[:] += SHARES.flat * float(np.trace(found)) + 1e-300
         return np.asarray(found)
 
     def _newton_step(self, point: Shares) -> Shares | None:
@@ -142,14 +150,14 @@ class ShareProblem:
         if found is None:
             return None
         (move, promised), step = found, 1.0
-        for _ in range(HALVINGS):
+        for _ in range(SHARES.halvings):
             share = np.clip(point.share + step * move, 0.0, 1.0)
-            share[share < SMALLEST] = 0.0
-            share[share > 1.0 - SMALLEST] = 1.0
+            share[share < SHARES.smallest] = 0.0
+            share[share > 1.0 - SHARES.smallest] = 1.0
             following = self._at(share)
-            if following.value <= point.value + DESCENT * step * promised:
+            if following.value <= point.value + SHARES.descent * step * promised:
                 return following
-            level = following.value <= point.value + ROUNDING * abs(point.value)
+            level = following.value <= point.value + SHARES.rounding * abs(point.value)
             if level and following.gap <= 0.5 * point.gap:
                 return following  # near the solution the value has no more digits
             step *= 0.5
@@ -231,7 +239,7 @@ def least_between(
         x[own] += length * step
         if length == 1.0:
             break
-        ended = own[reach <= length + SMALLEST]
-        x[ended] = np.where(step[reach <= length + SMALLEST] < 0, low[ended], high[ended])
+        ended = own[reach <= length + SHARES.smallest]
+        x[ended] = np.where(step[reach <= length + SHARES.smallest] < 0, low[ended], high[ended])
         free[ended] = False
     return x

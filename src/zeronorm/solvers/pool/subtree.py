@@ -14,7 +14,7 @@ from .bounds import DECIDED
 from .candidates import LEAF_TOL, Candidates
 from .compiled_relaxation import MOST_ENTRIES, MOST_MOVED_GROWN, entries, is_plain, rule, stored
 from .nodes import NODE_TOL, PROVEN, Asked, Node
-from .relaxation_steps import MAX_NEWTON
+from .relaxation_steps import RELAXATION_STEPS
 
 _Rows: TypeAlias = tuple[IndexArray, IndexArray]  # one after the other, and where each ends
 
@@ -72,7 +72,7 @@ def grown(problem: Candidates, asked: Asked) -> Subtree | None:
         asked.target, asked.objective, asked.support, problem.budget, asked.most,
         problem.units.most, asked.level,
         (NODE_TOL, LEAF_TOL, PROVEN, DECIDED),
-        rule(MAX_NEWTON, MOST_MOVED_GROWN),
+        rule(RELAXATION_STEPS.max_newton, MOST_MOVED_GROWN),
     )  # fmt: skip
     if not found:
         return None

@@ -20,10 +20,20 @@ from scipy.special import expit
 
 from ...core.types import FloatArray
 
-LEAST_CORE = 0.1
-CORE = 0.85  # the share of rows whose margins, at a solution, tails leave alone
-BEND = 0.98  # of the second derivative where a tail begins, that it has at most
-LESS = 1e-6  # by what share tails have less curvature than ends allow: a verifier has rounding
+
+@dataclass(frozen=True, slots=True)
+class TailsTuning:
+    """Constants, each with what it was measured for."""
+
+    least_core: float = 0.1
+    core: float = 0.85  # the share of rows whose margins, at a solution, tails leave alone
+    bend: float = 0.98  # of the second derivative where a tail begins, that it has at most
+    less: float = (
+        1e-6  # by what share tails have less curvature than ends allow: a verifier has rounding
+    )
+
+
+TAILS = TailsTuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +58,9 @@ class Tailed:
 
         z : (n,) margins of a solution.
         """
-        h = max(float(np.quantile(np.abs(z), CORE)), LEAST_CORE)
+        h = max(float(np.quantile(np.abs(z), TAILS.core)), TAILS.least_core)
         share = float(expit(-h))
-        bend = np.full(y.size, BEND * share * (1.0 - share))
+        bend = np.full(y.size, TAILS.bend * share * (1.0 - share))
         up, down = np.where(y > 0, high, -low), np.where(y > 0, -low, high)  # ends of y z and -y z
         for sign, end in ((1.0, up), (-1.0, down)):
             away = np.maximum(end - h, 0.0)
@@ -58,7 +68,7 @@ class Tailed:
             rise = np.logaddexp(0.0, -sign * end) - start - slope * away
             with np.errstate(divide="ignore", invalid="ignore"):
                 bend = np.where(away > 0, np.minimum(bend, 2.0 * rise / away**2), bend)
-        return cls(y, weight, h, (1.0 - LESS) * weight * np.maximum(bend, 0.0))
+        return cls(y, weight, h, (1.0 - TAILS.less) * weight * np.maximum(bend, 0.0))
 
     def at(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the sums over rows, and the first and second derivatives of every row."""

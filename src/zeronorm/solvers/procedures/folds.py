@@ -20,8 +20,20 @@ from ...losses import Cox, without_covariates
 from ..task import Task
 from ..ties import EQUAL_ROWS
 
-FOLDS = 5
-LEAST_SAMPLES = 10  # different samples, or events, that numbers and times need for folds
+
+@dataclass(frozen=True, slots=True)
+class FoldsTuning:
+    """Constants, each with what it was measured for."""
+
+    folds: int = 5
+    least_samples: int = 10  # different samples, or events, that numbers and times need for folds
+    share: float = 1e12  # the unit of shares that are compared: a class as a whole
+    equal: float = (
+        1e-9  # folds that differ by less are equal: integer weights count as repeated rows
+    )
+
+
+FOLDS = FoldsTuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +112,7 @@ def fold_numbers(place: FloatArray, labels: np.ndarray) -> IndexArray:
     number = np.empty(order.size, np.int64)
     number[order] = np.cumsum(new) - 1
     fewest = int(np.bincount(codes[order[new]]).min())
-    return number % min(FOLDS, fewest) if fewest > 1 else np.zeros_like(number)
+    return number % min(FOLDS.folds, fewest) if fewest > 1 else np.zeros_like(number)
 
 
 def fold_numbers_of_groups(
@@ -114,7 +126,7 @@ def fold_numbers_of_groups(
     fewest = int(members(labels, groups)[1].min())
     if fewest < 2:
         return np.zeros(labels.size, np.int64)
-    number = folds_of_groups(groups, weight, min(FOLDS, fewest), labels)
+    number = folds_of_groups(groups, weight, min(FOLDS.folds, fewest), labels)
     learnt = int(members(labels, number)[1].min()) > 1
     return number if learnt else np.zeros_like(number)
 
@@ -139,13 +151,7 @@ def folds_of_numbers(
     number = np.empty(order.size, np.int64)
     number[order] = np.cumsum(new) - 1
     counted = np.unique(number[keys[0] == keys[0].min()] if is_survival else number).size
-    return number % FOLDS if counted >= LEAST_SAMPLES else np.zeros_like(number)
-
-
-SHARE = 1e12  # the unit of shares that are compared: a class as a whole
-
-
-EQUAL = 1e-9  # folds that differ by less are equal: integer weights count as repeated rows
+    return number % FOLDS.folds if counted >= FOLDS.least_samples else np.zeros_like(number)
 
 
 def members(labels: np.ndarray, groups: IndexArray | None) -> tuple[np.ndarray, IndexArray]:
@@ -185,8 +191,8 @@ def folds_of_groups(
     np.add.at(totals, (group, code), weight)
     whole = totals.sum(axis=0)
     # Whole numbers, whose sums are exact.
-    shares = np.rint(totals / np.where(whole > 0, whole, 1.0) * SHARE)
-    size = np.rint(totals.sum(axis=1) / max(float(whole.sum()), 1e-300) * SHARE)
+    shares = np.rint(totals / np.where(whole > 0, whole, 1.0) * FOLDS.share)
+    size = np.rint(totals.sum(axis=1) / max(float(whole.sum()), 1e-300) * FOLDS.share)
     most = shares.max(axis=1)
     fold = np.empty(own.size, np.int64)
     held, weights = np.zeros((n_folds, shares.shape[1])), np.zeros(n_folds)
@@ -194,7 +200,7 @@ def folds_of_groups(
     for one in order[np.lexsort((-size[order], -most[order]))]:
         # What the sum of squares of the shares grows by, but for what is the same for all folds.
         growth = held @ shares[one]
-        near = np.flatnonzero(growth <= growth.min() + EQUAL * SHARE * most[one])
+        near = np.flatnonzero(growth <= growth.min() + FOLDS.equal * FOLDS.share * most[one])
         fold[one] = chosen = near[weights[near].argmin()]
         held[chosen] += shares[one]
         weights[chosen] += size[one]

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,20 @@ from ..ties import ranked
 from ..units import Grouped, Singles, Units
 from .finish import finish, refit_support
 
-# The default C of the certificate: the fits are then of the problem that is certified.
-FIT_C = 0.1
-TIGHTER = 10  # times that a fit may be asked for a smaller gap: see `_fit`
-# Eigenvalues below this share of the largest, of the correlations of a group, count as 0: scores
-# of float32 scans have an error of 1e-7, and are divided by the roots.
-RANK = 1e-8
+
+@dataclass(frozen=True, slots=True)
+class GreedyTuning:
+    """Constants, each with what it was measured for."""
+
+    # The default C of the certificate: the fits are then of the problem that is certified.
+    fit_c: float = 0.1
+    tighter: int = 10  # times that a fit may be asked for a smaller gap: see `_fit`
+    # Eigenvalues below this share of the largest, of the correlations of a group, count as 0:
+    # scores of float32 scans have an error of 1e-7, and are divided by the roots.
+    rank: float = 1e-8
+
+
+GREEDY = GreedyTuning()
 
 
 def greedy(
@@ -60,7 +69,7 @@ def greedy(
     sizes: Sequence[int],
     request: Request,
     *,
-    fit_C: float = FIT_C,
+    fit_C: float = GREEDY.fit_c,
 ) -> Solver[Path]:
     """Select for every size of `sizes` by forward greedy steps, by a generator of scans.
 
@@ -149,7 +158,7 @@ def _fit(risk: Risk, Z: Columns, before: Ridge, zero_value: float, tol: float) -
     coef, b = np.zeros(Z.shape[1]), before.intercept
     coef[: before.coef.size] = before.coef
     wanted = tol * before.objective / zero_value
-    for _ in range(TIGHTER):
+    for _ in range(GREEDY.tighter):
         fit = ridge(Z, risk, start=(coef, b), tol=wanted)
         stopped = fit.gap > wanted  # by rounding
         wanted = tol * fit.objective / zero_value
@@ -217,7 +226,7 @@ def _whitening(columns: Columns, weight: FloatArray, centred: bool) -> FloatArra
     length = np.sqrt(np.maximum(np.diag(gram), 0.0))
     inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     values, vectors = np.linalg.eigh(gram * inverse[:, None] * inverse)
-    kept = values > RANK * values[-1]
+    kept = values > GREEDY.rank * values[-1]
     return np.asarray((inverse[:, None] * vectors[:, kept] / np.sqrt(values[kept])).T)
 
 

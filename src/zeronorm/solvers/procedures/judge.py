@@ -14,7 +14,7 @@ columns; a number that the user gave is used as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,10 +32,20 @@ from .finish import refit_support
 from .folds import Fold, folds_of
 from .scale import Judge, OfClasses, OfNumbers
 
-AUTO_ROWS = 1000  # sum of the weights from which calibrate="auto" leaves classes as they are
+
+@dataclass(frozen=True, slots=True)
+class JudgingTuning:
+    """Constants, each with what it was measured for."""
+
+    auto_rows: int = (
+        1000  # sum of the weights from which calibrate="auto" leaves classes as they are
+    )
+    equal: float = 1e-7  # of a loss, relative: less is rounding
+    default: int = 2  # the place there of what selects where folds are impossible
+
+
+JUDGING = JudgingTuning()
 GRID = (0.001, 0.01, 0.1, 1.0, 10.0)  # of C times the mean curvature of the loss
-EQUAL = 1e-7  # of a loss, relative: less is rounding
-DEFAULT = 2  # the place there of what selects where folds are impossible
 
 T = TypeVar("T")
 
@@ -90,7 +100,7 @@ def judged(
     clock = PhaseClock(seconds)
     with clock.phase("folds"):
         folds = folds_of(tasks, labels, groups, of_classes=of_classes)
-        if of_classes and len(candidates) > 1 and tasks[0].n_rows >= AUTO_ROWS:
+        if of_classes and len(candidates) > 1 and tasks[0].n_rows >= JUDGING.auto_rows:
             folds = folds[:1]  # a fifth of this many samples tells candidates apart
     if not folds:
         return (yield from together(final(candidates[0])))
@@ -122,7 +132,7 @@ def judged(
     if not single:
         losses = np.array([sum(judge.loss(z) for z in one.values()) for one in margins])
         # Candidates that select the same features in all folds differ by rounding: the first one.
-        slack = EQUAL * max(1.0, abs(float(losses.min())))
+        slack = JUDGING.equal * max(1.0, abs(float(losses.min())))
         best = int(np.argmax(losses <= losses.min() + slack))
         found = yield from together(final(candidates[best]))
         paths = [replace(path, n_folds=len(folds)) for path in found]

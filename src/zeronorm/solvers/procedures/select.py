@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -47,15 +47,24 @@ from ..ties import copies
 from .finish import finish, refit_support
 from .l0 import select_l0
 
-POOL_BLOCKS = 5  # scans that a pool takes
-DIRECT_BLOCKS = 3  # blocks of the direct selection of k features
-MOST_BLOCKS = 30  # where the smallest of several sizes would ask for more scans than that
+
+@dataclass(frozen=True, slots=True)
+class SelectTuning:
+    """Constants, each with what it was measured for."""
+
+    pool_blocks: int = 5  # scans that a pool takes
+    direct_blocks: int = 3  # blocks of the direct selection of k features
+    most_blocks: int = 30  # where the smallest of several sizes would ask for more scans than that
+    # Numbers in a pool above which sizes are worked at in threads: below, calls cost more than
+    # work.
+    busy: float = 4e5
+    # Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
+    shared_pool: int = 5
+
+
+SELECT = SelectTuning()
 # Splicing at the end is neutral on small samples with larger budgets, and costs time.
 SPLICE_SAMPLES, SPLICE_FEATURES = 1000, 10
-# Numbers in a pool above which sizes are worked at in threads: below, calls cost more than work.
-BUSY = 4e5
-# Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
-SHARED_POOL = 5
 # The median variance inflation of the first candidates, from which on these are collinear: 1e3 to
 # 1e9 on spectra, 1 to 36 on gene expression, genotypes and drawn columns.
 COLLINEAR, COMPARED = 200.0, 10
@@ -89,12 +98,12 @@ def select(
         return finish(task, request, {k: fits[k] for k in sizes}, pools, clock)
 
     while left:
-        group = [k for k in left if SHARED_POOL * k >= left[0]]
+        group = [k for k in left if SELECT.shared_pool * k >= left[0]]
         left = [k for k in left if k not in group]
         size = min(int(task.units.usable.sum()), max(math.ceil(factor * group[0]), POOL_MIN))
         block = block_size
         if block is None:
-            block = -(-size // (POOL_BLOCKS if max_blocks is None else max_blocks))
+            block = -(-size // (SELECT.pool_blocks if max_blocks is None else max_blocks))
         pool = yield from cutting_plane(
             task, size, CuttingPlane(block, inner_tol=request.tol), C=C, start=start,
             final_scan=False, l0_sizes=tuple(group) if request.certify else (),
@@ -133,7 +142,7 @@ def _is_collinear(task: Task, Z: Columns) -> bool:
 
 def _each(sizes: Sequence[int], Z: Columns, work: Callable[[int], None]) -> None:
     """Do the work of every size, in threads where that of the columns Z takes a while."""
-    map_threads(work, sizes, None if Z.shape[0] * Z.shape[1] > BUSY else 1)
+    map_threads(work, sizes, None if Z.shape[0] * Z.shape[1] > SELECT.busy else 1)
 
 
 def _refit(
@@ -234,7 +243,7 @@ def select_nested(
     clock = PhaseClock(request.seconds)
     largest = max(sizes)
     if block_size is None:
-        block_size = max(-(-min(sizes) // DIRECT_BLOCKS), -(-largest // MOST_BLOCKS))
+        block_size = max(-(-min(sizes) // SELECT.direct_blocks), -(-largest // SELECT.most_blocks))
         if max_blocks is not None:
             block_size = -(-largest // max_blocks)
     answer = yield from cutting_plane(

@@ -22,7 +22,7 @@ from ...core.types import FloatArray, IndexArray
 from ...data.columns import gather
 from ...data.operations import score_errors
 from ..certify.prove import Known
-from ..certify.supports import REFIT_TOL, safe_magnitudes
+from ..certify.supports import SUPPORTS, safe_magnitudes
 from ..drive import Scan, Solver
 from ..pool.bounds import DECIDED, best_features
 from ..pool.nodes import PROVEN
@@ -129,7 +129,7 @@ def _fit(task: Task, known: Known, units: IndexArray, cutoff: float = np.inf) ->
     columns = np.sort(task.units.features(units))
     return signed_ridge(
         known.pool.columns(), known.risk, task.signs[columns],
-        columns=known.pool.position(columns), tol=REFIT_TOL, of_value=True,
+        columns=known.pool.position(columns), tol=SUPPORTS.refit_tol, of_value=True,
         cutoff=cutoff + 2 * DECIDED * abs(cutoff) if np.isfinite(cutoff) else np.inf,
     )  # fmt: skip
 
