@@ -22,7 +22,7 @@ import numpy as np
 import _common as common
 import zeronorm
 from zeronorm.published import L0LogisticRegression
-from zeronorm.solvers.pool import curved
+from zeronorm.solvers import curvature
 
 NAME = "curvature"
 DESIGNS = ((2500, 300, 0.2), (4000, 200, 0.2), (3000, 400, 0.5))
@@ -62,7 +62,7 @@ def measure(n: int, p: int, effect: float, C: float, k: int, limit: float) -> Ro
     """Return the figures of a problem."""
     X, y = drawn(n, p, effect)
     model = L0LogisticRegression(n_features=k, C=C, calibrate=False).fit(X, y)
-    with mock.patch.object(curved, "COSTLY", np.inf):
+    with mock.patch.object(curvature, "COSTLY", np.inf):
         without = searched(model, X, y, limit)
     row = {"n": n, "p": p, "effect": effect, "C": C, "k": k}
     return row | {"without": without, "found": searched(model, X, y, limit)}

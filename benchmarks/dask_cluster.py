@@ -31,7 +31,7 @@ import numpy as np
 import _common as common
 from zeronorm import on_cluster
 from zeronorm.data import Dense
-from zeronorm.data import workers as _workers
+from zeronorm.data import dask as _workers
 from zeronorm.data.operations import scan
 
 SENT = 1e9  # bytes a second on a network

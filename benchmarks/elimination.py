@@ -49,11 +49,11 @@ import _common as common
 import _protocol as protocol
 from zeronorm import BudgetClassifier
 from zeronorm.core.results import Path as SizedPath
-from zeronorm.data.columns import gather
+from zeronorm.data.gathered import gather
 from zeronorm.methods import Pool
 from zeronorm.solvers import Exchanges, Request, Task, certify_supports, select
-from zeronorm.solvers.drive import Solver
-from zeronorm.solvers.procedures.finish import refit_support
+from zeronorm.solvers.driver import Solver
+from zeronorm.solvers.finish import refit_support
 
 Row = dict[str, Any]
 Reader = Callable[[Path], tuple[Any, np.ndarray]]

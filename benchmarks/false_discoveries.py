@@ -52,10 +52,12 @@ from memory import anonymous
 from zeronorm.data import as_design
 from zeronorm.data.operations import center_scale
 from zeronorm.inference import false_discoveries
-from zeronorm.inference.discoveries import expected_false
-from zeronorm.inference.dummies import Dummies
-from zeronorm.inference.experiments import Experiments
-from zeronorm.inference.false_discoveries import FalseDiscoverySelector
+from zeronorm.inference.false_discoveries import (
+    Dummies,
+    Experiments,
+    FalseDiscoverySelector,
+    expected_false,
+)
 
 ROWS, FEATURES, EFFECTS, LEVEL = 200, 500, 20, 0.1
 SIZES = (100_000, 1_000_000, 5_000_000)
@@ -229,7 +231,7 @@ CHILD = r"""
 import json, sys, time
 import numpy as np
 from zeronorm import false_discoveries
-from zeronorm.inference.experiments import Experiments
+from zeronorm.inference.false_discoveries import Experiments
 from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 made = []
 class Counted(Experiments):

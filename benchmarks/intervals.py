@@ -32,7 +32,7 @@ import refit
 import selection_C
 import targets
 from zeronorm import BudgetRegressor
-from zeronorm.persistence.spread import half_width, summarize_errors
+from zeronorm.persistence.records import half_width, summarize_errors
 
 K, FOLDS, SPLITS = 5, 5, 20
 SHARES = (0.8, 0.9)

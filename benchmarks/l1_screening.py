@@ -26,9 +26,8 @@ import l1
 from zeronorm.data import as_design
 from zeronorm.losses import Logistic
 from zeronorm.solvers import L1Problem, Risk, run
-from zeronorm.solvers.l1.descent import Penalty
-from zeronorm.solvers.l1.run import Run
-from zeronorm.solvers.l1.working_set import solve_over
+from zeronorm.solvers.l1.problem import Penalty
+from zeronorm.solvers.l1.solvers import Run, solve_over
 
 TOL, SHARE = 1e-6, 0.1
 DEFAULT = "mice,leukemia_golub_split,arcene,s1,news20ng"

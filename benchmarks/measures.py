@@ -38,7 +38,7 @@ from _conic import solve_by_clarabel
 from zeronorm import MeasureClassifier
 from zeronorm.measures import parse_measure
 from zeronorm.solvers import MeasureRequest, MeasureTask, select_by_measure
-from zeronorm.solvers.measure.cuts import Master, solve_master
+from zeronorm.solvers.measures import Master, solve_master
 
 Part = tuple[dict[str, Any], list[dict[str, Any]], str]
 SEED = protocol.FIRST_SEED

@@ -22,10 +22,10 @@ import scipy.sparse as sp
 
 import _common as common
 from zeronorm._kernels import _native as native
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers import Risk
-from zeronorm.solvers.pool.ridge import newton
+from zeronorm.solvers.ridge_fits import newton
 
 N_ROWS = 5000
 THREADS = (1, 2)

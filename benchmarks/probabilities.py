@@ -73,7 +73,7 @@ from zeronorm.published import (
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.solvers.procedures.scale import OfClasses
+from zeronorm.solvers.folds import OfClasses
 
 SIZES = (3, 5, 10, 20, 50)
 SPLITS = 4

@@ -33,7 +33,7 @@ from threadpoolctl import threadpool_limits
 
 import _common as common
 import stability as of_stability
-import zeronorm.inference.half_selections as half_choices
+import zeronorm.inference.stability as half_choices
 from zeronorm import BudgetClassifier, BudgetRegressor, read_plink
 from zeronorm.data import as_design
 from zeronorm.datasets import load_golub
@@ -89,7 +89,7 @@ def products(X: Any, V: np.ndarray) -> dict[str, float]:
 
 def pairs(model: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
     """Return the seconds of 50 pairs, those of the moments of all halves, and the passes."""
-    log, handler = logging.getLogger("zeronorm.solvers.drive"), Passes()
+    log, handler = logging.getLogger("zeronorm.solvers.driver"), Passes()
     log.addHandler(handler)
     log.setLevel(logging.DEBUG)
     spent: list[float] = []

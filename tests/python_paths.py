@@ -6,7 +6,7 @@ from dataclasses import replace
 import reference_kernels
 from zeronorm._kernels import _native
 from zeronorm.losses import Cox, Gamma, Huber, LeastSquares, Poisson, Quantile
-from zeronorm.solvers.pool import compiled_relaxation, outputs, quadratic, ridge, subtree
+from zeronorm.solvers import branch_and_bound, relaxation, ridge_fits
 
 
 def without_solvers(monkeypatch):
@@ -15,12 +15,12 @@ def without_solvers(monkeypatch):
         monkeypatch.setattr(loss, "kernel", -1)  # as that of a loss of a user's own
     monkeypatch.setattr(Cox, "compiled_dual", False)
     for limit in ("KERNEL_GRAM", "KERNEL_WIDE"):
-        monkeypatch.setattr(ridge, limit, -1.0)
+        monkeypatch.setattr(ridge_fits, limit, -1.0)
     monkeypatch.setattr(
-        outputs, "RIDGE_OUTPUTS", replace(outputs.RIDGE_OUTPUTS, kernel_system=-1.0)
+        ridge_fits, "RIDGE_OUTPUTS", replace(ridge_fits.RIDGE_OUTPUTS, kernel_system=-1.0)
     )
-    monkeypatch.setattr(quadratic, "QUADRATIC", replace(quadratic.QUADRATIC, most_compiled=-1))
-    for module in (compiled_relaxation, subtree):
+    monkeypatch.setattr(relaxation, "QUADRATIC", replace(relaxation.QUADRATIC, most_compiled=-1))
+    for module in (relaxation, branch_and_bound):
         monkeypatch.setattr(module, "is_plain", lambda *_: False)
 
 

@@ -23,9 +23,9 @@ from sklearn.pipeline import make_pipeline
 from conftest import slow
 from test_designs import OPERATIONS, WRAPPERS
 from zeronorm import BagClassifier, Bags, BudgetClassifier, L1Classifier
-from zeronorm.data import miles as module
+from zeronorm.data import bags as module
 from zeronorm.estimators import MilesEmbedding
-from zeronorm.estimators import miles as embedding_module
+from zeronorm.estimators import bags as embedding_module
 from zeronorm.published import (
     BilevelRegressor,
     FeatureGeneratingMachine,

@@ -125,7 +125,7 @@ def test_record_has_the_package_the_kernels_and_the_scripts_that_ran(sources):
     assert {
         "CMakeLists.txt",
         "benchmarks/_peers.py",
-        "src/zeronorm/solvers/procedures/select.py",
+        "src/zeronorm/solvers/selection.py",
         "src/zeronorm/_kernels/scan.hpp",
     } <= made["files"].keys()
     assert not any("/cli/" in name for name in made["files"])

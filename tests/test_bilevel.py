@@ -19,15 +19,14 @@ from zeronorm import BilevelCV
 from zeronorm.core.groups import Groups
 from zeronorm.core.results import Status
 from zeronorm.data import Scaled, as_design
-from zeronorm.data.columns import GatheredColumns, as_columns
+from zeronorm.data.gathered import GatheredColumns, as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.published import BilevelClassifier, BilevelRegressor, L0LogisticRegression
+from zeronorm.solvers import bilevel as solver_module
 from zeronorm.solvers import run
-from zeronorm.solvers.bilevel import search as solver_module
-from zeronorm.solvers.bilevel.pool import Pool
-from zeronorm.solvers.bilevel.search import SOLVERS, BilevelTask, select_bilevel
-from zeronorm.solvers.l0.hard_thresholding import VARIANTS, Objective, Thresholding
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.bilevel import SOLVERS, BilevelTask, Pool, select_bilevel
+from zeronorm.solvers.l0 import VARIANTS, Objective, Thresholding
+from zeronorm.solvers.problem import Risk
 
 LOSSES = {"ls": LeastSquares(), "log": Logistic(), "hinge": SquaredHinge()}
 

@@ -24,14 +24,14 @@ from zeronorm import (
     verify,
 )
 from zeronorm.data import as_design
-from zeronorm.data.columns import GatheredColumns
+from zeronorm.data.gathered import GatheredColumns
 from zeronorm.losses import LeastSquares, Logistic, Multinomial, Responses
-from zeronorm.losses.multinomial import classes_as_outputs
+from zeronorm.losses.multi_output import classes_as_outputs
 from zeronorm.persistence import load, save
 from zeronorm.published import L0By
-from zeronorm.solvers.bilevel.pool import Pool
-from zeronorm.solvers.l0.hard_thresholding import VARIANTS, Objective
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.bilevel import Pool
+from zeronorm.solvers.l0 import VARIANTS, Objective
+from zeronorm.solvers.problem import Risk
 
 N, M, Q = 48, 6, 3
 GROUPS = np.arange(M) % 3  # not contiguous

@@ -6,8 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from zeronorm import Groups
-from zeronorm import _kernels as kernels
+from zeronorm import Groups, _kernels
 from zeronorm.published import project_bilevel
 
 TINY = 8
@@ -51,7 +50,7 @@ def values(rng, p, kind):
     )[kind]
 
 
-@pytest.mark.parametrize("kernel", [kernels.bilevel_select, kernels.bilevel_program])
+@pytest.mark.parametrize("kernel", [_kernels.bilevel_select, _kernels.bilevel_program])
 @pytest.mark.parametrize("squares", [True, False], ids=["squares", "scores"])
 def test_tiny_instances_by_exhaustive_search(kernel, squares):
     """The projection would not be the nearest point: 1,000 instances in all, with ties, zeros,
@@ -84,8 +83,8 @@ def test_tiny_instances_by_exhaustive_search(kernel, squares):
 def same_as_program(v, code, n_groups, k, g, opened=None, squares=True):
     """Check the selection against the programme; the groups left to the residual programme."""
     opened = np.zeros(n_groups, np.uint8) if opened is None else opened
-    found, undecided = select(kernels.bilevel_select, v, code, n_groups, k, g, opened, squares)
-    best, _ = select(kernels.bilevel_program, v, code, n_groups, k, g, opened, squares)
+    found, undecided = select(_kernels.bilevel_select, v, code, n_groups, k, g, opened, squares)
+    best, _ = select(_kernels.bilevel_program, v, code, n_groups, k, g, opened, squares)
     check(found, v, code, k, g, opened, squares)
     worth = v**2 if squares else np.maximum(v, 0)
     assert np.isclose(worth[found].sum(), worth[best].sum(), rtol=1e-13, atol=0)
@@ -262,7 +261,9 @@ def test_values_of_all_magnitudes(method):
 def test_no_values_above_zero():
     """A search among nothing would fail."""
     assert not project_bilevel(np.zeros(5000), 3, 2, np.arange(5000) % 7).any()
-    found, _ = select(kernels.bilevel_select, -np.ones(9), np.zeros(9, int), 2, 3, 1, squares=False)
+    found, _ = select(
+        _kernels.bilevel_select, -np.ones(9), np.zeros(9, int), 2, 3, 1, squares=False
+    )
     assert found.size == 0
 
 

@@ -15,11 +15,11 @@ from generators import gaussian, sparse
 from zeronorm import BudgetClassifier, L1Classifier, cross_validate, l1_path, verify
 from zeronorm.core.validation import is_lazy
 from zeronorm.data import Dense, as_design
-from zeronorm.data import foreign as _foreign
+from zeronorm.data import chunked as _foreign
 from zeronorm.data import opening as _lazy
-from zeronorm.data.blocks import Blocks
+from zeronorm.data.chunked import Blocks
 from zeronorm.data.operations import moments, scan
-from zeronorm.verification import columns as _columns
+from zeronorm.verification import data as _columns
 
 N, P = 37, 23
 G = gaussian(N, P)

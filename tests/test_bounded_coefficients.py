@@ -15,18 +15,24 @@ from python_paths import without_solvers
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove, verify
 from zeronorm.core.parallel import solver_threads
 from zeronorm.core.results import Status
-from zeronorm.data import views as _views
-from zeronorm.data.columns import DenseColumns, as_columns
+from zeronorm.data import column_sets
+from zeronorm.data.gathered import DenseColumns, as_columns
 from zeronorm.losses import Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.solvers.pool import relaxation, relaxation_steps, shared_curvature
-from zeronorm.solvers.pool.candidates import Candidates
-from zeronorm.solvers.pool.proximal import ProximalQuadratic, proximal_point, within
-from zeronorm.solvers.pool.relaxation import relax
-from zeronorm.solvers.pool.shared_curvature import SharedCurvature
-from zeronorm.solvers.pool.support_norm import support_norm
-from zeronorm.solvers.risk import Risk
-from zeronorm.solvers.units import Singles
+from zeronorm.solvers import (
+    branch_and_bound,
+    relaxation,
+)
+from zeronorm.solvers.branch_and_bound import Candidates
+from zeronorm.solvers.problem import Risk, Singles
+from zeronorm.solvers.relaxation import (
+    ProximalQuadratic,
+    SharedCurvature,
+    proximal_point,
+    relax,
+    support_norm,
+    within,
+)
 from zeronorm.verification import CertificateError
 
 LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson()]
@@ -352,8 +358,8 @@ def test_bounds_that_no_model_reaches_change_nothing(labels):
 @pytest.mark.parametrize("loss", [LeastSquares(), Logistic()], ids=lambda loss: loss.name)
 def test_rounded_curvature_leads_to_the_solution(monkeypatch, loss):
     """Steps by a model in float32 would end beside it, and interior points take a minute."""
-    monkeypatch.setattr("zeronorm.data.columns.FLOAT32_GRAM", 0.0)
-    monkeypatch.setattr(relaxation_steps.Problem, "interior", lambda *_: pytest.fail("interior"))
+    monkeypatch.setattr("zeronorm.data.gathered.FLOAT32_GRAM", 0.0)
+    monkeypatch.setattr(relaxation.Problem, "interior", lambda *_: pytest.fail("interior"))
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((300, 300)))
     score = X[:, :5].sum(axis=1)
@@ -376,7 +382,7 @@ def test_shared_curvature_is_the_one_of_least_squares(monkeypatch):
         shared = SharedCurvature(DenseColumns(X), risk)
         centred = X - (weight @ X / weight.sum() if intercept else 0.0)
         whole = centred.T @ (weight[:, None] * centred)
-        monkeypatch.setattr("zeronorm.solvers.pool.shared_curvature.MOST_BYTES", 8 * 12**2)
+        monkeypatch.setattr("zeronorm.solvers.relaxation.MOST_BYTES", 8 * 12**2)
         for columns in (np.array([3, 1, 8]), np.array([8, 2, 29, 1]), np.arange(5, 17)):
             found = shared.over(columns)
             np.testing.assert_allclose(found, whole[np.ix_(columns, columns)], atol=1e-9)
@@ -384,8 +390,8 @@ def test_shared_curvature_is_the_one_of_least_squares(monkeypatch):
 
 def in_float32(monkeypatch):
     """Keep dense columns in float32 however few the rows."""
-    tuning = replace(shared_curvature.SHARED_CURVATURE, many_rows=0)
-    monkeypatch.setattr(shared_curvature, "SHARED_CURVATURE", tuning)
+    tuning = replace(relaxation.SHARED_CURVATURE, many_rows=0)
+    monkeypatch.setattr(relaxation, "SHARED_CURVATURE", tuning)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -393,9 +399,9 @@ def test_shared_curvature_of_many_rows_is_rounded_only(monkeypatch, intercept):
     """Units of columns, or their offsets, would leave float32, and steps would lead nowhere."""
     in_float32(monkeypatch)
     monkeypatch.setattr(
-        shared_curvature,
+        relaxation,
         "SHARED_CURVATURE",
-        replace(shared_curvature.SHARED_CURVATURE, block=4),
+        replace(relaxation.SHARED_CURVATURE, block=4),
     )
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((50, 30)) + 1e3) * np.logspace(-60, 60, 30)
@@ -463,7 +469,8 @@ def test_curvature_is_shared_where_it_costs_less(monkeypatch):
     bounded = Singles(np.ones(30, bool), most=1.0)
     assert problem(LeastSquares(), free, dense) is not None
     assert problem(Logistic(), bounded, dense) is None
-    monkeypatch.setattr("zeronorm.solvers.pool.candidates.MANY_ROWS", 80)
+    tuning = replace(relaxation.SHARED_CURVATURE, many_rows=80)
+    monkeypatch.setattr(branch_and_bound, "SHARED_CURVATURE", tuning)
     assert problem(Logistic(), bounded, dense) is not None
     assert problem(Logistic(), free, dense) is None
     assert problem(Logistic(), bounded, as_columns(sp.csc_array(X))) is None
@@ -472,8 +479,7 @@ def test_curvature_is_shared_where_it_costs_less(monkeypatch):
 @pytest.mark.parametrize("labels", [False, True])
 def test_proofs_of_shared_curvature_are_those_of_enumeration(monkeypatch, labels):
     """Nodes solved with the curvature of the first one could end models that are better."""
-    for where in ("candidates", "shared_curvature"):
-        monkeypatch.setattr(f"zeronorm.solvers.pool.{where}.MANY_ROWS", 0)
+    in_float32(monkeypatch)
     loss = Logistic() if labels else LeastSquares()
     X, y = drawn(loss, seed=5)
     for most in (0.3, 1.0):
@@ -503,7 +509,7 @@ def test_a_gap_of_little_use_is_left_by_rough_steps(monkeypatch):
 
 def test_shared_columns_of_many_rows_are_forgotten(monkeypatch):
     """Columns of a million rows, kept for good, would fill the memory."""
-    monkeypatch.setattr("zeronorm.solvers.pool.shared_curvature.MOST_COLUMN_BYTES", 8 * 50 * 12)
+    monkeypatch.setattr("zeronorm.solvers.relaxation.MOST_COLUMN_BYTES", 8 * 50 * 12)
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((50, 30)))
     risk = Risk(rng.standard_normal(50), np.ones(50), LeastSquares(), False)
@@ -515,17 +521,17 @@ def test_shared_columns_of_many_rows_are_forgotten(monkeypatch):
 
 def test_columns_are_passed_over_or_copied_with_the_same_products(monkeypatch):
     """Products of many columns, by parts or in place, would be those of others."""
-    monkeypatch.setattr(_views, "COPIED", 8 * 40 * 5)
-    monkeypatch.setattr(_views, "MULTIPLIED", 40 * 3)
+    monkeypatch.setattr(column_sets, "COPIED", 8 * 40 * 5)
+    monkeypatch.setattr(column_sets, "MULTIPLIED", 40 * 3)
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((40, 64)))
     v, u = rng.standard_normal(40), np.where(np.arange(64) % 4 == 1, rng.standard_normal(64), 0.0)
     for Z in (DenseColumns(X), as_columns(sp.csc_array(X))):
-        np.testing.assert_allclose(_views.times_of_used(Z, u), X @ u)
-        assert np.array_equal(_views.times_of_used(Z, 0.0 * u), np.zeros(40))
+        np.testing.assert_allclose(column_sets.times_of_used(Z, u), X @ u)
+        assert np.array_equal(column_sets.times_of_used(Z, 0.0 * u), np.zeros(40))
         for size in (4, 7, 8, 31, 32, 64):
             columns = rng.permutation(64)[:size]
-            some = _views.some_of(Z, columns)
+            some = column_sets.some_of(Z, columns)
             passed = 8 if isinstance(Z, DenseColumns) else 32
-            assert isinstance(some, _views.View) == (size >= passed)
+            assert isinstance(some, column_sets.View) == (size >= passed)
             np.testing.assert_allclose(some.dot(v), X[:, columns].T @ v)

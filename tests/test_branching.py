@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 
 from generators import instance
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic
-from zeronorm.solvers.pool.bounds import Bound
-from zeronorm.solvers.pool.branch import BranchAndBound
-from zeronorm.solvers.pool.candidates import Candidates
-from zeronorm.solvers.pool.nodes import Node
-from zeronorm.solvers.pool.relaxed import Relaxed
-from zeronorm.solvers.risk import Risk
-from zeronorm.solvers.units import Singles
+from zeronorm.solvers.bounds import Bound
+from zeronorm.solvers.branch_and_bound import BranchAndBound, Candidates
+from zeronorm.solvers.problem import Risk, Singles
+from zeronorm.solvers.relaxation import Node, Relaxed
 
 P = 6
 

@@ -27,8 +27,9 @@ from zeronorm import (
     persistence,
 )
 from zeronorm.datasets import load_golub
-from zeronorm.model_selection.cross_validation import CrossValidation
-from zeronorm.model_selection.search import AUTOMATIC, automatic_budgets
+from zeronorm.estimators.folds import AUTOMATIC
+from zeronorm.estimators.validation import CrossValidation
+from zeronorm.model_selection.search import automatic_budgets
 from zeronorm.published import GreedyLogisticRegression
 
 RNG = np.random.default_rng(3)

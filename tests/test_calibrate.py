@@ -18,8 +18,7 @@ from zeronorm.published import (
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.solvers.procedures.folds import fold_numbers
-from zeronorm.solvers.procedures.scale import OfClasses
+from zeronorm.solvers.folds import OfClasses, fold_numbers
 
 EVERY = [
     BudgetClassifier([2, 5]),

@@ -21,11 +21,19 @@ from zeronorm.published import (
     L0LogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.solvers import Request, Task, certify_supports, run, select, select_nested
-from zeronorm.solvers.certify.supports import safe_magnitudes
-from zeronorm.solvers.found import BestDual
-from zeronorm.solvers.pool.bounds import DECIDED, best_features, bound_at
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers import (
+    Request,
+    Task,
+    certify_supports,
+    run,
+    select,
+    select_nested,
+)
+from zeronorm.solvers import certify as certification
+from zeronorm.solvers.bounds import DECIDED, best_features, bound_at
+from zeronorm.solvers.certify import safe_magnitudes
+from zeronorm.solvers.driver import BestDual
+from zeronorm.solvers.problem import Risk
 from zeronorm.verification import verify
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -255,7 +263,7 @@ def test_scans_of_few_scores_certify_the_same(monkeypatch, at_once):
     alone = [certify(X, y, support, intercept=True, known=known) for support in supports]
     # As many vectors as have room for their scores, but one at least.
     room = 11 if at_once == 1 else 12 * at_once + 11
-    monkeypatch.setattr(supports, "SUPPORTS", replace(supports.SUPPORTS, max_scores=room))
+    monkeypatch.setattr(certification, "SUPPORTS", replace(certification.SUPPORTS, max_scores=room))
     clock, widths = Clock(), []
     task = Task.of(as_design(X), y.astype(float))
     solver = certify_supports(task, supports, C=0.3, known=known, clock=clock)
@@ -324,7 +332,7 @@ def test_the_kth_score_is_found_among_many():
 
 def test_no_more_scores_are_recomputed_than_pays(monkeypatch):
     """Nearly all columns would be read again where scores are close, or the wrong ones."""
-    monkeypatch.setattr("zeronorm.solvers.pool.bounds.MAX_RECOMPUTED", 0)  # and 4 for each feature
+    monkeypatch.setattr("zeronorm.solvers.bounds.MAX_RECOMPUTED", 0)  # and 4 for each feature
 
     def recomputed(scores, error, support, groups=None):
         true = np.asarray(scores) + 0.01

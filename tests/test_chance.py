@@ -21,7 +21,7 @@ from zeronorm import (
 )
 from zeronorm.cli import app
 from zeronorm.datasets import load_golub
-from zeronorm.estimators.chance import auc_of_classes
+from zeronorm.estimators.validation import auc_of_classes
 from zeronorm.measures import FBeta, PrecisionAt
 from zeronorm.reporting.text.chance import score_beside_chance
 

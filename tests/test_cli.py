@@ -31,8 +31,8 @@ from zeronorm.core.results import Progressed
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection.cross_validation import cross_validate, fold_models
 from zeronorm.published import MinimaxLogisticRegression
-from zeronorm.solvers.pool import branch
-from zeronorm.solvers.pool.branch import BranchAndBound
+from zeronorm.solvers import branch_and_bound
+from zeronorm.solvers.branch_and_bound import BranchAndBound
 
 
 @pytest.fixture(autouse=True)
@@ -927,7 +927,9 @@ def test_duplicates_are_named(run):
 
 def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
     """What minutes of searching have shown would be lost."""
-    monkeypatch.setattr(branch, "BRANCHING", replace(branch.BRANCHING, most_grown=1))
+    monkeypatch.setattr(
+        branch_and_bound, "BRANCHING", replace(branch_and_bound.BRANCHING, most_grown=1)
+    )
     take = BranchAndBound._take
     calls = iter(range(5))
 
@@ -1163,7 +1165,7 @@ def test_verify_with_other_data(run, fails, proven):
 
 def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
     """The verifier would be killed for want of memory."""
-    monkeypatch.setattr(persistence.saved_certificate, "_MAX_DENSE", 2**19)
+    monkeypatch.setattr(persistence.certificates, "_MAX_DENSE", 2**19)
     line = fails("verify", "golub", proven)
     assert "DATA must be at most 0.00049 GiB as dense float64" in line
     assert "got 0.00086 GiB" in line

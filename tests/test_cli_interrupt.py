@@ -12,9 +12,9 @@ import pytest
 from zeronorm import BudgetClassifier, persistence
 from zeronorm.cli.interrupt import ranges
 from zeronorm.datasets import load_golub
-from zeronorm.estimators import folded as _folded
-from zeronorm.solvers.journal import Journal
-from zeronorm.solvers.procedures import greedy, l0, select
+from zeronorm.estimators import folds as _folded
+from zeronorm.solvers import l0, selection
+from zeronorm.solvers.checkpoint import Journal
 
 NO_FOLDS = ("--rule", "all", "--no-cv")
 
@@ -56,7 +56,7 @@ def same_models(sizes, k, method="auto"):
 
 def test_finished_sizes_are_kept(run, interrupt):
     """Twelve sizes would be lost for the sake of the last one, or kept as others than they are."""
-    interrupt(select, "refit_support", 5)
+    interrupt(selection, "refit_support", 5)
     result = run("select", "golub", "-k", "1:12", code=130)
     assert result.stderr.splitlines()[0] == (
         "Note: interrupted: the sizes 9 to 12 are finished, 1 to 8 are lacking; nothing is "
@@ -88,7 +88,7 @@ def test_an_interrupt_of_the_calibration(run, interrupt):
 
 def test_greedy_steps_are_kept(run, interrupt):
     """Each step of a greedy selection is a pass over the data, and its model is finished then."""
-    interrupt(greedy, "ranked", 4)
+    interrupt(selection, "ranked", 4)
     result = run("select", "golub", "-k", "1:6", "--method", "greedy", code=130)
     assert "the sizes 1 to 3 are finished, 4 to 6 are lacking" in result.stderr
     same_models([1, 2, 3], range(1, 7), "greedy")
@@ -144,14 +144,14 @@ def test_with_a_checkpoint_nothing_is_ended(run, monkeypatch):
     whole = ("select", "golub", "-k", "1:12", "--rule", "all", "--no-cv", "--json")
     command = (*whole, "--checkpoint", "c")
     count = iter(range(1, 100))
-    own = select.refit_support
+    own = selection.refit_support
 
     def interrupted(*arguments):
         if next(count) == 5:
             signal.raise_signal(signal.SIGINT)
         return own(*arguments)
 
-    monkeypatch.setattr(select, "refit_support", interrupted)
+    monkeypatch.setattr(selection, "refit_support", interrupted)
     assert run(*command, code=130).stdout == ""
     assert os.listdir() == ["c"]
     again, other = (json.loads(run(*one).stdout) for one in (command, whole))
@@ -165,15 +165,15 @@ def test_a_process(tmp_path):
     code = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from zeronorm.solvers.procedures import select
-own, count = select.refit_support, iter(range(1, 100))
+from zeronorm.solvers import selection
+own, count = selection.refit_support, iter(range(1, 100))
 def refit_support(*arguments, **options):
     if next(count) == 5:
         print("ready", file=sys.stderr, flush=True)
         while True:  # until the signal comes
             signal.pause()
     return own(*arguments, **options)
-select.refit_support = refit_support
+selection.refit_support = refit_support
 from zeronorm.cli import main
 main()
 """

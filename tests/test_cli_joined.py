@@ -445,7 +445,7 @@ def test_a_model_with_a_batch_is_looked_at_again(run, tables, tmp_path, data):
 
 def test_lines_that_lack_are_not_looked_for_one_by_one(run, tables, tmp_path, monkeypatch):
     """A join of tens of thousands of rows with text would read the file again for each of them."""
-    from zeronorm.io import fast_delimited as _fast_delimited
+    from zeronorm.io import delimited as _fast_delimited
 
     X, kind, _ = tables
     lines = [f"S{i:02d},{float(X[i, 3])!r},{'ab'[i % 2]}" for i in range(N)]
@@ -518,7 +518,7 @@ def test_a_column_is_no_file_of_its_name(run, tables, tmp_path):
 
 def test_only_what_may_be_turned_is_read_twice(fails, tables, tmp_path, monkeypatch):
     """A bad cell in a file of gigabytes would be told after twice the time."""
-    from zeronorm.io import input as _input
+    from zeronorm.io import samples as _input
 
     monkeypatch.setattr(_input, "across_hint", lambda *_: " HINT")
     text = (tmp_path / "joined.csv").read_text()
@@ -745,7 +745,7 @@ def test_tables_that_are_damaged_are_told(fails, tables, tmp_path, name, content
 
 def test_tables_are_read_once(run, tables, monkeypatch):
     """Tables of hundred thousands of people would be parsed four times."""
-    from zeronorm.io import sample_file as _sample_file
+    from zeronorm.io import samples as _sample_file
 
     asked, parsed = _sample_file._rows_of, []
     monkeypatch.setattr(

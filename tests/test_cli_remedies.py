@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from zeronorm import cli
-from zeronorm.core.remedies import offered, remedy, ways_out
+from zeronorm.core.messages import offered, remedy, ways_out
 
 N = 40
 TARGET = ("--target", "y", "--id", "id")

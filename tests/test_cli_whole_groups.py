@@ -8,7 +8,7 @@ import pytest
 
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, persistence, prove
-from zeronorm.core.text import counted
+from zeronorm.core.messages import counted
 from zeronorm.inspection.alternatives import near_optimal
 from zeronorm.inspection.exchanges import substitutes
 from zeronorm.model_selection.cross_validation import cross_validate

@@ -16,11 +16,11 @@ from conftest import slow
 from zeronorm import BilevelCV, BudgetClassifier, BudgetRegressor, L1RegressorCV
 from zeronorm.core.files import FileError
 from zeronorm.data import Dense, Rows, Scaled
-from zeronorm.data.filled import Filled, fill, filled_over
-from zeronorm.io import coded as _coded
+from zeronorm.data.views import Filled, fill, filled_over
+from zeronorm.io import encoding as _coded
 from zeronorm.io import read_table
-from zeronorm.io.frames import read_frame
 from zeronorm.io.groups import read_groups
+from zeronorm.io.read import read_frame
 from zeronorm.io.store import check_store, convert
 from zeronorm.io.table import Layout
 from zeronorm.model_selection.cross_validation import cross_validate

@@ -17,7 +17,7 @@ from zeronorm import BudgetClassifier, L1Classifier
 from zeronorm.core.parallel import solver_threads
 from zeronorm.core.types import Design, Wrapper
 from zeronorm.data import Rows, Scaled, as_design
-from zeronorm.data.columns import (
+from zeronorm.data.gathered import (
     BLOCK_ROWS,
     FLOAT32_GRAM,
     GatheredColumns,
@@ -32,7 +32,7 @@ from zeronorm.published import (
     L0LogisticRegression,
 )
 from zeronorm.solvers import Task, run_together
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
+from zeronorm.solvers.minimax import CuttingPlane, cutting_plane
 
 N, P = 50, 7
 NONE = np.empty(0, np.int64)
@@ -180,7 +180,7 @@ def test_compact_columns(form, monkeypatch):
     assert (found is Z) == (not form.startswith("csc"))
     if found is not Z:
         assert found.array.flags.f_contiguous
-    monkeypatch.setattr("zeronorm.data.columns.COMPACT_GRAM", x.size * x.shape[1] - 1)
+    monkeypatch.setattr("zeronorm.data.gathered.COMPACT_GRAM", x.size * x.shape[1] - 1)
     assert Z.compact() is Z
 
 
@@ -467,13 +467,12 @@ STORAGE = {"issparse", "csc_array", "csr_array", "storage_of"}
 KINDS = {"Scaled", "Rows", "Dense", "Sparse"}
 # What may look at storage, by file and name, and why.
 EXCEPTIONS = {
-    ("estimators/frames.py", "csr_array"): "makes one-hot columns of a frame",
-    ("estimators/frames.py", "csc_array"): "makes one-hot columns of a frame",
+    ("estimators/base.py", "csr_array"): "makes one-hot columns of a frame",
+    ("estimators/base.py", "csc_array"): "makes one-hot columns of a frame",
     ("estimators/bags.py", "issparse"): "reads instances of the user's bags",
-    ("estimators/miles.py", "issparse"): "reads instances of the user's bags",
-    ("estimators/miles.py", "csr_array"): "makes dense and sparse bags alike",
-    ("estimators/l1_paths.py", "csr_array"): "makes the coefficients that the user gets",
-    ("solvers/scaling.py", "Scaled"): "changes the scaling that the estimator asked for",
+    ("estimators/bags.py", "csr_array"): "makes dense and sparse bags alike",
+    ("estimators/l1.py", "csr_array"): "makes the coefficients that the user gets",
+    ("solvers/problem.py", "Scaled"): "changes the scaling that the estimator asked for",
 }
 
 
@@ -504,7 +503,7 @@ def test_only_designs_know_how_x_is_stored():
     files = [PACKAGE / "model_selection/cross_validation.py"]
     for folder in ("solvers", "estimators"):
         files += sorted((PACKAGE / folder).rglob("*.py"))
-    assert len(files) > 40
+    assert len(files) > 30
     found = {
         (path.relative_to(PACKAGE).as_posix(), name)
         for path in files

@@ -10,7 +10,7 @@ from python_paths import without_solvers
 from test_kernels import exchange_pool
 from zeronorm._kernels import _native as native
 from zeronorm.core.results import Status
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import (
     Cox,
     Gamma,
@@ -22,15 +22,12 @@ from zeronorm.losses import (
     SquaredHinge,
     fit_intercept,
 )
-from zeronorm.losses.dual import at_margins, is_compiled
-from zeronorm.solvers import ridge
-from zeronorm.solvers.minimax.newton import newton
-from zeronorm.solvers.minimax.problem import Blocks, State, bound_of, penalty
-from zeronorm.solvers.pool import exchange
-from zeronorm.solvers.pool.exchange import Exchanges
-from zeronorm.solvers.pool.left_out import leave_one_out_loss
-from zeronorm.solvers.pool.refit import refit
-from zeronorm.solvers.risk import Risk
+from zeronorm.losses.base import at_margins, is_compiled
+from zeronorm.solvers import exchange, ridge
+from zeronorm.solvers.exchange import Exchanges
+from zeronorm.solvers.minimax import Blocks, State, bound_of, newton, penalty
+from zeronorm.solvers.problem import Risk
+from zeronorm.solvers.ridge_fits import leave_one_out_loss, refit
 from zeronorm.verification.losses import loss_of
 
 OF_ROWS = [Poisson(), Gamma(), Huber(width=0.7), Quantile(0.8, width=0.3)]

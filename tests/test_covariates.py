@@ -27,15 +27,14 @@ from zeronorm import (
 )
 from zeronorm.core.groups import Groups
 from zeronorm.core.validation import AtFault, UnfittableError
-from zeronorm.data.columns import DenseColumns
+from zeronorm.data.gathered import DenseColumns
 from zeronorm.losses import Cox, Huber, LeastSquares, Logistic, Multinomial, Poisson, adjusted
-from zeronorm.losses.entries import parts_of
-from zeronorm.solvers.pool.ridge import newton, ridge
-from zeronorm.solvers.risk import Risk
+from zeronorm.losses.cox import parts_of
+from zeronorm.solvers.problem import Risk
+from zeronorm.solvers.ridge_fits import newton, ridge
 from zeronorm.verification import CertificateError, check_form
 from zeronorm.verification.data import read_data
-from zeronorm.verification.losses import loss_of
-from zeronorm.verification.survival import survival_target
+from zeronorm.verification.losses import loss_of, survival_target
 
 COVARIATES = [3, 6]
 LOSSES = ["logistic", "squared_hinge", "least_squares", "huber", "poisson", "gamma", "cox",
@@ -786,7 +785,7 @@ def test_the_derivatives_of_a_loss_at_the_best_coefficients(base):
     sides = [loss.value_gradient(at + h * s * direction[:, 0], y, weight) for s in (-1, 1)]
     slope = (sides[1][0] - sides[0][0]) / (2 * h)
     assert slope == pytest.approx(gradient @ direction[:, 0], rel=1e-6, abs=1e-6 * value)
-    from zeronorm.data.columns import DenseColumns
+    from zeronorm.data.gathered import DenseColumns
 
     Z = DenseColumns(np.asfortranarray(direction))
     if q > 1:

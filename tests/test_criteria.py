@@ -12,7 +12,7 @@ from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, persistence
 from zeronorm.core.criteria import CRITERIA, information_criteria
 from zeronorm.data import as_design
-from zeronorm.estimators import selected as _selected
+from zeronorm.estimators import budget as _selected
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import (
     GreedyLogisticRegression,
@@ -20,7 +20,7 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.solvers import Task
-from zeronorm.solvers.l0.search import Search
+from zeronorm.solvers.l0 import Search
 
 
 def sparse_truth(seed, n=2000, p=30):

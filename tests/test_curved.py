@@ -15,11 +15,10 @@ from zeronorm import BudgetClassifier
 from zeronorm.core.results import Certificate, Minorant, Proof, Status, Tree
 from zeronorm.inspection.alternatives import NearOptimal, near_optimal
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.persistence.certificate_parts import with_minorants as with_minorants_of_file
-from zeronorm.solvers.certify import curvature
-from zeronorm.solvers.pool import curved
-from zeronorm.solvers.pool.reach import Margins, reach
-from zeronorm.solvers.pool.tails import Tailed
+from zeronorm.persistence.records import with_minorants as with_minorants_of_file
+from zeronorm.solvers import certify
+from zeronorm.solvers import curvature as curved
+from zeronorm.solvers.curvature import Margins, Tailed, reach
 from zeronorm.verification import CertificateError
 
 
@@ -63,15 +62,11 @@ def searched(X: np.ndarray, y: np.ndarray, k: int = 3, **options: Any) -> Proof:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every search of the logistic loss take curvature, at its first node."""
+    monkeypatch.setattr(certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, first_nodes=0))
     monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, first_nodes=0)
+        certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, rows_a_node=1 << 20)
     )
-    monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, rows_a_node=1 << 20)
-    )
-    monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, quick=np.inf)
-    )
+    monkeypatch.setattr(certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, quick=np.inf))
     monkeypatch.setattr(curved, "CURVED", replace(curved.CURVED, worth=0.01))
     monkeypatch.setattr(curved, "CURVED", replace(curved.CURVED, costly=0))
 
@@ -190,15 +185,11 @@ def test_margins_are_where_a_dual_point_is_minus_the_slope() -> None:
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, worth: float) -> Proof:
+    monkeypatch.setattr(certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, first_nodes=0))
     monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, first_nodes=0)
+        certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, rows_a_node=1 << 20)
     )
-    monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, rows_a_node=1 << 20)
-    )
-    monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, quick=np.inf)
-    )
+    monkeypatch.setattr(certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, quick=np.inf))
     monkeypatch.setattr(curved, "CURVED", replace(curved.CURVED, costly=0))
     monkeypatch.setattr(curved, "CURVED", replace(curved.CURVED, worth=worth))
     return searched(*drawn(1, n=400, p=30), k=5, C=1.0, max_nodes=1)
@@ -228,7 +219,7 @@ def test_a_search_goes_on_and_a_file_keeps_its_minorants(
         for name in Minorant.__slots__:
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, share=0.0)
+        certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, share=0.0)
     )  # what was found takes no time that there is not
     more = searched(X, y, k=4, resume=replace(first, certificate=again), max_nodes=6)
     assert more.certificate.bound >= (1.0 - 1e-12) * again.bound

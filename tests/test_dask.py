@@ -30,14 +30,10 @@ from zeronorm.data import Dense, Rows, as_design
 from zeronorm.data import (
     dask as _dask,
 )
-from zeronorm.data import (
-    dask_chunks as _dask_chunks,
-)
-from zeronorm.data import (
-    workers as _workers,
-)
+from zeronorm.data import dask as _dask_chunks
+from zeronorm.data import dask as _workers
+from zeronorm.data.dask import Threads, Workers, shared_out
 from zeronorm.data.operations import center_scale, locate_nonfinite, margins, scan
-from zeronorm.data.workers import Threads, Workers, shared_out
 from zeronorm.verification import CertificateError
 
 dask = pytest.importorskip("dask")

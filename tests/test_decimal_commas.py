@@ -9,7 +9,7 @@ import pytest
 
 from zeronorm.core.files import FileError
 from zeronorm.io import read_table
-from zeronorm.io.decimal_commas import DecimalCommas, WithPoints
+from zeronorm.io.texts import DecimalCommas, WithPoints
 
 
 def drawn(n=30, p=4, seed=0):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
-from zeronorm.solvers.pool.bounds import bound_at
-from zeronorm.solvers.pool.compiled_relaxation import decided
-from zeronorm.solvers.risk import Risk
-from zeronorm.solvers.units import Singles
+from zeronorm.solvers.bounds import bound_at
+from zeronorm.solvers.problem import Risk, Singles
+from zeronorm.solvers.relaxation import decided
 
 LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson(), Gamma()]
 

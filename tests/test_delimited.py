@@ -16,9 +16,7 @@ from zeronorm.core.files import FileError
 from zeronorm.io import (
     delimited as _delimited,
 )
-from zeronorm.io import (
-    fast_delimited as _fast_delimited,
-)
+from zeronorm.io import delimited as _fast_delimited
 from zeronorm.io import read_table
 from zeronorm.io import (
     source as _source,

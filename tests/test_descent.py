@@ -13,7 +13,7 @@ import reference_kernels as reference
 from conftest import slow
 from zeronorm._kernels import _native as native
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
-from zeronorm.solvers.l1.descent import DescentState
+from zeronorm.solvers.l1.solvers import DescentState
 
 INF = np.inf
 NU = 1e-12

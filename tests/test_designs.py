@@ -344,14 +344,14 @@ def test_same_bits_for_any_number_of_threads(X):
 @pytest.mark.parametrize("form", ["csc", "csr"])
 def test_blocks_do_not_show(form, monkeypatch):
     """The storage by row adds up blocks of rows, the converter blocks of columns."""
-    monkeypatch.setattr(designs.sparse, "ROW_ENTRIES", 10)
-    monkeypatch.setattr(designs.sparse, "BLOCK_ENTRIES", 10)
-    monkeypatch.setattr(designs.dense, "BLOCK_BYTES", 10)
-    monkeypatch.setattr(designs.dense, "COLUMNS_PER_THREAD", 1)
-    monkeypatch.setattr(designs.dense, "CONVERTED", 10)
-    monkeypatch.setattr(designs.dense, "GATHER_ROWS", 2)
-    monkeypatch.setattr(designs.wrappers, "LINE", 1)
-    monkeypatch.setattr(designs.wrappers.feature_blocks, "__defaults__", (10,))
+    monkeypatch.setattr(designs.arrays, "ROW_ENTRIES", 10)
+    monkeypatch.setattr(designs.arrays, "BLOCK_ENTRIES", 10)
+    monkeypatch.setattr(designs.arrays, "BLOCK_BYTES", 10)
+    monkeypatch.setattr(designs.arrays, "COLUMNS_PER_THREAD", 1)
+    monkeypatch.setattr(designs.arrays, "CONVERTED", 10)
+    monkeypatch.setattr(designs.arrays, "GATHER_ROWS", 2)
+    monkeypatch.setattr(designs.views, "LINE", 1)
+    monkeypatch.setattr(designs.views.feature_blocks, "__defaults__", (10,))
     monkeypatch.setattr(designs.operations, "IN_MEMORY", 10)
     for X in (sparse(N, P, form=form), G.astype(np.int16), gaussian(N, P, order="F")):
         for wrap in WRAPPERS.values():
@@ -450,7 +450,7 @@ def peak_bytes(function):
 )
 def test_nothing_of_the_size_of_dense_data_is_copied(make, monkeypatch):
     """Data that fit in memory once would not fit."""
-    monkeypatch.setattr(designs.dense, "CONVERTED", 1 << 15)
+    monkeypatch.setattr(designs.arrays, "CONVERTED", 1 << 15)
     X = make()
     v = np.ones(2000)
 
@@ -1094,7 +1094,7 @@ def test_arranged_leaves_other_designs_alone(monkeypatch):
     rows = Rows(as_design(sp.csr_array(X)), np.arange(4))
     for design in (as_design(X), rows):
         assert design.arranged(for_descent=True) is design
-    monkeypatch.setattr("zeronorm.data.sparse.MOST_CONVERTED", 14)
+    monkeypatch.setattr("zeronorm.data.arrays.MOST_CONVERTED", 14)
     design = as_design(sp.csr_array(X))
     assert design.arranged(for_descent=True) is design
 

@@ -14,9 +14,9 @@ from zeronorm import (
     MeasureClassifier,
     cross_validate,
 )
-from zeronorm.estimators.deviance import losses_of_events
+from zeronorm.estimators.validation import losses_of_events
 from zeronorm.losses import Cox
-from zeronorm.losses.entries import CoxOfEntries
+from zeronorm.losses.cox import CoxOfEntries
 
 CHEAP = {"C": 1.0, "calibrate": False}
 RNG = np.random.default_rng(5)

@@ -17,9 +17,7 @@ from zeronorm import BudgetSurvivalAnalysis, certify, cross_validate, methods, p
 from zeronorm.losses import Cox, check_loss
 from zeronorm.persistence import load, save
 from zeronorm.verification import CertificateError
-from zeronorm.verification.entries import Events
-from zeronorm.verification.losses import loss_of
-from zeronorm.verification.survival import survival_target
+from zeronorm.verification.losses import Events, loss_of, survival_target
 
 TIES = ("breslow", "efron")
 

@@ -13,13 +13,12 @@ import zeronorm
 from zeronorm import BudgetRegressor
 from zeronorm.core.results import Status
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.solvers.certify import curvature, prove
-from zeronorm.solvers.pool import extraction
-from zeronorm.solvers.pool.shares import ShareProblem, least_between
+from zeronorm.solvers import certify
+from zeronorm.solvers import curvature as extraction
+from zeronorm.solvers.relaxation import ShareProblem, least_between
 from zeronorm.verification import CertificateError
-from zeronorm.verification.bound import Units
+from zeronorm.verification.bound import SHARE, Extraction, Units
 from zeronorm.verification.data import read_data
-from zeronorm.verification.extraction import SHARE, Extraction
 
 
 def drawn(
@@ -62,9 +61,7 @@ def fitted(X: np.ndarray, y: np.ndarray, s: np.ndarray, k: int, **options: Any) 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every search of least squares extract curvature, at its first node."""
-    monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, first_nodes=0)
-    )
+    monkeypatch.setattr(certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, first_nodes=0))
     monkeypatch.setattr(extraction, "EXTRACTION", replace(extraction.EXTRACTION, worth=-np.inf))
 
 
@@ -250,12 +247,10 @@ def test_an_interrupt_loses_nothing_where_the_search_begins_anew(
         begun.append(prove_search(*given))
         return begun[0]
 
-    prove_search = prove.BranchAndBound
-    monkeypatch.setattr(prove, "BranchAndBound", begin)
+    prove_search = certify.BranchAndBound
+    monkeypatch.setattr(certify, "BranchAndBound", begin)
     monkeypatch.setattr(extraction, "EXTRACTION", replace(extraction.EXTRACTION, worth=-np.inf))
-    monkeypatch.setattr(
-        curvature, "PROOF_CURVATURE", replace(curvature.PROOF_CURVATURE, first_nodes=3)
-    )
+    monkeypatch.setattr(certify, "PROOF_CURVATURE", replace(certify.PROOF_CURVATURE, first_nodes=3))
     proof = zeronorm.prove(model, X, y, gap=0.0)
     assert proof.status is Status.INTERRUPTED
     assert proof.certificate.tree.parent.size > 3

@@ -9,12 +9,23 @@ from scipy import stats
 from zeronorm import convert
 from zeronorm.data import as_design
 from zeronorm.data.operations import center_scale
-from zeronorm.inference.competition import Competition, adjust, compete
-from zeronorm.inference.discoveries import Candidates, best_of, expected_false
-from zeronorm.inference.dummies import Dummies, after, before, coordinates, exceeding
-from zeronorm.inference.experiments import Experiments
-from zeronorm.inference.false_discoveries import FalseDiscoverySelector
-from zeronorm.inference.single_effects import POWER, stand_ins
+from zeronorm.inference.false_discoveries import (
+    POWER,
+    Candidates,
+    Competition,
+    Dummies,
+    Experiments,
+    FalseDiscoverySelector,
+    adjust,
+    after,
+    before,
+    best_of,
+    compete,
+    coordinates,
+    exceeding,
+    expected_false,
+    stand_ins,
+)
 
 
 def sample(n=120, p=200, seed=0):
@@ -359,6 +370,6 @@ def test_data_that_cannot_be(monkeypatch):
     Z[3, 7] = np.nan
     with pytest.raises(ValueError, match=r"NaN at row 3, column 7"):
         FalseDiscoverySelector().fit(Z, y)
-    monkeypatch.setattr("zeronorm.inference.experiments.memory", lambda: 1000.0)
+    monkeypatch.setattr("zeronorm.inference.false_discoveries.memory", lambda: 1000.0)
     with pytest.raises(ValueError, match=r"n_experiments must be smaller.*20 experiments"):
         FalseDiscoverySelector().fit(X, y)

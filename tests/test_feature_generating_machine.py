@@ -19,7 +19,7 @@ from zeronorm.persistence import save
 from zeronorm.published import FeatureGeneratingMachine, MinimaxLogisticRegression
 from zeronorm.published.solvers import INNER_SOLVERS
 from zeronorm.solvers import Task, cutting_plane, newton, run
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane
+from zeronorm.solvers.minimax import CuttingPlane
 from zeronorm.verification import verify
 
 SOLVERS = [name for name in INNER_SOLVERS if "smoothing" not in name]

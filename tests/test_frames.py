@@ -36,7 +36,7 @@ from zeronorm.inference.stability import StabilitySelection
 from zeronorm.inspection.alternatives import near_optimal
 from zeronorm.inspection.exchanges import substitutes
 from zeronorm.io import read_table
-from zeronorm.io.frames import read_frame
+from zeronorm.io.read import read_frame
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.persistence import load, load_certificate, save, save_certificate
 

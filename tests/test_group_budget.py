@@ -17,7 +17,7 @@ from zeronorm import BudgetClassifier, certify, prove, verify
 from zeronorm.core.groups import Groups
 from zeronorm.core.results import Status, Tree
 from zeronorm.data import as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.data.operations import scan, score_errors
 from zeronorm.losses import Logistic, SquaredHinge, balance
 from zeronorm.model_selection.cross_validation import cross_validate
@@ -27,12 +27,11 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.solvers import Request, Task, certify_supports, run
-from zeronorm.solvers.certify.groups import _Problem as Relaxed
-from zeronorm.solvers.certify.groups import tighten_groups
-from zeronorm.solvers.certify.supports import safe_magnitudes
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
-from zeronorm.solvers.pool.bounds import bound_at
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.bounds import bound_at
+from zeronorm.solvers.certify import _Problem as Relaxed
+from zeronorm.solvers.certify import safe_magnitudes, tighten_groups
+from zeronorm.solvers.minimax import CuttingPlane, cutting_plane
+from zeronorm.solvers.problem import Risk
 from zeronorm.verification import CertificateError
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -386,7 +385,7 @@ def test_a_proven_support_is_the_best_choice():
 @pytest.mark.parametrize("limit", [0, 200])
 def test_bounds_are_safe_in_float32(monkeypatch, limit):
     """Errors of a float32 scan would lift the bound, with all columns in doubt or with few."""
-    monkeypatch.setattr("zeronorm.solvers.pool.bounds.MAX_RECOMPUTED", limit)
+    monkeypatch.setattr("zeronorm.solvers.bounds.MAX_RECOMPUTED", limit)
     rng = np.random.default_rng(7)
     groups = rng.integers(0, 12, 150)
     X = (rng.standard_normal((400, 150)) * 20).astype(np.float32)

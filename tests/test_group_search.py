@@ -10,11 +10,11 @@ from zeronorm import BudgetClassifier, BudgetRegressor, certify, methods, verify
 from zeronorm.core.groups import Groups
 from zeronorm.core.results import Status
 from zeronorm.data import as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares, Logistic
 from zeronorm.solvers import Task
-from zeronorm.solvers.l0.search import Search
-from zeronorm.solvers.pool.ridge import ridge
+from zeronorm.solvers.l0 import Search
+from zeronorm.solvers.ridge_fits import ridge
 
 
 def drawn(seed, n=60, n_groups=9, classes=2):

@@ -14,15 +14,20 @@ import oracles
 from conftest import slow
 from zeronorm.core.results import Status
 from zeronorm.data import as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published.solvers import fista, simplemkl, smoothing, smoothing_published
 from zeronorm.published.solvers.fista import shrink_norms
 from zeronorm.solvers import Task, run
-from zeronorm.solvers.minimax import Blocks, State, newton
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
-from zeronorm.solvers.minimax.newton import minimize_on_simplex
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.minimax import (
+    Blocks,
+    CuttingPlane,
+    State,
+    cutting_plane,
+    minimize_on_simplex,
+    newton,
+)
+from zeronorm.solvers.problem import Risk
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))
@@ -41,8 +46,8 @@ exact_solver = pytest.mark.parametrize("solver", [newton, fista], ids=lambda s: 
 
 def module(name):
     """The module of an inner solver, whose name in the package is that of its function."""
-    home = "solvers.minimax" if name == "newton" else "published.solvers"
-    return importlib.import_module(f"zeronorm.{home}.{name}")
+    home = "solvers.minimax" if name == "newton" else f"published.solvers.{name}"
+    return importlib.import_module(f"zeronorm.{home}")
 
 
 def inner_problem(X, y, blocks, C, loss="logistic", intercept=False, weight=None):
@@ -433,7 +438,7 @@ def test_a_tolerance_below_rounding_is_never_reported_as_reached(solver, loss, i
 
 
 LIMITS = {
-    newton: (module("newton"), "MAX_NEWTON"),
+    newton: (module("newton"), "MINIMAX_NEWTON"),
     fista: (module("fista"), "MAX_FISTA"),
     simplemkl: (module("simplemkl"), "MAX_SIMPLEMKL"),
     smoothing: (module("smoothing"), "MAX_SWEEPS"),
@@ -445,7 +450,9 @@ LIMITS = {
 @pytest.mark.parametrize("limit", [0, 2])
 def test_the_limit_of_iterations_is_told(solver, limit, monkeypatch):
     """A run that was cut off would look like a solution."""
-    monkeypatch.setattr(*LIMITS[solver], limit)
+    home, name = LIMITS[solver]
+    value = replace(home.MINIMAX_NEWTON, max_newton=limit) if solver is newton else limit
+    monkeypatch.setattr(home, name, value)
     problem, start = random_problem(10, C=20)
     found = solver(problem, start, 1e-9)
     assert found.status is Status.MAX_ITER

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from zeronorm.core.files import FileError, MissingFeaturesError, MissingFileError
-from zeronorm.io.codings import Coding
+from zeronorm.io.encoding import Coding
 from zeronorm.io.read import read_blocks, read_table
-from zeronorm.io.table import Layout, Request
-from zeronorm.io.where import Where
+from zeronorm.io.table import Layout, Request, Where
 from zeronorm.persistence import load
 
 N, P = 60, 5

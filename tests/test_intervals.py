@@ -10,7 +10,7 @@ from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor
 from zeronorm.estimators.folds import splits
 from zeronorm.persistence import load, save
-from zeronorm.persistence.spread import check_errors, half_width, summarize_errors
+from zeronorm.persistence.records import check_errors, half_width, summarize_errors
 
 
 def sample(n, seed=0):

@@ -13,7 +13,7 @@ from zeronorm import (
 )
 from zeronorm.inference.stability import StabilitySelection
 from zeronorm.model_selection.cross_validation import cross_validate
-from zeronorm.solvers.procedures.folds import folds_of_numbers
+from zeronorm.solvers.folds import folds_of_numbers
 
 GRID = (0.1, 0.001, 0.01, 1.0, 10.0)  # the default first
 

@@ -20,12 +20,12 @@ from conftest import slow
 from python_paths import with_twins
 from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, MeasureClassifier, _kernels
 from zeronorm._kernels import _native as native
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Cox, LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import ridge
-from zeronorm.solvers.pool.exchange import EXCHANGE, RULE, Exchanges
-from zeronorm.solvers.pool.ridge import newton
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.exchange import EXCHANGE, RULE, Exchanges
+from zeronorm.solvers.problem import Risk
+from zeronorm.solvers.ridge_fits import newton
 
 DENSE_TYPES = (np.float32, np.float64, np.int8, np.uint8)
 INDEX_TYPES = (np.int32, np.int64)

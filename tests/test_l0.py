@@ -12,16 +12,15 @@ import oracles
 from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
 from zeronorm.data import as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import Request, Task, run
-from zeronorm.solvers.l0.search import Search
-from zeronorm.solvers.pool.exchange import Exchanges
-from zeronorm.solvers.pool.ridge import ridge
-from zeronorm.solvers.procedures.l0 import SOLVERS, select_l0
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.exchange import Exchanges
+from zeronorm.solvers.l0 import SOLVERS, Search, select_l0
+from zeronorm.solvers.problem import Risk
+from zeronorm.solvers.ridge_fits import ridge
 
 LOGISTIC = Logistic()
 TIGHT = 1e-10
@@ -406,7 +405,7 @@ def test_all_features_are_eliminated_where_that_is_cheap(kind, called, monkeypat
         Search, "restarted_from_all", lambda *given: drawn.append(1) or from_all(*given)
     )
     if kind == "long":
-        monkeypatch.setattr("zeronorm.solvers.l0.explore.MOST_ENTRIES", 30 * 20 - 1)
+        monkeypatch.setattr("zeronorm.solvers.l0.MOST_ENTRIES", 30 * 20 - 1)
     X = np.random.default_rng(0).standard_normal((30, 20))
     y = np.digitize(X[:, 0], [-0.5, 0.5] if kind == "classes" else [0.0])
     given = (

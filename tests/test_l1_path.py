@@ -26,9 +26,9 @@ from zeronorm.data.operations import scan
 from zeronorm.losses import Logistic
 from zeronorm.solvers import L1Problem, run
 from zeronorm.solvers import l1_path as solve_path
-from zeronorm.solvers.l1.descent import Penalty
-from zeronorm.solvers.l1.sizes import l1_sizes
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.l1.path import l1_sizes
+from zeronorm.solvers.l1.problem import Penalty
+from zeronorm.solvers.problem import Risk
 
 RENAMED = LogisticRegression().l1_ratio is not None  # scikit-learn since 1.8
 L1 = {"l1_ratio": 1} if RENAMED else {"penalty": "l1"}

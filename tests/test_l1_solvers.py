@@ -25,11 +25,9 @@ from zeronorm.solvers import (
     run_together,
     working_set,
 )
-from zeronorm.solvers.l1.descent import Penalty
-from zeronorm.solvers.l1.problem import Start
-from zeronorm.solvers.l1.prox_newton import largest_steps, prox_newton
-from zeronorm.solvers.l1.run import Run
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.l1.problem import Penalty, Start
+from zeronorm.solvers.l1.solvers import Run, largest_steps, prox_newton
+from zeronorm.solvers.problem import Risk
 
 LOSSES = [Logistic(), SquaredHinge()]
 

@@ -10,15 +10,17 @@ from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, L1Regressor
 from zeronorm.data import as_design
 from zeronorm.datasets import load_golub
-from zeronorm.estimators.associations import (
+from zeronorm.estimators.leaks import (
+    LeakWarning,
+    find,
+    numbering,
     question_of_classes,
     question_of_numbers,
     question_of_survival,
     strength,
+    suspects,
 )
-from zeronorm.estimators.disguises import numbering
-from zeronorm.estimators.leaks import LeakWarning, find, suspects
-from zeronorm.estimators.metrics import c_index
+from zeronorm.estimators.survival import c_index
 
 N, P = 200, 30
 RNG = np.random.default_rng(0)

@@ -25,7 +25,7 @@ from zeronorm.solvers import (
     select_l0,
     select_nested,
 )
-from zeronorm.solvers.certify.prove import Goal, prove_support
+from zeronorm.solvers.certify import Goal, prove_support
 from zeronorm.verification import CertificateError, check_form
 from zeronorm.verification.data import read_data
 from zeronorm.verification.recomputation import _objective

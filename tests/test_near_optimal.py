@@ -15,12 +15,12 @@ import zeronorm
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.core.results import Status
-from zeronorm.data.columns import gather
+from zeronorm.data.gathered import gather
 from zeronorm.datasets import load_golub
 from zeronorm.inspection.alternatives import NearOptimal, near_optimal
 from zeronorm.inspection.exchanges import substitutes
-from zeronorm.solvers.pool import branch
-from zeronorm.solvers.pool.signed_ridge import signed_ridge
+from zeronorm.solvers import branch_and_bound
+from zeronorm.solvers.ridge_fits import signed_ridge
 
 N, M, K = 40, 9, 3
 
@@ -158,14 +158,14 @@ def test_an_interrupted_search_says_how_far_it_is_complete(n_nodes: int, monkeyp
     """What was found before Ctrl-C would be lost, or a model below the bound be missing."""
     X, y = many(1)
     every = enumerated(BudgetClassifier(), X, y, 4)
-    examine = branch.BranchAndBound._examine
+    examine = branch_and_bound.BranchAndBound._examine
 
     def interrupted(search: Any, *arguments: Any) -> None:
         if search.n_nodes >= n_nodes:
             raise KeyboardInterrupt
         examine(search, *arguments)
 
-    monkeypatch.setattr(branch.BranchAndBound, "_examine", interrupted)
+    monkeypatch.setattr(branch_and_bound.BranchAndBound, "_examine", interrupted)
     near = one(near_optimal(X, y, 4, within=0.05, n_threads=1))
     assert near.status is Status.INTERRUPTED
     assert not near.complete

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 from conftest import slow_among
 from generators import gaussian
 from zeronorm import BudgetClassifier, BudgetCV, BudgetRegressor, BudgetSurvivalAnalysis
-from zeronorm.model_selection.nested import nested_cross_validate
+from zeronorm.model_selection.search import nested_cross_validate
 
 RNG = np.random.default_rng(5)
 X = gaussian(72, 30)

@@ -9,13 +9,11 @@ from threadpoolctl import threadpool_info
 
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor
-from zeronorm.data.columns import FLOAT32_GRAM, as_columns
+from zeronorm.data.gathered import FLOAT32_GRAM, as_columns
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, dual_bound
-from zeronorm.solvers.pool.leverages import leverages
-from zeronorm.solvers.pool.refit import refit
-from zeronorm.solvers.pool.ridge import ridge
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.problem import Risk
+from zeronorm.solvers.ridge_fits import leverages, refit, ridge
 from zeronorm.verification import verify
 
 

@@ -13,14 +13,14 @@ from sklearn.metrics import cohen_kappa_score, make_scorer, mean_absolute_error
 
 from conftest import slow
 from zeronorm import BudgetClassifier, certify, methods, persistence, prove, verify
-from zeronorm.data.columns import DenseColumns
+from zeronorm.data.gathered import DenseColumns
 from zeronorm.losses import Ordinal, check_loss
 from zeronorm.losses.ordinal import log_proportional_odds, ordered_log_loss
 from zeronorm.model_selection.cross_validation import cross_validate
-from zeronorm.solvers.pool.left_out import leave_ordered_row_out_loss
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.problem import Risk
+from zeronorm.solvers.ridge_fits import leave_ordered_row_out_loss
 from zeronorm.verification import CertificateError
-from zeronorm.verification.ordinal import Ordinal as Recomputed
+from zeronorm.verification.losses import Ordinal as Recomputed
 
 pandas = pytest.importorskip("pandas")
 NAMES = np.array(["none", "mild", "severe", "fatal"])  # not in the order of the alphabet

@@ -26,17 +26,16 @@ from zeronorm import (
 )
 from zeronorm.core.results import Status
 from zeronorm.data import Scaled, as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.data.repeated import Repeated, RepeatedColumns
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
-from zeronorm.losses.multinomial import classes_as_outputs
+from zeronorm.losses.multi_output import classes_as_outputs
 from zeronorm.persistence import as_loaded
-from zeronorm.solvers import run_together
-from zeronorm.solvers.drive import Scan
-from zeronorm.solvers.pool import extraction
+from zeronorm.solvers import curvature, run_together
+from zeronorm.solvers.driver import Scan
 from zeronorm.verification import CertificateError
-from zeronorm.verification.multinomial import Multinomial as Verified
-from zeronorm.verification.multinomial import _factors
+from zeronorm.verification.losses import Multinomial as Verified
+from zeronorm.verification.losses import _factors
 
 N, Q = 30, 3
 
@@ -270,7 +269,7 @@ def test_models_against_all_supports(kind, seed):
 def test_forged_trees(kind, monkeypatch):
     """A tree that leaves models out, or whose dual points show less, would be a proof."""
     monkeypatch.setattr(
-        extraction, "EXTRACTION", replace(extraction.EXTRACTION, worth=np.inf)
+        curvature, "EXTRACTION", replace(curvature.EXTRACTION, worth=np.inf)
     )  # for a tree to forge
     X, y, _ = problem(kind, 0)
     estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor

@@ -19,17 +19,13 @@ from zeronorm import (
     verify,
 )
 from zeronorm.data import Rows, Scaled, as_design
-from zeronorm.data import (
-    factors as _factors,
-)
+from zeronorm.data import interactions as _factors
+from zeronorm.data import interactions as _products
 from zeronorm.data import (
     operations as _operations,
 )
-from zeronorm.data import (
-    products as _products,
-)
+from zeronorm.data.interactions import Grid
 from zeronorm.data.operations import center_scale, multiply, scan
-from zeronorm.data.pairs import Grid
 from zeronorm.persistence import load, save
 
 N, P = 41, 13

@@ -23,23 +23,18 @@ from conftest import slow
 from generators import instance
 from zeronorm import BudgetClassifier, BudgetRegressor, MeasureClassifier
 from zeronorm.core.results import Status
-from zeronorm.data import views as _views
-from zeronorm.data.columns import as_columns
-from zeronorm.data.dense import Dense
+from zeronorm.data import gathered as _views
+from zeronorm.data.arrays import Dense
+from zeronorm.data.gathered import as_columns
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
-from zeronorm.solvers.certify import equivalents
-from zeronorm.solvers.pool import branch, candidates
-from zeronorm.solvers.pool.bounds import bound_at
-from zeronorm.solvers.pool.branch import BranchAndBound
-from zeronorm.solvers.pool.candidates import Candidates
-from zeronorm.solvers.pool.record import Record
-from zeronorm.solvers.pool.relaxation import relax
-from zeronorm.solvers.pool.relaxation_steps import Problem
-from zeronorm.solvers.risk import Risk
-from zeronorm.solvers.units import Singles
+from zeronorm.solvers import branch_and_bound, certify
+from zeronorm.solvers.bounds import bound_at
+from zeronorm.solvers.branch_and_bound import BranchAndBound, Candidates, Record
+from zeronorm.solvers.problem import Risk, Singles
+from zeronorm.solvers.relaxation import Problem, relax
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
@@ -277,8 +272,10 @@ def test_all_relaxations_of_a_proof_know_the_time(monkeypatch):
         known.append((ahead, deadline - begin))
         return relax(*args, deadline=deadline, ahead=ahead, **kwargs)
 
-    monkeypatch.setattr(candidates, "relax", noting)
-    monkeypatch.setattr(branch, "can_grow", lambda problem: False)  # kernels take no such time
+    monkeypatch.setattr(branch_and_bound, "relax", noting)
+    monkeypatch.setattr(
+        branch_and_bound, "can_grow", lambda problem: False
+    )  # kernels take no such time
     zeronorm.prove(model, X, y, gap=0, time_limit=5000.0, max_nodes=3)
     assert {ahead for ahead, _ in known} == {False, True}
     assert all(5000.0 <= left < 5100.0 for _, left in known)
@@ -325,7 +322,7 @@ def test_rounding_is_no_proof(monkeypatch):
         return dataclasses.replace(found, value=found.value * (1 - 1e-8))
 
     monkeypatch.setattr(BranchAndBound, "_bound", rounded)
-    monkeypatch.setattr(branch, "can_grow", lambda problem: False)
+    monkeypatch.setattr(branch_and_bound, "can_grow", lambda problem: False)
     proof = zeronorm.prove([0, 1, 2], X, y, gap=0)
     assert proof.status is Status.STALLED
     assert 1e-9 < proof.certificate.gap < 1e-7
@@ -353,7 +350,7 @@ def test_a_gap_is_at_most_the_wanted_one(gap):
 def test_interrupt_keeps_what_is_proven(monkeypatch):
     """Ctrl-C would throw away hours of a search."""
     monkeypatch.setattr(
-        branch, "BRANCHING", replace(branch.BRANCHING, report_seconds=0.0)
+        branch_and_bound, "BRANCHING", replace(branch_and_bound.BRANCHING, report_seconds=0.0)
     )  # a row for every node
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
@@ -400,7 +397,7 @@ def test_interrupt_in_the_middle_of_a_node(monkeypatch, owner, name, grows, afte
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, interrupted)
         if not grows:
-            patch.setattr(branch, "can_grow", lambda problem: False)
+            patch.setattr(branch_and_bound, "can_grow", lambda problem: False)
         proof = zeronorm.prove(np.arange(8), X, y, gap=0)
     assert proof.status is Status.INTERRUPTED
     zeronorm.verify(X, y, proof.certificate)
@@ -533,7 +530,7 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after, grows)
         with monkeypatch.context() as patch:
             patch.setattr(BranchAndBound, name, interrupted)
             if not grows:
-                patch.setattr(branch, "can_grow", lambda problem: False)
+                patch.setattr(branch_and_bound, "can_grow", lambda problem: False)
             proof = zeronorm.prove(support, X, y, gap=0, resume=proof, **options)
         hold(X, y, proof, options)
         proof = zeronorm.prove(support, X, y, gap=0, resume=proof, **options)
@@ -544,9 +541,11 @@ def test_interrupt_of_a_node_that_was_examined_before(monkeypatch, after, grows)
 @pytest.mark.parametrize("grows", [True, False])
 def test_two_threads_search_the_same_tree(monkeypatch, grows):
     """A proof would depend on the machine, or threads not be used at all."""
-    monkeypatch.setattr(branch, "BRANCHING", replace(branch.BRANCHING, threaded=0))
+    monkeypatch.setattr(
+        branch_and_bound, "BRANCHING", replace(branch_and_bound.BRANCHING, threaded=0)
+    )
     if not grows:
-        monkeypatch.setattr(branch, "can_grow", lambda problem: False)
+        monkeypatch.setattr(branch_and_bound, "can_grow", lambda problem: False)
     answered, threads = BranchAndBound._answered, set()
 
     def heard(search, asked):
@@ -616,9 +615,9 @@ WIDE = {
 @pytest.fixture
 def in_place(monkeypatch):
     """Candidates that are never copied, however few they are."""
-    monkeypatch.setattr("zeronorm.solvers.certify.prove.CANDIDATE_BYTES", 0)
-    monkeypatch.setattr("zeronorm.solvers.certify.prove.MEMORY_SHARE", 0.0)
-    monkeypatch.setattr("zeronorm.data.views.COPIED", 1000)
+    monkeypatch.setattr("zeronorm.solvers.certify.CANDIDATE_BYTES", 0)
+    monkeypatch.setattr("zeronorm.solvers.certify.MEMORY_SHARE", 0.0)
+    monkeypatch.setattr("zeronorm.data.column_sets.COPIED", 1000)
 
 
 @pytest.mark.parametrize("storage", list(WIDE))
@@ -742,7 +741,7 @@ def test_a_search_begins_at_the_solution_over_all_features(monkeypatch, most):
             begun.append(problem)
             super().__init__(problem, *others)
 
-    monkeypatch.setattr("zeronorm.solvers.certify.prove.BranchAndBound", Noted)
+    monkeypatch.setattr("zeronorm.solvers.certify.BranchAndBound", Noted)
     X, y = instance(4, n=60, p=40)
     model = BudgetClassifier(3, C=5.0, calibrate=False).fit(X, y)
     bound = zeronorm.certify(model, X, y, max_abs_coef=most).bound
@@ -769,7 +768,7 @@ def test_equal_columns_are_named():
 
 def test_columns_that_are_equal_in_their_first_rows_are_not_named(monkeypatch):
     """A user would take a column for the same as another that differs from it in a few samples."""
-    monkeypatch.setattr(equivalents, "SAME_SCORE", 1e9)  # all columns are compared
+    monkeypatch.setattr(certify, "SAME_SCORE", 1e9)  # all columns are compared
     X, y = instance(2, n=200, p=10)
     other = X[:, 3].copy()
     other[150] += 1.0

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import minimize
 
 from conftest import slow
-from zeronorm.solvers.pool import quadratic
-from zeronorm.solvers.pool.quadratic import QUADRATIC, Quadratic
-from zeronorm.solvers.units import Grouped, Singles
+from zeronorm.solvers import relaxation
+from zeronorm.solvers.problem import Grouped, Singles
+from zeronorm.solvers.relaxation import QUADRATIC, Quadratic
 
 
 def value(H, r, code, q, *, inside=(), outside=()):
@@ -80,9 +80,11 @@ def test_compiled_and_python_lead_to_the_same_minimum(monkeypatch, seed):
     values, gaps = [], []
     for compiled in (True, False):
         monkeypatch.setattr(
-            quadratic,
+            relaxation,
             "QUADRATIC",
-            replace(quadratic.QUADRATIC, most_compiled=QUADRATIC.most_compiled if compiled else -1),
+            replace(
+                relaxation.QUADRATIC, most_compiled=QUADRATIC.most_compiled if compiled else -1
+            ),
         )
         u = model.minimise(start, 1e-12)
         scores, penalty = r - H @ u, model._penalty(u)

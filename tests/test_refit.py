@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-import zeronorm.solvers.pool.refit as final
+import zeronorm.solvers.ridge_fits as final
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.problem import Risk
 
 WIDE = 10.0 ** np.array([-4, 0, 3, -1, 2, 5])  # beyond SPREAD
 TARGETS = ["classes", "three", "numbers", "counts", "times", "responses"]

@@ -13,14 +13,11 @@ import oracles
 from conftest import slow
 from generators import instance
 from python_paths import without_solvers
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
-from zeronorm.solvers.pool import relaxation_steps
-from zeronorm.solvers.pool.compiled_relaxation import is_compiled
-from zeronorm.solvers.pool.relaxation import relax
-from zeronorm.solvers.pool.support_norm import proximal_shares, support_norm
-from zeronorm.solvers.risk import Risk
-from zeronorm.solvers.units import Singles
+from zeronorm.solvers import relaxation
+from zeronorm.solvers.problem import Risk, Singles
+from zeronorm.solvers.relaxation import is_compiled, proximal_shares, relax, support_norm
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 WHOLE = 30  # draws from there on have nothing to choose: all columns make the one model
@@ -232,7 +229,7 @@ def test_a_relaxation_that_takes_long_is_left(monkeypatch, descends):
     risk, units = Risk(y, np.full(40, 50.0), Logistic()), Singles(np.ones(60, bool))
     whole = relax(as_columns(X), units, risk, 1, 3, tol=1e-6)  # by row: no step is compiled
     if not descends:  # interior points only
-        monkeypatch.setattr(relaxation_steps.Problem, "newton_step", lambda *_: None)
+        monkeypatch.setattr(relaxation.Problem, "newton_step", lambda *_: None)
     ticks = itertools.count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
     short = relax(as_columns(X), units, risk, 1, 3, tol=1e-6, deadline=4.0, ahead=True)

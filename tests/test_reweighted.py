@@ -15,9 +15,9 @@ from zeronorm.data import as_design
 from zeronorm.losses import Logistic
 from zeronorm.published import ReweightedL1LogisticRegression
 from zeronorm.solvers import CappedL1, L1Problem, LogPenalty, reweighted, run, working_set
-from zeronorm.solvers.l1.descent import Penalty
+from zeronorm.solvers.l1.problem import Penalty
 from zeronorm.solvers.l1.reweighted import FLOOR, reweighted_sizes
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.problem import Risk
 
 RULES = [LogPenalty(0.3), LogPenalty(), CappedL1(0.5), CappedL1()]
 each_rule = pytest.mark.parametrize("rule", RULES, ids=str)

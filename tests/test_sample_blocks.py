@@ -8,12 +8,16 @@ from scipy import linalg
 
 from test_false_discoveries import sample, standardised
 from zeronorm.data import as_design
-from zeronorm.data.whitened import Whitened
-from zeronorm.inference.blocks import Blocks, blocks_of
-from zeronorm.inference.competition import adjust, compete
-from zeronorm.inference.dummies import Dummies
-from zeronorm.inference.experiments import Experiments
-from zeronorm.inference.false_discoveries import FalseDiscoverySelector
+from zeronorm.data.operations import Whitened
+from zeronorm.inference.false_discoveries import (
+    Blocks,
+    Dummies,
+    Experiments,
+    FalseDiscoverySelector,
+    adjust,
+    blocks_of,
+    compete,
+)
 
 
 def families(draw, effects=0, n_families=50, size=3, p=100, share=0.7):
@@ -154,7 +158,7 @@ def unequal(seed=0, n=60):
 @pytest.mark.parametrize("large", [200, 2])
 def test_mixed_rows_are_those_of_an_explicit_matrix(large, monkeypatch):
     """Errors would not be independent; scans and gathers would be of other columns."""
-    monkeypatch.setattr("zeronorm.inference.blocks.LARGE", large)
+    monkeypatch.setattr("zeronorm.inference.false_discoveries.LARGE", large)
     X, y, code = unequal()
     J, K = explicit(standardised(X)[0], code)
     blocks = Blocks(*standardised(X), code, y)

@@ -34,14 +34,12 @@ from zeronorm import (
     cross_validate,
     permutation_test,
 )
-from zeronorm.estimators.folds import splits
-from zeronorm.estimators.whole_groups import order_of_groups
-from zeronorm.inference.complementary_pairs import half_samples
+from zeronorm.estimators.folds import order_of_groups, splits
 from zeronorm.inference.split import split_inference
-from zeronorm.inference.stability import StabilitySelection
+from zeronorm.inference.stability import StabilitySelection, half_samples
 from zeronorm.inspection.exchanges import substitutes
-from zeronorm.model_selection.nested import nested_cross_validate
-from zeronorm.solvers.procedures.folds import fold_numbers_of_groups, folds_of_groups
+from zeronorm.model_selection.search import nested_cross_validate
+from zeronorm.solvers.folds import fold_numbers_of_groups, folds_of_groups
 
 N, PER = 60, 3
 PATIENT = np.array([f"P{i // PER}" for i in range(N)])[np.random.default_rng(5).permutation(N)]
@@ -79,8 +77,8 @@ def seen(monkeypatch):
 
     for module in (
         "estimators.validation",
-        "estimators.l1_folds",
-        "model_selection.bilevel_search",
+        "estimators.l1",
+        "model_selection.search",
     ):
         monkeypatch.setattr(f"zeronorm.{module}.splits", recorded)
     return found
@@ -336,9 +334,16 @@ def test_halves_of_patients(data, monkeypatch):
     kinds = {tuple(np.unique(y[half], return_counts=True)[1]) for pair in pairs for half in pair}
     assert kinds == {(15, 15)}
     drawn = []
+
+    def recorded(*given):
+        found = half_samples(*given)
+        if len(given) == 5:  # with the groups of the rows
+            drawn.append(found)
+        return found
+
     monkeypatch.setattr(
         "zeronorm.inference.stability.half_samples",
-        lambda *given: drawn.append(half_samples(*given)) or drawn[-1],
+        recorded,
     )
     StabilitySelection(BudgetClassifier(2), 3).fit(X, y, groups=PATIENT)
     apart(drawn[0], CODE)

@@ -81,7 +81,7 @@ def test_regressors_of_several_responses(tmp_path, loss, Y, offset):
 def test_models_of_the_first_format_are_read(tmp_path, of_classes, monkeypatch):
     """Files that were written before there were several responses would not load."""
     monkeypatch.setattr(_models, "MODEL", replace(MODEL, version=1))
-    monkeypatch.setattr("zeronorm.persistence.saving.MODEL", replace(MODEL, version=1))
+    monkeypatch.setattr("zeronorm.persistence.models.MODEL", replace(MODEL, version=1))
     numbers = BudgetRegressor(2).fit(X, NUMBERS[:, 0])
     paths = [save(of_classes, tmp_path / "c"), save(numbers, tmp_path / "n")]
     monkeypatch.undo()

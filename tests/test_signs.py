@@ -31,17 +31,14 @@ from zeronorm import (
     published,
     verify,
 )
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares, Logistic
 from zeronorm.persistence.archive import CertificateFileError
 from zeronorm.persistence.certificates import CERTIFICATE
-from zeronorm.solvers.minimax import Blocks, State, newton
-from zeronorm.solvers.minimax.signed import solve_signed
-from zeronorm.solvers.pool.relaxation import relax
-from zeronorm.solvers.pool.ridge import ridge
-from zeronorm.solvers.pool.signed_ridge import signed_ridge
-from zeronorm.solvers.risk import Risk
-from zeronorm.solvers.units import Singles
+from zeronorm.solvers.minimax import Blocks, State, newton, solve_signed
+from zeronorm.solvers.problem import Risk, Singles
+from zeronorm.solvers.relaxation import relax
+from zeronorm.solvers.ridge_fits import ridge, signed_ridge
 from zeronorm.verification import CertificateError
 
 

@@ -14,13 +14,12 @@ from python_paths import with_twins
 from test_inner_solvers import LOSSES, gap, inner_problem, objective_of, random_problem
 from zeronorm.core.results import Status
 from zeronorm.data import as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.published.solvers import smoothing, smoothing_published
 from zeronorm.published.solvers.smoothing import FIRST_Q, GROWTH, _Rows
 from zeronorm.solvers import Task, run
-from zeronorm.solvers.minimax import newton
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
+from zeronorm.solvers.minimax import CuttingPlane, cutting_plane, newton
 
 each = pytest.mark.parametrize(
     "solver", [smoothing, smoothing_published], ids=["smoothing", "published"]

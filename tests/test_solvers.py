@@ -11,16 +11,21 @@ from conftest import slow
 from zeronorm.core.results import Result, Status
 from zeronorm.core.types import Design
 from zeronorm.data import Rows, Scaled, as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
-from zeronorm.solvers import Request, Scan, Task, run, run_together, select, select_nested
-from zeronorm.solvers.minimax.cutting_plane import CuttingPlane, cutting_plane
-from zeronorm.solvers.pool.exchange import Exchanges
-from zeronorm.solvers.pool.left_out import leave_one_out_loss
-from zeronorm.solvers.pool.leverages import leverages
-from zeronorm.solvers.pool.refit import LOO_GRID, refit
-from zeronorm.solvers.pool.ridge import ridge
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers import (
+    Request,
+    Scan,
+    Task,
+    run,
+    run_together,
+    select,
+    select_nested,
+)
+from zeronorm.solvers.exchange import Exchanges
+from zeronorm.solvers.minimax import CuttingPlane, cutting_plane
+from zeronorm.solvers.problem import Risk
+from zeronorm.solvers.ridge_fits import LOO_GRID, leave_one_out_loss, leverages, refit, ridge
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))

@@ -15,7 +15,7 @@ from zeronorm import (
     L1Regressor,
     convert,
 )
-from zeronorm.inference import split as module
+from zeronorm.inference import split
 from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 from zeronorm.inference.split import SplitInference, _estimates, split_inference
 from zeronorm.inference.stability import StabilitySelection
@@ -353,6 +353,6 @@ def test_data_that_cannot_be():
 
 def test_it_says_what_to_install(monkeypatch):
     """An error of an import would come after a long selection, without a way out."""
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(split, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'zeronorm\[inference\]'"):
         split_inference(BudgetRegressor(2), *sample())

@@ -17,18 +17,17 @@ from test_l0 import specified
 from zeronorm import BudgetClassifier, persistence
 from zeronorm.core.results import Status
 from zeronorm.data import as_design
-from zeronorm.data.columns import GatheredColumns, as_columns
+from zeronorm.data.gathered import GatheredColumns, as_columns
 from zeronorm.data.repeated import Repeated
 from zeronorm.losses import Logistic, Multinomial, SquaredHinge, adjusted
-from zeronorm.losses.multinomial import classes_as_outputs
+from zeronorm.losses.multi_output import classes_as_outputs
 from zeronorm.methods import L0
 from zeronorm.published import L0By, L0LogisticRegression
 from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
 from zeronorm.published.solvers import select as _select
 from zeronorm.published.solvers.alpha_step import INNER_METHODS, AlphaStep, bfgs_update
-from zeronorm.solvers.pool.ridge import ridge
-from zeronorm.solvers.risk import Risk
-from zeronorm.solvers.units import Grouped
+from zeronorm.solvers.problem import Grouped, Risk
+from zeronorm.solvers.ridge_fits import ridge
 
 pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the main suite
 

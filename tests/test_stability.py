@@ -21,9 +21,13 @@ from zeronorm import (
 )
 from zeronorm.datasets import load_golub
 from zeronorm.inference import stability as of_halves
-from zeronorm.inference.complementary_pairs import half_samples
-from zeronorm.inference.error_bounds import expected_low, r_concave_tail
-from zeronorm.inference.stability import Stability, StabilitySelection
+from zeronorm.inference.stability import (
+    Stability,
+    StabilitySelection,
+    expected_low,
+    half_samples,
+    r_concave_tail,
+)
 
 
 def sample(n=40, p=60, seed=0):
@@ -318,7 +322,7 @@ def test_halves_in_several_passes(monkeypatch):
     """Where memory is short halves come one after the other, and choose the same."""
     X, y = sample()
     whole = [StabilitySelection(BudgetRegressor(3), 5, screen=one).fit(X, y) for one in (None, 9)]
-    monkeypatch.setattr("zeronorm.inference.half_selections.memory", lambda: 3e4)
+    monkeypatch.setattr("zeronorm.inference.stability.memory", lambda: 3e4)
     parts = [StabilitySelection(BudgetRegressor(3), 5, screen=one).fit(X, y) for one in (None, 9)]
     for one, other in zip(whole, parts, strict=True):
         assert np.array_equal(one.stability_.chosen, other.stability_.chosen)

@@ -21,10 +21,10 @@ from zeronorm.cli import app
 from zeronorm.core.files import FileError
 from zeronorm.data import as_design
 from zeronorm.data import store as _store
-from zeronorm.data import zarr as _zarr
+from zeronorm.data import store as _zarr
 from zeronorm.io import read_table
 from zeronorm.io.store import StoreError, check_store
-from zeronorm.io.store import conversion as _convert
+from zeronorm.io.store import writing as _convert
 from zeronorm.io.store import writing as _writing
 
 TYPES = ("bool", "int8", "uint8", "int16", "int32", "uint16", "float32", "float64")

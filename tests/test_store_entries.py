@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from zeronorm import convert
 from zeronorm.data import as_design
 from zeronorm.io import read_table
-from zeronorm.io.store import entries as _entries
+from zeronorm.io.store import sources as _entries
 from zeronorm.io.store import writing as _writing
 
 MEMORY = 1 << 20

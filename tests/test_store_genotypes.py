@@ -14,8 +14,8 @@ from zeronorm import BudgetRegressor, convert, read_plink
 from zeronorm.core.files import FileError
 from zeronorm.data import as_design
 from zeronorm.io import read_table
-from zeronorm.io.store import conversion as _convert
-from zeronorm.io.store import genotypes as _genotypes
+from zeronorm.io.store import sources as _genotypes
+from zeronorm.io.store import writing as _convert
 
 DATA = Path(os.environ.get("ZERONORM_DATA", "/nonexistent")) / "plink_example" / "regenie"
 LIBRARIES = {".pgen": "pgenlib", ".bgen": "bgen"}

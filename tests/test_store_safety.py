@@ -17,20 +17,16 @@ from zeronorm import BudgetClassifier, convert
 from zeronorm.cli import app
 from zeronorm.core.files import FileError
 from zeronorm.data import as_design
-from zeronorm.data.zarr import open_array
+from zeronorm.data.store import open_array
 from zeronorm.io import read_table
 from zeronorm.io.store import (
     StoreError,
 )
-from zeronorm.io.store import (
-    conversion as _convert,
-)
-from zeronorm.io.store import (
-    entries as _entries,
-)
+from zeronorm.io.store import sources as _entries
 from zeronorm.io.store import (
     sources as _sources,
 )
+from zeronorm.io.store import writing as _convert
 from zeronorm.io.store import (
     writing as _writing,
 )
@@ -328,7 +324,7 @@ def test_a_half_converted_store_may_be_moved(tmp_path, monkeypatch, name):
     """The journal would have the old place, and the work begin anew."""
     monkeypatch.setattr("zeronorm.io.store.writing.BLOCK_BYTES", 7 * 20 * 8)
     monkeypatch.setattr(
-        "zeronorm.io.store.conversion.DenseWriter.end", lambda self, first, _: min(first + 7, 60)
+        "zeronorm.io.store.writing.DenseWriter.end", lambda self, first, _: min(first + 7, 60)
     )
     X = np.random.default_rng(0).standard_normal((20, 60))
     old, new = tmp_path / "old", tmp_path / "new"

@@ -12,10 +12,10 @@ import pytest
 from zeronorm import convert
 from zeronorm.core.files import FileError
 from zeronorm.data import as_design
-from zeronorm.io import fast_delimited as _fast_delimited
+from zeronorm.io import delimited as _fast_delimited
 from zeronorm.io import read_table
-from zeronorm.io import spill as _spill
-from zeronorm.io.store import conversion as _convert
+from zeronorm.io import source as _spill
+from zeronorm.io.store import writing as _convert
 from zeronorm.io.store import writing as _writing
 from zeronorm.io.store.sources import OfRows, open_source
 

@@ -10,17 +10,14 @@ import scipy.sparse as sp
 
 import zeronorm
 from zeronorm.core.results import Status
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.published import L0LogisticRegression
-from zeronorm.solvers.pool import branch, subtree
-from zeronorm.solvers.pool.branch import BranchAndBound
-from zeronorm.solvers.pool.candidates import Candidates
-from zeronorm.solvers.pool.nodes import NODE_TOL, Asked, Node
-from zeronorm.solvers.pool.subtree import can_grow, grown
-from zeronorm.solvers.risk import Risk
-from zeronorm.solvers.units import Singles
+from zeronorm.solvers import branch_and_bound
+from zeronorm.solvers.branch_and_bound import BranchAndBound, Candidates, can_grow, grown
+from zeronorm.solvers.problem import Risk, Singles
+from zeronorm.solvers.relaxation import NODE_TOL, Asked, Node
 
 LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson(), Gamma()]
 
@@ -214,7 +211,7 @@ def test_the_kernel_takes_nodes_that_move_many_columns(monkeypatch):
     node = dataclasses.replace(node, start=start)  # as near as a parent is
     found = grown(problem, asked(node, search.support, search.target, search.objective, 1))
     assert [one.bound for one in found.open(2)] == pytest.approx([relaxed.bound] * 2, rel=1e-4)
-    monkeypatch.setattr(subtree, "MOST_MOVED_GROWN", 160)
+    monkeypatch.setattr(branch_and_bound, "MOST_MOVED_GROWN", 160)
     assert grown(problem, asked(node, search.support, search.target, search.objective, 1)) is None
 
 
@@ -267,7 +264,7 @@ def test_no_subtree_begins_after_the_deadline(monkeypatch):
         searches.append(search)
         return run(search, *arguments)
 
-    monkeypatch.setattr(branch, "grown", slow)
+    monkeypatch.setattr(branch_and_bound, "grown", slow)
     monkeypatch.setattr(BranchAndBound, "run", running)
     proof = zeronorm.prove(model, X, y, gap=0, n_threads=1)
     assert proof.status is Status.TIME_LIMIT

@@ -22,7 +22,7 @@ from zeronorm import (
     prove,
     verify,
 )
-from zeronorm.estimators.metrics import c_index, c_index_scorer
+from zeronorm.estimators.survival import c_index, c_index_scorer
 from zeronorm.losses import Cox, check_loss
 from zeronorm.verification import CertificateError
 from zeronorm.verification.losses import loss_of

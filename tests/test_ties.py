@@ -14,7 +14,7 @@ from conftest import slow
 from test_survival import draw, survival
 from zeronorm import BudgetSurvivalAnalysis, certify, methods, prove, verify
 from zeronorm.losses import Cox, check_loss
-from zeronorm.losses.dual import dual_bound
+from zeronorm.losses.base import dual_bound
 from zeronorm.persistence import load, load_certificate, save, save_certificate
 from zeronorm.verification import CertificateError
 from zeronorm.verification.losses import loss_of

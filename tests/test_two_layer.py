@@ -17,9 +17,8 @@ from zeronorm.core.results import Status
 from zeronorm.data import Dense, Scaled, as_design
 from zeronorm.measures import Contingency, Cut, parse_measure
 from zeronorm.solvers import MeasureRequest, MeasureTask, Task, run, select_by_measure
-from zeronorm.solvers.measure import all_features as _all_features
-from zeronorm.solvers.measure.cuts import BlockModel, Cuts
-from zeronorm.solvers.measure.inner_layer import InnerLayer
+from zeronorm.solvers import measures as _all_features
+from zeronorm.solvers.measures import BlockModel, Cuts, InnerLayer
 
 ALL = ["hamming", "f1", "f2", "precision@2", "recall@3", "prbep", "auc", "ap"]
 # Weights of the loss where the solution is neither 0 nor without any loss.

@@ -21,8 +21,8 @@ from zeronorm.data.operations import center_scale
 from zeronorm.estimators.leaks import LeakWarning
 from zeronorm.losses import Ordinal
 from zeronorm.published import L0LogisticRegression, Splitting
-from zeronorm.solvers.measure.inner_layer import InnerLayer
-from zeronorm.solvers.pool.support_norm import proximal_shares
+from zeronorm.solvers.measures import InnerLayer
+from zeronorm.solvers.relaxation import proximal_shares
 from zeronorm.verification import verify
 
 

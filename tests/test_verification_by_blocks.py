@@ -13,7 +13,7 @@ import zeronorm
 from zeronorm import BudgetClassifier, BudgetRegressor, verify
 from zeronorm.data import as_design
 from zeronorm.verification import CertificateError
-from zeronorm.verification import columns as _columns
+from zeronorm.verification import data as _columns
 
 FIGURES = ("objective", "bound", "gap")
 ROWS, COLUMNS = 60, 40

@@ -23,7 +23,7 @@ from zeronorm import BudgetClassifier, L1Classifier, MeasureClassifier, cross_va
 from zeronorm.core.ranking import cut_of
 from zeronorm.export import to_json, to_sklearn, to_sql
 from zeronorm.inference.stability import StabilitySelection
-from zeronorm.model_selection.permutations import permutation_test
+from zeronorm.model_selection.cross_validation import permutation_test
 from zeronorm.persistence import as_loaded, load, save
 
 RNG = np.random.default_rng(0)

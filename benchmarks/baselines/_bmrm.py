@@ -40,11 +40,10 @@ from zeronorm.core.types import FloatArray, IndexArray
 from zeronorm.data import Scaled
 from zeronorm.data.operations import margins, on_scaling_of_x
 from zeronorm.estimators import MeasureClassifier
-from zeronorm.estimators.measure import renamed
+from zeronorm.estimators.measures import renamed
 from zeronorm.measures import Cut, Measure, parse_measure
 from zeronorm.solvers import MeasureTask, Task
-from zeronorm.solvers.clock import PhaseClock
-from zeronorm.solvers.drive import Scan, Solver
+from zeronorm.solvers.driver import PhaseClock, Scan, Solver
 
 COLUMNS = 200  # that enter the linear program at once
 SLACK = 1e-7  # by which |c_j| may exceed 1 outside of the linear program

@@ -29,8 +29,7 @@ from zeronorm.estimators import BudgetClassifier
 from zeronorm.losses import SquaredHinge
 from zeronorm.methods import Method
 from zeronorm.solvers import Request, Task
-from zeronorm.solvers.clock import PhaseClock
-from zeronorm.solvers.drive import Solver
+from zeronorm.solvers.driver import PhaseClock, Solver
 
 # Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
 # easily separated, it stalls at a gradient that is small but not small enough.

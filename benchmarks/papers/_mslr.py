@@ -48,7 +48,7 @@ import _common as common
 import _protocol as protocol
 import zeronorm
 from zeronorm.data import as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published.solvers import INNER_SOLVERS
 from zeronorm.solvers import (

@@ -28,7 +28,7 @@ import numpy as np
 
 from _mslr import Curve, Panel, common, draw
 from zeronorm.data import as_design
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
 from zeronorm.solvers import Request, Risk, Task, ridge, run, select_l0

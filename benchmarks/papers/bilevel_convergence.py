@@ -31,12 +31,12 @@ import numpy as np
 
 from _mslr import Curve, Panel, common, draw
 from zeronorm.core.groups import Groups
-from zeronorm.data.columns import as_columns
+from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares
 from zeronorm.published import BilevelRegressor
 from zeronorm.solvers import Risk
-from zeronorm.solvers.bilevel.structures import BilevelBudget
-from zeronorm.solvers.l0.hard_thresholding import VARIANTS, Objective, Thresholding
+from zeronorm.solvers.bilevel import BilevelBudget
+from zeronorm.solvers.l0 import VARIANTS, Objective, Thresholding
 
 Row = dict[str, Any]
 SIZES = ((100, 2000), (100, 5000), (1000, 20_000), (1000, 50_000))

@@ -46,10 +46,9 @@ from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published.solvers import L1_SOLVERS
 from zeronorm.published.solvers.newglmnet import NU
 from zeronorm.solvers import L1Problem, run
-from zeronorm.solvers.l1.descent import Penalty
-from zeronorm.solvers.l1.prox_newton import MAX_HALVINGS, SIGMA, largest_steps
-from zeronorm.solvers.l1.run import Run
-from zeronorm.solvers.risk import Risk
+from zeronorm.solvers.l1.problem import Penalty
+from zeronorm.solvers.l1.solvers import MAX_HALVINGS, SIGMA, Run, largest_steps
+from zeronorm.solvers.problem import Risk
 
 Row = dict[str, Any]
 SOLVERS = {"cdn": ("CDN", "tab:blue"), "glmnet": ("GLMNET", "tab:red"),

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from .io.genotypes import read_plink
     from .io.store import convert
     from .model_selection import BilevelCV
-    from .model_selection.cross_validation import cross_validate
-    from .model_selection.permutations import permutation_test
+    from .model_selection.cross_validation import cross_validate, permutation_test
     from .model_selection.search import BudgetCV
     from .reporting.create import report
     from .solvers.checkpoint import Checkpoint

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .core.results import Path
     from .core.types import FloatArray, IndexArray, Smooth
     from .solvers import CappedL1, LogPenalty, Request, Task
-    from .solvers.certify.prove import Goal
-    from .solvers.drive import Solver
+    from .solvers.certify import Goal
+    from .solvers.driver import Solver
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class L0(Method):
 
     def _check_solver(self) -> None:
         from .core import validation as validate
-        from .solvers.procedures.l0 import SOLVERS
+        from .solvers.l0 import SOLVERS
 
         validate.check_option("solver", self.solver, SOLVERS)
 
@@ -271,7 +271,7 @@ class L0(Method):
 
     def _goal(self) -> Goal | None:
         """Return when a proof may end; None: nothing is proven."""
-        from .solvers.certify.prove import Goal
+        from .solvers.certify import Goal
 
         return None if self.gap is None else Goal(float(self.gap), float(self.time_limit))
 
@@ -408,14 +408,14 @@ class Bilevel(Method):
     def check(self, loss: Smooth, fit_intercept: bool) -> None:
         """Raise ValueError where an option breaks a rule."""
         from .core import validation as validate
-        from .solvers.bilevel.search import SOLVERS
+        from .solvers.bilevel import SOLVERS
 
         super().check(loss, fit_intercept)
         validate.check_option("solver", self.solver, SOLVERS)
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""
-        from .solvers.procedures.bilevel import bilevel_path
+        from .solvers.bilevel import bilevel_path
 
         return bilevel_path(task, sizes, request, solver=self.solver, max_iter=int(self.max_iter))
 
@@ -438,7 +438,7 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
-def names_of(can: Callable[[type[Method]], bool]) -> str:
+def names_of_methods(can: Callable[[type[Method]], bool]) -> str:
     """Return the names of the methods that can do something, as a part of a sentence."""
     names = [repr(kind.name) for kind in METHODS.values() if can(kind)]
     return f"{', '.join(names[:-1])} and {names[-1]}"

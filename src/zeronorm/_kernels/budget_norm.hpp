@@ -24,7 +24,7 @@ inline double worth(double c, double most) {
     return size <= most ? c * c : most * (2.0 * size - most);
 }
 
-// 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first of p columns, as solvers/pool/support_norm.py has
+// 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first of p columns, as solvers/relaxation.py has
 // the norm.
 class BudgetNorm {
   public:

@@ -15,7 +15,7 @@
 namespace zeronorm {
 
 // What the bound of `scale` times a dual point of scores c, (p,), decides, as `bound_at` of
-// solvers/pool/bounds.py has it: columns that are in no model with an objective of at most `limit`,
+// solvers/bounds.py has it: columns that are in no model with an objective of at most `limit`,
 // and those that are in all of them. Models have k columns, the first n_fixed among them,
 // and coefficients of at most `most` in size.
 //

@@ -1,5 +1,5 @@
 // Compiled solver: backward elimination of columns that several outputs share, in a small pool, as
-// `GroupExchanges.eliminate_by_steps` of solvers/pool/group_exchange.py does.
+// `GroupExchanges.eliminate_by_steps` of solvers/exchange.py does.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@
 
 namespace zeronorm {
 
-// What solvers/pool/quadratic.py calls by the same names, in small letters.
+// What solvers/relaxation.py calls by the same names, in small letters.
 struct QuadraticRule {
     int most_steps, most_proximal, halvings;
     double flat, no_descent, most_base, full_share;
@@ -28,7 +28,7 @@ struct QuadraticSpace {
 };
 
 // min_u 1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first columns, as `Quadratic` of
-// solvers/pool/quadratic.py does.
+// solvers/relaxation.py does.
 class QuadraticSolver {
   public:
     QuadraticSolver(const double* matrix, const double* right, std::int64_t p, std::int64_t n_fixed,

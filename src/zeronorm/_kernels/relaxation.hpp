@@ -24,7 +24,7 @@ inline constexpr double kNearlyFlat = 1e-4, kNearlyFlatOfJumps = 1e-8;
 inline constexpr double kShort = 1e-3;            // where f'' jumps any step is
 inline constexpr double kNearlyOne = 1.0 - 1e-9;  // a factor whose square is lost to rounding
 
-// What solvers/pool/relaxation.py calls by the same names, in small letters.
+// What solvers/relaxation.py calls by the same names, in small letters.
 struct RelaxationRule {
     int max_newton, most_halvings;
     std::int64_t ahead, most_columns;  // that a step moves: more at 0, and in all
@@ -70,7 +70,7 @@ struct RelaxationSpace {
 };
 
 // min_{u, b} 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b), A the first columns,
-// as `relax` of solvers/pool/relaxation.py does until its interior-point method.
+// as `relax` of solvers/relaxation.py does until its interior-point method.
 class RelaxationSolver {
   public:
     // columns: p of x.

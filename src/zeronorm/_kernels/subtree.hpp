@@ -23,7 +23,7 @@ using Places = std::vector<std::int64_t>;
 
 inline constexpr std::size_t kKinds = 4096;
 
-// What solvers/pool/branch.py calls by the same names, in small letters; the best known model.
+// What solvers/branch_and_bound.py calls by the same names, in small letters; the best known model.
 struct SubtreeRule {
     RelaxationRule relaxation;
     double node_tol, leaf_tol, no_better, decided;  // relative
@@ -57,8 +57,8 @@ struct SubtreeRecord {
     std::vector<std::uint8_t> inside;
 };
 
-// `BranchAndBound` of solvers/pool/branch.py from one node on, for the best known objective as it
-// was at the beginning. A better model ends it: decisions by that are sharper.
+// `BranchAndBound` of solvers/branch_and_bound.py from one node on, for the best known objective as
+// it was at the beginning. A better model ends it: decisions by that are sharper.
 class Subtree {
   public:
     Subtree(const Risk& risk, bool intercept, const ColumnPool& x, const SubtreeRule& rule,

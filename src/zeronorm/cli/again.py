@@ -11,10 +11,9 @@ import numpy as np
 
 from .. import methods
 from ..core.files import quote
-from ..io.dataset import Samples
-from ..io.paths import is_golub
+from ..io.samples import Samples, is_golub
 from ..persistence import LoadedClassifier
-from ..persistence.saving import as_loaded, means_of
+from ..persistence.models import as_loaded, means_of
 from .of_model import has_whole_groups, options_of_model, with_forced
 from .options import SelectOptions
 from .plan import Plan

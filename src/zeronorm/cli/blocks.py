@@ -7,12 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..core.warnings import Doubt
-from ..io.input import read
-from ..io.label_files import refuse_unasked
-from ..io.paths import is_genotypes, is_golub
-from ..io.streams import as_named, lasting
-from ..io.upright import across_hint, features_in_rows
+from ..core.messages import Doubt
+from ..io.samples import (
+    across_hint,
+    as_named,
+    features_in_rows,
+    is_genotypes,
+    is_golub,
+    lasting,
+    read,
+    refuse_unasked,
+)
 from ..reporting.warnings import RepeatedNames
 
 if TYPE_CHECKING:
@@ -57,8 +62,7 @@ def _blocks(
     from ..core.files import FileError, GapError, MissingFeaturesError, TargetError
     from ..io.read import read_blocks
     from ..io.source import is_label_file
-    from ..io.table import ROLES, Request
-    from ..io.where import Where
+    from ..io.table import ROLES, Request, Where
 
     data, target = options.data, options.target
     if is_genotypes(data) or is_golub(data) or options.samples or options.transpose:

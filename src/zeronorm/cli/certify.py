@@ -9,8 +9,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.warnings import Doubt
-from ..io.paths import is_golub
+from ..core.messages import Doubt
+from ..io.samples import is_golub
 from .certify_options import CertifyOptions, ProblemOptions, ProveOptions
 from .names import columns_named
 from .of_model import has_whole_groups, options_of_model, with_forced
@@ -24,7 +24,7 @@ from .task import settle_task
 from .training_rows import other_rows, read_training
 
 if TYPE_CHECKING:
-    from ..io.dataset import Samples
+    from ..io.samples import Samples
     from ..io.table import Table
     from ..persistence import LoadedModel
 
@@ -47,8 +47,8 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         with work.timed("imports"):
             work.progress.phase("Starting")
             from .. import persistence
-            from ..io.dataset import Samples
             from ..io.groups import read_costs, read_groups
+            from ..io.samples import Samples
             from ..io.source import check_path
             from ..reporting.documents.certified import describe_certified
             from ..reporting.text.certified import print_certified
@@ -235,7 +235,7 @@ def _names_in(text: str) -> list[str]:
 def _names_of_model(model: LoadedModel) -> list[str]:
     """Return the selected features of a model, by their names or numbers."""
     from ..export.model import feature_names
-    from ..persistence.linear_model import named_among
+    from ..persistence.records import named_among
 
     several = len(model.metadata["certificates"]) > 1
     if several:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from ..core.text import csv_cell
+from ..core.messages import csv_cell
 from .paths import check_folder
 from .standard_output import standard_output
 

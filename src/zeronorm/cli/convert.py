@@ -8,9 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..io.input import check_missing, read
-from ..io.streams import lasting
-from ..io.upright import check_across
+from ..io.samples import check_across, check_missing, lasting, read
 from .options import ConvertOptions
 from .output import print_json
 from .progress import watched

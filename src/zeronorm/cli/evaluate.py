@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..core.text import some
-from ..core.warnings import Doubt
-from ..io.dataset import Response
-from ..io.input import comparable, listed
+from ..core.messages import Doubt, some
+from ..io.samples import Response, comparable, listed
 from .blocks import read_blocks
 from .output import show_document
 from .paths import refuse_swapped
@@ -258,7 +256,7 @@ def _predicted(
     """Return all rows without their features, and what is predicted for them, block by block."""
     import numpy as np
 
-    from ..io.parts import joined
+    from ..io.read import joined
     from ..persistence import LoadedClassifier, LoadedRegressor, LoadedSurvivalModel
 
     seen: list[Table] = []

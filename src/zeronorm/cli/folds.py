@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..core.text import show
-from ..core.warnings import Doubt
+from ..core.messages import Doubt, show
 from .rare_levels import by_where
 
 if TYPE_CHECKING:
-    from ..io.dataset import Response
+    from ..io.samples import Response
     from ..io.table import Table
 
 # Names of columns that say whose a sample is.
@@ -93,7 +92,7 @@ def _repeated_ids(table: Table) -> list[str]:
 
 
 def _folds_of_classes(cv: int, table: Table, response: Response, notes: list[str]) -> int | None:
-    from ..solvers.procedures.folds import members
+    from ..solvers.folds import members
 
     classes, counts = members(response.y, response.groups)
     smallest = int(counts.min())
@@ -116,8 +115,8 @@ def _folds_of_numbers(cv: int, response: Response, notes: list[str]) -> int | No
     import numpy as np
 
     from ..core.validation import check_survival
+    from ..estimators.base import quantiles_of
     from ..estimators.folds import splits
-    from ..estimators.linear import quantiles_of
     from ..estimators.survival import concordance
 
     survival, n, groups = response.task == "survival", len(response.y), response.groups

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..io.input import read
-from ..io.paths import is_genotypes, is_golub
+from ..io.samples import is_genotypes, is_golub, read
 from ..reporting.warnings import RepeatedNames
 from .export import check_export, export
 from .messages import readers_may_leave

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.warnings import Doubt
-from ..solvers.kept import Kept
+from ..core.messages import Doubt
+from ..solvers.driver import Kept
 from .options import SelectOptions
 from .progress import Work
 

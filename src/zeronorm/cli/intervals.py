@@ -20,7 +20,7 @@ def check_interval(options: PredictOptions, loaded: LoadedModel) -> dict[str, An
         of rows out of fold, or too few.
     """
     from ..persistence import LoadedClassifier, LoadedRegressor
-    from ..persistence.spread import half_width, has_intervals
+    from ..persistence.records import half_width, has_intervals
 
     share, model = options.interval, options.model
     if share is None:

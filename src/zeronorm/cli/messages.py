@@ -17,9 +17,8 @@ from typing import Any, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..core.remedies import offered
-from ..core.text import one_line
-from ..core.warnings import Doubt as Doubt
+from ..core.messages import Doubt as Doubt
+from ..core.messages import offered, one_line
 from .names import in_options
 
 

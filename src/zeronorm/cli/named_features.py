@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.files import did_you_mean, quote
-from ..core.text import show
-from ..core.warnings import Doubt
-from ..io.label_files import file_hint
-from ..io.table import Table
-from ..io.unique import shared_name
+from ..core.messages import Doubt, show
+from ..io.samples import file_hint
+from ..io.table import Table, shared_name
 from .options import DiscoverOptions, SelectOptions
 from .plan import Plan
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from ..core.text import with_names
+from ..core.messages import with_names
 
 # What a message calls a parameter, and the option that sets it.
 OPTIONS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.warnings import Doubt
+from ..core.messages import Doubt
 from .certify_options import ProveOptions
 from .columns_file import check_columns_file, columns_file
 from .paths import refuse_overwriting
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..core.results import Proof
     from ..core.types import FloatArray
     from ..inspection.alternatives import NearOptimal
-    from ..io.dataset import Samples
+    from ..io.samples import Samples
     from ..io.table import Table
 
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..io.beside import column_of
-from ..io.sample_file import SampleFile
+from ..io.samples import SampleFile, column_of
 from .options import SelectOptions
 
 if TYPE_CHECKING:
-    from ..io.codings import Coding
+    from ..io.encoding import Coding
     from ..persistence import LoadedModel
 
 
@@ -33,7 +32,7 @@ def has_whole_groups(model: LoadedModel) -> bool:
 def options_of_model(model: LoadedModel) -> dict[str, Any]:
     """Return what a model says of its problem, as options."""
     from ..persistence import LoadedClassifier, LoadedRegressor
-    from ..persistence.linear_model import named_among
+    from ..persistence.records import named_among
 
     metadata = model.metadata
     found: dict[str, Any] = {}

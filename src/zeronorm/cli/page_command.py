@@ -10,15 +10,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..io.paths import is_golub
+from ..io.samples import is_golub
 from .names import notes_named
 from .paths import check_folder, refuse_overwriting
 from .rows_options import PAIRS, SECONDS
 
 if TYPE_CHECKING:
+    from ..estimators.validation import CrossValidation
     from ..inference.stability import StabilitySelection
-    from ..io.dataset import Samples
-    from ..model_selection.cross_validation import CrossValidation
+    from ..io.samples import Samples
     from .again import Again
     from .options import SelectOptions
     from .progress import Work
@@ -151,7 +151,7 @@ def _commands(
 
 def _is_beside(options: SelectOptions | ReportOptions, model: dict[str, Any]) -> bool:
     """Return whether a model has a column of the tables of the samples."""
-    from ..io.sample_file import SampleFile
+    from ..io.samples import SampleFile
 
     names = [row["name"] for row in [*model["features"], *model["covariates"]]]
     sources = {*names, *(name.partition("=")[0] for name in names)}  # of text, batch of batch=C

@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..io.paths import is_genotypes, is_golub
+from ..io.samples import is_genotypes, is_golub
 
 
 def is_data(path: str) -> bool:
     """Return whether a path is data: what has no checksum of a model at its end."""
     from ..data.store import is_store
-    from ..io.parts import parts_of
+    from ..io.read import parts_of
     from ..persistence import is_archive
 
     if path == "-" or is_genotypes(path) or is_store(path) or is_golub(path):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..io.input import check_folds
+from ..io.samples import check_folds
 from .features_out import check_features_out
 from .groups_options import check_groups, sizes_option
 from .options import FOLDS, METHOD_NAMES, SelectOptions
@@ -83,7 +83,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     sizes = None if given.strip() == "auto" else _parse_sizes(option, given)
     rule = _rule(options, sizes, folds, n_groups == "auto")
     if sizes is None:
-        from ..model_selection.search import AUTOMATIC
+        from ..estimators.folds import AUTOMATIC
 
         candidates = sorted({*AUTOMATIC, max(1, len(options.force or ()))})
     else:

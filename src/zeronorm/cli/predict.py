@@ -8,10 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..core.text import show
-from ..core.warnings import Doubt
-from ..io.dataset import Response
-from ..io.input import comparable, listed
+from ..core.messages import Doubt, show
+from ..io.samples import Response, comparable, listed
 from .blocks import read_blocks
 from .columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
 from .intervals import check_interval, share_inside
@@ -104,7 +102,7 @@ def _predicted(
     """
     import numpy as np
 
-    from ..io.parts import joined
+    from ..io.read import joined
 
     seen: list[Table] = []
     parts: dict[str, list[Any]] = {"predictions": [], "probabilities": [], "survival": []}

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..core.text import one_line, show
-from ..core.warnings import Doubt, LeakWarning
+from ..core.messages import Doubt, LeakWarning, one_line, show
 from .names import in_options
 
 if TYPE_CHECKING:

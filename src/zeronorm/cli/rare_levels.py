@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from ..core.text import show
+from ..core.messages import show
 
 if TYPE_CHECKING:
     from ..core.validation import AtFault
-    from ..io.dataset import Response
+    from ..io.samples import Response
     from ..io.table import Table
 
 _Error = TypeVar("_Error", bound=BaseException)
@@ -22,7 +22,7 @@ def fold_remedies(table: Table, response: Response, *, others: str = "") -> Iter
 
     others : a further way.
     """
-    from ..estimators.folded import FoldError
+    from ..estimators.folds import FoldError
 
     try:
         yield
@@ -41,7 +41,7 @@ def fold_remedies(table: Table, response: Response, *, others: str = "") -> Iter
 
 def half_remedy(error: BaseException, table: Table) -> str:
     """Return what can be done about half-samples without a model, behind why; "" if unknown."""
-    from ..inference.complementary_pairs import LoneRowError
+    from ..inference.stability import LoneRowError
 
     lone = _cause(error, LoneRowError)
     if lone is not None:  # which ends with "Leave that row out"
@@ -53,7 +53,7 @@ def half_remedy(error: BaseException, table: Table) -> str:
 def by_where(table: Table, label: str) -> str:
     """Return how the rows of a class are left out; "" where no column has it, or of two classes."""
     from ..io.read import WITH_COLUMNS
-    from ..io.where import where_not
+    from ..io.table import where_not
 
     name, y = table.target_name, table.y
     has_column = table.form in WITH_COLUMNS and "target" not in table.by_position
@@ -89,9 +89,9 @@ def _rows_at_fault(at_fault: AtFault, table: Table, response: Response | None) -
     """Return what `_ways_of` does of rows of one level of a category."""
     import numpy as np
 
-    from ..data.columns import gather
+    from ..data.gathered import gather
     from ..io.opening import as_design
-    from ..io.where import where_not
+    from ..io.table import where_not
 
     if table.feature_names is None or at_fault.value not in (0, 1):
         return "", 0

@@ -33,8 +33,8 @@ def report(options: ReportOptions) -> None:
         with work.timed("imports"):
             work.progress.phase("Starting")
             from .. import persistence
-            from ..io.dataset import Samples
             from ..io.groups import read_groups
+            from ..io.samples import Samples
             from ..io.source import check_path
             from ..reporting.text.page import print_page
             from .again import Again, as_selection

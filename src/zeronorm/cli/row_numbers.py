@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.text import show
-from ..core.warnings import Doubt, Leaked
+from ..core.messages import Doubt, Leaked, show
 from ..reporting.warnings import NUMBERS
 
 if TYPE_CHECKING:

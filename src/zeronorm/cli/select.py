@@ -38,10 +38,10 @@ def selected(options: SelectOptions, report: str) -> None:
             check_pairs(options)
             plan = plan_selection(options)
             work.progress.phase("Starting")
-            from ..io.dataset import Samples
             from ..io.groups import read_groups
+            from ..io.samples import Samples
             from ..io.source import check_path
-            from ..reporting.text import selection as reports
+            from ..reporting.text import selection
             from ..solvers.checkpoint import resumable
             from .interrupt import EXIT_CODE
             from .selection import run
@@ -68,7 +68,7 @@ def selected(options: SelectOptions, report: str) -> None:
                 fold_remedies(table, response, others=others),
             ):
                 document = run(options, plan, Samples(table, response, groups), work)
-    show_document(document, options, getattr(reports, report))
+    show_document(document, options, getattr(selection, report))
     if document["interrupted"] is not None:
         raise typer.Exit(EXIT_CODE)
     if options.checkpoint is not None:

@@ -17,13 +17,13 @@ from ..estimators import (
 )
 from ..estimators.budget import unshared
 from ..estimators.folds import check_folds, splits
-from ..io.dataset import Samples
-from ..io.input import listed
+from ..estimators.validation import CrossValidation
 from ..io.opening import as_design
+from ..io.samples import Samples, listed
 from ..io.table import Table
 from ..losses import Quantile
 from ..measures import parse_measure
-from ..model_selection import cross_validation as model_selection
+from ..model_selection.cross_validation import cross_validate
 from ..model_selection.search import automatic_budgets
 from ..reporting.documents.selection import (
     describe_model,
@@ -158,7 +158,7 @@ def _criteria_of(estimator: _Estimator, sizes: list[Any]) -> list[dict[str, Any]
 
 
 def _one_of_each_number(
-    estimator: _Estimator, validation: model_selection.CrossValidation | None, rule: str | None
+    estimator: _Estimator, validation: CrossValidation | None, rule: str | None
 ) -> list[Any]:
     """Return the sizes, with the number of groups that the folds choose where there are several.
 
@@ -259,7 +259,7 @@ def _for_accuracy(
     estimator: _Estimator,
     folds: Any,
     work: Work,
-) -> model_selection.CrossValidation | None:
+) -> CrossValidation | None:
     """Return the cross-validation of what a model for a measure is compared with."""
     if not isinstance(estimator, MeasureClassifier):
         return None
@@ -270,7 +270,7 @@ def _for_accuracy(
     work.progress.phase("Cross-validating a selection for accuracy")
     with work.timed("cross-validation"):
         X, y, groups = samples.table.X, samples.y, samples.response.groups
-        return model_selection.cross_validate(rival, X, y, cv=folds, groups=groups, **scoring)
+        return cross_validate(rival, X, y, cv=folds, groups=groups, **scoring)
 
 
 def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict[str, Any]:

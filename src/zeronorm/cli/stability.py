@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.warnings import Doubt
+from ..core.messages import Doubt
 from .names import notes_named
 from .options import SelectOptions
 from .progress import Work
@@ -12,7 +12,7 @@ from .rare_levels import half_remedy
 
 if TYPE_CHECKING:
     from ..inference.stability import StabilitySelection
-    from ..io.dataset import Samples
+    from ..io.samples import Samples
     from .interrupt import Interrupt
 
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.text import show
-from ..io.dataset import Response
-from ..io.input import read
+from ..core.messages import show
+from ..io.samples import Response, read
 from ..reporting.warnings import RepeatedNames, alike_labels, alike_levels, other_sheets
 from .folds import groups_of
 from .guess import guess_task

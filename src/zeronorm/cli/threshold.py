@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..reporting.text.model import sentence
+from ..reporting.text.words import sentence
 
 if TYPE_CHECKING:
     from ..persistence import LoadedModel

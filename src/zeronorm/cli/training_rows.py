@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..core.text import some
+from ..core.messages import some
 from .options import SelectOptions, VerifyOptions
 from .rows_options import ColumnsOptions
 from .target import read_response
 
 if TYPE_CHECKING:
-    from ..io.dataset import Response
+    from ..io.samples import Response
     from ..io.table import Layout, Table
 
 _Options = TypeVar("_Options", SelectOptions, VerifyOptions)
@@ -70,7 +70,7 @@ def note_on_rows(
 ) -> list[str]:
     """Return what is told of new rows where a model was selected from some rows alone."""
     from ..core.files import quote
-    from ..io.where import Where, typed
+    from ..io.table import Where, typed
 
     own = metadata["columns"].get("where")
     if own is None or options.where is not None:

@@ -12,10 +12,9 @@ from .progress import Work
 
 if TYPE_CHECKING:
     from ..core.results import Path
-    from ..estimators.validation import Validation
-    from ..io.dataset import Samples
-    from ..model_selection.cross_validation import CrossValidation
-    from ..model_selection.permutations import PermutationTest
+    from ..estimators.validation import CrossValidation, Validation
+    from ..io.samples import Samples
+    from ..model_selection.cross_validation import PermutationTest
 
 
 def check_permutations(options: SelectOptions) -> None:
@@ -69,7 +68,7 @@ class Validated:
         import numpy as np
 
         from ..estimators import BudgetRegressor
-        from ..persistence.spread import has_intervals
+        from ..persistence.records import has_intervals
 
         if not isinstance(estimator, BudgetRegressor):
             return None
@@ -88,8 +87,7 @@ def validated(
     options: SelectOptions, estimator: Any, samples: Samples, folds: Any, work: Work
 ) -> Validated:
     """Return the cross-validation of a selection, and its permutation test where one is wanted."""
-    from ..model_selection.cross_validation import fold_models
-    from ..model_selection.permutations import permuted
+    from ..model_selection.cross_validation import fold_models, permuted
 
     work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
     advance, found = work.progress.advance, None

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 # The types of columns that hold no numbers: how they are called, and the way out.
-_DATES = "Take numbers from them, such as days, or read them by zeronorm.io.frames.read_frame"
+_DATES = "Take numbers from them, such as days, or read them by zeronorm.io.read.read_frame"
 _WAYS = {
     "categories": (
         "Estimators with feature_groups take them: n_groups=5, feature_groups='columns' selects 5 "

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from ..core.types import Design, Wrapper
-from .beside import Beside
-from .dense import Dense
-from .filled import filled_over
+from .arrays import Dense, Sparse
+from .interactions import Products
 from .opening import as_design, resolve_threads
-from .products import Products
-from .sparse import Sparse
-from .wrappers import Rows, Scaled
+from .views import Beside, Rows, Scaled, filled_over
 
 __all__ = [
     "Beside",

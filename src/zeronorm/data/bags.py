@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 
 from ..core import validation as validate
 from ..core.groups import Groups
-from ..core.types import IndexArray
-from .dense import read_dense
-from .sparse_input import read_sparse
+from ..core.parallel import current_threads, map_threads, solver_threads
+from ..core.types import Design, FloatArray, IndexArray
+from .arrays import Dense, as_features, as_vectors, read_dense, read_sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,3 +192,211 @@ def _matrix(x: Any, name: str) -> Any:
         return read_dense(x, 1).gather(slice(None))
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from error
+
+
+# Similarities of bags with points (MILES) as a design that stores none of them.
+
+# A tile of squared distances, concepts by instances, stays in the cache.
+TILE_CONCEPTS, TILE_INSTANCES = 256, 1024
+BLOCK_SIMILARITIES = 1 << 22  # The similarities of a scan block take 32 MiB.
+# Concepts with ||z||^2 above this, in units of 2 sigma^2 from the centre, are compared by
+# differences: ||x||^2 - 2x'z + ||z||^2 would lose more than three of 16 digits. Instances so far
+# away from other concepts have similarities of 0 with them.
+FAR = 1e3
+
+
+class MilesDesign(Design):
+    """The similarities of bags with concepts as a design, (n_bags, n_concepts): none is stored.
+
+    With x_ij the instances of bag B_i and z_k the concepts,
+
+        s_ik = max_j exp(-||x_ij - z_k||^2 / (2 sigma^2))
+             = exp(-min_j ||x_ij - z_k||^2 / (2 sigma^2))
+
+    Every scan computes them again, block by block: one matrix product of the instances and some
+    concepts, the least distance in every bag, and one exp for each bag and concept. Cost of a scan
+    O(n_instances n_concepts n_features); memory that of the instances and of a block. Sparse
+    instances and concepts stay sparse; the products of both are.
+
+    Parameters
+    ----------
+    bags : the rows of the matrix.
+    concepts : (n_concepts, n_features) its columns; a csr_array where the instances are one.
+    sigma : the width of the similarity, positive. In the article by Chen, Bi and Wang sigma^2
+        stands for what is 2 sigma^2 here.
+    centre : (n_features,) near the concepts: distances from there are small beside far values. Not
+        used of sparse ones, which are compared as they are.
+    n_threads : threads of a scan; None: as many as this process may use. They change no bit of any
+        result.
+    """
+
+    def __init__(
+        self,
+        bags: Bags,
+        concepts: Any,
+        sigma: float,
+        centre: FloatArray,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_threads = n_threads or current_threads()
+        self._bags, self._concepts, self._centre = bags, concepts, centre
+        self._unit = 1.0 / (np.sqrt(2.0) * sigma)
+        self._rows: Any
+        if sp.issparse(bags.instances):
+            self._rows = bags.instances * self._unit
+            self._square = square_norms(self._rows)
+            return
+        # (x, ||x||^2) of every instance, from the centre and in units of sqrt(2) sigma: the
+        # product with (-2z, 1) is the squared distance from z but for ||z||^2.
+        n_instances, n_features = bags.instances.shape
+        self._rows = np.empty((n_instances, n_features + 1))
+        scaled = self._rows[:, :-1]
+        np.subtract(bags.instances, centre, out=scaled)
+        scaled *= self._unit
+        np.einsum("ij,ij->i", scaled, scaled, out=self._rows[:, -1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_bags, n_concepts)."""
+        return len(self._bags), self._concepts.shape[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole matrix, were it stored."""
+        n_bags, n_concepts = self.shape
+        return 8 * n_bags * n_concepts
+
+    @property
+    def block(self) -> int:
+        """Columns per scan block: about 32 MiB."""
+        n_bags, n_concepts = self.shape
+        return min(max(1, BLOCK_SIMILARITIES // n_bags), n_concepts)
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[k - start] = sum_i s_ik v[i], start <= k < stop.
+
+        v : (n_bags,) or (n_bags, m) -> (stop - start,) or (stop - start, m).
+        """
+        as_vectors(v, self.shape, start, stop)
+        scores = np.empty((stop - start, *v.shape[1:]))
+        for first in range(start, stop, self.block):
+            last = min(first + self.block, stop)
+            part = self._part(first, last)
+            scores[first - start : last - start] = part.correlate(v, 0, last - first)
+        return scores
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return sum_i w_i s_ik and sum_i w_i s_ik**2, start <= k < stop."""
+        as_vectors(weight, self.shape, start, stop)
+        total, square = np.empty(stop - start), np.empty(stop - start)
+        for first in range(start, stop, self.block):
+            last = min(first + self.block, stop)
+            place = slice(first - start, last - start)
+            total[place], square[place] = self._part(first, last).moments(weight, 0, last - first)
+        return total, square
+
+    def gather(self, features: IndexArray | slice) -> FloatArray:
+        """Return the similarities with some concepts, in the given order: F-ordered float64."""
+        if not isinstance(features, slice):
+            features = as_features(features, self.shape[1])
+        concepts = self._concepts[features]
+        similarity = np.full((concepts.shape[0], self.shape[0]), np.inf)
+        tiles = [
+            slice(first, first + TILE_CONCEPTS)
+            for first in range(0, concepts.shape[0], TILE_CONCEPTS)
+        ]
+
+        def fill(tile: slice) -> None:
+            self._fill(concepts[tile], similarity[tile])
+
+        if tiles:
+            with solver_threads(self.n_threads):
+                map_threads(fill, tiles)
+        return similarity.T
+
+    def _part(self, start: int, stop: int) -> Dense:
+        """Return the similarities with consecutive concepts in memory."""
+        return Dense(self.gather(slice(start, stop)), self.n_threads)
+
+    def _fill(self, concepts: FloatArray, similarity: FloatArray) -> None:
+        """Put the similarities of all bags with a tile of concepts where infinity stands.
+
+        similarity : (n_concepts, n_bags).
+        """
+        instances, offsets = self._bags.instances, self._bags.offsets
+        square, distances = self._distances(concepts)
+        for first in range(0, instances.shape[0], TILE_INSTANCES):
+            last = min(first + TILE_INSTANCES, instances.shape[0])
+            distance = distances(first, last)
+            # The bags in this piece; the first and the last may go on beyond it.
+            left = int(np.searchsorted(offsets, first, side="right")) - 1
+            right = int(np.searchsorted(offsets, last))
+            begins = np.maximum(offsets[left:right], first) - first
+            nearest = similarity[:, left:right]
+            np.minimum(nearest, np.minimum.reduceat(distance, begins, axis=1), out=nearest)
+        similarity += square[:, None]
+        np.maximum(similarity, 0.0, out=similarity)
+        np.negative(similarity, out=similarity)
+        np.exp(similarity, out=similarity)
+
+    def _distances(self, concepts: Any) -> tuple[FloatArray, Callable[[int, int], FloatArray]]:
+        """Return how squared distances from a tile of concepts are computed, in units of 2 sigma^2.
+
+        A term for every concept, (n_concepts,), and a function of the first and last instance that
+        gives the rest, (n_concepts, last - first).
+        """
+        instances = self._bags.instances
+        sparse = sp.issparse(instances)
+        z = concepts * self._unit if sparse else (concepts - self._centre) * self._unit
+        square = square_norms(z)
+        far = np.flatnonzero(square > FAR)
+        factor: Any = z.T.tocsr() if sparse else None
+        if not sparse:
+            factor = np.concatenate([-2.0 * z, np.ones((z.shape[0], 1))], axis=1)
+
+        def distances(first: int, last: int) -> FloatArray:
+            found: FloatArray
+            if sparse:
+                found = (self._rows[first:last] @ factor).toarray().T
+                found *= -2.0
+                found += self._square[first:last]
+            else:
+                found = factor @ self._rows[first:last].T
+            if far.size:
+                # Differences of the user's values: those from the centre are rounded.
+                part = instances[first:last]
+                if sparse:
+                    found[far] = square_distances(part, concepts[far]) * self._unit**2
+                else:
+                    found[far] = (cdist(concepts[far], part) * self._unit) ** 2
+            return found
+
+        terms = square.copy()
+        terms[far] = 0.0
+        return terms, distances
+
+
+def square_norms(x: Any) -> FloatArray:
+    """Return ||x_i||^2 of the rows of an array or a csr_array, (n_rows,)."""
+    if isinstance(x, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", x, x))
+    return np.asarray(x.multiply(x).sum(axis=1), np.float64)
+
+
+def square_distances(x: Any, z: Any) -> FloatArray:
+    """Return ||z_k - x_i||^2 of the rows of two csr_arrays by their differences, (n_z, n_x).
+
+    Nothing cancels: the columns where z_k is not zero are subtracted, the others of x squared.
+    """
+    row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+    outside = np.ones(x.shape[1], bool)
+    found = np.empty((z.shape[0], x.shape[0]))
+    for k in range(z.shape[0]):
+        place = slice(z.indptr[k], z.indptr[k + 1])
+        columns = z.indices[place]
+        outside[columns] = False
+        inner = x[:, columns].toarray() - z.data[place]
+        other = np.where(outside[x.indices], x.data, 0.0)
+        found[k] = np.bincount(row, other * other, x.shape[0]) + square_norms(inner)
+        outside[columns] = True
+    return found

@@ -17,7 +17,7 @@ from .._kernels import (
     genotypes_moments,
 )
 from ..core.types import Design, FloatArray, IndexArray
-from .dense import BLOCK_BYTES, as_features, as_vectors
+from .arrays import BLOCK_BYTES, as_features, as_vectors
 
 # What 2, 1 and 0 copies of the first allele mean.
 CODINGS = {"additive": (2.0, 1.0, 0.0), "dominant": (1.0, 1.0, 0.0), "recessive": (1.0, 0.0, 0.0)}

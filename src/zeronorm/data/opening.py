@@ -16,10 +16,8 @@ from ..core.frames import frame_of, names_of, numbers_of
 from ..core.memory import LARGEST_SHARE, available_memory, readable
 from ..core.types import Design
 from ..core.validation import is_annotated, is_dask, is_lazy, is_sparse_group
-from .blocks import Blocks
-from .dense import Dense, read_dense
-from .foreign import ArrayReader, Reader, SparseReader, chunks_of, name_of, unreadable
-from .sparse_input import read_sparse
+from .arrays import Dense, read_dense, read_sparse
+from .chunked import ArrayReader, Blocks, Reader, SparseReader, chunks_of, name_of, unreadable
 from .store import is_store, open_filled
 
 # Opens data that other libraries have on disk: mapped where they lie plainly, else by blocks.

@@ -3,17 +3,116 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from ..core.messages import remedy
+from ..core.parallel import map_threads
 from ..core.ranking import largest
-from ..core.remedies import remedy
 from ..core.types import EXACT_SCAN, Design, FloatArray, IndexArray, Stored, Wrapper
-from .filled import filled_over
+from .arrays import Dense, Sparse, as_vectors
+from .chunked import Blocks
+from .genotypes import Genotypes
 from .repeated import Repeated
-from .spread import dense, two_pass
-from .wrappers import IN_MEMORY, Rows, Scaled, as_slice, feature_blocks, storage_of
+from .store import DenseStore, SparseStore, ZarrArray
+from .views import (
+    CACHED,
+    IN_MEMORY,
+    Beside,
+    Filled,
+    Rows,
+    Scaled,
+    as_slice,
+    feature_blocks,
+    filled_over,
+    storage_of,
+)
+
+# Means and standard deviations of gathered columns in two passes; which columns lie far from 0.
+
+# Above this |mean| / std, the curvature of a column beside an intercept has lost 8 digits.
+DISTANT = 1e4
+# A standard deviation below this share of the largest |x_ij| is the rounding of a constant: some
+# four units in the last place.
+CONSTANT = 1e-15
+# Below this share few digits of the differences are left, and products with coefficients lose them.
+COARSE = 1e-12
+
+
+def distant_means(design: Design) -> FloatArray | None:
+    """Return the means of the columns that lie far from 0, 0 for the others; None if all are near.
+
+    Far is more than 1e4 standard deviations. A few rows tell which columns may be; only those are
+    read. None for sparse data, which are never centred.
+    """
+    rows = storage_of(design).some_rows()
+    if rows is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN is found by the first scan
+        near = np.abs(rows.mean(axis=0)) <= 0.1 * DISTANT * rows.std(axis=0)
+        found = np.zeros(near.size)
+        share = np.full(design.shape[0], 1.0 / design.shape[0])
+        for features in feature_blocks(np.flatnonzero(~near), share.size):
+            columns = dense(design.gather(as_slice(features)))
+            mean, std, _ = two_pass(columns, share, design.n_threads)
+            found[features] = np.where((std > 0) & (np.abs(mean) > DISTANT * std), mean, 0.0)
+    return found if found.any() else None
+
+
+def coarse_columns(design: Design, features: IndexArray) -> IndexArray:
+    """Return those of some features whose standard deviation is below 1e-12 of their largest value.
+
+    A few rows tell which columns may be; only those are read. None of sparse data, which hold 0.
+    """
+    rows = storage_of(design).some_rows()
+    if rows is None or not features.size:
+        return np.empty(0, np.int64)
+    rows = rows[:, features]
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = rows.std(axis=0) > 1e3 * COARSE * np.abs(rows).max(axis=0)
+    found = []
+    share = np.full(design.shape[0], 1.0 / design.shape[0])
+    for block in feature_blocks(features[~near], share.size):
+        columns = dense(design.gather(as_slice(block)))
+        std = two_pass(columns, share, design.n_threads)[1]
+        found.append(block[(std > 0) & (std <= COARSE * np.abs(columns).max(axis=0))])
+    return np.concatenate([np.empty(0, np.int64), *found])
+
+
+def dense(stored: Stored) -> FloatArray:
+    """Return gathered columns as a dense array; for few columns only."""
+    return stored if isinstance(stored, np.ndarray) else stored.toarray(order="F")
+
+
+def two_pass(
+    x: FloatArray, share: FloatArray, n_threads: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean, standard deviation (0: constant), and what rounding took off the mean.
+
+    share : (n,) sums to 1.
+    """
+    low, high = x.min(axis=0), x.max(axis=0)
+    n_columns = x.shape[1]
+    # Numbers are subtracted before they are squared; the second mean removes the first one's error.
+    centred = x - low
+    mean, _ = Dense(centred, n_threads).moments(share, 0, n_columns)
+    centred -= mean
+    rest, square = Dense(centred, n_threads).moments(share, 0, n_columns)
+    away = mean + rest
+    mean = low + away
+    lost = away - (mean - low)  # exact where low and mean are close
+    std = np.sqrt(np.maximum(square - rest**2, 0.0))
+    constant = std <= CONSTANT * np.maximum(np.abs(low), np.abs(high))
+    constant |= low == high
+    return mean, np.where(constant, 0.0, std), np.where(constant, 0.0, lost)
+
 
 # Above this mean^2 / variance, the variance from sums of squares has lost 6 of its 16 digits.
 CANCELLED = 1e6
@@ -365,3 +464,229 @@ def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
     if bounds is not None:
         return bounds
     return np.sqrt(moments(design, np.ones(n))[1])
+
+
+# Sums of the columns and of their squares over many sets of rows, in one pass.
+
+
+def moments_of(columns: Stored, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return sum_i s_i x_ij and sum_i s_i x_ij^2 of gathered columns, (m, n_columns) each.
+
+    The BLAS multiplies a fixed number of columns at a time, so that the bits do not depend on the
+    number of threads. Sums of columns of zeros are 0.
+
+    weights : (n_samples, m), the s_i in columns.
+    """
+    n_samples, n_columns = columns.shape
+    if isinstance(columns, sp.csc_array):
+        squares = sp.csc_array((columns.data**2, columns.indices, columns.indptr), columns.shape)
+        return np.asarray(columns.T @ weights).T, np.asarray(squares.T @ weights).T
+    total, square = np.empty((2, weights.shape[1], n_columns))
+    width = max(1, CACHED // n_samples)
+
+    def add(start: int) -> None:
+        own = slice(start, start + width)
+        part = columns[:, own]
+        total[:, own] = weights.T @ part
+        square[:, own] = weights.T @ (part * part)
+
+    map_threads(add, range(0, n_columns, width))
+    return total, square
+
+
+class MeasuredRows(Rows):
+    """Rows of a design with the sums that `moments` gives for one weight of them.
+
+    Parameters
+    ----------
+    rows : the rows.
+    weight : (n_rows,) of the sums.
+    total, square : (n_features,) sums of the columns and of their squares.
+    """
+
+    def __init__(
+        self, rows: Rows, weight: FloatArray, total: FloatArray, square: FloatArray
+    ) -> None:
+        super().__init__(rows.base, rows.index)
+        self._weight, self._total, self._square = weight, total, square
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return the sums; those of other weights are read."""
+        if not np.array_equal(weight, self._weight):
+            return super().moments(weight, start, stop)
+        return self._total[start:stop].copy(), self._square[start:stop].copy()
+
+
+def measured(parts: Sequence[tuple[Rows, FloatArray]]) -> list[MeasuredRows]:
+    """Return several rows of one design with their sums, all in one pass over it.
+
+    parts : rows, and their weights.
+    """
+    bases = [rows.base for rows, _ in parts]
+    n_samples, n_features = bases[0].shape
+    sums = np.empty((2, len(parts), n_features))
+    weights = np.column_stack([rows.lower(weight) for rows, weight in parts])
+    # Gaps are filled with means of their own, by which the designs of halves differ.
+    shared = all(base is bases[0] for base in bases) and not storage_of(bases[0]).is_remote
+    block = max(1, min(bases[0].block, IN_MEMORY // n_samples))
+    for start in range(0, n_features, block):
+        own = slice(start, min(start + block, n_features))
+        if shared:
+            sums[:, :, own] = moments_of(bases[0].gather(own), weights)
+            continue
+        for place, base in enumerate(bases):
+            sums[:, place, own] = base.moments(weights[:, place], own.start, own.stop)
+    return [MeasuredRows(*part, *sums[:, place]) for place, part in enumerate(parts)]
+
+
+# Columns whose rows are mixed within blocks of samples, so that errors are independent there.
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """What becomes of the rows of some blocks of one size.
+
+    rows : (g, m) of every block. to : (g, t) the rows that they become.
+    matrices : (g, t, m); or (g, 2) numbers a and b of a (I - b J), with J the mean over the block.
+    """
+
+    rows: IndexArray
+    to: IndexArray
+    matrices: FloatArray
+
+    def of(self, x: FloatArray) -> FloatArray:
+        """Return T x of the blocks, (g, t, c); x (g, m, c)."""
+        if self.matrices.ndim == 3:
+            return np.asarray(self.matrices @ x)
+        a, b = self.matrices.T[:, :, None, None]
+        return np.asarray(a * (x - b * x.mean(axis=1, keepdims=True)))
+
+    def back(self, v: FloatArray) -> FloatArray:
+        """Return T'v of the blocks, (g, m, c); v (g, t, c)."""
+        if self.matrices.ndim == 3:
+            return np.asarray(self.matrices.transpose(0, 2, 1) @ v)
+        return self.of(v)
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """A map T of the rows, block by block; every row is in one of its parts."""
+
+    parts: tuple[Mixed, ...]
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """The rows of T x, and those of x."""
+        return sum(one.to.size for one in self.parts), sum(one.rows.size for one in self.parts)
+
+    def of(self, x: FloatArray) -> FloatArray:
+        """Return T x; x (n,) or (n, c)."""
+        found = np.empty((self.shape[0], *x.shape[1:]))
+        for one in self.parts:
+            own = x[one.rows]
+            mixed = one.of(own.reshape(*one.rows.shape, -1))
+            found[one.to] = mixed.reshape(*one.to.shape, *x.shape[1:])
+        return found
+
+    def back(self, v: FloatArray) -> FloatArray:
+        """Return T'v; v (n_rows,) or (n_rows, c)."""
+        found = np.empty((self.shape[1], *v.shape[1:]))
+        for one in self.parts:
+            own = v[one.to]
+            mixed = one.back(own.reshape(*one.to.shape, -1))
+            found[one.rows] = mixed.reshape(*one.rows.shape, *v.shape[1:])
+        return found
+
+
+class Whitened(Wrapper):
+    """The columns T x_j of another design; none is ever stored, c = X'(T'v).
+
+    Parameters
+    ----------
+    base : of the columns x_j.
+    whitening : T.
+    """
+
+    def __init__(self, base: Design, whitening: Whitening) -> None:
+        super().__init__(base)
+        self.is_sparse = False
+        self.whitening = whitening
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_features)."""
+        return self.whitening.shape[0], self.base.shape[1]
+
+    def lower(self, v: FloatArray) -> FloatArray:
+        """Return T'v."""
+        return self.whitening.back(v)
+
+    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
+        """Return c with c[j - start] = (T x_j)'v, start <= j < stop.
+
+        v : (n_rows,) or (n_rows, m) -> (stop - start,) or (stop - start, m).
+        """
+        as_vectors(v, self.shape, start, stop)
+        return self.base.correlate(self.lower(v), start, stop)
+
+    def gather(self, features: IndexArray | slice) -> FloatArray:
+        """Return the columns T x_j, F-ordered."""
+        columns = self.base.gather(features)
+        dense = columns if isinstance(columns, np.ndarray) else columns.toarray()
+        return np.asfortranarray(self.whitening.of(dense))
+
+    def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        """Return the weighted sums of the columns T x_j and of their squares."""
+        as_vectors(weight, self.shape, start, stop)
+        columns = self.gather(slice(start, stop))
+        return weight @ columns, weight @ columns**2
+
+
+_SLAB = 1 << 24  # bytes of an array that are looked at together
+
+
+def values_of(design: Design) -> Iterator[NDArray[Any]]:
+    """Yield arrays whose bytes are the values of a design, where it has them at hand.
+
+    Nothing of a design that computes its columns, or has them on other machines.
+    """
+    if isinstance(design, Dense):
+        yield from _slabs(design._x)
+    elif isinstance(design, Sparse):
+        for part in (design._indptr, design._indices, design._data):
+            yield from _slabs(part)
+    elif isinstance(design, Genotypes):
+        yield design._kept
+        yield design._mask
+        yield from _slabs(design._packed)
+    elif isinstance(design, DenseStore):
+        yield from _checksums(design._x)
+    elif isinstance(design, SparseStore):
+        yield design._indptr
+        yield from _checksums(design._indices)
+        yield from _checksums(design._data)
+    elif isinstance(design, Beside):
+        for one in design.parts:
+            yield from values_of(one)
+    elif isinstance(design, Blocks):
+        for first, last in design.reader.blocks(0, design.shape[1]):
+            for top, bottom in pairwise(design.reader.slabs):
+                read: Any = design.reader.read(top, bottom, first, last)
+                for part in (read.indptr, read.indices, read.data) if design.is_sparse else (read,):
+                    yield from _slabs(part)
+    elif isinstance(design, Filled):
+        yield from design.gaps
+
+
+def _checksums(array: ZarrArray) -> Iterator[NDArray[Any]]:
+    """Yield those of the blocks of a store, with which each is compared when it is read."""
+    return (array.checksum(number) for number in range(array.n_chunks))
+
+
+def _slabs(x: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield an array in parts, along the dimension by which it is stored."""
+    if x.ndim == 2 and x.flags.f_contiguous:
+        x = x.T
+    step = max(1, _SLAB // max(1, x.nbytes // max(1, len(x))))
+    for start in range(0, len(x), step):
+        yield np.ascontiguousarray(x[start : start + step])

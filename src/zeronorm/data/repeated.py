@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.types import Columns, Design, FloatArray, IndexArray, Stored, Wrapper
-from .columns import DenseColumns, SparseColumns, as_columns
-from .dense import as_vectors
-from .sparse import compressed
+from .arrays import as_vectors, compressed
+from .gathered import DenseColumns, SparseColumns, as_columns
 
 
 class Repeated(Wrapper):

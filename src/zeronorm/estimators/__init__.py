@@ -1,17 +1,11 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
-from .bags import BagClassifier, SelectedInstance
-from .baseline import StepFunction
-from .budget import BudgetClassifier
-from .budget_regressor import BudgetRegressor
-from .l1 import L1Classifier, L1Regressor
-from .l1_cv import L1ClassifierCV, L1RegressorCV
-from .l1_paths import L1Path, l1_path
-from .l1_survival import L1SurvivalAnalysis
-from .l1_survival_cv import L1SurvivalAnalysisCV
-from .measure import MeasureClassifier
-from .miles import MilesEmbedding
-from .survival import BudgetSurvivalAnalysis
+from .bags import BagClassifier, MilesEmbedding, SelectedInstance
+from .budget import BudgetClassifier, BudgetRegressor
+from .l1 import L1Classifier, L1ClassifierCV, L1Path, L1Regressor, L1RegressorCV
+from .measures import MeasureClassifier
+from .paths import l1_path
+from .survival import BudgetSurvivalAnalysis, L1SurvivalAnalysis, L1SurvivalAnalysisCV, StepFunction
 
 __all__ = [
     "BagClassifier",

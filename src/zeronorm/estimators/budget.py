@@ -2,28 +2,545 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar
+import logging
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
 
 from ..core import validation as validate
+from ..core.criteria import CRITERIA, LEAST_ROWS, criteria_table
+from ..core.groups import Groups
 from ..core.ranking import numbered
-from ..core.types import FloatArray, Smooth
-from ..losses import Logistic, Multinomial, Ordinal
-from ..losses.multinomial import classes_as_outputs
+from ..core.results import Path
+from ..core.types import Design, FloatArray, IndexArray, Smooth
+from ..data.repeated import Repeated
+from ..losses import Logistic, Multinomial, NumericLoss, Ordinal, Responses
+from ..losses.multi_output import classes_as_outputs
 from ..losses.ordinal import log_odds_of_classes
-from ..methods import names_of
-from ..solvers.drive import Solver
-from ..solvers.procedures.judge import JUDGING
-from .budget_selection import BudgetSelection
-from .linear import LinearClassifier
-from .parameters import with_parameters
-from .problem import Problem
-from .rowwise import Rowwise
-from .selected import begun
-from .selecting import Plan
+from ..methods import L0, L1, Bilevel, Method, Minimax, Pool, named, names_of_methods
+from ..solvers import Request, Task
+from ..solvers.convergence import rank
+from ..solvers.driver import LATER, Kept, Solver, keeping
+from ..solvers.folds import JUDGING, weights_of_grid
+from ..solvers.problem import selection_scaling
+from . import base as _covariates
+from . import base as _signs
+from .base import LinearClassifier, LinearRegressor, SparseLinearModel, with_parameters
+from .folds import Problem, Rowwise, is_automatic, ladder, ladder_of_groups, sizes_of_rows
+from .validation import chosen_by_folds
+
+# A fit under a budget: how it begins, and what it keeps of the models of all sizes.
+
+
+def begun(
+    model: Any, data: Rowwise, seconds: dict[str, float], **options: Any
+) -> tuple[Problem, Solver[list[Path]]]:
+    """Return the problem of a fit, and its solver, with options as of `Problem.solver`.
+
+    It begins with what the previous fit gives, where it had these columns and as many classes.
+    """
+    begin = time.perf_counter()
+    model.__dict__.pop("_by_folds", None)
+    validation = chosen_by_folds(model, data)
+    if validation is None:
+        problem = model._pose(data)
+    else:
+        seconds["cross-validation"] = time.perf_counter() - begin
+        begin = time.perf_counter()
+        problem = model._pose(data, validation.sizes)
+        model._by_folds = validation, validation.choose()  # until the fit has ended
+    seconds["standardize"] = time.perf_counter() - begin
+    tasks, paths = problem.tasks, getattr(model, "_paths", ())
+    starts = None
+    n_columns = tasks[0].design_of_features.shape[1]
+    same = len(paths) == len(tasks) and model._n_columns == n_columns
+    if model.warm_start and same:
+        starts = model._plan().method.start(paths)
+    return problem, problem.solver(starts, seconds, **options)
+
+
+def one_or_all(values: Sequence[Any]) -> Any:
+    """Return the only value, or the tuple of those of all classes, in the order of `classes_`."""
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def keep_paths(model: SparseLinearModel, paths: Sequence[Path]) -> None:
+    """Set the attributes that the paths of a fit give, and unset those of an earlier one."""
+    sizes = list(paths[0])
+    table = criteria_table(paths)
+    model._paths = tuple(paths)
+    chosen = sizes[-1 if model.criterion is None else int(np.argmin(table[model.criterion]))]
+    model.__dict__.pop("validation_", None)
+    by_folds = model.__dict__.pop("_by_folds", None)
+    if by_folds is not None:
+        model.validation_, chosen = by_folds
+    known = {"path_": one_or_all(paths), "history_": one_or_all([path.history for path in paths])}
+    model.__dict__.pop("criteria_", None)
+    if not np.isnan(table["log_loss"]).all():
+        known["criteria_"] = table
+    model.__dict__.update(known)
+    keep_size(model, chosen)
+
+
+def keep_size(model: SparseLinearModel, size: Any) -> None:
+    """Make one of the sizes of a fit the model that predicts.
+
+    `certificate_`, `proof_` and `optimality_gap_` are there where they are known.
+    """
+    chosen = [path[size] for path in model._paths]
+    model.size_ = size
+    if model._paths[0].method:  # else the problem is that of a measure
+        model.C_, model.method_ = model._paths[0].C, model._paths[0].method
+    known: dict[str, Any] = {}
+    certificates = [selection.certificate for selection in chosen]
+    gaps = [selection.gap for selection in chosen]
+    if all(certificates):
+        known["certificate_"] = one_or_all(certificates)
+        gaps = [certificate.gap for certificate in certificates if certificate is not None]
+    if not np.isnan(gaps).any():
+        known["optimality_gap_"] = float(max(gaps))
+    if any(selection.proof for selection in chosen):
+        known["proof_"] = one_or_all([selection.proof for selection in chosen])
+    for name in ("certificate_", "optimality_gap_", "proof_"):
+        model.__dict__.pop(name, None)
+    model.__dict__.update(known)
+    model._set_models(chosen)
+
+
+# The parameters of an estimator that selects under a budget, as a plan.
+#
+# An estimator reads its parameters into a `Plan`, which is checked without data. The plan poses the
+# data as a `Problem`: a task for every class, the sizes asked for, and what selects.
+
+# Budgets, in features and as a share of the samples, from which on other methods are candidates
+# next to the pool; and the share from which on the pool is none (benchmarks/_budgets.py).
+RIVAL_FEATURES, RIVAL_SHARE, ALONE_SHARE = 30, 0.025, 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A selection as the parameters of an estimator state it."""
+
+    method: Method
+    loss: Smooth
+    C: float
+    tol: float
+    refit_C: float | str | None
+    n_features: Any
+    n_groups: Any
+    groups: Any
+    signs: Any
+    forced_features: Any
+    forced_groups: Any
+    covariates: Any
+    criterion: str | None
+    fit_intercept: bool
+    standardize: bool
+    rivalled: bool = False  # whether the method, of classes, is chosen by folds where k is large
+    tuned: bool = False  # whether C, of numbers and times, is chosen by folds
+    scaled: bool = False  # whether models are scaled by folds, in outer folds too
+    report: Any = field(default=None)  # told where a proof stands
+    kept: Any = field(default=None)  # told which sizes are finished
+
+    @classmethod
+    def of(cls, model: Any) -> Plan:
+        """Return the plan of an estimator.
+
+        Raises
+        ------
+        ValueError
+            Where a parameter breaks a rule that no data are needed for.
+        """
+        loss = model._loss()
+        automatic: type[Method] = Pool
+        if model.feature_groups is not None:
+            automatic = Minimax if model.n_features is None else Bilevel
+        method = model._method(automatic)
+        C, given = method.default_weight(loss.name), not is_automatic(model.C)
+        if given:
+            check = validate.check_positive
+            if np.isinf(C):
+                check = validate.check_positive_or_infinite
+            C = check("C", model.C)
+        refit_C = model.refit_C
+        if isinstance(refit_C, str) and refit_C == "auto":
+            refit_C = method.refit_C
+        elif refit_C is not None or method.refit_C is not None:
+            validate.check_refit_penalty(refit_C)
+        tol = method.tol if model.tol is None else validate.check_positive("tol", model.tol)
+        validate.check_count("n_threads", model.n_threads)
+        for name in ("fit_intercept", "standardize", "warm_start"):
+            validate.check_flag(name, getattr(model, name))
+        if model.warm_start and (method.unbudgeted() or not method.starts_warm):
+            named = method.unbudgeted() or f"method={method.name!r}"
+            raise ValueError(f"warm_start must be False for {named}, which always begins anew.")
+        plan = cls(
+            method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.feature_groups,
+            model.signs, model.forced_features, model.forced_groups, model.covariates,
+            model.criterion,
+            bool(model.fit_intercept), bool(model.standardize), report=model._report,
+            kept=model._kept,
+        )  # fmt: skip
+        by_itself = getattr(model, "method", None) == "auto"
+        plan._check_budget(by_itself=by_itself)
+        _signs.check_signs(plan.signs, plan.groups, plan.method)
+        method.check(loss, plan.fit_intercept)
+        return plan._judged(model, given, by_itself)
+
+    def _judged(self, model: Any, given: bool, by_itself: bool) -> Plan:
+        """Return the plan with what folds decide of it.
+
+        given : whether C is a number. by_itself : whether the method follows from the budgets.
+        """
+        calibrate = validate.check_calibrate(model.calibrate)
+        if self.counts == "both":
+            if calibrate is True:
+                remedy = " Use sklearn.calibration.CalibratedClassifierCV."
+                raise ValueError(
+                    "calibrate must be 'auto' or False for bi-level selection, which has no folds; "
+                    f"got True.{remedy if isinstance(model, ClassifierMixin) else ''}"
+                )
+            return self
+        if isinstance(model, ClassifierMixin):
+            single = self.counts == "features" and self.signs is None
+            return replace(self, rivalled=by_itself and single)
+        scaled = not given if calibrate == "auto" else bool(calibrate)
+        return replace(self, tuned=not given and self.method.penalises, scaled=scaled)
+
+    @property
+    def counts(self) -> str:
+        """What is selected: "features", whole "groups", or features in few groups: "both"."""
+        if "both" in self.method.budgets:
+            return "both"
+        return "features" if self.groups is None else "groups"
+
+    def _check_budget(self, by_itself: bool) -> None:
+        """Raise ValueError where budgets, groups and the method do not fit.
+
+        by_itself : whether the method follows from the budgets.
+        """
+        validate.check_option("criterion", self.criterion, [None, *CRITERIA])
+        _covariates.check_method(self.covariates, self.method)
+        self._check_unbudgeted()
+        if self.groups is None and self.forced_groups is not None:
+            raise ValueError(
+                "forced_groups names groups, but feature_groups is None; got "
+                f"{self.forced_groups!r}. Pass the group of every column as feature_groups, or use "
+                "forced_features."
+            )
+        if self.criterion is not None and (self.counts == "both" or self.groups is not None):
+            raise ValueError(
+                "criterion chooses among numbers of single features; got "
+                f"criterion={self.criterion!r} with feature_groups. Use cross_validate."
+            )
+        if self.counts == "both" and not by_itself:
+            return
+        if self.groups is None and self.n_groups is not None:
+            raise ValueError(
+                "n_groups counts groups, but feature_groups is None; got "
+                f"n_groups={self.n_groups!r}. Pass the group of every column as feature_groups, or "
+                "use n_features."
+            )
+        if self.groups is None:
+            return
+        both = self.counts == "both"
+        if not both and "groups" not in self.method.budgets:
+            whole = names_of_methods(lambda one: "groups" in one.budgets)
+            raise ValueError(
+                f"method={self.method.name!r} selects single features; got feature_groups. Leave "
+                f"them out, or use one of the methods {whole}, or 'bilevel'."
+            )
+        if not both and self.n_features is not None:
+            raise ValueError(
+                "n_features must be None with feature_groups, which enter as a whole; got "
+                f"n_features={self.n_features!r}. Use n_groups."
+            )
+        if self.n_groups is None and not self.method.unbudgeted():
+            raise ValueError("feature_groups needs the number of them to select: pass n_groups.")
+        if not both and self.forced_groups is not None:
+            raise ValueError(
+                "forced_groups is of bi-level selection; whole groups are forced by "
+                f"forced_features, a feature of each; got {self.forced_groups!r}."
+            )
+
+    def _check_unbudgeted(self) -> None:
+        """Raise ValueError where a size is asked for although the method decides it."""
+        option = self.method.unbudgeted()
+        if not option:
+            return
+        for name in ("n_features", "n_groups", "criterion"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name} must be None with {option}, where the blocks decide how large the "
+                    f"model is; got {getattr(self, name)!r}. Leave one of them out."
+                )
+
+    def partition(
+        self, encoding: Any, n_columns: int, names: Sequence[str] | None
+    ) -> Groups | None:
+        """Return the groups of the columns; of a bi-level selection without any, each its own."""
+        if encoding is not None:
+            return encoding.groups  # type: ignore[no-any-return]
+        if self.groups is not None:
+            return Groups.of(self.groups, n_columns, names)
+        own = np.arange(n_columns)
+        return Groups(own, own) if self.counts == "both" else None
+
+    def pose(
+        self,
+        data: Rowwise,
+        targets: Sequence[FloatArray],
+        classes: np.ndarray | None,
+        unit: FloatArray | None,
+        sizes: tuple[Any, ...] | None = None,
+        outputs: Multinomial | Responses | None = None,
+    ) -> Problem:
+        """Pose the problem of some rows; one pass over X gives the scales and finds NaN.
+
+        targets : y of every task. unit : (n,) class weights. sizes : where they are known.
+        outputs : the loss of several outputs, of which targets has the one y, (outputs n,).
+        """
+        weight = data.sample_weight
+        self.method.check_weight(weight)
+        design, scaling, usable = selection_scaling(
+            data.design, weight, center=self.fit_intercept, standardize=self.standardize
+        )
+        groups = self.partition(data.encoding, usable.size, data.names)
+        beside = _covariates.taken(self.covariates, self.forced_features, data, usable)
+        forced = validate.check_features(
+            "forced_features", self.forced_features, usable, data.names
+        )
+        if sizes is None:
+            sizes = self._sizes(groups, usable, forced, weight)
+        else:
+            validate.check_usable(int(usable.sum()), usable.size)
+        signs = validate.check_signs_of_features(self.signs, usable.size, data.names)
+        loss: Smooth = self.loss
+        intercept, offset = self.fit_intercept, data.offset
+        if outputs is not None:
+            _signs.check_one_output(signs)
+            q, loss, intercept = outputs.outputs, cast("Smooth", outputs), False
+            design, weight, usable = Repeated(design, q), np.tile(weight, q), np.repeat(usable, q)
+            forced = (forced[:, None] * q + np.arange(q)).ravel()
+            unit, offset = (None if one is None else np.tile(one, q) for one in (unit, offset))
+            own = np.arange(usable.size // q)
+            groups = Groups(own, own) if groups is None else groups
+            groups = Groups(groups.labels, np.repeat(groups.code, q))
+        tasks = [
+            Task.of(
+                design, y, weight, scaling, loss=loss, intercept=intercept, forced=forced,
+                unit=unit, usable=usable, groups=groups,
+                forced_groups=self._forced_groups(groups), offset=offset, covariates=beside,
+                signs=signs,
+            )
+            for y in targets
+        ]  # fmt: skip
+        _covariates.check_tasks(tasks, beside, data)
+        return Problem(
+            tasks, data.labels, classes, sizes, self.select, self.C, data.groups, self
+        )  # fmt: skip
+
+    def _sizes(
+        self, groups: Groups | None, usable: np.ndarray, forced: IndexArray, weight: FloatArray
+    ) -> tuple[Any, ...]:
+        """Return the wanted sizes, growing."""
+        forced_groups = self._forced_groups(groups)
+        n_usable, wanted = int(usable.sum()), self.n_features
+        if is_automatic(wanted):
+            wanted = ladder(weight.size, n_usable, forced.size)
+        elif groups is None and self.method.unbudgeted():
+            wanted = self.method.most(n_usable, forced.size)
+        sizes = validate.check_sizes(wanted, n_usable, usable.size, forced.size)
+        if self.criterion is not None:
+            if weight.sum() < LEAST_ROWS:
+                raise ValueError(
+                    f"criterion needs sample_weight (times class_weight) to count rows, at least "
+                    f"{LEAST_ROWS} in sum; got {weight.sum():g}. Scale them to the number of rows, "
+                    "or use criterion=None."
+                )
+            if np.ndim(wanted) == 0:
+                return tuple(range(max(1, forced.size), sizes[0] + 1))
+        if groups is None:
+            return sizes
+        n_forced = np.union1d(groups.of_features(forced), forced_groups).size
+        n_groups = np.union1d(groups.of_features(np.flatnonzero(usable)), forced_groups).size
+        budgets: tuple[int, ...] = (n_groups,)
+        if is_automatic(self.n_groups):
+            budgets = ladder(weight.size, n_groups, n_forced)
+            if self.counts == "groups":
+                budgets = ladder_of_groups(weight.size, n_groups, n_forced, n_usable)
+        elif self.method.unbudgeted():
+            budgets = (self.method.most(n_groups, n_forced),)
+        elif self.n_groups is not None:
+            budgets = validate.check_n_groups(self.n_groups, n_groups, n_forced)
+        if self.counts == "groups":
+            return budgets
+        pairs = tuple((k, g) for k in sizes for g in budgets)
+        if is_automatic(self.n_groups):  # a budget of more groups than features is slack
+            pairs = tuple((k, g) for k, g in pairs if g <= max(k, budgets[0]))
+        return pairs
+
+    def _forced_groups(self, groups: Groups | None) -> IndexArray:
+        """Return the places of the groups that are counted in every model."""
+        if groups is None:
+            return np.empty(0, np.int64)
+        return groups.places("forced_groups", self.forced_groups)
+
+    def select(self, task: Task, sizes: tuple[Any, ...], **options: Any) -> Solver[Path]:
+        """Return the generator of scans that selects for one task."""
+        start = [task.columns(features) for features in options.pop("start", ())]
+        no_fit = not options.pop("fit", True) and self.refit_C is not None
+        options["refit_C"] = LATER if no_fit else self.refit_C
+        options |= {"start": start, "report": self.report, "kept": self.kept}
+        request = Request(self.C, tol=self.tol, method=self.method.name, **options)
+        return self.method.select(task, sizes, request)
+
+    def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
+        """Return the warnings that a fit gives."""
+        yield from self.method.doubts(paths, size, paths[0].C, self.tol)
+        yield from _signs.absent(paths, size, self.signs)
+        if isinstance(self.method, L0) and self.n_features is not None:
+            yield from rank(paths, size)
+
+    def keep_groups(self, model: Any) -> None:
+        """Set the labels of the groups of the selected features, where there are groups."""
+        model.__dict__.pop("groups_", None)
+        names = getattr(model, "feature_names_in_", None)
+        groups = self.partition(
+            model._encoding, model._n_columns, None if names is None else list(names)
+        )
+        if groups is not None:
+            model.groups_ = np.asarray(groups.labels[groups.of_features(model.support_)])
+
+    def compared(self, largest: int, n_rows: float) -> list[Method]:
+        """Return the methods that folds compare; largest: of the numbers of features."""
+        least = max(RIVAL_FEATURES, RIVAL_SHARE * n_rows)
+        if not self.rivalled or largest < least:
+            return [self.method]
+        pool = [self.method] if largest < ALONE_SHARE * n_rows else []
+        return [*pool, Minimax(), L1()]
+
+    def candidates(self, task: Task, sizes: Sequence[Any]) -> list[Plan]:
+        """Return the plans among which held-out samples choose; the first is the default.
+
+        Elimination among three times too many candidates fits the training samples where the budget
+        is not small against their number: then the cutting plane itself and the l1 path are
+        candidates too, and from ALONE_SHARE on a pool is not formed.
+        """
+        if self.rivalled:
+            alone = task.loss.outputs == 1 and not task.loss.own_intercepts
+            alone &= not (task.forced.size or task.covariates.size)
+            return [
+                replace(self, method=one, tol=min(self.tol, one.tol))
+                for one in self.compared(max(sizes), task.n_rows)
+                if alone or not isinstance(one, L1)
+            ]
+        if not self.tuned:
+            return [self]
+        grid = [replace(self, C=C) for C in weights_of_grid(task)]
+        return [grid[JUDGING.default], *grid[: JUDGING.default], *grid[JUDGING.default + 1 :]]
+
+    def of_fold(self) -> Plan:
+        """Return the plan of a fold, of which nothing is kept."""
+        return replace(self, kept=None, report=None)
+
+
+# What estimators that select under a budget do at fit: their parameters are a `Plan`.
+
+_LOG = logging.getLogger(__name__)
+
+
+@with_parameters
+class BudgetSelection(SparseLinearModel):
+    """Base of the estimators with a budget, as those of one target need it.
+
+    Classes and several responses override what differs.
+    """
+
+    n_features: int | str | Sequence[int] | None = field(default=None, kw_only=False)
+    n_groups: int | str | Sequence[int] | None = None
+    feature_groups: Any = None
+    method: str | Method = "auto"
+    C: float | str = "auto"
+    refit_C: float | str | None = "auto"
+    calibrate: bool | str = "auto"
+    standardize: bool = True
+    forced_features: Any = None
+    signs: Any = None
+    forced_groups: Any = None
+    covariates: Any = None
+    criterion: str | None = None
+    tol: float | None = None
+    warm_start: bool = False
+    n_threads: int | None = None
+    checkpoint: Any = None
+    _kept: ClassVar[Kept | None] = None  # set for a fit: told which sizes are finished
+
+    def _plan(self) -> Plan:
+        """Return the selection as the parameters state it."""
+        return Plan.of(self)
+
+    def _method(self, automatic: type[Method]) -> Method:
+        """Return what finds the features; automatic: the method of "auto"."""
+        return named(self.method, automatic)
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError where a parameter breaks a rule that no data are needed for."""
+        self._plan()
+
+    def _stored(self, design: Design) -> Design:
+        """Return the design in the storage that scans and gathers want; those of l1 ask later."""
+        is_l1 = "l1" in self._plan().method.name
+        return design if is_l1 else design.arranged(for_descent=False)
+
+    def _loss_weight(self) -> float:
+        """Return what weights are compared with: 1, as C may be infinite."""
+        return 1.0
+
+    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+        """Return the sizes of all folds, checked with all data; None: each has its own."""
+        if self._plan().counts == "both" or is_automatic(self.n_groups):
+            return self._pose(data).sizes
+        return sizes_of_rows(self, data)
+
+    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+        """Return the problem of `fit` on these rows."""
+        data, unit = self._weigh(data)
+        return self._plan().pose(data, [data.labels], None, unit, sizes)
+
+    def _begin(
+        self, data: Rowwise, seconds: dict[str, float]
+    ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
+        """Return no classes, and the solver."""
+        return None, self._keeping(begun(self, data, seconds)[1], 1)
+
+    def _keeping(self, solver: Solver[Any], n_tasks: int) -> list[Solver[Any]]:
+        """Return the solver, as one that keeps what is finished where that is asked for."""
+        return [solver if self._kept is None else keeping([solver], self._kept, n_tasks)]
+
+    def _store(self, results: list[Any]) -> None:
+        """Set the attributes that the results of the solvers give."""
+        keep_paths(self, results[0])
+        self._plan().keep_groups(self)
+        _LOG.info(
+            "%s on %d features: size %s, %d passes over the data, %.2f s",
+            type(self).__name__, self._n_columns, self.size_, self.n_scans_, self.seconds_["total"],
+        )  # fmt: skip
+
+    def _keep_size(self, size: Any) -> None:
+        """Make one of the sizes of the fit the model that predicts."""
+        keep_size(self, size)
+        self._plan().keep_groups(self)
+
+    def _doubts(self) -> Iterable[Warning]:
+        """Return the warnings that a fit gives."""
+        return self._plan().doubts(self._paths, self.size_)
 
 
 @with_parameters
@@ -191,7 +708,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         model has no log-loss.
     groups_ : the labels of the groups of the selected features, sorted; where there are groups.
     validation_ : with n_features="auto" or n_groups="auto", the `CrossValidation` that chose
-        `size_`, a little too good for it; `zeronorm.model_selection.nested` has an honest estimate.
+        `size_`, a little too good for it; `nested_cross_validate` has an honest estimate.
     n_scans_ : passes over X, those of the folds not among them. seconds_ : by phase.
 
     Where three or more classes have a model each, path_, history_, certificate_ and proof_ are
@@ -261,7 +778,9 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         if wrong is not None:
             raise ValueError(
                 "multi_class='shared' needs the logistic loss, no signs, and one of the methods "
-                f"{names_of(lambda one: one.shares)}; got {wrong} for more than two classes. Use "
+                f"{names_of_methods(lambda one: one.shares)}; got {wrong} for more than two "
+                "classes. "
+                "Use "
                 "multi_class='ovr', "
                 "which selects for each class against the others."
             )
@@ -282,7 +801,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         # know them, not l1.
         if not plan.method.shares:
             raise ValueError(
-                f"method must be one of {names_of(lambda one: one.shares)} for loss='ordinal'; got "
+                f"method must be one of {names_of_methods(lambda one: one.shares)} for "
+                f"loss='ordinal'; got "
                 f"{plan.method.name!r}."
             )
 
@@ -360,3 +880,124 @@ def unshared(plan: Plan) -> str | None:
     if plan.loss.name != Logistic.name:
         return f"loss={plan.loss.name!r}"
     return None if plan.signs is None else "signs"
+
+
+# The front door of selection for numbers, counts and positive numbers.
+
+
+@with_parameters
+class BudgetRegressor(BudgetSelection, LinearRegressor):
+    """A regression on exactly k features, whole groups, or features in few groups.
+
+        min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b + o_i)   subject to the budget
+
+    on the selection scaling, with f the loss and o offsets that are known. Budgets, methods and
+    certificates are those of `BudgetClassifier`, whose twin this is.
+
+    Parameters
+    ----------
+    n_features, n_groups, feature_groups, method, forced_features, signs, forced_groups, covariates,
+    fit_intercept, standardize, criterion, tol, warm_start, n_threads,
+    checkpoint
+        As in `BudgetClassifier`.
+    loss : "least_squares", "huber", "quantile", "poisson", "gamma", or a loss
+        What is small in the best model. "huber" is least squares that outliers pull less at;
+        "quantile" the median, or with `losses.Quantile(0.9)` another quantile, smoothed; "poisson"
+        is of counts, y >= 0, and "gamma" of positive numbers, both with the mean exp(x_i'u + b).
+        A loss of your own is a `losses.NumericLoss`, which `losses.check_loss` tests.
+    C : "auto" or float
+        Weight of the summed loss during selection. "auto" chooses one C for all sizes of the fit:
+
+            C m in {0.001, 0.01, 0.1, 1, 10},   m = sum_i f''_i / sum_i s_i
+
+        with f''_i the curvature of sample i in the model without features (m is 1 for least
+        squares, and the mean count for "poisson"). Five folds repeat the whole selection with each
+        C. The C with the largest log-likelihood of the held-out samples, summed over sizes,
+        selects on all samples; `C_` is its value. A fold has its share of small and large targets,
+        holds all copies of a sample, and keeps `groups` of samples together. Where folds are
+        impossible C m is 0.1: fewer than 10 different samples, one group of samples, or no column
+        that varies in a fold. "greedy" and "l1" select without C; 0.1 (1 for "quantile") is that of
+        their certificate. "bilevel" has no folds: 1, and inf for least squares, which alone can do
+        without a ridge. Where that many features fit all different rows exactly, many supports do
+        without one, and rounding chooses among them: a finite C has one best of them.
+    refit_C : "auto", "loo", float or None
+        C of the final fit on the scaling of X; "loo" chooses by the approximate leave-one-out loss,
+        which is exact for least squares, as in `BudgetClassifier`. "auto": "loo", and None for
+        "bilevel".
+    calibrate : "auto" or bool
+        Whether the models of a fit are scaled, one number a for each size: the coefficients times
+        a, with the intercept and the effects of covariates fitted anew. With z the margins of the
+        samples that the folds of C hold out, and z_0 those of the model without features,
+
+            a = argmin over [0.02, 1.2] of  l(z_0 + a (z - z_0)) + (a - 1)^2 / 2
+
+        with l minus the log-likelihood. The second term, a normal prior, keeps a near 1 where there
+        are few samples. "auto": with C="auto". Where folds are impossible, and for "bilevel",
+        nothing is scaled.
+
+    Attributes
+    ----------
+    As of `BudgetClassifier`, `C_`, `method_` and `path_[k].scale` among them, without those of
+    classes (`cv_log_loss` is NaN); coef_ is (n_columns,) and intercept_ a
+    number, of several responses (n_responses, n_columns) and (n_responses,). `criteria_` counts
+    minus the log-likelihood up to constants: of least squares and "huber" n/2 log(RSS/n), of
+    "quantile" n log(mean loss), of "gamma" that of the likeliest shape.
+
+    References
+    ----------
+    Bertsimas, King and Mazumder, Best subset selection via a modern optimization lens, Annals of
+    Statistics 44(2), 2016. Of "bilevel": Xiang, Yang and Ye, Simultaneous feature and feature group
+    selection through hard thresholding, KDD 2014. Of folds that repeat the whole selection:
+    Ambroise and McLachlan, Selection bias in gene extraction on the basis of microarray
+    gene-expression data, PNAS 99(10), 2002. Of the scale: van Houwelingen and Le Cessie, Predictive
+    value of statistical models, Statistics in Medicine 9(11), 1990.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import BudgetRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
+    >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
+    >>> model = BudgetRegressor(n_features=3, method="l0").fit(X, y)
+    >>> model.support_.tolist(), model.certificate_.loss
+    ([10, 12, 30], 'least_squares')
+    >>> model = BudgetRegressor(n_features=3, n_groups=2, feature_groups=groups).fit(X, y)
+    >>> model.support_.tolist(), model.groups_.tolist()
+    ([10, 12, 30], [2, 6])
+    """
+
+    loss: str | NumericLoss = "least_squares"
+    fit_intercept: bool = True
+
+    def _target(self, y: Any, n_samples: int) -> np.ndarray:
+        columns = validate.responses(y)
+        if columns is None:
+            return super()._target(y, n_samples)
+        return np.column_stack(
+            [super(BudgetRegressor, self)._target(one, n_samples) for one in columns]
+        )
+
+    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+        if data.labels.ndim == 1:
+            return super()._pose(data, sizes)
+        data, unit = self._weigh(data)
+        plan, q = self._plan(), data.labels.shape[1]
+        if not plan.method.shares:
+            raise ValueError(
+                "several responses share their features by the methods "
+                f"{names_of_methods(lambda one: one.shares)}; got "
+                f"method={plan.method.name!r} for y of {q} columns. Fit a model for each column "
+                "for the others."
+            )
+        outputs = Responses(plan.loss, q, plan.fit_intercept)
+        return plan.pose(data, [data.labels.T.ravel()], None, unit, sizes, outputs)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return the tags: several responses, where the method can select for all of them."""
+        tags = super().__sklearn_tags__()
+        try:
+            tags.target_tags.multi_output = self._plan().method.shares
+        except ValueError:  # parameters break a rule, as fit will say
+            tags.target_tags.multi_output = True
+        return tags

@@ -25,26 +25,322 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+from scipy.stats import norm, rankdata
 
+from ..core.messages import LeakWarning
 from ..core.types import Design, FloatArray, IndexArray
-from ..core.warnings import LeakWarning
 from ..data.operations import center_scale, scan, top_features
-from .associations import (
-    FLAG_LEVELS,
-    LEVELS,
-    Question,
-    is_flag,
-    question_of_classes,
-    question_of_numbers,
-    question_of_survival,
-    strength,
-)
-from .disguises import itself, numbering, together
+
+# How well a single column tells an outcome, as a probability that two rows are in its order.
+
+# From which concordance on a column may stand apart.
+LEVELS = {"classes": 0.93, "numbers": 0.9, "survival": 0.9}
+FLAG_LEVELS = {"classes": 0.9, "numbers": 0.95, "survival": 0.9}  # of columns of two values
+_ROWS = 700  # rows among which pairs of numbers or survival times are compared
+_CHANCE = 1e-3  # how often the best of all columns may be that good by chance
+_RAREST = 0.1  # share of the rarer value from which on two values can tell numbers apart
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What about the outcome a column may tell.
+
+    Attributes
+    ----------
+    name : what it is, for a message.
+    residual : (n,) what a scan for other columns that tell it multiplies X with.
+    positive : (n,) bool of a class against the others; None for others.
+    code : (n,) of several classes the number of each; None for others.
+    pairs : of numbers and survival times the rows that are compared, and the sign of each pair.
+    kind : "classes", "numbers" or "survival".
+    spread : the standard deviation of the concordance of a column of noise.
+    """
+
+    name: str
+    residual: FloatArray
+    spread: float
+    kind: str
+    positive: NDArray[np.bool_] | None = None
+    code: NDArray[np.int64] | None = None
+    pairs: tuple[NDArray[np.int64], NDArray[np.int8]] | None = None
+
+    def concordance(self, column: FloatArray, as_flag: bool = True) -> float:
+        """Return the share of pairs of rows that the column puts in the right order, 0.5 to 1.
+
+        Ties count one half. Not so those of a column of two values, neither of them rare, next to
+        numbers or survival times (as_flag), which can put no two rows of one value in order.
+        """
+        if self.positive is not None:
+            return _auc(column, self.positive)
+        if self.code is not None:
+            return _neighbours(column, self.code)
+        assert self.pairs is not None
+        rows, sign = self.pairs
+        x = column[rows]
+        above = np.sign(x - x[:, None]).astype(np.int8)
+        agree = float((above * sign).sum(dtype=np.int64))
+        comparable = np.abs(sign)
+        if as_flag and is_flag(x) and _RAREST <= (x == x.max()).mean() <= 1.0 - _RAREST:
+            comparable = comparable * np.abs(above)
+        total = float(comparable.sum(dtype=np.int64))
+        return 0.5 + 0.5 * abs(agree) / total if total else 0.5
+
+    def chance(self, n_columns: int) -> float:
+        """Return the concordance that the best of so many columns of noise hardly ever has."""
+        return min(0.5 + float(norm.isf(_CHANCE / (2 * max(n_columns, 1)))) * self.spread, 1.0)
+
+
+def strength(concordance: float) -> float:
+    """Return how far two normal groups of that concordance are apart, in standard deviations."""
+    return float(np.sqrt(2.0) * norm.ppf(min(concordance, 1.0 - 1e-6)))
+
+
+def is_flag(column: FloatArray) -> bool:
+    """Return whether a column has two values."""
+    low, high = column.min(), column.max()
+    return bool(low < high and ((column == low) | (column == high)).all())
+
+
+def question_of_classes(codes: NDArray[np.int64]) -> Question:
+    """Return the question of the class; of several classes in the order that a column gives them.
+
+    Single features often tell one class among several, as markers of cells do: that is no question.
+    """
+    n, counts = codes.size, np.bincount(codes)
+    m = int(counts.min())
+    spread = float(np.sqrt((n + 1) / (12.0 * m * (n - m))))
+    several = counts.size > 2
+    positive, code = (None, codes) if several else (codes > 0, None)
+    return Question("the classes", codes - codes.mean(), spread, "classes", positive, code)
+
+
+def question_of_numbers(y: Any, name: str) -> Question:
+    """Return the question of how large numbers are."""
+    y = np.asarray(y, np.float64)
+    values, counts = np.unique(y, return_counts=True)
+    most = int(counts.max())
+    with_outcome = y != values[counts.argmax()] if 2 * most > y.size else None
+    rows = _some_rows(y.size, with_outcome)
+    own = y[rows]
+    sign = np.sign(own - own[:, None]).astype(np.int8)
+    residual = rankdata(y)
+    n = y.size
+    if with_outcome is None:  # Kendall's tau of noise, halved
+        spread = np.sqrt(2 * (2 * n + 5) / (9.0 * n * (n - 1))) / 2
+    else:
+        spread = np.sqrt((n + 1) / (12.0 * most * (n - most)))
+    residual -= residual.mean()
+    return Question(name, residual, float(spread), "numbers", pairs=(rows, sign))
+
+
+def question_of_survival(y: FloatArray) -> Question:
+    """Return the question of when rows have their event; y as of `validate.check_survival`."""
+    time, event = y[:, 0], y[:, 1] > 0
+    rows = _some_rows(time.size, event)
+    t, e, stratum = time[rows], event[rows], y[rows, 2]
+    later = (t[:, None] < t) | ((t[:, None] == t) & ~e)  # of the row: the column outlives it
+    later &= e[:, None] & (stratum[:, None] == stratum)
+    if y.shape[1] == 4:
+        later &= y[rows, 3] < t[:, None]
+    sign = later.astype(np.int8)
+    # What the model without features leaves: the event less the cumulative hazard until then.
+    order = np.argsort(time, kind="stable")
+    at_risk = time.size - np.searchsorted(time[order], time[order], "left")
+    hazard = np.empty(time.size)
+    hazard[order] = np.cumsum(event[order] / at_risk)
+    residual = event - hazard
+    spread = 0.4 / np.sqrt(max(int(event.sum()), 1))
+    residual -= residual.mean()
+    return Question("the time", residual, float(spread), "survival", pairs=(rows, sign))
+
+
+def _some_rows(n: int, with_outcome: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """Return rows that lie evenly, as many as may be with the outcome that few have."""
+    if n <= _ROWS:
+        return np.arange(n)
+    if with_outcome is None:
+        return np.linspace(0, n - 1, _ROWS).astype(np.int64)
+    parts = [np.flatnonzero(with_outcome), np.flatnonzero(~with_outcome)]
+    few = min(parts[0].size, _ROWS // 2), min(parts[1].size, _ROWS // 2)
+    kept = [
+        part[np.linspace(0, part.size - 1, size).astype(np.int64)]
+        for part, size in zip(parts, few, strict=True)
+    ]
+    return np.sort(np.concatenate(kept))
+
+
+def _auc(column: FloatArray, positive: NDArray[np.bool_]) -> float:
+    m = int(positive.sum())
+    pairs = m * (positive.size - m)
+    if not pairs:
+        return 0.5
+    auc = (float(rankdata(column)[positive].sum()) - m * (m + 1) / 2) / pairs
+    # Few pairs that are all in order say less than many.
+    return min(max(auc, 1.0 - auc), 1.0 - 0.5 / pairs)
+
+
+def _neighbours(column: FloatArray, code: Any) -> float:
+    """Return the mean AUC of neighbouring classes, in the order of their means."""
+    counts = np.bincount(code)
+    order = np.argsort(np.argsort(np.bincount(code, column) / counts))[code]
+    found = []
+    for low in range(counts.size - 1):
+        pair = (order == low) | (order == low + 1)
+        found.append(_auc(column[pair], order[pair] > low))
+    return float(np.mean(found))
+
+
+# Columns that are the target itself, or together a survival time, or numbers of rows.
+
+_BY_CHANCE = 1e-3  # columns that may be the target by chance
+_ROUNDING = 1e-8  # by which a correlation of 1 may be less: values with four digits
+_VALUES = 10  # so many different ones that follow each other are no chance
+_COUNTED = 10  # rows that a column must number
+_OFTEN = 5  # rows, or one in twenty, that must have a number that a column marks
+_EXACT, _NEEDED = 1e-6, 1e-2  # of the variance of times: what columns together leave, and without
+
+
+def itself(column: FloatArray, y: Any, kind: str, n_features: int) -> str:
+    """Return what a column is that is a function of the outcome; "" for others."""
+    if kind == "survival":
+        event = y[:, 1] > 0
+        if event.any() and not event.all() and _is_class(column, event, n_features):
+            return "the event itself (one value where it was observed, one where not)"
+        found = _is_number(column, y[:, 0], n_features)
+        if found:
+            return found.replace("target", "time")
+        value = _marks(column, event, n_features)
+        which = "an" if value is not None and (column[event] == value).all() else "no"
+        return "" if value is None else f"{value:g} exactly where there is {which} event"
+    if kind == "classes":
+        found = _is_class(column, y, n_features)
+        if found:
+            return found
+        for label in np.unique(y):
+            value = _marks(column, y == label, n_features)
+            if value is not None:
+                return f"{value:g} exactly where the target is {label}"
+        return ""
+    single = y.ndim == 1
+    several = [y] if single else _nearest(column, y)
+    for one in several:
+        found = _is_number(column, one, n_features)
+        if found:
+            return found if single else found.replace("target", "response")
+        values, counts = np.unique(one, return_counts=True)
+        for place in dict.fromkeys((0, int(counts.argmax()))):  # as no claim is, of many
+            value, often = values[place], counts[place]
+            few = often < max(_OFTEN, one.size / 20)
+            mark = None if few else _marks(column, one == value, n_features)
+            if mark is not None:
+                return f"{mark:g} exactly where the target is {value:g}"
+    return ""
+
+
+def _nearest(column: FloatArray, y: FloatArray) -> list[FloatArray]:
+    """Return the response that a column correlates most with."""
+    a, b = column - column.mean(), y - y.mean(axis=0)
+    size = np.maximum(np.sqrt((b * b).sum(axis=0)), 1e-300)
+    return [y[:, int(np.abs(a @ b / size).argmax())]]
+
+
+def _marks(column: FloatArray, rows: Any, n_features: int) -> float | None:
+    """Return the value that a column has exactly in some rows, or in all others; None without."""
+    m = int(rows.sum())
+    if not 0 < m < rows.size or not is_no_chance(np.array([m, rows.size - m]), n_features):
+        return None
+    for part in (rows, ~rows):
+        value = column[int(part.argmax())]
+        same = column == value
+        if same.sum() == part.sum() > 1 and bool((same == part).all()):
+            return float(value)
+    return None
+
+
+def _is_class(column: FloatArray, y: Any, n_features: int) -> str:
+    """Return what a column is that has one value in every class; "" for others."""
+    classes, code, counts = np.unique(y, return_inverse=True, return_counts=True)
+    first = np.empty(classes.size)
+    first[code] = column
+    same = bool((column == first[code]).all()) and np.unique(first).size == classes.size
+    if not same or not is_no_chance(counts, n_features):
+        return ""
+    sure = "one value in each class" if classes.size > 2 else "correlation 1"
+    return f"the target itself ({sure})"
+
+
+def _is_number(column: FloatArray, one: FloatArray, n_features: int) -> str:
+    """Return what a column is that is a function of numbers, or they of it; "" for others."""
+    a, b = column - column.mean(), one - one.mean()
+    norm = float(np.sqrt((a @ a) * (b @ b)))
+    counts = np.unique(one, return_counts=True)[1]
+    if not norm or not is_no_chance(counts, n_features):
+        return ""
+    if abs(float(a @ b)) >= (1 - _ROUNDING) * norm:
+        return "the target itself (correlation 1)"
+    values = np.unique(column).size
+    if min(values, counts.size) >= _VALUES and (_follows(column, one) or _follows(one, column)):
+        return "the target itself on another scale (same order of the rows)"
+    return ""
+
+
+def is_no_chance(counts: Any, n_features: int, ways: float = 0.0) -> bool:
+    """Return whether hardly any column would be the target, were its values in random order.
+
+    counts : how often each of its values occurs. ways : the log of how many orders are the target.
+    """
+    arrangements = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
+    return bool(arrangements - ways > np.log(2 * n_features / _BY_CHANCE))
+
+
+def _follows(a: FloatArray, b: FloatArray) -> bool:
+    """Return whether b is a rising or a falling function of a."""
+    order = np.argsort(a, kind="stable")
+    steps, same = np.diff(b[order]), np.diff(a[order]) == 0
+    return not steps[same].any() and bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def together(columns: Mapping[int, FloatArray], y: FloatArray) -> list[int]:
+    """Return the columns whose sum with some weights is the time, each of which that needs."""
+    n, names = len(y), [*columns]
+    if not 2 <= len(names) <= n // 3:
+        return []
+    rows = np.linspace(0, n - 1, min(n, 5000)).astype(np.int64)
+    A = np.column_stack([columns[j][rows] for j in names])
+    A = A - A.mean(axis=0)
+    A /= np.maximum(A.std(axis=0), 1e-300)
+    b = y[rows, 0] - y[rows, 0].mean()
+    total = float(b @ b)
+
+    def left(kept: list[int]) -> float:
+        fitted = A[:, kept] @ np.linalg.lstsq(A[:, kept], b, rcond=None)[0]
+        return float(((b - fitted) ** 2).sum())
+
+    every = [*range(len(names))]
+    if not total or left(every) > _EXACT * total:
+        return []
+    return [names[one] for one in every if left([k for k in every if k != one]) > _NEEDED * total]
+
+
+def numbering(column: FloatArray) -> str:
+    """Return what a column is that numbers the rows; "" for others."""
+    steps = np.diff(column)
+    if column.size < _COUNTED or not ((steps > 0).all() or (steps < 0).all()):
+        return ""
+    if (steps == steps[0]).all():
+        return "a number of the row (the same step from each row to the next)"
+    if (column == np.floor(column)).all():
+        way = "larger" if steps[0] > 0 else "smaller"
+        return f"like a number of the row (whole numbers, each {way} than the one before)"
+    return ""
+
 
 NAMED_LEVEL = 0.75
 GAP, NAMED_GAP = 0.75, 0.25  # standard deviations between two groups
@@ -294,6 +590,3 @@ def warn(
             LeakWarning,
             stacklevel=stacklevel + 1,
         )
-
-
-__all__ = ["Leak", "LeakWarning"]

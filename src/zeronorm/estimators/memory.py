@@ -155,8 +155,7 @@ def _selections_of(estimator: Any, design: Design) -> tuple[list[str], int]:
     """
     from sklearn.base import is_classifier
 
-    from ..solvers.procedures.folds import FOLDS
-    from ..solvers.procedures.judge import GRID, JUDGING
+    from ..solvers.folds import FOLDS, GRID, JUDGING
 
     inner, n_samples = getattr(estimator, "estimator", estimator), design.shape[0]
     if not hasattr(inner, "_plan"):  # no choice of a method
@@ -187,7 +186,7 @@ def _columns_of(estimator: Any, method: str, design: Design) -> int:
 
 def _largest(estimator: Any, design: Design) -> int:
     """Return the largest number of features, or of groups, that a fit selects."""
-    from .sizes import is_automatic, ladder
+    from .folds import is_automatic, ladder
 
     sizes = getattr(estimator, "n_features", None)
     if sizes is None:

@@ -3,20 +3,132 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.metrics import make_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
-from ..core.types import Design, FloatArray
+from ..core.types import Design, FloatArray, Likelihood
 from ..data.operations import margins
 from ..losses import Cox
-from .baseline import Baseline, StepFunction, baseline_of
-from .budget_selection import BudgetSelection
-from .parameters import with_parameters
-from .rowwise import Rowwise
-from .sparse_linear import Model, SparseLinearModel, terms_of, with_callbacks
+from ..losses.cox import ties_of
+from ..solvers.l1.setting import HeldOut, added_deviance_of
+from .base import Model, SparseLinearModel, terms_of, with_callbacks, with_parameters
+from .budget import BudgetSelection
+from .folds import Rowwise
+from .l1 import Fold, L1Folds, L1Model
+
+# The baseline of a Cox model: hazards over time, for the highest risk score of training.
+
+LARGEST_SCORE = 700.0  # above that of all training rows: the survival is 0 by then
+
+
+@dataclass(frozen=True, slots=True)
+class StepFunction:
+    """A function that is constant between times and takes its new value at each of them."""
+
+    x: FloatArray  # (n_times,) growing
+    y: FloatArray  # (n_times,) the value from that time on
+    before: float  # the value before the first time
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """From 0 to the last time, as in scikit-survival; beyond it the last value stays."""
+        return 0.0, float(self.x[-1])
+
+    def __call__(self, time: Any) -> Any:
+        """Return the values at some times; a number for a number."""
+        place = np.searchsorted(self.x, time, side="right")
+        found = np.append(self.before, self.y)[place]
+        return float(found) if np.ndim(time) == 0 else found
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Breslow's or Efron's estimates, for rows whose risk score is the highest of training.
+
+    At x = 0, which may be far from all rows, a hazard may leave the range of numbers.
+    """
+
+    highest: float
+    hazards: tuple[StepFunction, ...]  # cumulative, of every stratum
+
+    @property
+    def times(self) -> FloatArray:
+        """The times of the training rows, (n_times,)."""
+        return np.unique(np.concatenate([one.x for one in self.hazards]))
+
+    @property
+    def at_zero(self) -> list[StepFunction]:
+        """The cumulative hazards at x = 0."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            unit = np.exp(-self.highest)
+            return [
+                StepFunction(one.x, np.where(one.y > 0, one.y * unit, 0.0), 0.0)
+                for one in self.hazards
+            ]
+
+    def cumulative_hazards(self, risk: FloatArray, return_array: bool) -> np.ndarray:
+        """Return the cumulative hazard at every risk score; return_array: its values at `times`."""
+        if len(self.hazards) > 1:
+            raise ValueError(
+                f"the model has {len(self.hazards)} strata, each with a baseline of "
+                "its own: multiply the one of `cum_baseline_hazard_` by exp(predict(X))."
+            )
+        (baseline,) = self.hazards
+        with np.errstate(over="ignore"):
+            factor = np.exp(np.minimum(risk - self.highest, LARGEST_SCORE))
+        if return_array:
+            return np.asarray(factor[:, None] * baseline(self.times))
+        return _objects([StepFunction(baseline.x, one * baseline.y, 0.0) for one in factor])
+
+    def survivals(self, risk: FloatArray, return_array: bool) -> np.ndarray:
+        """Return the probability of no event up to a time, as `cumulative_hazards`."""
+        hazards = self.cumulative_hazards(risk, return_array)
+        if return_array:
+            return np.asarray(np.exp(-hazards))
+        return _objects([StepFunction(one.x, np.exp(-one.y), 1.0) for one in hazards])
+
+
+def baseline_of(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> Baseline:
+    """Return Breslow's estimates, or Efron's, from the risk scores of the training rows."""
+    used = weight > 0
+    z, y, weight = z[used], y[used], weight[used]
+    highest = float(z.max())
+    hazards = []
+    for one in np.unique(y[:, 2]):
+        rows = y[:, 2] == one
+        away = z[rows] - highest
+        hazards.append(_hazard(away, y[rows], weight[rows], ties))
+    return Baseline(highest, tuple(hazards))
+
+
+def _hazard(z: FloatArray, y: FloatArray, weight: FloatArray, ties: str) -> StepFunction:
+    """Return the cumulative baseline hazard at all times of rows; no z is positive."""
+    event, size = y[:, 1] > 0, weight * np.exp(z)
+    times, place = np.unique(y[:, 0], return_inverse=True)
+    deaths = np.bincount(place, weight * event, times.size)
+    at_risk = np.cumsum(np.bincount(place, size, times.size)[::-1])[::-1]
+    if y.shape[1] == 4:
+        some = np.flatnonzero(deaths)
+        for now in some:
+            at_risk[now] = size[(y[:, 3] < times[now]) & (place >= now)].sum()
+    steps = np.divide(deaths, at_risk, out=np.zeros_like(deaths), where=deaths > 0)
+    if ties == "efron":
+        found = ties_of(place[event], weight[event] > 0, times.size)
+        share = found.sums(size[event]) / at_risk[found.times]
+        steps[found.times] *= found.rates(share)
+    return StepFunction(times, np.cumsum(steps), 0.0)
+
+
+def _objects(functions: list[StepFunction]) -> np.ndarray:
+    found = np.empty(len(functions), object)
+    found[:] = functions
+    return found
+
 
 TIED = 1e-8  # risk scores that near count as tied
 BLOCK = 512  # events that are compared with all rows at once
@@ -292,3 +404,201 @@ def _risk(design: Design, model: Model) -> FloatArray:
     """Return the risk scores of a model, (n_samples,)."""
     features, coef = terms_of(model)
     return margins(design, features, coef[:, None], np.zeros(1))[:, 0]
+
+
+# Cox's proportional hazards with an l1 penalty, at one C or with exactly k features.
+
+
+@with_parameters
+class L1SurvivalAnalysis(L1Model, SurvivalModel):
+    """Cox's proportional hazards with an l1 or elastic net penalty, and exactly k features of it.
+
+        min_w  sum_j p_j (r |w_j| + (1 - r)/2 w_j^2) + C sum over event times t of
+               [ D_t log(sum_{i: T_i >= t} s_i e^(x_i'w) / D_t) - sum_{events i at t} s_i x_i'w ]
+
+    with p `penalty_factor`, r `l1_ratio`, s the sample weights and D_t the weight of the events at
+    t: minus the logarithm of the partial likelihood, less its least value. C is the
+    1 / (n_samples lambda) of glmnet, whose deviance is twice this, and the 1 / (n_samples alpha) of
+    scikit-survival's `CoxnetSurvivalAnalysis`. All else is as in `L1Regressor`: with `n_features=k`
+    C is found, and the model is a refit of these k features with a ridge.
+
+    Parameters
+    ----------
+    C, n_features, refit_C, l1_ratio, penalty_factor, signs, standardize, tol, max_iter, warm_start,
+    n_threads, checkpoint
+        As in `L1Classifier`; "loo" chooses by the partial likelihood that each of five folds of the
+        rows adds to that of the others.
+    ties : "breslow" or "efron"
+        As in `BudgetSurvivalAnalysis`.
+
+    Attributes
+    ----------
+    As of `L1Classifier`, without those of classes and of the intercept; coef_ is (n_columns,), the
+    log hazard ratios. unique_times_, cum_baseline_hazard_, baseline_survival_ :
+        As of `BudgetSurvivalAnalysis`, whose targets and predictions these are.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the solver stopped at a gap of more than twice `tol` (and more than 1e-9).
+    UserWarning
+        Where no solution has `n_features` features, and scores had to choose the others.
+
+    References
+    ----------
+    Tibshirani, The lasso method for variable selection in the Cox model, Statistics in Medicine 16,
+    1997. Simon, Friedman, Hastie and Tibshirani, Regularization paths for Cox's proportional
+    hazards model via coordinate descent, Journal of Statistical Software 39(5), 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import L1SurvivalAnalysis
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 40))
+    >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
+    >>> y = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
+    >>> model = L1SurvivalAnalysis(n_features=2).fit(X, y)
+    >>> model.support_.tolist(), bool(model.dual_gap_ <= 1e-4)
+    ([3, 7], True)
+    """
+
+    ties: str = "breslow"
+
+
+# Cox's proportional hazards with an l1 penalty, C chosen by cross-validation.
+
+SCORINGS = ("deviance", "c_index")
+
+
+@with_parameters
+class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
+    """Cox's proportional hazards with an l1 or elastic net penalty, C chosen by cross-validation.
+
+    The problem of `L1SurvivalAnalysis` for every C of a growing grid; the model is that of the
+    chosen C. All folds and the whole data are followed in the same passes over X, as in
+    `L1ClassifierCV`, whose twin this is.
+
+    Parameters
+    ----------
+    Cs, rule, random_state
+        As in `L1ClassifierCV`.
+    cv : int, scikit-learn splitter, or (train, test) pairs of row numbers
+        So many folds of the rows of positive weight, with the events in equal shares; the others
+        number all rows of X.
+    scoring : "deviance" or "c_index"
+        Of the held-out rows. The former is the deviance that they add to that of the rows of
+        training, both at the fold's model, per held-out event: a partial likelihood of few rows
+        alone compares few pairs. The smaller the better, as in glmnet. "c_index" is Harrell's C
+        among the held-out rows.
+    l1_ratio, penalty_factor, signs, standardize, tol, max_iter, n_threads, checkpoint,
+    ties
+        As in `L1SurvivalAnalysis`; tol and max_iter hold at every C.
+
+    Attributes
+    ----------
+    As of `L1ClassifierCV`, without those of classes and of the intercept, and of
+    `L1SurvivalAnalysis`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the model of C_ stopped at a gap of more than twice `tol` (and more than 1e-9).
+
+    References
+    ----------
+    Verweij and van Houwelingen, Cross-validation in survival analysis, Statistics in Medicine 12,
+    1993. Simon, Friedman, Hastie and Tibshirani, as in `L1SurvivalAnalysis`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import L1SurvivalAnalysisCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 40))
+    >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
+    >>> y = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
+    >>> model = L1SurvivalAnalysisCV().fit(X, y)
+    >>> {3, 7} <= set(model.support_.tolist())
+    True
+    """
+
+    scoring: str = "deviance"
+    ties: str = "breslow"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        validate.check_option("scoring", self.scoring, SCORINGS)
+
+    def _shared_by_folds(self, labels: np.ndarray) -> np.ndarray:
+        """Return what folds have in equal shares: the events."""
+        return self._strata(labels, self.cv)
+
+    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOut:
+        """Return what scores the rows that a fold holds out."""
+        y, rows = fold.data.labels, fold.test
+        held = np.bincount(rows, fold.weight, len(y)).astype(np.float64)
+        for part, deed in ((fold.drawn, "leave"), (held, "hold out")):
+            if not (part @ y[:, 1] > 0):
+                raise ValueError(
+                    f"cv must {deed} an event in every fold; fold {fold.number} has none. Use "
+                    "fewer folds."
+                )
+        validate.check_events(y[fold.learnt])
+        if self.scoring == "deviance":
+            everything = np.arange(len(y))
+            return HeldOut(everything, 1, added_deviance_of(loss, y, fold.drawn, held))
+        own, weight = y[rows], fold.weight
+
+        def c_index(margins: FloatArray) -> float:
+            return concordance(own, margins[:, 0], weight)
+
+        return HeldOut(rows, 1, c_index)
+
+
+# Harrell's C as a metric and as a scorer of scikit-learn, for survival times.
+
+
+def c_index(y: Any, risk: Any, sample_weight: Any = None) -> float:
+    """Return Harrell's C: the share of comparable pairs whose risks are in the order of events.
+
+        C = sum_{(i, j)} w_i w_j ([r_i > r_j] + [r_i = r_j] / 2) / sum_{(i, j)} w_i w_j
+
+    over the pairs of an event i and a row j that is under observation then and outlives it, in one
+    stratum. It is what `score` of the models of survival times returns, see there.
+
+    Parameters
+    ----------
+    y : (n_samples,) survival times, as for `BudgetSurvivalAnalysis.fit`.
+    risk : (n_samples,) finite numbers: the higher, the sooner the event.
+    sample_weight : (n_samples,) or None
+
+    Raises
+    ------
+    ValueError
+        Where risk is not a finite number for every row, or no pair can be compared.
+
+    Source
+    ------
+    Harrell, Lee and Mark, Multivariable prognostic models, Statistics in Medicine 15 (1996).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm.estimators.metrics import c_index
+    >>> y = np.array([(True, 1), (True, 2), (False, 3)], dtype=[("event", "?"), ("time", "f8")])
+    >>> round(c_index(y, [3.0, 1.0, 2.0]), 3)
+    0.667
+    """
+    found = validate.as_numbers(risk)
+    if found is None or found.ndim != 1 or not np.isfinite(found).all():
+        raise ValueError(
+            f"risk must be finite numbers, one for each row; got {validate.shown(risk)}."
+        )
+    target = validate.check_survival(y, found.size)
+    weight = validate.check_sample_weight(sample_weight, found.size)
+    return concordance(target, found, weight)
+
+
+# For `scoring` of scikit-learn, of any estimator whose `predict` is a risk.
+c_index_scorer = make_scorer(c_index)

@@ -16,10 +16,10 @@ from ..persistence import (
     LoadedSurvivalModel,
     as_loaded,
 )
-from ..persistence.linear_model import is_ordinal, shares_features
+from ..persistence.models import is_ordinal, shares_features
 
 if TYPE_CHECKING:
-    from ..io.codings import Coding
+    from ..io.encoding import Coding
 
 Label: TypeAlias = "str | int | float | bool"
 

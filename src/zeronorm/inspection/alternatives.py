@@ -13,11 +13,11 @@ from ..core import validation as validate
 from ..core.parallel import one_blas_thread
 from ..core.results import Progressed, Status
 from ..core.types import FloatArray
-from ..estimators.budget_selection import BudgetSelection
-from ..estimators.problem import Problem
+from ..estimators.budget import BudgetSelection
+from ..estimators.folds import Problem
 from ..solvers import Task, run, run_together
-from ..solvers.certify.near_best import Near, near_best
-from .problems import check_weight, estimator_for, names_of
+from ..solvers.certify import Near, near_best
+from .certification import check_weight, estimator_for, names_of
 
 _SHOWN = 5  # features of each kind that a line names
 
@@ -169,7 +169,7 @@ def near_optimal(
     Examples
     --------
     >>> from zeronorm.datasets import load_golub
-    >>> from zeronorm.inspection.alternatives import near_optimal
+    >>> from zeronorm.inspection import near_optimal
     >>> X, y = load_golub(return_X_y=True)
     >>> near = near_optimal(X, y, 5)
     >>> len(near), near.complete, near.in_all

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 from ..core.files import FileError
 
 if TYPE_CHECKING:
-    from .frames import read_frame
     from .genotypes import read_plink
     from .groups import read_costs, read_groups
     from .opening import as_design
-    from .read import read_blocks, read_table
+    from .read import read_blocks, read_frame, read_table
     from .store import convert
     from .svmlight import svmlight_blocks
-    from .table import Layout, Table
-    from .where import Where
+    from .table import Layout, Table, Where
 
 # Names are imported on use: the command starts at once, and a verifier has no kernels.
 _HOMES = {

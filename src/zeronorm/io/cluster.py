@@ -8,8 +8,7 @@ from typing import Any
 from ..core.types import Design
 from ..core.validation import is_dask
 from ..data import Wrapper, resolve_threads
-from ..data.dask import OnCluster, open_dask, share_out
-from ..data.workers import client_of
+from ..data.dask import OnCluster, client_of, open_dask, share_out
 from .opening import as_design
 
 

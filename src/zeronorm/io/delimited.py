@@ -7,37 +7,656 @@ one first; whatever has anything odd is left to the careful one.
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import itertools
 import math
+import operator
 import re
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _kernels
 from ..core.files import FileError, quote
-from .cells import picker
-from .coded import Cells, as_table, needs_coding, text_features
-from .decimal_commas import NOTE, decimal_commas
-from .fast_delimited import Body, cell_text, points_in, read_body
-from .labels import labels_from_text, read_kept
-from .source import DELIMITERS, Source, Stream, not_utf8, nul_byte
+from ..core.parallel import current_threads
+from ..core.types import FloatArray
+from .arrays import as_labels, as_whole, labels_from_text, read_kept
+from .encoding import DROP, MEND, Cells, Problem, as_table, needs_coding, text_features
+from .source import DELIMITERS, Source, Stream, not_utf8, nul_byte, on_disk
 from .table import (
     MISSING,
     Columns,
     Request,
     Table,
+    Where,
     assign,
     first_nonfinite,
     labels_needed,
-    strict_float,
 )
-from .texts import Texts
-from .where import Where
+from .texts import NOTE, Texts, decimal_commas, strict_float, with_points
+
+# Text in parts of whole lines, as kernels take it; a part is read while another is parsed.
+
+Text: TypeAlias = NDArray[np.uint8]
+
+PART = 1 << 22  # bytes: enough for threads to pay, few enough to stay in the caches
+_PIECE = 1 << 16  # bytes that are worth a thread
+_MARK = b"\xef\xbb\xbf"  # of the order of bytes
+
+
+def parts_of(source: Source, stream: Stream, size: int = PART) -> Iterator[Text]:
+    """Yield the text of an opened source in parts that end with a line end.
+
+    A byte order mark is left out. A part has `size` bytes or a little less, more only where a line
+    has; it is overwritten after the next one was taken. A file that changes its length meanwhile is
+    a FileError.
+    """
+    text, following = np.empty(max(size, 2), np.uint8), np.empty(max(size, 2), np.uint8)
+    with ThreadPoolExecutor(1) as reader:
+        text, n_bytes, is_last = _fill(stream, text, text[:0])
+        start = len(_MARK) if text[: len(_MARK)].tobytes() == _MARK else 0
+        while n_bytes > start:
+            end = _last_line_end(text, 0, n_bytes)
+            if not is_last:
+                filling = reader.submit(_fill, stream, following, text[end:n_bytes])
+            elif source.compression is source.encoding is None and stream.tell() != source.size:
+                raise FileError(
+                    f"{source}: changed while it was read: it had {source.size} bytes, then "
+                    f"{stream.tell()}."
+                )
+            yield text[start:end]
+            if is_last:
+                return
+            following, (text, n_bytes, is_last) = text, filling.result()
+            start = 0
+
+
+def _fill(stream: Stream, buffer: Text, tail: Text) -> tuple[Text, int, bool]:
+    """Return a buffer with the tail of a part and what follows it, its bytes, whether all is read.
+
+    It is the buffer, or a larger one until a line ends in it; the last part gets a line end.
+    """
+    while True:
+        n_bytes = tail.size
+        if n_bytes >= buffer.size - 1:
+            buffer = np.empty(2 * n_bytes + 2, np.uint8)
+        buffer[:n_bytes] = tail
+        while n_bytes < buffer.size - 1:
+            count = stream.readinto(buffer[n_bytes:-1].data)
+            if not count:
+                if n_bytes and buffer[n_bytes - 1] != ord("\n"):
+                    buffer[n_bytes] = ord("\n")
+                    n_bytes += 1
+                return buffer, n_bytes, True
+            n_bytes += count
+        if _last_line_end(buffer, tail.size, n_bytes) > tail.size:
+            return buffer, n_bytes, False
+        tail = buffer[:n_bytes]
+
+
+def _last_line_end(text: Text, start: int, stop: int) -> int:
+    """Return where the last line that ends in text[start:stop] does; `start` if none does."""
+    while stop > start:
+        first = max(start, stop - (1 << 16))
+        ends = np.flatnonzero(text[first:stop] == ord("\n"))
+        if ends.size:
+            return first + int(ends[-1]) + 1
+        stop = first
+    return start
+
+
+def cut(text: Text, mark: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return what `_kernels.cut_text` says of text, and the number of threads for its pieces."""
+    n_threads = current_threads()
+    n_pieces = max(1, min(text.size // _PIECE, 4 * n_threads))
+    cuts = np.empty(n_pieces + 1, np.int64)
+    counts = np.empty((n_pieces, 2), np.int64)
+    _kernels.cut_text(text, ord(mark), cuts, counts)
+    return cuts, counts, n_threads
+
+
+# A column of text: its different values, and which of them every row has.
+
+
+# Text whose numbers have a comma for a point, as spreadsheets write them in many countries.
+#
+# Such files separate their columns by semicolons or tabs. A cell that is a number with one comma is
+# read with a point; text is left as it is, and so is everything in quotes. A file that has both
+# kinds of numbers is refused, as 1.234 might be a thousand in it; so is one with tabs whose numbers
+# with commas are all like 1,234, which may be thousands as well.
+#
+# Where commas separate the columns, or all numbers are in quotes, the same is decided of a column
+# as a whole: its cells are text, which the readers have by then.
+
+
+# Delimited text by a kernel on all threads.
+#
+# It reads what has no surprises: fields that are numbers, or text, quoted as a whole or not at all.
+# Whatever departs from that is left to the careful reader, which reads it or says what is wrong;
+# what is read here has the same values there.
+
+_ROWS = 1000  # that are searched for what is no number, where a first one was found
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # of the first n bytes of eight
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the words of a field in its key
+_TRIES = 8  # to read the text, each with more of its columns as text
+
+
+class _Odd(Exception):  # noqa: N818 - no error: another reader takes over
+    """The text has something that this reader does not know, in some columns or anywhere."""
+
+    def __init__(self, columns: Collection[int] = ()) -> None:
+        self.columns = columns
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What stands under the header."""
+
+    X: FloatArray
+    stored: dict[int, NDArray[np.generic]]  # of the target and of what else is read as it stands
+    samples: list[str]  # empty without names of samples
+    places: Sequence[str]  # of every row, as "line 3"
+    is_fast: bool = True  # whether a kernel read it
+    # What is no number among the features, where there is such.
+    cells: Cells | None = None
+    commas: Sequence[int] = ()  # columns of text that were numbers with decimal commas
+
+
+def read_body(
+    source: Source, delimiter: str, columns: Columns, n_lines: int, row: Sequence[str],
+    texts: Collection[int], request: Request,
+) -> Body | None:  # fmt: skip
+    """Return the body of a text; None where it has anything odd.
+
+    n_lines : of the header. row : the fields of the first row. texts : the features, by place, that
+    hold text. Where the request has a folder to spill to and all features are numbers, X is mapped
+    from a file there that has no name, by row, instead of in memory; memory then holds a part of
+    the text and what is no feature.
+    """
+    words = {j for j in columns.kept if j >= len(row) or strict_float(row[j]) is None}
+    words |= {columns.features[order] for order in texts}
+    for _ in range(_TRIES):
+        try:
+            return _Reader(source, delimiter, columns, words).read(n_lines, request)
+        except _Odd as odd:
+            if not odd.columns or not words.isdisjoint(odd.columns):
+                return None
+            words.update(odd.columns)  # labels of which only the first are numbers, empty cells
+        except UnicodeDecodeError:
+            return None
+    return None
+
+
+def cell_text(text: str) -> str:
+    """Return what a cell of text holds, "" where it is missing."""
+    text = text.strip()
+    return "" if text.lower() in MISSING else text
+
+
+def points_in(texts: dict[int, Texts], left: Collection[int]) -> list[int]:
+    """Put points for the commas of columns of numbers, some columns left as they are.
+
+    Returns
+    -------
+    list of int
+        The columns in which it was done.
+    """
+    found = {j: with_points(text) for j, text in texts.items() if j not in left}
+    changed = {j: text for j, text in found.items() if text is not None}
+    texts.update(changed)
+    return [*changed]
+
+
+class _Lines(Sequence[str]):
+    """The places of the rows, as "line 3"; the file is read again where one is asked for."""
+
+    def __init__(self, source: Source, n_lines: int, n_rows: int) -> None:
+        self.source, self.n_lines, self.n_rows = source, n_lines, n_rows
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __getitem__(self, row: Any) -> Any:
+        return next(itertools.islice(self, row, None))
+
+    def __iter__(self) -> Iterator[str]:
+        with self.source.open() as stream:
+            for number, line in enumerate(stream, 1):
+                if number > self.n_lines and line.strip(b"\r\n"):
+                    yield f"line {number}"
+
+
+class _Reader:
+    """Reads with some of the columns as text, the others as numbers."""
+
+    def __init__(
+        self, source: Source, delimiter: str, columns: Columns, words: Collection[int]
+    ) -> None:
+        self.source, self.delimiter, self.columns = source, delimiter, columns
+        features = columns.features
+        self.orders = [order for order, j in enumerate(features) if j not in words]
+        kept = [j for j in columns.kept if j not in words]
+        self.numeric = [*(features[order] for order in self.orders), *kept]
+        self.texts = sorted(words)
+        if columns.samples is not None:
+            self.texts.append(columns.samples)
+        self.places = np.full(columns.n_columns, -1)
+        self.places[self.numeric] = np.arange(len(self.numeric))
+        self.places[self.texts] = -2 - np.arange(len(self.texts))
+        self.words = [_Words() for _ in self.texts]
+
+    def read(self, n_lines: int, request: Request) -> Body:
+        """Return the body of a text, or raise _Odd."""
+        columns, n_features = self.columns, len(self.columns.features)
+        with self.source.open() as stream:
+            blocks = (
+                block
+                for text in _without_header(parts_of(self.source, stream, PART), n_lines)
+                for block in self._rows(text)
+            )
+            if request.spill is None or len(self.orders) < n_features:
+                X, kept = _gathered(blocks, self.orders, n_features)
+            else:
+                X, kept = _spilled(blocks, n_features, request.spill)
+        stored: dict[int, NDArray[np.generic]] = {
+            j: as_whole(values)
+            for j, values in zip(self.numeric[len(self.orders) :], kept, strict=True)
+        }
+        words = {j: some.texts() for j, some in zip(self.texts, self.words, strict=True)}
+        samples = [] if columns.samples is None else words.pop(columns.samples).tolist()
+        words = {j: text.mapped(cell_text) for j, text in words.items()}
+        by_model = text_features(columns, request.like)
+        commas = points_in(words, {columns.features[order] for order in by_model})
+        for j in columns.kept:
+            if j in words:
+                stored[j] = _labels(words[j])
+        texts: dict[int, Texts] = {}
+        for order, j in enumerate(columns.features):
+            if j in words:
+                values = None if order in by_model else words[j].numbers()
+                if values is None:
+                    texts[order] = words[j]
+                else:
+                    X[:, order] = values
+        cells, places = None, _Lines(self.source, n_lines, len(X))
+        gaps = len(self.orders) < n_features and first_nonfinite(X) is not None
+        if texts or gaps or needs_coding(request.like):
+            cells = Cells(X, texts, places)
+        return Body(X, stored, samples, places, cells=cells, commas=commas)
+
+    def _rows(self, text: Text) -> Iterator[FloatArray]:
+        """Yield the numbers of the rows of a part, (columns, rows); keep what is text."""
+        cuts, counts, n_threads = cut(text, b"\n")
+        lines = counts[:, 0]
+        numbers = np.empty((len(self.numeric), lines.sum()))
+        spans = np.empty((lines.sum(), len(self.texts), 2), np.int64)
+        rows = np.empty(len(counts), np.int64)
+        line, column = _kernels.delimited_rows(
+            text, cuts, counts, ord(self.delimiter), self.places, numbers, spans, rows, n_threads
+        )
+        if line >= 0:
+            raise _Odd(self._no_numbers(text[line:], column))
+        if (rows == lines).all():
+            starts, rows = np.zeros(1, np.int64), rows.sum(keepdims=True)
+        else:
+            starts = np.cumsum(lines) - lines
+        content = b""
+        if self.texts or text.max() > 127:
+            content = text.tobytes() + bytes(8)
+            str(content, "utf-8")  # an error where it is none
+        for start, n_rows in zip(starts.tolist(), rows.tolist(), strict=True):
+            part = slice(start, start + n_rows)
+            for words, places in zip(self.words, np.moveaxis(spans[part], 0, 2), strict=True):
+                words.take(content, places.copy().T)
+            yield numbers[:, part]
+
+    def _no_numbers(self, text: Text, column: int) -> set[int]:
+        """Return a column that is no number, and others of which the next rows say the same."""
+        if column not in self.numeric:
+            return set()
+        found = {column}
+        for line in text[: 1 << 18].tobytes().split(b"\n")[:_ROWS]:
+            fields = line.decode("utf-8", "replace").split(self.delimiter)
+            if len(fields) == self.columns.n_columns:
+                found |= {j for j in self.numeric if not _is_finite(fields[j])}
+        return found
+
+
+class _Words:
+    """The fields of a column of text, part by part."""
+
+    def __init__(self) -> None:
+        self.code: dict[str, int] = {}
+        self.codes: list[NDArray[np.int64]] = []
+
+    def take(self, content: bytes, spans: NDArray[np.int64]) -> None:
+        """Take the fields of some rows, which begin and end at (n, 2) places of some bytes."""
+        places, codes = _distinct(content, spans)
+        code = self.code
+        fields = [content[first:last].decode("utf-8") for first, last in spans[places].tolist()]
+        known = [code.setdefault(text, len(code)) for text in fields]
+        self.codes.append(np.array(known, np.int64)[codes])
+
+    def texts(self) -> Texts:
+        """Return the column."""
+        return Texts([*self.code], np.concatenate([np.empty(0, np.int64), *self.codes]))
+
+
+def _distinct(
+    content: bytes, spans: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return rows that have all different fields, and for every row which of them has its own.
+
+    Fields are compared eight bytes at a time; those longer than 64 are taken as all different. A
+    field has no NUL, and eight bytes follow the last one.
+    """
+    first, last = spans.T
+    n_words = (int((last - first).max(initial=1)) + 7) // 8
+    if n_words > 8:
+        everything = np.arange(len(spans))
+        return everything, everything
+    windows: Any = np.ndarray(len(content) - 7, "<u8", content, strides=(1,))
+    words = []
+    for start in range(0, 8 * n_words, 8):
+        at = np.minimum(first + start, last)
+        words.append(windows[at] & _MASKS[np.minimum(last - at, 8)])
+    key = words[0]
+    for word in words[1:]:
+        key = key * _FACTOR + word
+    _, places, codes = np.unique(key, return_index=True, return_inverse=True)
+    # Two fields may have one key.
+    if n_words > 1 and any((word != word[places][codes]).any() for word in words):
+        return _distinct_of(words)
+    return places, codes
+
+
+def _distinct_of(words: list[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the same of fields by their words."""
+    _, places, codes = np.unique(
+        np.column_stack(words), axis=0, return_index=True, return_inverse=True
+    )
+    return places, codes.ravel()
+
+
+def _is_finite(field: str) -> bool:
+    value = strict_float(field)
+    return value is not None and math.isfinite(value)
+
+
+def _labels(texts: Texts) -> NDArray[Any]:
+    """Return labels that stand in a column of text; _Odd where any is missing."""
+    if "" in texts.levels:
+        raise _Odd
+    return labels_from_text(texts.levels)[texts.codes]
+
+
+def _gathered(
+    blocks: Iterable[FloatArray], orders: list[int], n_features: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return X, by column, and the other numbers, (columns, rows), of blocks of rows.
+
+    orders : the columns of X that the blocks begin with; the others are NaN.
+    """
+    known = list(blocks)
+    n, p = sum(block.shape[1] for block in known), len(orders)
+    X = (
+        np.full((n, n_features), np.nan, order="F")
+        if p < n_features
+        else np.empty((n, p), order="F")
+    )
+    kept = np.empty((len(known[0]) - p, n))
+    start = 0
+    for block in known:
+        rows = slice(start, start + block.shape[1])
+        X.T[orders, rows], kept[:, rows] = block[:p], block[p:]
+        start = rows.stop
+    return X, kept
+
+
+def _spilled(blocks: Iterable[FloatArray], p: int, folder: Path) -> tuple[FloatArray, FloatArray]:
+    """Return the same, X by row and mapped from a file."""
+    kept = list[FloatArray]()
+
+    def rows() -> Iterator[FloatArray]:
+        for block in blocks:
+            kept.append(block[p:].copy())
+            yield np.ascontiguousarray(block[:p].T)
+
+    X: FloatArray = on_disk(rows(), folder).view(np.float64)
+    others = np.concatenate(kept, axis=1)
+    return X.reshape(others.shape[1], p), others
+
+
+def _without_header(parts: Iterator[Text], n_lines: int) -> Iterator[Text]:
+    """Yield text without its first lines."""
+    for text in parts:
+        if n_lines:
+            ends = np.flatnonzero(text == ord("\n"))[:n_lines] + 1
+            n_lines -= ends.size
+            head, text = text[: ends[-1]], text[ends[-1] :]
+            if (head[np.flatnonzero(head == ord("\r")) + 1] != ord("\n")).any():
+                raise _Odd  # another kind of line end, which others count
+        if text.size:
+            yield text
+
+
+# Rows of cells that have types, as JSON has them, as tables, block by block.
+#
+# A number is a number and text is text: nothing is taken for the other, and a column with both is
+# refused with its row.
+
+# The number of a row, and a cell for each column; None: missing.
+Row: TypeAlias = "tuple[int, Sequence[Any]]"
+
+
+def tables_of_cells(
+    source: Source,
+    names: list[str],
+    rows: Iterator[Row],
+    request: Request,
+    size: int | None = None,
+    word: str = "line",
+    gaps: str | None = None,
+) -> Iterator[Table]:
+    """Yield the rows as tables of about `size` cells each; None: as one table.
+
+    rows : at least one. word : what their numbers count. gaps : what is said of empty cells.
+    """
+    first = next(rows)
+    samples = 0 if not names[0] and len(names) > 1 else None
+    columns = assign(source, names, len(names), samples, request)
+    if request.lacks_labels(columns):
+        text = [j for j in columns.features if isinstance(first[1][j], str)]
+        raise labels_needed(source, columns, text)
+    remaining: Iterator[Row] = itertools.chain([first], rows)
+    if request.where is not None:
+        where, pick = request.where, picker(columns.compared)
+        remaining = (
+            row for row in remaining if where.keeps(pick(row[1]), f"{source}: {word} {row[0]}")
+        )
+    n_rows = None if size is None else max(1, size // len(names))
+    reader = _CellReader(source, columns, request, word, gaps)
+    while (table := reader.read(itertools.islice(remaining, n_rows))) is not None:
+        yield table
+
+
+def shown(cell: Any) -> str:
+    """Return a cell as text, as CSV would have it: whole numbers without a point, "" for none."""
+    if cell is None or cell != cell:  # NaN and NaT
+        return ""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        cell = cell.date()
+    if isinstance(cell, datetime.date | datetime.time):
+        return cell.isoformat()
+    return str(cell)
+
+
+class _CellReader:
+    """Reads rows of typed cells."""
+
+    def __init__(
+        self, source: Source, columns: Columns, request: Request, word: str, gaps: str | None
+    ) -> None:
+        self._source, self._columns, self._request, self._word = source, columns, request, word
+        self._gaps = gaps
+        self._of_text: dict[int, bool] = {}  # whether a column that is kept is text
+
+    def read(self, rows: Iterator[Row]) -> Table | None:
+        """Return rows as a table, None where there are none."""
+        source, columns, request = self._source, self._columns, self._request
+        first = next(rows, None)
+        if first is None:
+            return None
+        found = _Features(columns, request, first[1])
+        numbers, samples = array("q"), list[str]()
+        kept = columns.kept
+        stored: dict[int, list[Any]] = {position: [] for position in kept}
+        for number, cells in itertools.chain([first], rows):
+            found.take(cells)
+            for position, what in kept.items():
+                stored[position].append(self._kept(number, cells[position], position, what))
+            if columns.samples is not None:
+                name = cells[columns.samples]
+                samples.append("" if name is None else str(name))
+            numbers.append(number)
+        n = len(numbers)
+        arrays = {
+            j: as_labels(source, np.array(column), n, columns.name(j))
+            for j, column in stored.items()
+        }
+        others = read_kept(source, request, columns, arrays, n)
+        others["sample_names"] = samples if columns.samples is not None else None
+        features = found.cells([f"{self._word} {number}" for number in numbers], self._gaps)
+        plain = not (features.texts or features.problems or needs_coding(request.like))
+        plain = plain and first_nonfinite(features.numbers) is None
+        X = features.numbers
+        return as_table(source, columns, X, None if plain else features, request, others)
+
+    def _place(self, number: int, position: int) -> str:
+        return f"{self._source}: {self._word} {number}, {self._columns.name(position)}"
+
+    def _kept(self, number: int, cell: Any, position: int, what: str) -> Any:
+        """Return a cell of a column that is read as it stands, numbers alone or text alone."""
+        if _is_missing(cell):
+            place = f"{self._source}: {self._word} {number}"
+            raise self._columns.gap(place, position, _shown(cell))
+        of_text = isinstance(cell, str)
+        if not isinstance(cell, str | int | float) or (
+            self._of_text.setdefault(position, of_text) != of_text
+        ):
+            raise FileError(
+                f"{self._place(number, position)}: {what} must be numbers alone, or text alone; "
+                f"got {_shown(cell)}. Write all of its values in one way."
+            )
+        return cell
+
+
+class _Features:
+    """The cells of features: numbers, and text beside them."""
+
+    def __init__(self, columns: Columns, request: Request, first: Sequence[Any]) -> None:
+        self._n_features, self._n_rows = len(columns.features), 0
+        self._texts: dict[int, list[str]] = {}
+        # Columns that a model takes as text, whatever they hold.
+        self._given = text_features(columns, request.like)
+        for order, position in enumerate(columns.features):
+            if order in self._given or not (
+                _is_missing(first[position]) or _is_number(first[position])
+            ):
+                self._texts[order] = []
+        self._numeric = [j for j in range(self._n_features) if j not in self._texts]
+        self._pick = picker([columns.features[j] for j in self._numeric])
+        self._words = [(j, columns.features[j], found) for j, found in self._texts.items()]
+        self._values = array("d")
+        self._late: dict[int, dict[int, str]] = {}  # text among numbers, by row
+        self._problems: dict[int, Problem] = {}
+
+    def take(self, cells: Sequence[Any]) -> None:
+        """Take the cells of one row."""
+        for order, position, found in self._words:
+            found.append(self._text(order, cells[position]))
+        fields, done = self._pick(cells), len(self._values)
+        try:
+            self._values.extend(fields)
+        except (TypeError, OverflowError):
+            del self._values[done:]
+            pairs = zip(self._numeric, fields, strict=True)
+            self._values.extend(self._number(order, cell) for order, cell in pairs)
+        self._n_rows += 1
+
+    def _text(self, order: int, cell: Any) -> str:
+        if _is_missing(cell):
+            return ""
+        if not isinstance(cell, str) and not (order in self._given and _is_number(cell)):
+            self._refuse(order, f"is {_shown(cell)} where other rows have text")
+        return str(cell).strip()
+
+    def _number(self, order: int, cell: Any) -> float:
+        """Return a number; NaN for text and what is missing."""
+        if _is_number(cell):
+            return float(cell)
+        if isinstance(cell, str) and not _is_missing(cell):
+            self._late.setdefault(order, {})[self._n_rows] = cell.strip()
+        elif cell is not None and not isinstance(cell, str):
+            self._refuse(order, f"features are numbers or text; got {_shown(cell)}")
+        return math.nan
+
+    def _refuse(self, order: int, what: str) -> None:
+        self._problems.setdefault(order, Problem(what, (MEND, DROP), self._n_rows))
+
+    def cells(self, places: Sequence[str], gaps: str | None) -> Cells:
+        """Return what was taken; see `Cells`."""
+        n = self._n_rows
+        X = np.frombuffer(self._values, np.float64).reshape(n, len(self._numeric))
+        numbers = X
+        if self._texts:
+            numbers = np.full((n, self._n_features), np.nan)
+            numbers[:, self._numeric] = X
+        for order, words in self._late.items():
+            if not np.isnan(numbers[:, order]).all():
+                row, word = next(iter(words.items()))
+                what = f"is the text {quote(word)} where other rows have numbers"
+                self._problems.setdefault(order, Problem(what, (MEND, DROP), row))
+            else:
+                self._texts[order] = [words.get(row, "") for row in range(n)]
+        texts = {order: Texts.of(words) for order, words in self._texts.items()}
+        return Cells(numbers, texts, places, self._problems, gaps)
+
+
+def picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return the function that picks the cells at these positions."""
+    if not positions:
+        return lambda row: ()
+    if len(positions) > 1:
+        return operator.itemgetter(*positions)
+    (only,) = positions
+    return lambda row: (row[only],)
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING)
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        array("d").append(cell)
+    except (TypeError, OverflowError):
+        return False
+    return True
+
+
+def _shown(cell: Any) -> str:
+    return "nothing" if cell is None else quote(str(cell))
+
 
 # Below this many bytes the careful reader takes no time that anybody notices.
 _FAST_SIZE = 1 << 16

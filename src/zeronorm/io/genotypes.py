@@ -2,22 +2,211 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from sys import intern
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.files import did_you_mean, quote
+from ..core.files import FileError, MissingFileError, did_you_mean, quote
 from ..core.types import Design, FloatArray, IndexArray
 from ..data import Beside, Rows, as_design, resolve_threads
-from ..data.genotypes import CODINGS, Genotypes
-from .plink import check_bed, names_of_variants, read_samples_of, read_variants, stems_of
+from ..data.genotypes import CODINGS, HEADER, PER_BYTE, Genotypes
+from .read import matching
+from .source import Source, check_path, not_utf8
 from .table import strict_float
+
+if TYPE_CHECKING:
+    pass
+
+
+# PLINK's files as text and bytes: which there are, their samples and variants, and what is wrong.
+#
+# The genotypes themselves are read by `designs`, where they lie.
+
+SAMPLE = np.dtype(
+    [(name, "O") for name in ("family", "name", "father", "mother", "sex", "phenotype")]
+)
+VARIANT = np.dtype(
+    [("chromosome", "O"), ("name", "O"), ("position", np.int64), ("allele", "O"), ("other", "O")]
+)
+
+
+def stems_of(path: Any) -> list[Path]:
+    """Return the paths of the files without their suffixes."""
+    if isinstance(path, str | os.PathLike):
+        text = os.fspath(path)
+        if glob.has_magic(text) and not Path(text).exists():
+            pattern = text if text.endswith(".bed") else f"{text}.bed"
+            paths: list[Any] = matching(pattern)
+        else:
+            paths = [text]
+    else:
+        paths = list(path)
+        if not paths:
+            raise ValueError("path must name at least one .bed file; got an empty list.")
+    stems = []
+    for one in paths:
+        name = os.fspath(one)
+        stem = Path(name.removesuffix(".bed"))
+        for suffix in (".bed", ".bim", ".fam"):
+            if not Path(f"{stem}{suffix}").is_file():
+                raise MissingFileError(
+                    f"{stem}{suffix}: no such file; genotypes are three files, .bed, .bim and .fam."
+                )
+        if stem in stems:
+            raise ValueError(f"path must name every file once; got {name} twice.")
+        stems.append(stem)
+    return stems
+
+
+def _columns_of(path: Path, widths: tuple[int, ...], what: str) -> list[tuple[str, ...]]:
+    """Return the columns of a .bim or .fam file, which has as many in every line."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise FileError(f"{path}: no text file.") from None
+    if lines and lines[0].startswith("#"):
+        raise FileError(
+            f"{path}, line 1: {quote(lines[0][:40])} is a header, which .bim and .fam files do not "
+            "have. Remove that line."
+        )
+    found = Counter(len(line.split()) for line in lines if line.strip())
+    if not found:
+        raise FileError(f"{path}: no {what}s in it.")
+    width = found.most_common(1)[0][0]
+    if len(found) > 1 or width not in widths:
+        right = {0, width if width in widths else widths[0]}
+        number, bad = next(
+            (n, line.split()) for n, line in enumerate(lines, 1) if len(line.split()) not in right
+        )
+        raise FileError(
+            f"{path}, line {number}: a {what} has {max(right)} columns; got {len(bad)}."
+        )
+    # One flat list: as many small ones would be looked through again and again by the collector.
+    words = " ".join(lines).split()
+    return [tuple(words[column::width]) for column in range(width)]
+
+
+def read_samples_of(stems: Sequence[Path]) -> NDArray[np.void]:
+    """Return the samples, which all files must have alike."""
+    first = _columns_of(Path(f"{stems[0]}.fam"), (6,), "sample")
+    twice = next((pair for pair, n in Counter(zip(*first[:2], strict=True)).items() if n > 1), None)
+    if twice is not None:
+        raise FileError(
+            f"{stems[0]}.fam: the sample {quote(' '.join(twice))} is there twice; family and name "
+            "(FID, IID) must be distinct. Rename one of them."
+        )
+    for stem in stems[1:]:
+        path = Path(f"{stem}.fam")
+        own = _columns_of(path, (6,), "sample")
+        rule = "All files must have the same samples in the same order; give each set by itself."
+        if len(own[0]) != len(first[0]):
+            raise FileError(
+                f"{path}: {len(own[0])} samples, but {len(first[0])} in {stems[0]}.fam. {rule}"
+            )
+        pairs = zip(zip(*own[:2], strict=True), zip(*first[:2], strict=True), strict=True)
+        for row, (here, there) in enumerate(pairs, 1):
+            if here != there:
+                raise FileError(
+                    f"{path}: sample {row} is {quote(' '.join(here))}, but "
+                    f"{quote(' '.join(there))} in {stems[0]}.fam. {rule}"
+                )
+    return _records(SAMPLE, first)
+
+
+def read_variants(path: Path) -> NDArray[np.void]:
+    """Return the variants of a .bim file."""
+    chromosome, name, *_, position, allele, other = _columns_of(path, (6, 5), "variant")
+    try:
+        if any("_" in place for place in position):  # which Python's int takes
+            raise ValueError
+        places = np.array([*map(int, position)], np.int64).tolist()
+    except (ValueError, OverflowError):
+        row, bad = next(
+            (n, p) for n, p in enumerate(position, 1) if not re.fullmatch(r"-?\d{1,18}", p)
+        )
+        raise FileError(
+            f"{path}: the position of variant {row} must be a whole number; got {quote(bad)}."
+        ) from None
+    few = (map(intern, column) for column in (chromosome, allele, other))
+    chromosome, allele, other = map(tuple, few)
+    return _records(VARIANT, [chromosome, name, places, allele, other])
+
+
+def names_of_variants(variants: NDArray[np.void]) -> list[str]:
+    """Return the names of columns, name_allele as PLINK's own exports have them.
+
+    So another file that counts the other allele does not pass for the same. Where names are not
+    distinct, place and both alleles stand for them, and a number from the second such variant on.
+    """
+    columns = [variants[field].tolist() for field in ("name", "allele")]
+    names = [f"{name}_{allele}" for name, allele in zip(*columns, strict=True)]
+    count = Counter(names)
+    for place, name in enumerate(columns[0]):
+        if name == "." or count[names[place]] > 1:
+            chromosome, _, position, allele, other = variants[place]
+            names[place] = f"{chromosome}:{position}:{other}:{allele}_{allele}"
+    seen = Counter[str]()
+    for place, name in enumerate(names):
+        seen[name] += 1
+        if seen[name] > 1:
+            names[place] = f"{name}#{seen[name]}"
+    return names
+
+
+def _records(kind: np.dtype[np.void], columns: Sequence[Sequence[Any]]) -> NDArray[np.void]:
+    records = np.empty(len(columns[0]), kind)
+    for field, column in zip(kind.names or (), columns, strict=True):
+        records[field] = column
+    return records
+
+
+_LOOKED_AT = 1000  # variants at both ends of a file whose last bytes are read
+
+
+def check_bed(path: Path, n_variants: int, n_samples: int) -> None:
+    """Refuse a .bed file by its first bytes, its size or samples that the .fam file has not."""
+    with path.open("rb") as file:
+        head = file.read(len(HEADER))
+    size = path.stat().st_size
+    if head[:2] != HEADER[:2]:
+        found = "is empty" if not head else f"begins with {head.hex(' ')}, not with 6c 1b"
+        raise FileError(f"{path}: no .bed file of PLINK 1; it {found}.")
+    if head[2:] == b"\x00":
+        raise FileError(
+            f"{path}: its genotypes come sample by sample, so that no variant can be read by "
+            f"itself. Rewrite it once: plink --bfile {path.with_suffix('')} --make-bed --out NEW."
+        )
+    if head != HEADER:
+        raise FileError(f"{path}: the third byte of a .bed file is 1; got {head[2:].hex()!r}.")
+    stride = -(-n_samples // PER_BYTE)
+    expected = len(HEADER) + n_variants * stride
+    if size != expected:
+        fits, rest = divmod(size - len(HEADER), stride)
+        whole = f"which is {fits:,} variants" + (f" and {rest} bytes" if rest else "")
+        raise FileError(
+            f"{path}: {n_variants:,} variants of {n_samples:,} samples are {expected:,} bytes; the "
+            f"file has {size:,}, {whole}. It is cut or belongs to another .bim or .fam file."
+        )
+    spare = n_samples % PER_BYTE
+    if spare and n_variants:
+        last = np.memmap(path, np.uint8, "r", len(HEADER), (n_variants, stride))[:, -1]
+        behind = np.concatenate([last[:_LOOKED_AT], last[-_LOOKED_AT:]]) >> 2 * spare
+        if np.unique(behind).size > 1:  # what fills a byte is the same in all
+            raise FileError(
+                f"{path}: its variants have genotypes of more than {n_samples:,} samples, as the "
+                "bits behind those of the last one differ. Give the .fam file that was written "
+                "with it; to leave samples out, let PLINK write a new set."
+            )
+
 
 MISSING_PHENOTYPES = ("NA", "nan", "NaN", "na", ".")
 MISSING_NUMBER = -9.0
@@ -292,4 +481,125 @@ def _chosen(
     return found
 
 
-__all__ = ["Plink", "phenotypes", "places_of", "read_plink", "read_samples"]
+# The text beside genotypes of PLINK 2 and Oxford: variants (.pvar), samples (.psam, .sample).
+
+_NAMES = ("#IID", "IID")
+_PVAR = ("#CHROM", "POS", "ID", "REF", "ALT")
+
+
+def read_pvar(path: Path) -> NDArray[np.void]:
+    """Return the variants of a .pvar file, plain or compressed, with ALT as the counted allele."""
+    lines = _lines(path)
+    header = next((words for _, words in lines if not words[0].startswith("##")), [])
+    missing = [name for name in _PVAR if name not in header]
+    if missing:
+        raise FileError(
+            f"{path}: a .pvar file begins with a line of #CHROM, POS, ID, REF and ALT; "
+            f"{', '.join(missing)} is not there. Write it anew: plink2 --pfile IN --make-pgen."
+        )
+    places = [header.index(name) for name in _PVAR]
+    found = []
+    for number, words in lines:
+        if len(words) != len(header):
+            raise FileError(
+                f"{path}, line {number}: {len(header)} columns expected; got {len(words)}. The "
+                "file is cut, or its header belongs to another one."
+            )
+        chromosome, position, name, other, allele = (words[place] for place in places)
+        found.append(variant(path, chromosome, name, position, [other, *allele.split(",")]))
+    return as_variants(path, found)
+
+
+def variant(
+    path: Path, chromosome: str, name: str | None, position: str | int, alleles: Sequence[str],
+    counted: int = 1,
+) -> tuple[str, str, int, str, str]:  # fmt: skip
+    """Return one variant as a record; FileError where it has not exactly two alleles."""
+    shown = quote(f"{name or '.'} at {chromosome}:{position}")
+    if len(alleles) > 2:
+        raise FileError(
+            f"{path}: the variant {shown} has {len(alleles)} alleles, {quote(','.join(alleles))}; "
+            "a column counts one of two. Split such variants (bcftools norm -m -any) or leave them "
+            "out (plink2 --max-alleles 2)."
+        )
+    if not str(position).isascii() or not str(position).isdecimal():
+        raise FileError(f"{path}: the position of the variant {shown} must be a whole number.")
+    both = [*alleles, "."][:2]  # of BGEN with one allele: nobody differs from it
+    return intern(chromosome), name or ".", int(position), both[counted], both[1 - counted]
+
+
+def as_variants(path: Path, found: Sequence[tuple[str, str, int, str, str]]) -> NDArray[np.void]:
+    """Return variants as an array of records."""
+    if not found:
+        raise FileError(f"{path}: no variants in it.")
+    records = np.empty(len(found), VARIANT)
+    for field, column in zip(VARIANT.names or (), zip(*found, strict=True), strict=True):
+        records[field] = column
+    return records
+
+
+def read_psam(path: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the names of the samples of a .psam file, and its other columns."""
+    lines = [words for _, words in _lines(path) if not words[0].startswith("##")]
+    header = ["#FID", "IID", "PAT", "MAT", "SEX", "PHENO1"]
+    if lines and lines[0][0] in ("#FID", "#IID"):
+        header, *lines = lines
+    elif lines and len(lines[0]) == 5:  # PLINK 2 takes a .fam file without a phenotype, too
+        del header[-1]
+    return _samples(path, header, lines, [name for name in _NAMES if name in header], "#FID")
+
+
+def read_sample(path: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the names of the samples of Oxford's .sample file, and its other columns."""
+    lines = [words for _, words in _lines(path)]
+    if len(lines) < 3 or lines[0][0] not in ("ID_1", "ID"):
+        raise FileError(
+            f"{path}: a .sample file has two lines of header, the first of which begins with ID_1 "
+            "or ID, and a line for each sample."
+        )
+    own: list[str] = [name for name in ("ID_2", "ID_1", "ID") if name in lines[0]]
+    return _samples(path, lines[0], lines[2:], own, "ID_1")
+
+
+def _samples(
+    path: Path, header: list[str], lines: list[list[str]], own: list[str], family: str
+) -> tuple[list[str], dict[str, list[str]]]:
+    wrong = next((words for words in lines if len(words) != len(header)), None)
+    if wrong is not None or not own:
+        got = f"the line of {quote(' '.join(wrong))}" if wrong else f"{quote(' '.join(header))}"
+        raise FileError(
+            f"{path}: every sample has a name and as many columns as the header "
+            f"({len(header)}); not so {got}. The file is cut, or no list of samples."
+        )
+    if not lines:
+        raise FileError(f"{path}: no samples in it.")
+    columns = {name: list(values) for name, *values in zip(header, *lines, strict=True)}
+    names = columns.pop(own[0])
+    families = columns.pop(family, names)
+    return distinct(path, names, families), columns
+
+
+def distinct(path: Path, names: Sequence[str], families: Sequence[str] = ()) -> list[str]:
+    """Return names of samples, with their families where they repeat."""
+    if len(set(names)) < len(names) and families:
+        names = [f"{one}_{name}" for one, name in zip(families, names, strict=True)]
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise FileError(f"{path}: the sample {quote(name)} is there {times} times; rename it.")
+    return list(names)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the numbers and words of the lines that are not empty."""
+    source = Source(check_path(path))
+    with source.open() as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                text = line.decode("utf-8").removeprefix("\ufeff").rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise not_utf8(source) from None
+            if text.strip():
+                yield number, text.split()
+
+
+# Genotypes on the command line: PLINK's files, and tables of their samples.

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.files import FileError, did_you_mean, quote
 from ..core.types import Design
-from .labels import as_labels, read_labels
+from ..data.chunked import Blocks, SparseReader
+from ..data.opening import open_lazy
+from ..data.store import (
+    INDEX,
+    Store,
+    StoreError,
+    columns_of,
+    open_array,
+    open_store,
+    read_node,
+    read_texts,
+)
+from ..data.views import Filled
+from .arrays import as_labels, read_labels
+from .encoding import notes_of, with_fills
 from .source import Source, Stream, check_path, is_label_file
-from .table import Request, Table
-from .unique import places_of_features
-
-if TYPE_CHECKING:
-    from .annotated import Annotated
-    from .datasets import Datasets
+from .table import Layout, Request, Table, places_of_features, unique_names
 
 
 class Cells(Protocol):
@@ -61,8 +73,6 @@ def open_annotated(path: str, layer: str | None = None) -> Annotated | Datasets:
         raise FileError(
             f"{path}: HDF5 files need h5py; install it with pip install 'zeronorm[hdf5]'."
         ) from None
-    from .annotated import Annotated, genomes_of
-    from .datasets import Datasets, is_plain
 
     check_path(path)
     with _damage(path):
@@ -174,3 +184,443 @@ def _damage(path: str) -> Iterator[None]:
             f"{path}: not a readable HDF5 file of AnnData or 10x Genomics "
             f"({' '.join(str(error).split())})."
         ) from error
+
+
+# Single-cell files as matrices with names: .h5ad and Zarr of AnnData, .h5 of 10x Genomics.
+#
+# Only names and the columns that are asked for are loaded; the matrix is read by blocks where it
+# lies. The layouts are those of https://anndata.readthedocs.io (on-disk format) and, of files older
+# than it, the compound tables that AnnData wrote up to 0.6; anndata itself is not needed.
+
+RAW = "raw"
+
+
+class MissingLayerError(FileError, KeyError):
+    """There is no such layer."""
+
+    __str__ = Exception.__str__
+
+
+class Annotated:
+    """A matrix of samples and features, and what a file says of both.
+
+    Parameters
+    ----------
+    group : the root group, of h5py or zarr.
+    path : for messages.
+    layer : which matrix: a layer, "raw", of 10x a genome; None: X, or the only one.
+    """
+
+    def __init__(self, group: Any, path: str, layer: str | None = None) -> None:
+        self._group, self._path, self.layer = group, path, layer
+        self._genomes = genomes_of(group)
+        if "X" not in group and not self._genomes and "layers" not in group:
+            raise FileError(
+                f"{path}: no matrix X in it, nor one of 10x Genomics; it holds "
+                f"{', '.join(map(quote, list(group)[:12])) or 'nothing'}."
+            )
+        if self._genomes:
+            self._open_10x(_chosen(self._genomes, layer, path))
+        else:
+            self._open_layer(layer)
+
+    def design(self, n_threads: int = 1) -> Design:
+        """Return the matrix as a design whose columns have names."""
+        if self._genomes:
+            return Blocks(self._matrix, n_threads).named(self.features)
+        return open_lazy(self._matrix, n_threads).named(self.features)
+
+    @property
+    def layers(self) -> list[str]:
+        """The names of the matrices beside X; of 10x those of all genomes."""
+        if self._genomes:
+            return sorted(self._genomes)
+        layers = list(self._group["layers"]) if "layers" in self._group else []
+        return [*layers, *([RAW] if "raw" in self._group or "raw.X" in self._group else [])]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of what is known of the samples."""
+        return [] if self._genomes else _columns_of(self._group["obs"])
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return numbers or text, one for each sample."""
+        if name not in self.columns:
+            raise FileError(
+                f"{self._path}: obs has no column {quote(name)}.{did_you_mean(name, self.columns)}"
+            )
+        values, missing = _column(self._group, name)
+        if values.shape != (len(self.samples),):
+            raise FileError(
+                f"{self._path}: the column {quote(name)} of obs must have one value for each of "
+                f"{len(self.samples)} samples; its shape is {values.shape}."
+            )
+        row = np.flatnonzero(missing)
+        if row.size:
+            raise FileError(
+                f"{self._path}: the column {quote(name)} of obs is missing in {row.size} samples, "
+                f"the first of which is {quote(self.samples[row[0]])}. Leave them out, or fill "
+                "them in."
+            )
+        return values
+
+    def _open_layer(self, layer: str | None) -> None:
+        """Find a matrix of AnnData, the names of its features and of the samples."""
+        group, of = self._group, "var"
+        if layer is None:
+            if "X" not in group:
+                raise FileError(
+                    f"{self._path}: no matrix X in it; name one of the layers: "
+                    f"{', '.join(map(quote, self.layers)) or 'there are none'}."
+                )
+            self._matrix = group["X"]
+        elif "layers" in group and layer in group["layers"]:
+            self._matrix = group["layers"][layer]
+        elif layer == RAW and RAW in self.layers:
+            self._matrix = group["raw.X"] if "raw.X" in group else group["raw"]["X"]
+            of = "raw.var" if "raw.X" in group else "raw/var"
+        else:
+            raise MissingLayerError(
+                f"{self._path}: no layer {quote(layer)} in it."
+                + (did_you_mean(layer, self.layers) if self.layers else " It has X alone.")
+            )
+        for name in ("obs", of):
+            if name not in group:
+                raise FileError(f"{self._path}: no table {name} in it; write the file again.")
+        self.samples = _index(group["obs"])
+        names = _index(group[of])
+        self.features, self.notes = unique_names(names)
+        self.descriptions: list[str] | None = None
+        self._check_sizes(tuple(_shape(self._matrix)))
+
+    def _open_10x(self, group: Any) -> None:
+        """Find a matrix of 10x Genomics, stored genes by cells, and its names."""
+        newer = "features" in group
+        part = group["features"] if newer else group
+        ids, symbols = (
+            _text(part["id" if newer else "genes"]),
+            _text(part["name" if newer else "gene_names"]),
+        )
+        count = Counter(symbols)
+        names = [
+            symbol if count[symbol] == 1 else f"{symbol}_{id}"
+            for id, symbol in zip(ids, symbols, strict=True)
+        ]
+        self.features, self.notes = unique_names(names)
+        self.descriptions = ids
+        self.samples = _text(group["barcodes"])
+        n_features, n_samples = (int(size) for size in group["shape"][:])
+        self._matrix = SparseReader(
+            group["indptr"], group["indices"], group["data"], (n_samples, n_features),
+            by_column=False, note="is stored by cell, so that every look at some genes reads all",
+        )  # fmt: skip
+        self._check_sizes((n_samples, n_features))
+
+    def _check_sizes(self, shape: tuple[int, ...]) -> None:
+        self.n_samples = len(self.samples)
+        named = self.n_samples, len(self.features)
+        if shape != named:
+            raise FileError(
+                f"{self._path}: the matrix has the shape {shape}, but {named[0]} samples and "
+                f"{named[1]} features have names. Write the file again."
+            )
+
+
+def genomes_of(group: Any) -> dict[str, Any]:
+    """Return the matrices of a file of 10x Genomics by genome; of newer files the only one."""
+    needed = {"barcodes", "data", "indices", "indptr", "shape"}
+    found = {
+        name: group[name]
+        for name in group
+        if hasattr(group[name], "keys") and needed <= set(group[name])
+    }
+    return found
+
+
+def _chosen(genomes: dict[str, Any], layer: str | None, path: str) -> Any:
+    """Return one of the matrices of 10x Genomics."""
+    names = sorted(genomes)
+    if layer is None and len(names) == 1:
+        return genomes[names[0]]
+    if layer in genomes:
+        return genomes[layer]
+    listed = ", ".join(map(quote, names))
+    if layer is None:
+        raise FileError(f"{path}: has several genomes; name one as the layer: {listed}.")
+    raise MissingLayerError(f"{path}: no genome {quote(layer)} in it; there is {listed}.")
+
+
+def _shape(matrix: Any) -> Sequence[int]:
+    """Return the shape of an array or of a group that is a sparse matrix."""
+    shape = getattr(matrix, "shape", None)
+    if shape is None:
+        shape = matrix.attrs.get("shape", matrix.attrs.get("h5sparse_shape", ()))
+    return [int(size) for size in shape]
+
+
+def _is_table(frame: Any) -> bool:
+    """Whether a data frame is one compound array, as AnnData wrote it up to 0.6."""
+    return hasattr(frame, "dtype")
+
+
+def _index(frame: Any) -> list[str]:
+    """Return the names of the rows of a data frame."""
+    if _is_table(frame):
+        name = "index" if "index" in frame.dtype.names else frame.dtype.names[0]
+        return _decoded(frame[name])
+    name = _string(frame.attrs.get("_index", "_index"))
+    return _text(frame[name])
+
+
+def _columns_of(frame: Any) -> list[str]:
+    if _is_table(frame):
+        return [name for name in frame.dtype.names if name != "index"]
+    index = _string(frame.attrs.get("_index", "_index"))
+    return [name for name in frame if name not in (index, "__categories")]
+
+
+def _column(group: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return a column of obs, and where it has no value."""
+    frame = group["obs"]
+    if _is_table(frame):
+        values = np.asarray(frame[name])
+        categories = group["uns"].get(f"{name}_categories") if "uns" in group else None
+        if categories is None:
+            return _values(values)
+        return _of_categories(values, categories)
+    column = frame[name]
+    if not hasattr(column, "keys"):
+        if "categories" in column.attrs:  # AnnData 0.7: a reference to their names
+            return _of_categories(column[:], frame["__categories"][name])
+        return _values(column[:])
+    if "codes" in column:
+        return _of_categories(column["codes"][:], column["categories"])
+    values, missing = _values(column["values"][:])  # a nullable type
+    return values, missing | np.asarray(column["mask"][:], bool)
+
+
+def _of_categories(codes: Any, categories: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the values of codes, -1 of which is none."""
+    names, _ = _values(categories[:])
+    codes = np.asarray(codes)
+    missing = (codes < 0) | (codes >= len(names))
+    if not len(names):
+        return np.zeros(codes.shape), missing
+    return names[np.where(missing, 0, codes)], missing
+
+
+def _values(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return numbers, or text in place of bytes and objects, and where there is none."""
+    values = np.asarray(values)
+    if values.dtype.kind in "SOT":
+        missing = np.array([value is None or value != value for value in values.tolist()], bool)
+        return np.array(_decoded(values), str), missing
+    if values.dtype.kind == "f":
+        return values, np.isnan(values)
+    return values, np.zeros(values.shape, bool)
+
+
+def _text(array: Any) -> list[str]:
+    """Return stored text; of a nullable one its values."""
+    return _decoded(array["values"][:] if hasattr(array, "keys") else array[:])
+
+
+def _decoded(values: Any) -> list[str]:
+    return [_string(value) for value in np.asarray(values).tolist()]
+
+
+def _string(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+# HDF5 files of arrays alone: one of two dimensions is the matrix, others its columns.
+
+_ANNDATA = {"obs", "var", "layers", "raw.X"}
+
+
+def is_plain(group: Any) -> bool:
+    """Return whether an HDF5 file has no part of an AnnData."""
+    return not _ANNDATA & set(group)
+
+
+class Datasets:
+    """The arrays of an HDF5 file by their paths, as "study/expression".
+
+    layer : which array is the matrix; None: "X", or the only one of two dimensions.
+    """
+
+    features: list[str] | None = None
+    samples: list[str] | None = None
+    descriptions: list[str] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, group: Any, path: str, layer: str | None = None) -> None:
+        layer = layer and layer.strip("/")
+        self._path, self.layer = path, layer
+        self._arrays: dict[str, Any] = {}
+        group.visititems(self._see)
+        self.layers = [name for name, one in self._arrays.items() if _is_matrix(one)]
+        listed = ", ".join(map(quote, self.layers[:12]))
+        if not self.layers:
+            raise FileError(
+                f"{path}: no matrix X in it, nor another dataset of two dimensions, nor one of 10x "
+                f"Genomics; it holds {', '.join(map(quote, list(group)[:12])) or 'nothing'}."
+            )
+        if layer is None:
+            if "X" not in self.layers and len(self.layers) > 1:
+                raise FileError(
+                    f"{path}: has several datasets of two dimensions; name one with --dataset (in "
+                    f"Python layer=...): {listed}."
+                )
+            layer = "X" if "X" in self.layers else self.layers[0]
+        elif layer not in self.layers:
+            raise FileError(
+                f"{path}: no dataset {quote(layer)} of numbers in two dimensions in it; name with "
+                f"--dataset one of {listed}.{did_you_mean(layer, self.layers, listing=False)}"
+            )
+        self._matrix = self._arrays[layer]
+        self.n_samples = int(self._matrix.shape[0])
+        self.columns = [
+            name
+            for name, one in self._arrays.items()
+            if one.shape == (self.n_samples,) and (one.dtype.kind in "biuf" or _is_text(one))
+        ]
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return numbers or text, one for each sample."""
+        if name not in self.columns:
+            raise FileError(
+                f"{self._path}: no dataset {quote(name)} of {self.n_samples} values, one for each "
+                f"sample, in it.{did_you_mean(name, self.columns)}"
+            )
+        array = self._arrays[name]
+        values = np.array(array.asstr()[:], str) if _is_text(array) else np.asarray(array[:])
+        gaps = np.flatnonzero(np.isnan(values) if values.dtype.kind == "f" else [])
+        if gaps.size:
+            raise FileError(
+                f"{self._path}: the dataset {quote(name)} is NaN in {gaps.size} samples, the first "
+                f"of which is that of row {gaps[0]}. Leave them out, or fill them in."
+            )
+        return values
+
+    def design(self, n_threads: int = 1) -> Design:
+        """Return the matrix."""
+        return open_lazy(self._matrix, n_threads)
+
+    def _see(self, name: str, one: Any) -> None:
+        if hasattr(one, "shape"):
+            self._arrays[name] = one
+
+
+def _is_text(one: Any) -> bool:
+    import h5py
+
+    return h5py.check_string_dtype(one.dtype) is not None
+
+
+def _is_matrix(one: Any) -> bool:
+    return len(one.shape or ()) == 2 and one.dtype.kind in "biuf"
+
+
+# Reads stores as tables: the matrix where it lies, the target and others from obs.
+
+
+class _Stored:
+    """A store, as `table_from` asks for it."""
+
+    layer: str | None = None
+    layers: Sequence[str] = ()
+    descriptions: list[str] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, path: Path, like: Layout | None) -> None:
+        self._path, self._design, self._like = path, open_store(path), like
+        self._gaps = self._design.gaps
+        self.columns = columns_of(path / "obs")
+        shape = self._design.shape
+        self.features = self._design.feature_names or [str(j) for j in range(shape[1])]
+        self.n_samples = shape[0]
+        self.samples = [str(i) for i in range(shape[0])]
+        if self._design.has_samples:
+            self.samples = read_texts(path / "obs" / INDEX)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return numbers or text, one for each sample."""
+        if name not in self.columns:
+            raise FileError(
+                f"{self._path}: obs has no column {quote(name)}.{did_you_mean(name, self.columns)}"
+            )
+        path = self._path / "obs" / name
+        if read_node(path).get("data_type") == "string":
+            values: NDArray[Any] = np.array(read_texts(path))
+        else:
+            values = open_array(path).whole()
+        if values.shape != (self._design.shape[0],):
+            raise StoreError(
+                f"{path}: must have one value for each of {self._design.shape[0]} samples; its "
+                f"shape is {values.shape}. Convert the data again."
+            )
+        return values
+
+    def design(self) -> Design:
+        """Return the matrix, with means in its gaps or, where there is a model, what it has."""
+        gaps = self._gaps
+        if gaps is None:
+            return self._design
+        mean = None
+        if self._like is not None and self._like.names is not None:
+            known = {name: coding.fill for name, coding in self._like.codings.items()}
+            mean = np.array([known.get(name) or 0.0 for name in self.features])
+        return Filled(self._design, gaps, mean=mean)
+
+    @property
+    def named(self) -> Store:
+        """The matrix, which knows what has names."""
+        return self._design
+
+    def coded(self, table: Table) -> Table:
+        """Return a table with what is known of the columns that its features came from."""
+        records, path = self._design.codings, self._path
+        if not records:
+            return table
+        from .encoding import check_codings, codings_of
+
+        def require(condition: bool, rule: str) -> None:
+            if not condition:
+                raise StoreError(f"{path}: {rule}; convert the data again.")
+
+        require(isinstance(records, list), "codings must be a list")
+        check_codings(records, require)
+        codings = codings_of(records, self.features, require)
+        if self._gaps is None:
+            return replace(table, codings=codings)
+        if isinstance(table.X, Filled):
+            codings = with_fills(self.features, table.X.mean, codings)
+        counts = dict(zip(self.features, np.diff(self._gaps[0]).tolist(), strict=True))
+        filled = {
+            one.column: counts[name]
+            for name, one in codings.items()
+            if one.number == name and counts[name]
+        }
+        by_model = self._like is not None and self._like.names is not None
+        notes = notes_of(filled, {}, by_model, codings)
+        return replace(table, codings=codings, filled=filled, notes=(*table.notes, *notes))
+
+
+def read_stored(path: Path, request: Request) -> Table:
+    """Read a store."""
+    try:
+        stored = _Stored(path, request.like)
+        only = stored.columns[0] if len(stored.columns) == 1 else None
+        if request.target is None and request.need_labels and request.like is None and only:
+            request = replace(request, target=only)
+        table = table_from(path, stored, request)
+        design = stored.named
+        return replace(
+            stored.coded(table),
+            feature_names=table.feature_names if design.feature_names else None,
+            sample_names=table.sample_names if design.has_samples else None,
+            first_index=design.first_index,
+        )
+    except StoreError as error:
+        raise FileError(str(error)) from None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..core.files import FileError, did_you_mean, quote
-from .cells import Row, shown, tables_of_cells
+from .delimited import Row, shown, tables_of_cells
 from .source import Source, Stream, not_utf8
 from .table import Request, Table
 

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.files import FileError, quote
-from .source import Source, open_member, refuse_bomb
-from .spill import on_disk
+from .source import Source, on_disk, open_member, refuse_bomb
 
 
 def read_npy_header(
@@ -88,7 +87,7 @@ def read_npy(
 def checked_flags(where: str, values: NDArray[Any]) -> NDArray[Any]:
     """Return values, where they are booleans after a look at their bytes."""
     if values.dtype == np.bool_:
-        from ..core.validation import flags  # scikit-learn takes its time
+        from ..core.validation import flags
 
         try:
             flags(where, np.atleast_1d(values))
@@ -189,3 +188,9 @@ def is_text(values: NDArray[Any]) -> bool:
     kind = np.dtype(np.uint32).newbyteorder(values.dtype.byteorder)
     codes = np.ascontiguousarray(values).reshape(-1).view(kind)
     return bool(codes.max() <= 0x10FFFF)
+
+
+# Reads .npy and .npz files as tables.
+#
+# Which array is X, which holds the labels and which the names is decided here; that the arrays are
+# what their headers claim has been verified by `_npy` before.

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from ..core.files import FileError, engine_errors
 from ..core.frames import categories_of_pandas, is_number, kinds_of
-from .cells import shown
-from .coded import Cells, as_table, needs_coding, text_features
-from .codings import DROP, Problem
-from .labels import as_labels, read_kept
+from .arrays import as_labels, read_kept
+from .delimited import shown
+from .encoding import DROP, Cells, Problem, as_table, needs_coding, text_features
 from .source import Source, Stream
 from .table import Columns, Request, Table, assign, first_nonfinite, labels_needed
 from .texts import Texts

@@ -8,24 +8,197 @@ unpickled is refused here, before a reader sees it.
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
+import importlib
 import io
 import lzma
 import os
 import re
+import shutil
 import stat
+import sys
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..core.files import FileError, MissingFileError, PathLike, did_you_mean, os_errors, quote
-from .decimal_commas import DecimalCommas, WithPoints
-from .elsewhere import refuse_content, refuse_format
-from .encodings import Recoded
-from .zstd import Frames
+from .texts import DecimalCommas, WithPoints
+
+# Text in other encodings than UTF-8, which readers get as UTF-8.
+
+_PART = 1 << 20
+
+
+def checked_encoding(name: str | None) -> str | None:
+    """Return the name of an encoding as Python has it; None for UTF-8, which is read as it is.
+
+    Raises a ValueError where there is no such encoding of text.
+    """
+    if name is None:
+        return None
+    try:
+        "".encode(name)  # refuses the codecs that are none of text, as hex
+        known = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        raise ValueError(
+            "encoding must be the name of an encoding of text, such as latin-1, cp1252 or utf-16; "
+            f"got {name!r:.50}."
+        ) from None
+    return None if known in ("utf-8", "utf-8-sig") else known
+
+
+class Recoded(io.RawIOBase):
+    """The bytes of a text as UTF-8."""
+
+    def __init__(self, name: str, inner: IO[bytes], encoding: str) -> None:
+        self._name, self._inner, self._encoding = name, inner, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._ready = memoryview(b"")
+        self._n_bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        is_last = False
+        while not self._ready and not is_last:
+            part = self._inner.read(_PART)
+            is_last = not part
+            try:
+                text = self._decoder.decode(part, is_last)
+                self._ready = memoryview(text.encode())
+            except UnicodeError as error:
+                raise FileError(
+                    f"{self._name}: not {self._encoding} text, near byte {self._n_bytes:,} "
+                    f"({error.args[-1]}); say another --encoding."
+                ) from None
+            self._n_bytes += len(part)
+        view = memoryview(buffer).cast("B")
+        n = min(len(view), len(self._ready))
+        view[:n], self._ready = self._ready[:n], self._ready[n:]
+        return n
+
+
+# zstd data, by Python itself (from 3.14 on) or by the package zstandard.
+#
+# Both have readers of their own; that of zstandard takes half a file for a whole one.
+
+# Bytes taken at a time: they may expand to 32,000 times as many.
+_STEP = 1 << 12
+
+
+class Frames:
+    """The decompressed bytes of a file of zstd frames.
+
+    Damage is an OSError, a file that ends within a frame an EOFError, no library an ImportError.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._new, self._error = _library()
+        self._frame: Any = None  # the one that is being read
+        self._behind = b""  # what was taken of the file behind the last frame
+        self._ready = io.BytesIO()
+
+    def read(self, size: int) -> bytes:
+        """Return at most `size` bytes; none at the end."""
+        while not (data := self._ready.read(size)):
+            stored = self._behind or self._file.read(_STEP)
+            self._behind = b""
+            if not stored:
+                if self._frame is not None:
+                    raise EOFError("the file ends within a frame")
+                return b""
+            try:
+                self._frame = self._frame or self._new()
+                self._ready = io.BytesIO(self._frame.decompress(stored))
+            except self._error as error:
+                raise OSError(str(error)) from None
+            if self._frame.eof:
+                self._behind, self._frame = self._frame.unused_data, None
+        return data
+
+
+def _library() -> tuple[Any, type[Exception]]:
+    """Return what makes a decompressor of one frame, and what it raises."""
+    try:
+        library = importlib.import_module("compression.zstd")
+    except ImportError:
+        library = importlib.import_module("zstandard")
+        return library.ZstdDecompressor().decompressobj, library.ZstdError
+    return library.ZstdDecompressor, library.ZstdError
+
+
+# Formats that zeronorm does not read: each is refused by name, with the way to convert it.
+#
+# The readers of VCF (cyvcf2) and of Matrix Market (scipy.io.mmread) end the process on damaged
+# files, so that zeronorm calls neither. The owners of these formats convert them.
+
+_PACKED = r"(\.(gz|bgz|bz2|xz|zst|zip))?"
+_VARIANTS = re.compile(rf"(.+)\.([vb]cf){_PACKED}", re.IGNORECASE)
+_MARKET = re.compile(rf"(.+)\.mtx{_PACKED}", re.IGNORECASE)
+_TEN_X = "matrix.mtx*"
+
+
+def refuse_format(path: Path) -> None:
+    """Raise a FileError if a path is named as a format that zeronorm does not read."""
+    found = _VARIANTS.fullmatch(path.name)
+    if found:
+        raise _of_variants(str(path), found[1], found[2].lower())
+    if _MARKET.fullmatch(path.name):
+        raise _of_market(path, str(path))
+    if path.is_dir() and any(path.glob(_TEN_X)):
+        raise _of_cells(path, f"{path}: a directory of 10x Genomics as text (matrix.mtx)")
+
+
+def refuse_content(path: Path, name: str, head: bytes) -> None:
+    """Raise a FileError if the first bytes are those of a format that zeronorm does not read.
+
+    name : of the file in messages.
+    """
+    if head.startswith(b"##fileformat=VCF"):
+        raise _of_variants(name, path.stem, "vcf")
+    if head.startswith(b"BCF\x02"):
+        raise _of_variants(name, path.stem, "bcf")
+    if head[:14].lower() == b"%%matrixmarket":
+        raise _of_market(path, name)
+
+
+def _of_variants(name: str, stem: str, kind: str) -> FileError:
+    return FileError(
+        f"{name}: {kind.upper()} files are not read. Let PLINK 2 write .bed, .bim and .fam files: "
+        f"plink2 --{kind} {Path(name).name} --make-bed --out {stem}; or, to keep dosages (DS), "
+        f"plink2 --{kind} {Path(name).name} dosage=DS --make-pgen --out {stem}. Then give "
+        f"{stem}.bed, or convert {stem}.pgen to a store."
+    )
+
+
+def _of_market(path: Path, name: str) -> FileError:
+    if path.match(_TEN_X) and any(path.parent.glob("barcodes.tsv*")):
+        return _of_cells(path.parent, f"{name}: a matrix of 10x Genomics as text")
+    stem = re.split(r"\.mtx", path.name, flags=re.IGNORECASE)[0]
+    return FileError(
+        f"{name}: Matrix Market files are not read. Let SciPy write an .npz file: "
+        f'scipy.sparse.save_npz("{stem}.npz", scipy.io.mmread("{path.name}").tocsr()). '
+        "Transpose it (.T) before that where the columns are the samples."
+    )
+
+
+def _of_cells(folder: Path, what: str) -> FileError:
+    return FileError(
+        f"{what}, which is not read. Give the .h5 file that Cell Ranger writes beside the folder "
+        f"({folder.name}.h5), or make an .h5ad file of it with scipy.io.mmread, anndata.AnnData "
+        "and write_h5ad: docs/guide/cells.md has the lines."
+    )
+
 
 Stream: TypeAlias = "io.BufferedReader[Any]"
 
@@ -316,3 +489,54 @@ def check_path(path: PathLike) -> Path:
     if not stat.S_ISREG(mode):
         raise FileError(f"{path}: not a regular file; write the data to a file first.")
     return path
+
+
+# What lies on the disk for a while instead of in memory: numbers, and standard input.
+
+
+def on_disk(parts: Iterable[NDArray[Any]], folder: Path) -> NDArray[np.uint8]:
+    """Return the bytes of arrays one after the other, mapped from a file in a folder.
+
+    The file has no name, and ends with the map. Bytes are written and mapped then: to fill a map of
+    a file that the disk has no room for would end the process.
+
+    Raises
+    ------
+    FileError
+        If there is no room.
+    """
+    size = 0
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        for part in parts:
+            try:
+                part.tofile(file)
+            except OSError as error:
+                raise FileError(
+                    f"{folder}: numbers cannot be kept there on the way beyond {size / 1e6:,.0f} "
+                    f"MB ({error}). Make room there, or put the store on another disk."
+                ) from None
+            size += part.nbytes
+        return np.memmap(file, np.uint8, "r", 0, (size,)) if size else np.empty(0, np.uint8)
+
+
+@contextmanager
+def standard_input() -> Iterator[Path]:
+    """Yield a file with all bytes of standard input; it is gone afterwards."""
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or sys.stdin.isatty():
+        raise FileError(
+            "-: standard input has no data; give it some, as in: zeronorm ... - < rows.csv."
+        )
+    with tempfile.NamedTemporaryFile(prefix="zeronorm-") as file:
+        try:
+            shutil.copyfileobj(stream, file, 1 << 20)
+            file.flush()
+        except OSError as error:
+            raise FileError(
+                f"-: standard input cannot be kept in {tempfile.gettempdir()} ({error}). Make room "
+                "there, or name another directory in the environment variable TMPDIR."
+            ) from None
+        yield Path(file.name)
+
+
+# Names of data that are no files: the stem of genotypes, the demo set.

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from .. import _kernels
 from ..core.files import FileError, PathLike, quote
 from ..core.types import FloatArray, IndexArray
-from .labels import as_labels, read_labels, read_others
-from .lines import PART, Text, cut, parts_of
+from .arrays import as_labels, read_labels, read_others
+from .delimited import PART, Text, cut, parts_of
 from .source import Source, Stream, check_path, is_label_file
 from .table import Request, Table
 

@@ -11,17 +11,14 @@ variables are v = -gradient in the margins, signed: v is the scan vector of the 
 stable for any finite margin.
 """
 
-from .base import NumericLoss
+from .base import NumericLoss, balance, dual_bound, fit_intercept, has_compiled_dual
 from .check import check_loss
 from .covariates import Adjusted, adjusted, as_adjusted, rows_of, started, without_covariates
 from .cox import Cox
-from .dual import balance, dual_bound, fit_intercept, has_compiled_dual
 from .labels import Logistic, SquaredHinge, probabilities
-from .multinomial import Multinomial
+from .multi_output import LossOfOutputs, Multinomial, Responses
 from .ordinal import Ordinal
-from .outputs import LossOfOutputs, Responses
-from .rates import Gamma, Poisson
-from .residuals import Huber, LeastSquares, Quantile
+from .regression import Gamma, Huber, LeastSquares, Poisson, Quantile
 
 # The losses of numbers that go by their names, in estimators and in model files.
 OF_NUMBERS = (LeastSquares(), Huber(), Quantile(), Poisson(), Gamma())

@@ -9,11 +9,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from ..core.types import Columns, FloatArray, IndexArray, Smooth
-from ..data.columns import DenseColumns
-from .base import LossOfRows
-from .dual import fit_intercept
-from .entries import parts_of, strata_of
-from .kept import kept_with
+from ..data.gathered import DenseColumns
+from .base import LossOfRows, fit_intercept, kept_with
+from .cox import parts_of, rows_of_strata
 
 CONSTANT = 1e-11  # A column that varies by less, relative to its size, is constant.
 DEPENDENT = 1e-6  # A column with a smaller part of its own, relative to it, depends on others.
@@ -378,7 +376,7 @@ def rows_of(loss: Smooth, index: IndexArray) -> Smooth:
 
 def _alike(y: FloatArray) -> list[IndexArray]:
     """Return the rows over each of which a constant of the margins changes nothing."""
-    return (parts_of if y.shape[1] == 4 else strata_of)(y)
+    return (parts_of if y.shape[1] == 4 else rows_of_strata)(y)
 
 
 def _inverse_root(matrix: FloatArray) -> FloatArray:

@@ -10,8 +10,7 @@ from scipy.special import expit
 
 from .._kernels import logistic_conjugate, logistic_curvature, logistic_value_gradient
 from ..core.types import FloatArray, Likelihood, Smooth
-from .base import LossOfRows
-from .dual import compiled_scale, fit_intercept, share_of
+from .base import LossOfRows, compiled_scale, fit_intercept, share_of
 
 
 class _OfLabels(LossOfRows):

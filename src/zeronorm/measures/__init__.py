@@ -25,11 +25,8 @@ import numpy as np
 
 from ..core import validation as validate
 from ..core.types import FloatArray
-from .contingency import Contingency, FBeta
-from .hamming_measure import Hamming
-from .measure import Cut, Measure, Weight
-from .ranking import AUC, AveragePrecision
-from .top import PRBEP, PrecisionAt, RecallAt
+from .base import AUC, AveragePrecision, Cut, Hamming, Measure, Weight
+from .contingency import PRBEP, Contingency, FBeta, PrecisionAt, RecallAt
 
 __all__ = [
     "AUC",

@@ -1,11 +1,8 @@
 """Cross-validation of selections, and searches for the number of features."""
 
-from ..estimators.cross_validation import CrossValidation
-from .bilevel_search import BilevelCV
-from .cross_validation import cross_validate
-from .nested import NestedCrossValidation, nested_cross_validate
-from .permutations import permutation_test
-from .search import BudgetCV
+from ..estimators.validation import CrossValidation
+from .cross_validation import cross_validate, permutation_test
+from .search import BilevelCV, BudgetCV, NestedCrossValidation, nested_cross_validate
 
 __all__ = [
     "BilevelCV",

@@ -2,20 +2,159 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sklearn.base import clone
+import numpy as np
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.files import PathLike
 from ..core.parallel import one_blas_thread
-from ..estimators.folds import RULES
-from ..estimators.problem import Selector
-from ..estimators.sizes import AUTOMATIC, is_automatic
+from ..core.ranking import numbered
+from ..core.types import FloatArray, IndexArray
+from ..data import Rows
+from ..data.views import filled_over
+from ..estimators.base import Model, NestedParameters, margins_of
+from ..estimators.budget import BudgetClassifier, BudgetRegressor
+from ..estimators.folds import (
+    AUTOMATIC,
+    EQUAL,
+    RULES,
+    Folded,
+    Rowwise,
+    Selector,
+    best_and_near,
+    check_fold,
+    is_automatic,
+    named_fold,
+    repeats_of,
+    splits,
+)
+from ..estimators.survival import BudgetSurvivalAnalysis, SurvivalModel, concordance
+from ..estimators.validation import CrossValidation, Validation, standard_error
 from ..measures import Measure
+from ..solvers import Progress, run_together
 from ..solvers.checkpoint import recorded
-from .chosen import ChosenModel, given_offset
-from .cross_validation import cross_validate
+from ..solvers.driver import Solver
+from ..solvers.l1.setting import CLASSIFIED, LOWER, SCORES, added_deviance_of, multinomial_log_loss
+from .cross_validation import cross_validate, prepared
+
+# What searches for a budget share: the model that they chose, which predicts for them.
+
+
+def _has(name: str) -> Callable[[Any], bool]:
+    """Return whether the estimator has a method."""
+
+    def check(search: Any) -> bool:
+        getattr(search.estimator, name)
+        return True
+
+    return check
+
+
+def given_offset(offset: Any) -> dict[str, Any]:
+    """Return an offset as an argument; none for estimators that do not know offsets."""
+    return {} if offset is None else {"offset": offset}
+
+
+class ChosenModel(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ignore[misc]
+    """Base of estimators whose `fit` leaves a `best_estimator_` of the kind of `estimator`."""
+
+    estimator: Any
+    best_estimator_: Any
+
+    def _keep_names(self) -> None:
+        """Set what scikit-learn asks a fitted estimator for, as the chosen model has it."""
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+            else:
+                self.__dict__.pop(name, None)
+
+    @property
+    def support_(self) -> IndexArray:
+        """The selected features."""
+        return self._best.support_  # type: ignore[no-any-return]
+
+    @property
+    def coef_(self) -> FloatArray:
+        """As of the estimator."""
+        return np.asarray(self._best.coef_)
+
+    @property
+    def intercept_(self) -> Any:
+        """As of the estimator."""
+        return self._best.intercept_
+
+    @property
+    def _best(self) -> Any:
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("set by fit.")
+        return self.best_estimator_
+
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Return what the estimator with the chosen budgets predicts.
+
+        offset : as for `predict` of the estimator.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict(X, **given_offset(offset)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """Return the score of the estimator: accuracy, R^2 or D^2, or Harrell's C.
+
+        offset : as for `predict` of the estimator.
+        """
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y, sample_weight, **given_offset(offset)))
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator,unused-ignore]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores of the estimator with the chosen budgets."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.decision_function(X))
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator,unused-ignore]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the estimator with the chosen budgets."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_proba(X))
+
+    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator,unused-ignore]
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of these probabilities."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.predict_log_proba(X))
+
+    def transform(self, X: Any) -> Any:
+        """Return the selected columns of X."""
+        check_is_fitted(self)
+        return self.best_estimator_.transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the selected features, (k,)."""
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.get_feature_names_out(input_features))
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return np.asarray(self.best_estimator_.get_support())
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of the estimator."""
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.target_tags = inner.target_tags
+        return tags
 
 
 class BudgetCV(ChosenModel):
@@ -56,7 +195,7 @@ class BudgetCV(ChosenModel):
         `support_`, `coef_`, `intercept_` and `classes_` are its own.
     validation_ : the `CrossValidation`: sizes, scores (n_sizes, n_folds), mean, standard error. The
         score of the chosen size is a little too good, as the folds chose it: where that matters,
-        `zeronorm.model_selection.nested.nested_cross_validate` scores the choice with the rest.
+        `zeronorm.model_selection.nested_cross_validate` scores the choice with the rest.
 
     Raises
     ------
@@ -186,4 +325,395 @@ def _budgets(model: Any, sizes: Sequence[Any]) -> dict[str, list[int]]:
     }
 
 
-__all__ = ["AUTOMATIC", "BudgetCV", "automatic_budgets"]
+# What the rows that a fold holds out say of bi-level models, of any loss.
+
+SCORES_OF_NUMBERS, SCORES_OF_SURVIVAL = ("squared_error", "deviance"), ("deviance", "c_index")
+
+
+def scoring_of(estimator: Any, scoring: str | None) -> str:
+    """Return what scores the models of an estimator; None: what its loss is compared by.
+
+    Raises
+    ------
+    ValueError
+        Where the estimator cannot be scored by it.
+    """
+    survival = isinstance(estimator, SurvivalModel)
+    if not is_classifier(estimator):
+        known = SCORES_OF_SURVIVAL if survival else SCORES_OF_NUMBERS
+        validate.check_option("scoring", scoring, [None, *known])
+        squared = not survival and estimator._loss().quadratic
+        return scoring or ("squared_error" if squared else "deviance")
+    validate.check_option("scoring", scoring, [None, *CLASSIFIED])
+    gives = hasattr(estimator, "predict_proba")
+    if scoring == "log_loss" and not gives:
+        raise ValueError(
+            f"scoring={scoring!r} is not for a classifier with loss={estimator.loss!r}; use "
+            "'accuracy' or 'auc'."
+        )
+    return scoring or ("log_loss" if gives else "accuracy")
+
+
+class Judge:
+    """Scores of the models of a fold on the rows that it holds out."""
+
+    def __init__(self, estimator: Any, scoring: str, data: Rowwise) -> None:
+        """Begin with all rows: the widths of Huber's loss and of quantiles follow from them."""
+        self.estimator, self.scoring, self.data = estimator, scoring, data
+        self.loss: Any = None
+        if not is_classifier(estimator):
+            loss, rows = estimator._loss(), np.flatnonzero(data.sample_weight > 0)
+            y, weight = self._by_output(rows)
+            if data.offset is not None:
+                y, _ = loss.with_offset(y, np.resize(data.offset[rows], y.size))
+            self.loss = loss.fitted(y, weight)
+
+    def score(
+        self,
+        models: Sequence[Model],
+        fold: tuple[IndexArray, IndexArray],
+        classes: np.ndarray | None,
+    ) -> float:
+        """Return the score of models, of each class one or of all of them.
+
+        fold : the rows of training, and those held out.
+        """
+        train, test = fold
+        design = filled_over(self.data.design, train)
+        if classes is not None:
+            return self._score_of_classes(models, Rows(design, test), classes)
+        if isinstance(self.estimator, SurvivalModel):
+            return self._score_of_times(margins_of(models, design), fold)
+        z = margins_of(models, Rows(design, test))
+        if self.data.offset is not None:
+            z = z + self.data.offset[test, None]
+        y, weight = self._by_output(test)
+        if self.scoring == "squared_error":
+            mean = self.loss.mean(z).T.ravel()
+            return SCORES["squared_error"](mean[:, None], y, weight)
+        return float(self.loss.deviance(z.T.ravel(), y, weight)) / float(weight.sum())
+
+    def _score_of_classes(
+        self, models: Sequence[Model], held_out: Rows, classes: np.ndarray
+    ) -> float:
+        margins, test = margins_of(models, held_out), held_out.index
+        z = self.estimator._class_scores(margins)
+        judge = SCORES[self.scoring]
+        if self.scoring == "log_loss" and len(models) < margins.shape[1]:  # one model of all
+            judge = multinomial_log_loss
+        codes = numbered(self.data.labels[test], classes)
+        return judge(z, codes, self.data.sample_weight[test])
+
+    def _score_of_times(self, z: FloatArray, fold: tuple[IndexArray, IndexArray]) -> float:
+        y, weight = self.data.labels, self.data.sample_weight
+        _, test = fold
+        if self.scoring == "c_index":
+            return concordance(y[test], z[test, 0], weight[test])
+        learnt, held = (np.bincount(rows, weight[rows], len(y)).astype(np.float64) for rows in fold)
+        return added_deviance_of(self.loss, y, learnt, held)(z)
+
+    def check(self, number: int, test: IndexArray) -> None:
+        """Raise ValueError where a fold holds out nothing that can be scored."""
+        of_times = isinstance(self.estimator, SurvivalModel)
+        if of_times and not (self.data.labels[test, 1] > 0).any():
+            raise ValueError(
+                f"cv must hold out an event in every fold; fold {number} has none. Use fewer folds."
+            )
+
+    def _by_output(self, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
+        """Return target and weights of some rows, one output after the other."""
+        y, weight = self.data.labels[rows], self.data.sample_weight[rows]
+        if y.ndim == 1 or isinstance(self.estimator, SurvivalModel):
+            return y, weight
+        return y.T.ravel(), np.tile(weight, y.shape[1])
+
+
+# The budgets of features and groups by cross-validation.
+
+
+class BilevelCV(ChosenModel):
+    """A bi-level model, of any loss, whose two numbers are chosen by cross-validation.
+
+    All pairs of the grid are selected and fitted inside every fold, from the same scans of X: the
+    models of a fold share their candidates, and the scans of all folds are one pass. No data are
+    copied.
+
+    Parameters
+    ----------
+    estimator : BudgetClassifier, BudgetRegressor or BudgetSurvivalAnalysis with groups
+        Its other parameters count; it is not changed.
+    n_features, n_groups : lists or ranges of int
+        The grid. Of pairs with fewer features than groups one is enough: the group budget is slack.
+    cv : int, splitter or iterable of (train, test)
+        Folds, in each of which classes or events are in equal shares; splitters and pairs number
+        all rows of X.
+    scoring : str or None
+        What is averaged over the held-out rows: of a classifier "log_loss", "accuracy" or "auc"; of
+        a regressor "squared_error", or "deviance", twice the loss, with the width of Huber's and of
+        quantiles that all rows have, both over all responses; of survival times "deviance", what
+        the rows add to that of the others, per event, or "c_index". None: "log_loss" of a
+        classifier ("accuracy" where it gives no probabilities), "squared_error" of least squares,
+        "deviance" of other losses.
+    rule : str
+        - "1se": the smallest model whose mean score is within one standard error of the best one:
+          the fewest groups, then the fewest features.
+        - "best": the pair with the best mean score, the smallest of equal ones.
+    random_state : int or None
+        Of the shuffle of the folds, from 0 to 2^32 - 1; None: another one at every fit.
+
+    Attributes
+    ----------
+    n_features_, n_groups_ : the budgets that were chosen.
+    best_estimator_ : the estimator fitted with them on all rows. `predict`, `score`, `transform`,
+        `get_support` and the like, `support_`, `groups_`, `coef_`, `intercept_` and `classes_` are
+        its own.
+    sizes_ : list of the pairs (n_features, n_groups), fewest groups first.
+    scores_ : (n_sizes, n_folds).
+    mean_score_, standard_error_ : (n_sizes,); the error is the standard deviation over the folds,
+        divided by the root of their number, repeats not counted, as of `CrossValidation`.
+
+    Raises
+    ------
+    ValueError
+        As by `fit` of the estimator, and where `cv` gives fewer than two folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import BilevelCV, BudgetRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
+    >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
+    >>> model = BudgetRegressor(feature_groups=groups)
+    >>> search = BilevelCV(model, range(1, 7), range(1, 4)).fit(X, y)
+    >>> search.n_features_, search.n_groups_
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_features: Sequence[int],
+        n_groups: Sequence[int],
+        *,
+        cv: Any = 5,
+        scoring: str | None = None,
+        rule: str = "1se",
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_features = n_features
+        self.n_groups = n_groups
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.random_state = random_state
+
+    @one_blas_thread
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        groups: Any = None,
+    ) -> BilevelCV:
+        """Choose the budgets, and fit the model with them on all rows.
+
+        X, y, sample_weight, offset, groups : as for `fit` of the estimator. After a fit with an
+            offset `predict` and `score` need one, too.
+        """
+        scoring = self._check_parameters()
+        grid = {name: _listed(name, getattr(self, name)) for name in ("n_features", "n_groups")}
+        model = clone(self.estimator).set_params(**grid)
+        # Rows of weight 0 stay until the splits are known, as these number all rows.
+        data = model._read(X, y, None, offset, groups)
+        weight = validate.check_sample_weight(sample_weight, len(data.labels))
+        data = replace(data, sample_weight=weight)
+        labels, classify = data.labels, is_classifier(model)
+        strata = labels if is_regressor(model) else model._strata(labels, self.cv)
+        folds = splits(
+            strata, weight, self.cv, self.random_state, several=True,
+            stratify=not is_regressor(model), groups=data.groups,
+        )  # fmt: skip
+        judge = Judge(model, scoring, data)
+        every = np.unique(labels[weight > 0]) if classify else labels[:0]
+        for number, (train, test) in enumerate(folds):
+            if classify:
+                check_fold(number, every, labels[train], labels[test], scoring)
+            judge.check(number, test)
+        folded = Folded.pose(model, data, folds)
+        sizes = sorted(folded.sizes, key=lambda size: (size[1], size[0]))
+        scores = np.empty((len(sizes), len(folds)))
+        for number, (fold, paths) in enumerate(zip(folds, folded.run(), strict=True)):
+            classes = folded.problems[number].classes
+            for row, size in enumerate(sizes):
+                scores[row, number] = judge.score([path[size] for path in paths], fold, classes)
+        self.sizes_, self.scores_ = sizes, scores
+        self.mean_score_ = scores.mean(axis=1)
+        self.standard_error_ = standard_error(scores, repeats_of([test for _, test in folds]))
+        mean = -self.mean_score_ if scoring in LOWER else self.mean_score_
+        slack = EQUAL * max(1.0, float(np.abs(mean).max(initial=0.0, where=np.isfinite(mean))))
+        best, near = best_and_near(mean, self.standard_error_, slack)
+        self.n_features_, self.n_groups_ = sizes[near if self.rule == "1se" else best]
+        self.best_estimator_ = clone(self.estimator).set_params(
+            n_features=self.n_features_, n_groups=self.n_groups_
+        )
+        self.best_estimator_.fit(X, y, sample_weight, **given_offset(offset), groups=groups)
+        self._keep_names()
+        return self
+
+    def _check_parameters(self) -> str:
+        """Return what scores held-out rows."""
+        budgets = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
+        if not isinstance(self.estimator, budgets) or "n_groups" not in self.estimator.get_params():
+            raise TypeError(
+                "estimator must be a BudgetClassifier, a BudgetRegressor or a "
+                f"BudgetSurvivalAnalysis; got {type(self.estimator).__name__}."
+            )
+        validate.check_option("rule", self.rule, RULES)
+        validate.check_seed(self.random_state)
+        return scoring_of(self.estimator, self.scoring)
+
+    @property
+    def groups_(self) -> np.ndarray:
+        """The labels of the groups of the selected features."""
+        return np.asarray(self._best.groups_)
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """Return the numbers of one side of the grid."""
+    if validate.dimensions(values) == 0:
+        raise ValueError(f"{name} must be a list or range of integers; got {values!r}.")
+    return list(values)
+
+
+@dataclass(frozen=True, slots=True)
+class NestedCrossValidation:
+    """The scores of a search for the size on rows that neither chose a size nor fitted a model."""
+
+    sizes: tuple[Any, ...]  # of every outer fold, the size that its inner folds choose
+    scores: FloatArray  # (n_folds,) of that size on the rows that the outer fold holds out
+    baseline: FloatArray  # (n_folds,) the same of the model without features
+    measure: str
+    validations: tuple[CrossValidation, ...]  # the inner ones
+    repeats: float = 1.0  # how often a row is held out by outer folds
+
+    @property
+    def mean(self) -> float:
+        """Mean of the scores over the outer folds."""
+        return float(self.scores.mean())
+
+    @property
+    def standard_error(self) -> float:
+        """Its standard error, as of `CrossValidation`; of one fold NaN."""
+        if self.scores.size < 2:
+            return float("nan")
+        return float(standard_error(self.scores[None, :], self.repeats)[0])
+
+
+@one_blas_thread
+def nested_cross_validate(
+    search: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: int | BaseCrossValidator | Iterable[Any] = 5,
+    sample_weight: Any = None,
+    offset: Any = None,
+    groups: Any = None,
+    random_state: int | None = 0,
+    checkpoint: PathLike | None = None,
+    callback: Callable[[Progress], None] | None = None,
+) -> NestedCrossValidation:
+    """Cross-validate a search for the number of features, the choice of the size with the rest.
+
+    For every outer fold f, with rows T_f of training and H_f held out,
+
+        k_f = the size that `search` chooses by the inner folds of T_f,
+        s_f = the score on H_f of the model of k_f features that is selected on T_f,
+
+    and the estimate is the mean of s_f. The rows H_f choose nothing, as in
+    `cross_val_score(search, X, y)`, whose scores these are; but all inner and outer folds are
+    selected in the same passes over X, for all sizes.
+
+    Parameters
+    ----------
+    search : a `BudgetCV`, or an estimator with n_features="auto", or with groups and
+        n_groups="auto". It is neither fitted nor changed.
+        Its `cv` is of the inner folds, a number or a splitter, and its `scoring` or `measure` is of
+        both. Scores of classes are not calibrated, as of `cross_validate`.
+    X, y, sample_weight, offset : as for `fit` of its estimator.
+    groups : as of `cross_validate`, of the outer and the inner folds.
+    cv, random_state, checkpoint, callback : of the outer folds, as of `cross_validate`.
+
+    Returns
+    -------
+    A `NestedCrossValidation`: `sizes` and `scores` of the outer folds, `mean`, `standard_error`,
+    the `baseline` without features, and the inner `validations`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As by `cross_validate` and `fit` of the search, and where its `cv` are pairs of row numbers,
+        which cannot be of all outer folds.
+
+    Source
+    ------
+    Varma and Simon, Bias in error estimation when using cross-validation for model selection, BMC
+    Bioinformatics 7(91), 2006. Stone, Cross-validatory choice and assessment of statistical
+    predictions, JRSS B 36(2), 1974.
+
+    Examples
+    --------
+    >>> from zeronorm import BudgetClassifier, BudgetCV
+    >>> from zeronorm.datasets import load_golub
+    >>> from zeronorm.model_selection.nested import nested_cross_validate
+    >>> X, y = load_golub(return_X_y=True)
+    >>> honest = nested_cross_validate(BudgetCV(BudgetClassifier()), X, y)
+    >>> len(honest.sizes), honest.scores.shape
+    (5, (5,))
+    """
+    if not isinstance(search, BudgetCV):
+        search = BudgetCV(search, getattr(search, "n_features", "auto"))
+    inner_cv = search.cv
+    if not (validate.is_integer(inner_cv) or hasattr(inner_cv, "split")):
+        raise ValueError(
+            "cv of the search must be a number of folds or a splitter, as every outer fold has "
+            f"other rows; got {validate.shown(inner_cv)}."
+        )
+    model = search._model()
+    judge, data = prepared(
+        model, X, y, sample_weight, search.measure, search.scoring, offset, groups
+    )
+    with recorded(search.estimator.checkpoint if checkpoint is None else checkpoint):
+        outer = Validation.pose(judge, data, cv, None, random_state)
+        inner = []
+        for number, (train, _) in enumerate(outer.folded.folds):
+            with named_fold(number):
+                part = data.rows(train)
+                inner.append(Validation.pose(judge, part, inner_cv, None, search.random_state))
+        solvers: list[Solver[Any]] = []
+        for problem, own in zip(outer.folded.problems, inner, strict=True):
+            solvers.append(replace(problem, sizes=own.folded.sizes).solver(certify=False))
+            solvers += own.folded.solvers()
+        rows = outer.folded.rows()
+        for number, own in enumerate(inner):
+            rows |= {f"fold {number} {name}": each for name, each in own.folded.rows().items()}
+        identity = model._identity(data, **rows)
+        paths = iter(run_together(solvers, callback, model.n_threads, identity))
+        sizes, scores, baseline, validations = [], [], [], []
+        for number, own in enumerate(inner):
+            fold = outer.held_out(number, next(paths))
+            validation = own.scored([next(paths) for _ in own.folded.problems])
+            size = validation.choose(search.rule)
+            sizes.append(size)
+            scores.append(judge.score(judge.scores_of(fold, size), fold))
+            baseline.append(judge.baseline(fold))
+            validations.append(validation)
+    tests = [test for _, test in outer.folded.folds]
+    return NestedCrossValidation(
+        tuple(sizes), np.array(scores), np.array(baseline), judge.name, tuple(validations),
+        repeats_of(tests),
+    )  # fmt: skip

@@ -75,18 +75,18 @@ from __future__ import annotations
 from ..core.files import write_file, writing
 from ..core.journal import CheckpointError
 from .archive import CertificateFileError, ModelFileError, is_archive
-from .certificates import load_certificate, save_certificate
-from .linear_model import (
+from .certificates import SavedCertificate, load_certificate, save_certificate
+from .models import (
     LinearModel,
     LoadedClassifier,
     LoadedModel,
     LoadedRegressor,
     LoadedSurvivalModel,
+    as_loaded,
+    load,
+    save,
 )
-from .models import load
 from .records import finite_or_none, summarize, tabulate
-from .saved_certificate import SavedCertificate
-from .saving import as_loaded, save
 
 __all__ = [
     "CertificateFileError",

@@ -3,48 +3,429 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import softmax
 
-from ..core.files import PathLike, Require
-from ..io.coded_columns import check_codings, codings_of
-from .archive import FileKind, ModelFileError, read_file, unpack
-from .header import (
-    FEATURES,
-    VERSIONS,
-    check_classes,
-    check_header,
-    count_responses,
-    count_scores,
-    decode,
-    names_in,
-)
-from .linear_model import (
-    LoadedClassifier,
-    LoadedModel,
-    LoadedRegressor,
-    LoadedSurvivalModel,
-    is_ordinal,
-    shares_features,
-)
-from .losses import check_loss_record, loss_in
+from ..core.files import PathLike, Require, did_you_mean, quote, write_file
+from ..core.frames import frame_of, numbers_of
+from ..core.groups import Groups
+from ..core.ranking import cut_of, predicted
+from ..core.results import Result, Selection, Step
+from ..core.types import FloatArray, IndexArray
+from ..io.encoding import Coding, check_codings, codings_of, describe_codings
+from ..io.table import Layout, Table, other_number
+from .archive import FileKind, ModelFileError, pack, read_file, unpack
 from .records import (
+    FEATURES,
     LABELLED,
+    OF_ALL,
+    VERSIONS,
     check_calibration,
+    check_classes,
     check_criteria,
+    check_errors,
+    check_header,
+    check_loss_record,
     check_solution,
     check_step,
     check_summary,
     check_threshold,
+    count_responses,
+    count_scores,
+    decode,
+    describe_features,
+    describe_loss,
+    describe_versions,
+    encode,
+    finite_or_none,
+    has_intervals,
+    loss_in,
+    named_among,
+    names_in,
+    shown,
+    shown_in_notebook,
+    storable,
+    summarize,
+    summarize_calibration,
+    summarize_errors,
+    summarize_solution,
+    summarize_step,
+    summarize_threshold,
+    tabulate,
 )
-from .saved_certificate import OF_ALL
-from .spread import check_errors
 
 if TYPE_CHECKING:
-    from ..estimators.baseline import Baseline
+    from ..estimators.survival import Baseline
+
+
+# Loaded models: what predicts, without the estimator that made it.
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LinearModel:
+    """A loaded model: predicts, and knows what it was made from.
+
+    The score c of a sample x is `intercept_[c] + sum_j coef[c, j] x[columns[j]]`; there is one of
+    two classes, of numbers and of survival times, else one for every class or response. Of three
+    ordered classes or more there is one without intercept, and `intercept_` is minus the thresholds
+    between them, (n_classes - 1,).
+    """
+
+    columns: IndexArray  # (p,) the features of the model, covariates among them; sorted
+    covariates_: IndexArray  # (q,) those of them that are in the model without being selected
+    coef: FloatArray  # (n_scores, p)
+    intercept_: FloatArray  # (n_scores,); 0 of survival times, which have none
+    n_features_in_: int
+    feature_names: tuple[str, ...] | None  # p, of the columns
+    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
+    codings: Mapping[str, Coding]  # how features come from columns of a table, by feature
+
+    @property
+    def support_(self) -> IndexArray:
+        """(k,) the selected features, sorted; empty for a model without any."""
+        return np.setdiff1d(self.columns, self.covariates_)
+
+    def __repr__(self) -> str:
+        """Return the features, the first ones of many, and the figures, on a line."""
+        return shown(self)
+
+    def _repr_html_(self) -> str:
+        return shown_in_notebook(self)
+
+    @property
+    def layout(self) -> Layout:
+        """How a file is to be read for this model."""
+        return Layout(
+            self.n_features_in_,
+            self.feature_names or None,  # without features, no column is looked up by its name
+            self.metadata["first_index"],
+            self.metadata["target_name"],
+            covariates=named_among(self.covariates_, self.columns, self.feature_names),
+            columns=self.metadata["columns"],
+            codings=self.codings,
+        )
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples, n_scores).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame or Table
+            (n_samples, n_features_in_). Where both X and the model have names, features are found
+            by name: order does not matter and other columns may be missing or be there. Text, dates
+            and empty cells of a data frame are coded as those of the training table were.
+
+        Raises
+        ------
+        ValueError
+            If features are missing, their number differs, or a value is NaN or infinite.
+        """
+        from ..data.operations import margins
+        from ..io.opening import as_design
+
+        values, positions = self._columns(X)
+        scores = margins(as_design(values), positions, self.coef.T, self.intercept_)
+        bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        if bad.size:
+            raise ValueError(self._not_finite(values, positions, int(bad[0])))
+        return scores
+
+    def contributions(self, X: Any, reference: Any = None) -> tuple[FloatArray, FloatArray]:
+        """Return what each feature adds to the scores of rows, beside those of a mean row.
+
+        With m the means of the features over the training rows, or over those of a reference,
+
+            score_ic = base_c + sum_j part_icj,    base_c = intercept_[c] + sum_j coef[c, j] m_j,
+            part_icj = coef[c, j] (x_ij - m_j).
+
+        Of ordered classes base is without the thresholds. On the scale of a logarithm (counts,
+        hazards, log-odds) a part multiplies by exp(part).
+
+        Parameters
+        ----------
+        X : as for predictions, (n_samples, n_features_in_).
+        reference : rows of the same kind, or None: the training rows, whose means the file must
+            have (`save(..., X=X)`, as `zeronorm select` writes it).
+
+        Returns
+        -------
+        base : (n_scores,)
+        parts : (n_samples, n_scores, p), p the features of the model in the order of `columns`
+
+        Raises
+        ------
+        ValueError
+            As for predictions, and where the file has no means and there is no reference.
+        """
+        values = self._values(X)
+        if reference is not None:
+            means = self._values(reference).mean(axis=0)
+        elif self.metadata["means"] is None:
+            raise ValueError(
+                "the file of the model has no means of its training rows; pass reference, rows "
+                "whose means count."
+            )
+        else:
+            means = np.array(self.metadata["means"])
+        ordinal = self.intercept_.size != len(self.coef)
+        base = self.coef @ means + (0.0 if ordinal else self.intercept_)
+        return base, self.coef * (values - means)[:, None, :]
+
+    def _values(self, X: Any) -> FloatArray:
+        """Return the features of the model, (n_samples, p)."""
+        from ..io.opening import as_design
+
+        values, positions = self._columns(X)
+        found = as_design(values).gather(positions)
+        dense = np.asarray(found.toarray() if sp.issparse(found) else found, np.float64)
+        bad = np.flatnonzero(~np.isfinite(dense).all(axis=1))
+        if bad.size:
+            raise ValueError(self._not_finite(values, positions, int(bad[0])))
+        return dense
+
+    def _not_finite(self, values: Any, positions: IndexArray, row: int) -> str:
+        """Return the error of a row whose scores are not finite, with the value that makes them."""
+        from ..io.opening import as_design
+
+        found = as_design(values).gather(positions)
+        own = np.asarray(found[[row]].toarray() if sp.issparse(found) else found[row]).ravel()
+        sizes = np.abs(own) * np.abs(self.coef).max(axis=0)
+        place = int(np.where(np.isfinite(own), sizes, np.inf).argmax())
+        of = f"feature {positions[place]}"
+        if self.feature_names is not None:
+            of = f"feature {quote(str(self.feature_names[place]))}"
+        return (
+            f"X must be finite in the features of the model, and not too large; row {row} (from 0) "
+            f"has {own[place]:g} in {of}. Mend that value."
+        )
+
+    def _columns(self, X: Any) -> tuple[Any, IndexArray]:
+        """Return data and the positions of the support in it."""
+        names: Sequence[Any] | None = None
+        frame = None
+        if isinstance(X, Table):
+            X, names = X.X, X.feature_names
+        else:
+            frame = frame_of(X)
+            names = None if frame is None else list(frame.columns)
+        if names is not None and self.feature_names is not None:
+            where = {name: j for j, name in enumerate(names)}
+            missing = [name for name in self.feature_names if name not in where]
+            if (
+                frame is not None
+                and self.codings
+                and {*(self.layout.sources or ())} <= where.keys()
+            ):
+                from ..io.read import coded_frame
+
+                return coded_frame(frame, self.layout), np.arange(len(self.columns))
+            if missing:
+                other = other_number(missing, [str(name) for name in names])
+                if other is not None:
+                    raise ValueError(f"X must have the features of the model; {other}")
+                there = [str(name) for name in names]
+                hint = did_you_mean(missing[0], there, given=self.feature_names)
+                raise ValueError(
+                    f"X must have the features of the model; {len(missing)} are missing, the first "
+                    f"is {quote(missing[0])}.{hint}"
+                )
+            if frame is not None and not self.feature_names:
+                return np.zeros((len(frame), 1)), self.columns  # of nothing, rows only
+            if frame is not None:
+                chosen = frame.select(self.feature_names)
+                return numbers_of(chosen), np.arange(len(self.columns))
+            return X, np.array([where[name] for name in self.feature_names], np.int64)
+        if frame is not None:
+            X = numbers_of(frame)
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X must have {self.n_features_in_} features (those the model was trained on); got "
+                f"the shape {X.shape}."
+            )
+        return X, self.columns
+
+
+def shares_features(metadata: Mapping[str, Any], n_classes: int) -> bool:
+    """Return whether several classes have one multinomial model."""
+    return n_classes > 2 and metadata["parameters"].get("multi_class") in ("shared", "multinomial")
+
+
+def is_ordinal(metadata: Mapping[str, Any], n_classes: int) -> bool:
+    """Return whether the classes are ordered, with thresholds for intercepts."""
+    return n_classes > 2 and metadata["parameters"].get("loss") == "ordinal"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LoadedClassifier(LinearModel):
+    """A loaded model of classes: a score for each, with two classes one for the second."""
+
+    classes_: NDArray[Any]  # (n_classes,) sorted
+    # From the lowest to the highest, where they are ordered and three or more; else none.
+    ordered_classes_: NDArray[Any]
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores, (n_samples,) or (n_samples, n_classes) with three classes or more.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or array, data frame or Table
+            (n_samples, n_features_in_). Where both X and the model have names, features are found
+            by name: order does not matter and other columns may be missing or be there. Text, dates
+            and empty cells of a data frame are coded as those of the training table were.
+
+        Raises
+        ------
+        ValueError
+            If features are missing, their number differs, or a value is NaN or infinite.
+        """
+        scores = self._scores(X)
+        if is_ordinal(self.metadata, len(self.classes_)):
+            from ..losses.ordinal import log_odds_of_classes
+
+            order = np.argsort(self.ordered_classes_, kind="stable")
+            scores = log_odds_of_classes(scores)[:, order]
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @property
+    def cut(self) -> float:
+        """The score above which a row is of the second of two classes; 0 without a threshold.
+
+        With t the probability from which on a row is positive, that is log(t / (1 - t)), or minus
+        it where the positive class is the first.
+        """
+        record = self.metadata["threshold"]
+        if record is None:
+            return 0.0
+        by_score = record["probability"] is None
+        value = record["score" if by_score else "probability"]
+        return cut_of(value, record["positive"], by_score=by_score)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of the largest score, (n_samples,).
+
+        Of two classes and with a threshold (`metadata["threshold"]`) the positive one from its
+        probability on.
+        """
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[predicted(scores - self.cut)])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
+
+        With three classes or more those of the multinomial or the ordinal model, or where each
+        class has a model, one-versus-rest probabilities normalised to sum one.
+
+        Raises
+        ------
+        ValueError
+            As for `decision_function`, and where the scores are no log-odds: those of an l1 model
+            with another loss than the logistic one.
+        """
+        from ..losses import probabilities
+
+        losses = {solution["loss"] for solution in self.metadata["solutions"]}
+        if losses - {"logistic"}:
+            raise ValueError(
+                f"Probabilities need a model with loss='logistic'; this "
+                f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
+                "Use decision_function or predict."
+            )
+        scores = self.decision_function(X)
+        n_classes = len(self.classes_)
+        if shares_features(self.metadata, n_classes) and not is_ordinal(self.metadata, n_classes):
+            found: FloatArray = softmax(scores, axis=1)
+            return found
+        return probabilities(scores)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LoadedRegressor(LinearModel):
+    """A loaded model of numbers or counts: its score is their mean, or the logarithm of it."""
+
+    loss: Any  # of `zeronorm.losses`, or one that was passed to `load`
+
+    def predict(self, X: Any, offset: Any = None) -> FloatArray:
+        """Return the means (of the loss of a quantile that quantile).
+
+        (n_samples,), of several responses (n_samples, n_responses).
+
+        X : as for `LoadedClassifier.decision_function`.
+        offset : (n_samples,) added to the scores, as the logarithm of an exposure, or one number
+            for all rows. A model that was fitted with an offset needs it; 0 predicts without it.
+        """
+        from ..core.validation import check_new_offset
+
+        scores, fitted = self._scores(X), self.metadata["offset"]
+        known = check_new_offset(offset, len(scores), self.loss.largest_offset, fitted=fitted)
+        if known is not None:
+            scores = scores + known[:, None]
+        means = np.asarray(self.loss.mean(scores))
+        return means[:, 0] if means.shape[1] == 1 else means
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, offset: Any = None) -> FloatArray:
+        """Return an interval around each prediction, (n_samples, 2).
+
+        It is the prediction plus and minus the absolute error of rank ceil((n + 1) coverage) of n
+        rows out of fold. About that share of rows exchangeable with the training rows is inside,
+        where leaving a fold out changes the fit little; it is a share of all rows, and not one of
+        rows with given features. See `zeronorm.persistence.records` for what is proven.
+
+        X, offset : as for `predict`.
+
+        Raises
+        ------
+        ValueError
+            As for `predict`, and where the file has no errors of rows out of fold (`save(...,
+            errors=)`, as `zeronorm select` writes them where it has folds), or too few of them for
+            the coverage.
+        """
+        from .records import half_width
+
+        if self.metadata["errors"] is None:
+            raise ValueError(
+                "the file of the model has no errors of rows out of fold; zeronorm select with "
+                "folds writes them, and save(..., errors=)."
+            )
+        half = half_width(self.metadata["errors"], coverage)
+        predicted = self.predict(X, offset)
+        return np.column_stack([predicted - half, predicted + half])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LoadedSurvivalModel(LinearModel):
+    """A loaded model of survival times: its score is the risk."""
+
+    baseline: Baseline
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the risk scores, (n_samples,): the higher, the sooner.
+
+        X : as for `LoadedClassifier.decision_function`.
+        """
+        return self._scores(X)[:, 0]
+
+    def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
+        """Return the probability of no event up to a time, a `StepFunction` for every row.
+
+        return_array : its values at the times of the training rows, (n_samples, n_times).
+
+        Raises
+        ------
+        ValueError
+            As for `predict`, and where the model has several strata.
+        """
+        return self.baseline.survivals(self.predict(X), return_array)
+
+
+LoadedModel: TypeAlias = LoadedClassifier | LoadedRegressor | LoadedSurvivalModel
 
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
@@ -141,7 +522,7 @@ def _members(n_arrays: int) -> tuple[str, ...]:
 
 def _baseline(arrays: Mapping[str, NDArray[Any]], highest: float, require: Require) -> Baseline:
     """Return the baseline of a survival model."""
-    from ..estimators.baseline import Baseline, StepFunction
+    from ..estimators.survival import Baseline, StepFunction
 
     stratum, time, hazard = (arrays[name] for name in _SURVIVAL)
     n = stratum.size
@@ -323,3 +704,353 @@ def _complete(metadata: dict[str, Any]) -> None:
             certificate.setdefault("n_covariates", 0)
             certificate.setdefault("n_signed", 0)
             certificate.setdefault("max_abs_coef", None)
+
+
+# Models in a file: save a fitted one, of one of its sizes.
+
+
+def save(
+    estimator: Any,
+    path: PathLike,
+    *,
+    n_features: int | tuple[int, int] | None = None,
+    feature_names: Sequence[str] | None = None,
+    first_index: int = 0,
+    target_name: str | Sequence[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    codings: Mapping[str, Coding] | None = None,
+    X: Any = None,
+    errors: Any = None,
+) -> Path:
+    """Write a fitted model to a file; return its path.
+
+    The file appears complete or not at all: it is written beside its place under another name,
+    flushed to the disk and moved. A model that was there before stays until then.
+
+    Parameters
+    ----------
+    estimator : fitted classifier, regressor or survival model of this package
+        Of `L1ClassifierCV` and its like the model at `C_` is written. It may be in scikit-learn's
+        `FixedThresholdClassifier` or `TunedThresholdClassifierCV`, whose threshold the file keeps,
+        and in a `CalibratedClassifierCV` of two classes with method="sigmoid", ensemble=False.
+    path : path-like
+    n_features : int, pair of int or None
+        Which of the sizes that were fitted: numbers of groups where groups were selected, the pair
+        (features, groups) of a `BilevelClassifier`; if None that of the model, the largest or the
+        one that the criterion chose. Only for estimators that fit several sizes, not for those of
+        the l1 family.
+    feature_names : sequence of n_features_in_ str, or None
+        Names of all features if the estimator was fitted on data without (`feature_names_in_`).
+    first_index : int
+        What the data file calls its first feature: `Table.first_index`.
+    target_name : str, list of str, or None
+        Name of the target column; of several responses the name of each.
+    columns : dict of str, or None
+        Names of columns that are no features either, by what they are: "time", "event", "start",
+        "strata", "offset", "exposure", "cv_groups"; and "event_value", what stands for an event in
+        that column; "layer", which of several matrices X is; "missing", what became of empty cells;
+        "where", which rows were chosen, as --where says it. `zeronorm predict` finds them.
+    codings : dict, or None
+        How the features came from columns of a table, `Table.codings`: `zeronorm predict` codes
+        the columns of other tables so.
+    X : data of the fit, or None
+        Where they are given, the file keeps how many rows they have, and the means of the features
+        of the model, which are what `contributions` compares rows with.
+    errors : (n,) or None
+        Of one target with a loss of residuals, how far predictions of models that did not see the
+        rows were from their targets: the file keeps their order, for `predict_interval`.
+
+    Raises
+    ------
+    ValueError
+        If the size was not fitted, there is only one model, the names do not fit, or the estimator
+        encodes the columns of a data frame (feature_groups="columns"), which a model file does not.
+    TypeError
+        If the estimator is not fitted or not of this package, or has a loss of one's own that
+        another program could not import.
+    OSError
+        If the file cannot be written; then nothing is left behind.
+    """
+    names = feature_names, first_index, target_name, columns, codings
+    data, _ = _packed(estimator, n_features, *names, X, errors)
+    return write_file(path, data)
+
+
+def as_loaded(
+    estimator: Any,
+    *,
+    n_features: int | tuple[int, int] | None = None,
+    feature_names: Sequence[str] | None = None,
+    target_name: str | Sequence[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> LoadedModel:
+    """Return a fitted model as `load` would return it from a file, without one.
+
+    The parameters and the errors are those of `save`.
+    """
+    names = feature_names, 0, target_name
+    return _packed(estimator, n_features, *names, columns)[1]
+
+
+def _packed(
+    estimator: Any,
+    n_features: int | tuple[int, int] | None,
+    feature_names: Sequence[str] | None,
+    first_index: int,
+    target_name: str | Sequence[str] | None,
+    columns: Mapping[str, str] | None = None,
+    codings: Mapping[str, Coding] | None = None,
+    X: Any = None,
+    errors: Any = None,
+) -> tuple[bytes, LoadedModel]:
+    """Return the bytes of a model file, and the model that is read back from them."""
+    # On use: reading a model file needs no estimators.
+    from ..estimators.wrapped import model_and_threshold
+
+    estimator, threshold = model_and_threshold(estimator)
+    fitted = _contents(estimator, n_features)
+    support, coef = _coefficients(fitted.models)
+
+    classes = np.asarray(getattr(estimator, "classes_", np.empty(0, np.int64)))
+    classes = np.asarray(getattr(estimator, "ordered_classes_", classes))
+    intercepts = [np.atleast_1d(model.intercept) for model in fitted.models]
+    intercept = np.concatenate(intercepts).astype("<f8")
+    if fitted.baseline is not None:
+        intercept[:] = 0.0  # a partial likelihood has none
+    if len(classes) == 2 and classes[0] > classes[1]:  # `pos_label` reversed them
+        # A score of 0, of a model without weights, is of the first class here as it is there.
+        intercept = np.where(intercept == 0.0, np.finfo(float).tiny, -intercept)
+        classes, coef = classes[::-1], -coef
+
+    names = feature_names
+    if names is None:
+        names = getattr(estimator, "feature_names_in_", None)
+    means, n_samples = (None, None) if X is None else _of_rows(X, support, estimator)
+    metadata = {
+        **describe_versions(MODEL),
+        "estimator": type(estimator).__name__,
+        "parameters": {
+            key: _plain(value)
+            for key, value in estimator.get_params().items()
+            if key != "checkpoint"  # which is of the fit, not of the model
+        }
+        | ({"multi_class": estimator.multi_class_} if hasattr(estimator, "multi_class_") else {}),
+        **describe_features(
+            support,
+            int(estimator.n_features_in_),
+            names,
+            first_index,
+            target_name,
+            columns,
+            1 if classes.size else len(coef),
+        ),
+        "codings": describe_codings(support, names, codings or {}),
+        "refit_C": fitted.refit_C,
+        "certificates": fitted.certificates,
+        "history": [[summarize_step(step) for step in steps] for steps in fitted.histories],
+        "solutions": fitted.solutions,
+        "criteria": fitted.criteria,
+        "calibration": fitted.calibration,
+        "threshold": summarize_threshold(threshold, classes),
+        "feature_groups": _groups_of(estimator, support),
+        "covariates": getattr(estimator, "covariates_", np.empty(0, np.int64)).tolist(),
+        "loss": None if fitted.loss is None else describe_loss(fitted.loss),
+        "highest_score": None if fitted.baseline is None else fitted.baseline.highest,
+        "means": means,
+        "n_samples": n_samples,
+        "errors": _errors(errors, fitted.loss, len(coef)),
+        "offset": getattr(estimator, "_has_offset", False),
+    }
+    arrays = {
+        "metadata": encode(metadata),
+        "classes": storable(classes),
+        "support": support.astype("<i8"),
+        "coef": coef.astype("<f8"),
+        "intercept": intercept,
+    }
+    if fitted.baseline is not None:
+        hazards = fitted.baseline.hazards
+        sizes = [one.x.size for one in hazards]
+        arrays["stratum"] = np.repeat(np.arange(len(hazards)), sizes).astype("<i8")
+        arrays["time"] = np.concatenate([one.x for one in hazards]).astype("<f8")
+        arrays["hazard"] = np.concatenate([one.y for one in hazards]).astype("<f8")
+    data = pack(MODEL, arrays)
+    # What cannot be read back is not written.
+    return data, read_model("the model", data, [fitted.loss])
+
+
+def _coefficients(models: Sequence[Selection | Result]) -> tuple[IndexArray, FloatArray]:
+    """Return the features of models, sorted, and their coefficients, a row for each score."""
+    from ..estimators.base import terms_of
+
+    terms = [terms_of(model) for model in models]
+    support = np.unique(np.concatenate([features for features, _ in terms])).astype(np.int64)
+    rows = []
+    for features, values in terms:
+        own = np.atleast_2d(values)
+        rows.append(np.zeros((len(own), support.size)))
+        rows[-1][:, np.searchsorted(support, features)] = own
+    return support, np.vstack(rows)
+
+
+def _errors(errors: Any, loss: Any, n_scores: int) -> dict[str, Any] | None:
+    """Return what a file keeps of errors out of fold; refuse those of other models."""
+    if errors is None:
+        return None
+    if not has_intervals(loss, n_scores):
+        raise ValueError(
+            "errors are of models of one target with a loss of residuals (least squares, Huber, "
+            "quantiles); leave them out of another one."
+        )
+    return summarize_errors(errors)
+
+
+def _of_rows(X: Any, columns: IndexArray, estimator: Any) -> tuple[list[float], int]:
+    """Return the means of some columns of the data of a fit, and how many rows they have."""
+    from ..core.validation import check_names, names_of_fit
+    from ..io.opening import as_design
+
+    design = as_design(X)
+    check_names(design.feature_names, names_of_fit(estimator))
+    return means_of(design, columns), int(design.shape[0])
+
+
+def means_of(X: Any, columns: IndexArray) -> list[float]:
+    """Return the means of some columns of data."""
+    from ..io.opening import as_design
+
+    found = np.asarray(as_design(X).gather(columns).mean(axis=0), np.float64).ravel()
+    return [float(mean) for mean in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What a model file takes from an estimator, an entry for every score."""
+
+    models: Sequence[Selection | Result]
+    histories: Sequence[Sequence[Step]]
+    certificates: list[dict[str, Any] | None]
+    refit_C: list[float | None]  # infinite: None; none for models that are no refits
+    solutions: list[dict[str, Any]]  # of the problems of the l1 family and of those without a refit
+    criteria: list[dict[str, Any]]  # a row for every size; none for the l1 family
+    calibration: dict[str, Any] | None  # of refits
+    loss: Any  # of numbers and survival times; None: of labels
+    baseline: Any = None  # of survival times
+
+
+def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Contents:
+    """Return the models of a fitted estimator, those of one size where it has several."""
+    # On use: reading a model file needs no estimators.
+    from sklearn.base import is_classifier
+
+    from .. import estimators as own
+    from ..core.validation import model_inside
+    from ..estimators.folds import Selector
+    from ..estimators.survival import SurvivalModel
+
+    kind = type(estimator).__name__
+    selects = isinstance(estimator, Selector)
+    of_l1 = (
+        own.L1Classifier, own.L1Regressor, own.L1SurvivalAnalysis,
+        own.L1ClassifierCV, own.L1RegressorCV, own.L1SurvivalAnalysisCV,
+    )  # fmt: skip
+    of_survival = isinstance(estimator, SurvivalModel)
+    if not selects and not isinstance(estimator, of_l1):
+        raise TypeError(
+            f"estimator must be a fitted model of zeronorm; got {kind}."
+            f"{model_inside('estimator', estimator)}"
+        )
+    if not hasattr(estimator, "support_"):
+        raise TypeError(
+            f"estimator must be a fitted model of zeronorm; got {kind}, which is not fitted. "
+            "Call fit first."
+        )
+    classifies = is_classifier(estimator)
+    loss = None if classifies else estimator._loss()
+    if getattr(estimator, "_encoding", None) is not None:
+        raise ValueError(
+            f"{kind} with feature_groups='columns' encodes the columns of a data frame, which a "
+            "model file does not. Fit it on the encoded columns, with their groups."
+        )
+    if selects:
+        paths = estimator._paths
+        sizes = list(paths[0])
+        size: Any = estimator.size_ if n_features is None else n_features
+        if isinstance(size, list):
+            size = tuple(size)
+        if size not in sizes:
+            raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size!r}.")
+        chosen = [path[size] for path in paths]
+        refit = hasattr(estimator, "_plan") and estimator._plan().refit_C is not None
+        return _Contents(
+            chosen,
+            [path.history for path in paths],
+            [summarize(model.certificate) for model in chosen],
+            [finite_or_none(model.refit_C) for model in chosen] if refit else [],
+            [] if refit else [
+                summarize_solution(model.refit_C, estimator._score_loss, math.nan, math.nan)
+                for model in chosen
+            ],
+            tabulate(getattr(estimator, "criteria_", None)),
+            summarize_calibration(chosen[0]) if refit else None,
+            loss,
+            estimator._baselines[sizes.index(size)] if of_survival else None,
+        )  # fmt: skip
+    if n_features is not None:
+        raise ValueError(
+            f"n_features chooses one of several models, and {kind} has only one; got "
+            f"{n_features!r}. Leave it out."
+        )
+    return _solved(estimator, loss, estimator._baseline() if of_survival else None)
+
+
+def _solved(estimator: Any, loss: Any, baseline: Any) -> _Contents:
+    """Return the models of an estimator of the l1 family."""
+    from ..solvers.l1.setting import gap_of
+
+    results = estimator._results
+    Cs = np.broadcast_to(np.asarray(estimator.C_, np.float64), len(results))
+    solutions = [
+        summarize_solution(C, estimator._score_loss, result.objective, gap_of(result))
+        for C, result in zip(Cs, results, strict=True)
+    ]
+    none = [None for _ in results]
+    histories = [result.history for result in results]
+    refit_C = np.ravel(getattr(estimator, "refit_C_", [])).tolist()
+    return _Contents(
+        estimator._models, histories, [*none], refit_C, solutions, [], None, loss, baseline
+    )
+
+
+def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
+    """Return the group of every feature of a support; None where there are no groups."""
+    if estimator.feature_groups is None:
+        return None
+    names = getattr(estimator, "feature_names_in_", None)
+    groups = Groups.of(
+        estimator.feature_groups,
+        int(estimator.n_features_in_),
+        None if names is None else list(names),
+    )
+    return [_plain(label) for label in groups.labels[groups.code[support]].tolist()]
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON has it; objects such as splitters as their repr."""
+    if isinstance(value, Groups):  # those of the features of the model stand in `feature_groups`
+        return f"{len(value)} groups of {value.code.size} features"
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else repr(float(value))
+    if hasattr(value, "__array__"):  # a data frame's column too
+        return _plain(np.asarray(value).tolist())
+    if isinstance(value, (list, tuple, range)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return repr(value)

@@ -5,13 +5,9 @@ Every display keeps what it draws as attributes, draws it by `plot`, and then ha
 picture speaks by colour alone. matplotlib comes with pip install "zeronorm[plots]".
 """
 
-from .coefficients import CoefficientsDisplay
+from .certificates import NearOptimalDisplay, ProofDisplay
 from .manhattan import ManhattanDisplay
-from .near_optimal import NearOptimalDisplay
-from .proof import ProofDisplay
-from .sizes import SizesDisplay
-from .stability import StabilityDisplay
-from .supports import SupportsDisplay
+from .selections import CoefficientsDisplay, SizesDisplay, StabilityDisplay, SupportsDisplay
 from .survival import KaplanMeierDisplay
 
 __all__ = [

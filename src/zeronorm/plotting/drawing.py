@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..estimators.html import feature_name
+from ..estimators.base import feature_name
 from ..model_selection import BilevelCV
-from ..model_selection.chosen import ChosenModel
+from ..model_selection.search import ChosenModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ from typing import Any
 from ..core import validation as validate
 from ..core.results import Result
 from ..estimators import L1Classifier
-from ..estimators.doubts import open_violations
-from ..estimators.l1_problem import setting_of
-from ..solvers.drive import Solver
+from ..estimators.l1 import setting_of
+from ..estimators.warnings import open_violations
+from ..solvers.driver import Solver
 from .solvers import L1_SOLVERS
 from .solvers.newglmnet import STOPS
 

@@ -13,8 +13,8 @@ from ..core.results import Path, Status
 from ..core.types import IndexArray, Smooth
 from ..methods import L0, Minimax
 from ..solvers import CuttingPlane, Request, Task, select_nested
-from ..solvers.drive import Solver
-from ..solvers.procedures.l0 import SOLVERS
+from ..solvers.driver import Solver
+from ..solvers.l0 import SOLVERS
 from .solvers import (
     INNER_SOLVERS,
     Splitting,

@@ -10,7 +10,7 @@ from ..core.results import Result
 from ..estimators import L1Classifier
 from ..methods import ReweightedL1
 from ..solvers import reweighted
-from ..solvers.drive import Solver
+from ..solvers.driver import Solver
 from ..solvers.l1.reweighted import reweighted_sizes
 
 

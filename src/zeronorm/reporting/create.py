@@ -20,14 +20,15 @@ from ..estimators import (
     BudgetSurvivalAnalysis,
     MeasureClassifier,
 )
+from ..estimators.validation import CrossValidation
 from ..io.opening import as_design
 from ..io.table import Table
-from ..model_selection.cross_validation import CrossValidation, fold_models
+from ..model_selection.cross_validation import fold_models
 from ..model_selection.search import BudgetCV
 from ..persistence import write_file
 
 if TYPE_CHECKING:
-    from ..io.dataset import Samples
+    from ..io.samples import Samples
 
 _KINDS = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier
 
@@ -218,7 +219,7 @@ def _samples(
     variants: Any,
 ) -> Samples:
     """Return the data as the command has them."""
-    from ..io.dataset import Response, Samples
+    from ..io.samples import Response, Samples
 
     order, columns = None, {}
     if isinstance(model, BudgetSurvivalAnalysis):

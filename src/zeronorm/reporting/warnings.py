@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.text import show, some
-from ..core.warnings import Doubt, Leaked
+from ..core.messages import Doubt, Leaked, show, some
 
 if TYPE_CHECKING:
-    from ..io.dataset import Response, Samples
+    from ..io.samples import Response, Samples
     from ..io.table import Table
 
 _MOST = 4  # A note names so many labels or columns.
@@ -190,7 +189,7 @@ def _determining(names: Iterable[str], samples: Samples) -> dict[str, str]:
     """
     import numpy as np
 
-    from ..estimators.disguises import is_no_chance
+    from ..estimators.leaks import is_no_chance
     from ..io.opening import dense_columns
 
     table = samples.table

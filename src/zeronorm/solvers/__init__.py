@@ -1,26 +1,18 @@
 """Solvers: generators of scans, and the driver that runs them."""
 
-from .certify.supports import certify_supports
-from .drive import Progress, Scan, run, run_together, together
-from .found import Found
-from .l1.path import l1_path
+from .certify import certify_supports
+from .driver import Found, Progress, Request, Scan, run, run_together, together
+from .exchange import Exchanges
+from .l0 import select_l0
+from .l1.path import l1_path, l1_supports
 from .l1.problem import L1Problem
 from .l1.reweighted import CappedL1, LogPenalty, reweighted, reweighted_supports
-from .l1.sizes import l1_supports
-from .l1.working_set import working_set
-from .measure.task import MeasureRequest, MeasureTask
-from .measure.two_layer import select_by_measure
-from .minimax import newton
-from .minimax.cutting_plane import CuttingPlane, cutting_plane
-from .pool.exchange import Exchanges
-from .pool.refit import refit
-from .pool.ridge import ridge
-from .procedures.greedy import greedy
-from .procedures.l0 import select_l0
-from .procedures.select import select, select_l1, select_nested
-from .request import Request
-from .risk import Risk
-from .task import Task
+from .l1.solvers import working_set
+from .measures import MeasureRequest, MeasureTask, select_by_measure
+from .minimax import CuttingPlane, cutting_plane, newton
+from .problem import Risk, Task
+from .ridge_fits import refit, ridge
+from .selection import greedy, select, select_l1, select_nested
 
 __all__ = [
     "CappedL1",

@@ -18,9 +18,10 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from contextvars import ContextVar
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -29,9 +30,32 @@ from .._version import __version__
 from ..core.files import PathLike, quote
 from ..core.journal import CheckpointError, JournalFile
 from ..core.types import Design, FloatArray, Wrapper
-from ..data.operations import scan
-from ..data.values import values_of
-from .journal import Identity, Journal, current
+from ..data.operations import scan, values_of
+
+# Where the answers to scans may be kept: what the driver asks before it reads the data.
+#
+# The solvers know nothing of it. Between their scans they compute the same bits every time, so that
+# a fit is known by the answers to its scans.
+
+# What a run is told apart by: names and values of all that it depends on, but for the data.
+Identity: TypeAlias = Callable[[], Mapping[str, str]]
+
+
+class Journal:
+    """Keeps nothing: every scan reads the data."""
+
+    def begin(self, identity: Identity) -> None:
+        """Begin a run of a solver."""
+
+    def scores(self, base: Design, vectors: FloatArray, designs: Sequence[Design]) -> FloatArray:
+        """Return X'v of the columns of `base`, (n_features, m).
+
+        vectors : (n_samples, m). designs : those whose scans these are, wrappers of `base`.
+        """
+        return scan(base, vectors)
+
+
+current: ContextVar[Journal] = ContextVar("journal", default=Journal())  # noqa: B039
 
 UNTOLD = {"n_threads", "checkpoint"}  # parameters that change no result
 LONGEST = 60  # of a value that messages show

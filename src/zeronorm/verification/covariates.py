@@ -9,8 +9,7 @@ import numpy as np
 
 from ..core.types import FloatArray
 from .form import CertificateError
-from .loss import ROUNDOFF, Loss
-from .multinomial import Multinomial
+from .losses import ROUNDOFF, Loss, Multinomial
 
 NEAR = 1e-9  # A dual point is moved by this share of it at most, to be feasible.
 DEPENDENT = 1e-9  # A column with a smaller part of its own depends on others.

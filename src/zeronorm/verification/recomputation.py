@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..core.results import Certificate, Tree
-from .bound import Node, Units, replay
+from .bound import Curvature, Extraction, Node, Units, replay
 from .data import Data, read_data
-from .extraction import Extraction
 from .form import CertificateError, UndecidedError, check_form, is_count
-from .loss import ROUNDOFF
-from .minorant import Curvature
+from .losses import ROUNDOFF
 
 OPTIMAL = 1e-6  # The objective is above the optimum on the support by this share at most.
 # Entries of equal columns differ by such shares of themselves and of the largest one at most.

@@ -1,8 +1,7 @@
 """A store: data as blocks of columns on disk, which scans map where they lie."""
 
-from ...data.zarr import BlockError, StoreError
-from .check import Damage, StoreCheck, check_store
-from .conversion import Conversion, convert
+from ...data.store import BlockError, StoreError
+from .writing import Conversion, Damage, StoreCheck, check_store, convert
 
 __all__ = [
     "BlockError",

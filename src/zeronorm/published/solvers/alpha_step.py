@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from ...core.types import Columns, FloatArray
 from ...losses import LossOfOutputs
-from ...solvers.risk import Risk
+from ...solvers.problem import Risk
 
 MAX_NEWTON, MAX_QUASI_NEWTON = 100, 2000
 MEMORY = 10  # pairs of L-BFGS

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.results import Status
 from ...core.types import FloatArray, IndexArray
-from ...solvers.minimax.problem import Blocks, Inner, Recorder, State, assess
+from ...solvers.minimax import Blocks, Inner, Recorder, State, assess
 
 STEPS = 5  # proximal steps per iteration: each iteration ends with a certificate
 MAX_FISTA = 4000  # iterations

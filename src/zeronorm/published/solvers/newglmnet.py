@@ -17,18 +17,18 @@ import numpy as np
 
 from ...core.results import Result, Status
 from ...core.types import FloatArray, IndexArray
-from ...solvers.drive import Solver
-from ...solvers.l1.descent import Descent
+from ...solvers.driver import Solver
 from ...solvers.l1.problem import L1Problem, Start
-from ...solvers.l1.prox_newton import (
+from ...solvers.l1.solvers import (
     MAX_HALVINGS,
     SIGMA,
+    Descent,
+    Run,
     largest_steps,
     model_at,
     moved_along,
     sweep,
 )
-from ...solvers.l1.run import Run
 
 NU = 1e-12  # added to the curvature, as published
 GLMNET_TOLERANCE = 1e-4  # of the violation at u = 0, for every inner problem

@@ -14,15 +14,13 @@ import numpy as np
 from ...core.ranking import largest
 from ...core.results import Path, Status
 from ...core.types import FloatArray, IndexArray
-from ...data.columns import gather
+from ...data.gathered import gather
 from ...solvers import CuttingPlane, Request, Task, cutting_plane
-from ...solvers.certify.prove import Goal
-from ...solvers.clock import PhaseClock
-from ...solvers.drive import Scan, Solver
-from ...solvers.l0.search import Search
-from ...solvers.pool.exchange import POOL_FACTOR, POOL_MIN
-from ...solvers.procedures.finish import finish, refit_support
-from ...solvers.procedures.l0 import conclude, usable_starts
+from ...solvers.certify import Goal
+from ...solvers.driver import PhaseClock, Scan, Solver
+from ...solvers.exchange import POOL_FACTOR, POOL_MIN
+from ...solvers.finish import finish, refit_support
+from ...solvers.l0 import Search, conclude, usable_starts
 from .alpha_step import SplitProblem
 from .splitting import Splitting, asalm, salm
 

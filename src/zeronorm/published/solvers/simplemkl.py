@@ -18,8 +18,8 @@ import numpy as np
 
 from ...core.results import Status
 from ...core.types import Columns, FloatArray
-from ...solvers.minimax.problem import Blocks, Inner, Point, Recorder, State, assess
-from ...solvers.pool.ridge import ridge
+from ...solvers.minimax import Blocks, Inner, Point, Recorder, State, assess
+from ...solvers.ridge_fits import ridge
 
 MAX_SIMPLEMKL = 1000
 MAX_HALVINGS = 40

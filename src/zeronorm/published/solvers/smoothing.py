@@ -29,7 +29,7 @@ from ..._kernels import LANES, csr_smoothing_sweep, dense_smoothing_sweep
 from ...core.results import Status
 from ...core.types import FloatArray, IndexArray, Smooth
 from ...losses import Logistic
-from ...solvers.minimax.problem import Blocks, Inner, Recorder, State, bound_of, penalty
+from ...solvers.minimax import Blocks, Inner, Recorder, State, bound_of, penalty
 
 GROWTH = 5 / 3  # beta of the paper
 PUBLISHED_FIRST_Q = 1 / 100

@@ -37,7 +37,7 @@ from ...core import validation as validate
 from ...core.ranking import largest
 from ...core.results import Status, Step
 from ...core.types import FloatArray, IndexArray
-from ...solvers.units import Singles, Units
+from ...solvers.problem import Singles, Units
 from .alpha_step import INNER_METHODS, AlphaStep, SplitProblem
 
 METHODS = ("salm", "asalm")

@@ -12,9 +12,18 @@ import numpy as np
 
 from ...core.files import FileError
 from ...core.types import FloatArray
-from ...io.coded import coded_whole
-from ...io.coded_notes import is_constant
-from ...io.codings import DROP, NAMES, Coding, Content, Problem, fitted, gaps_of, said
+from ...io.encoding import (
+    DROP,
+    NAMES,
+    Coding,
+    Content,
+    Problem,
+    coded_whole,
+    fitted,
+    gaps_of,
+    is_constant,
+    said,
+)
 from ...io.table import Request, Table
 from ...io.texts import Texts
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...core.text import csv_cell
+from ...core.messages import csv_cell
 from ...core.types import Design, IndexArray
 from ...estimators import L1ClassifierCV, L1Path, L1RegressorCV, L1SurvivalAnalysisCV
 from ...io.table import Table

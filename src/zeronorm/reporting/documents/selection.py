@@ -16,20 +16,18 @@ from ...core.results import Proof, Selection, Status
 from ...core.types import Design, FloatArray
 from ...core.validation import class_factors
 from ...estimators import MeasureClassifier
-from ...estimators.cross_validation import standard_error
-from ...estimators.validation import model_scores
-from ...io.dataset import Response
+from ...estimators.validation import CrossValidation, model_scores, standard_error
+from ...io.samples import Response
 from ...io.table import Table
 from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
-from ...model_selection.cross_validation import CrossValidation
-from ...model_selection.permutations import PermutationTest
+from ...model_selection.cross_validation import PermutationTest
 from ...persistence import finite_or_none, summarize
 from .data import by_class, describe_data, describe_equivalents
 from .features import describe_covariates, describe_features
 
 if TYPE_CHECKING:
-    from ...io.dataset import Samples
+    from ...io.samples import Samples
 
 
 def describe_model(

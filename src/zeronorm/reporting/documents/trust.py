@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.messages import with_names
 from ...core.results import Proof
-from ...core.text import with_names
 from ...core.types import FloatArray
-from ...estimators.budget_selection import BudgetSelection
-from ...estimators.chance import auc_of_classes, log_odds_of_softmax
-from ...estimators.cross_validation import standard_error
-from ...estimators.validation import Judge
+from ...estimators.budget import BudgetSelection
+from ...estimators.validation import Judge, auc_of_classes, log_odds_of_softmax, standard_error
 from ...inference.stability import StabilitySelection
 from ...inspection.alternatives import NearOptimal, near_optimal
 from ...inspection.certification import prove
@@ -28,8 +26,8 @@ from .stability import describe_stability, half_samples
 from .units import Units
 
 if TYPE_CHECKING:
-    from ...io.dataset import Samples
-    from ...model_selection.cross_validation import CrossValidation
+    from ...estimators.validation import CrossValidation
+    from ...io.samples import Samples
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from ...core.groups import Groups
 from ...core.results import Selection
 from ...core.types import Design, IndexArray
 from ...data.operations import margins
-from ...estimators.budget_selection import BudgetSelection
+from ...estimators.budget import BudgetSelection
 from ...io.table import Table
 from .data import describe_feature, feature_name
 

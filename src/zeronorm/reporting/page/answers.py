@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from ..text.chance import score_beside_chance
 from ..text.claims import percent, search_end, state_claim
 from ..text.words import loss_of, words_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ...core.text import show
+from ...core.messages import show
 
 NAME, TEXT = 60, 120  # characters of a name and of a description, at most
 

@@ -16,12 +16,12 @@ from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 from sklearn.utils import _safe_indexing
 
 from ...core import validation as validate
-from ...core.text import show
+from ...core.messages import show
 from ...core.types import FloatArray
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
 from ...estimators.folds import splits
+from ...estimators.validation import CrossValidation
 from ...export.model import as_model, labels, positive
-from ...model_selection.cross_validation import CrossValidation
 from ...plotting import (
     CoefficientsDisplay,
     KaplanMeierDisplay,
@@ -40,7 +40,7 @@ from .cells import NAME
 if TYPE_CHECKING:
     from ...inference.stability import StabilitySelection
     from ...inspection.alternatives import NearOptimal
-    from ...io.dataset import Samples
+    from ...io.samples import Samples
     from ..documents.trust import Evidence
 
 _BARS, _OTHERS = 20, 8  # features of the model with a bar, and others

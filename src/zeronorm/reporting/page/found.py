@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.effects import ratio_text
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from ..text.outputs import outputs_legend
 from .answers import Answers, members_of
 from .cells import NAME, Cell, cost, name_cell, number, share, text_cell

@@ -16,8 +16,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from ...core.text import counted, show, some
-from ...core.warnings import Leaked
+from ...core.messages import Leaked, counted, show, some
 from ...methods import METHODS
 from ..text.chance import mean_error
 from ..text.claims import by_words, scope

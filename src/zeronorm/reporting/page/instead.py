@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from .answers import Answers, near_words
 from .cells import NAME, Cell, cost, name_cell, number, share
 from .elements import note, paragraph, table

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from .claims import duplicate_facts, percent, scope
 from .near_optimal import near_optimal_facts
 from .selection import certificate_text

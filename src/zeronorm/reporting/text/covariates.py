@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ...core.text import counted, show
+from ...core.messages import counted, show
 from .outputs import effect_columns
 from .tables import effect_texts, print_features, rows_by_class, styled
 from .words import Words

@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from ...core.memory import readable
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from ..documents.columns import may_name_samples
 from .tables import open_console, print_pairs, styled
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ...core.text import counted, show
+from ...core.messages import counted, show
 from .tables import (
     MAX_ROWS,
     open_console,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core.text import show
+from ...core.messages import show
 from .predictions import confusion_grid
 from .tables import empty_grid, open_console, print_header, styled
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from rich.text import Text
 
-from ...core.text import counted, show
+from ...core.messages import counted, show
 from ...export.model import positive, sign
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .claims import largest_gap, loss_words, scaled_facts, scope
 from .tables import aligned, empty_grid, like, open_console, print_pairs, styled, thresholds_text
+from .words import sentence
 
 
 def print_installation(document: Mapping[str, Any]) -> None:
@@ -119,11 +120,3 @@ def _covariates(loaded: LoadedModel) -> str:
     n_columns = count - len(of_text) + len({*of_text})
     features = "" if n_columns == count else f", by {counted(count)}"
     return f"{n_columns:,}{features}, marked by *: in the model in any case"
-
-
-def sentence(record: Mapping[str, Any], classes: Any) -> str:
-    """Return from which probability on which class is predicted, and why."""
-    label = show(str(classes[record["positive"]]), 30)
-    what = "score" if record["probability"] is None else "probability"
-    why = "" if record["rule"] == f"{record[what]:g}" else f" ({record['rule']})"
-    return f"{label!r} from a {what} of {record[what]:.3g} on{why}"

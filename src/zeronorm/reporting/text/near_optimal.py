@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from .tables import styled
 
 _MAX_NAMES = 20  # A report names so many features.

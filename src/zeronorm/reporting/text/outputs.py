@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...core.effects import ratio_text
-from ...core.text import counted, show
+from ...core.messages import counted, show
 from .tables import GAP, MAX_ROWS, count_groups, print_features, print_rest, styled
 from .words import Words
 

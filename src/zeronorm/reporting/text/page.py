@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ...core.text import show, some
+from ...core.messages import show, some
 from .tables import open_console, print_pairs, seconds_fact
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ...core.text import counted, show
+from ...core.messages import counted, show
 from .tables import (
     GAP,
     empty_grid,

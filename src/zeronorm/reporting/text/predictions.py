@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from .tables import empty_grid, open_console, print_pairs, styled
 from .words import words_of
 

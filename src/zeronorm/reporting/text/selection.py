@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from ...methods import METHODS
 from .chance import mean_error, permutations_text, score_beside_chance
 from .claims import (

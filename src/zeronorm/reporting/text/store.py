@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ...core.text import counted, show
+from ...core.messages import counted, show
 from .tables import open_console, print_pairs, styled
 
 

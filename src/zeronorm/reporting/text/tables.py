@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...core.effects import ratio_text
-from ...core.text import counted, show
+from ...core.messages import counted, show
 from .words import Words, describe_target, target_name
 
 styled = Text.assemble  # of texts and (text, style)

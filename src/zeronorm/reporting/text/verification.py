@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 from ...verification import RTOL
 from .claims import at_least, duplicate_facts, scope, state_claim
 from .tables import open_console, print_header, print_pairs, styled

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.effects import RATIOS
-from ...core.text import counted, show, some
+from ...core.messages import counted, show, some
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +134,11 @@ def target_name(data: Mapping[str, Any]) -> str:
     if data["task"] == "survival":
         names = (columns["time"], columns["event"])
     return ", ".join(show(name, 40) for name in names)
+
+
+def sentence(record: Mapping[str, Any], classes: Any) -> str:
+    """Return from which probability on which class is predicted, and why."""
+    label = show(str(classes[record["positive"]]), 30)
+    what = "score" if record["probability"] is None else "probability"
+    why = "" if record["rule"] == f"{record[what]:g}" else f" ({record['rule']})"
+    return f"{label!r} from a {what} of {record[what]:.3g} on{why}"

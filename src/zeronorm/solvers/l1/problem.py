@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.types import Design, FloatArray, IndexArray
 from ...data import Scaled
-from ...data.spread import distant_means
-from ..risk import Risk
-from .descent import Penalty
+from ...data.operations import distant_means
+from ..problem import Risk
 
 NEVER = 1e300  # l1 weight of features that are not to enter
 
@@ -139,3 +140,83 @@ def bound_at(
         excess = np.maximum(t * pull[ridge] - penalty.l1[ridge], 0.0)
         value -= 0.5 * float((excess**2 / penalty.l2[ridge]).sum())
     return value
+
+
+# An l1 problem as an estimator states it: penalties, bounds and scales for the columns of X.
+
+
+# What held-out rows say of the models of a fold: scores of margins, and who waits for whom.
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """sum_j l1_j |u_j| + l2_j / 2 u_j^2 for low <= u <= high."""
+
+    l1: FloatArray  # (m,) not negative
+    l2: FloatArray  # (m,) not negative
+    low: FloatArray  # (m,) -inf or 0
+    high: FloatArray  # (m,) 0 or inf
+
+    @cached_property
+    def level(self) -> float | FloatArray:
+        """l1: one number where it is the same for all features, which spares passes over many."""
+        first = float(self.l1[0]) if self.l1.size else 0.0
+        return first if bool((self.l1 == first).all()) else self.l1
+
+    @cached_property
+    def has_signs(self) -> bool:
+        """Whether some u_j may have one sign only."""
+        return bool((self.low == 0).any() or (self.high == 0).any())
+
+    @cached_property
+    def bounds_all(self) -> bool:
+        """Whether the dual bounds the score of every feature."""
+        return bool((self.l1 > 0).all() and (self.l2 == 0).all())
+
+    def of(self, features: IndexArray) -> Penalty:
+        """Return the penalty of some features."""
+        return Penalty(
+            self.l1[features], self.l2[features], self.low[features], self.high[features]
+        )
+
+    def rows(self) -> FloatArray:
+        """Return (m, 4) as the kernels take it."""
+        return np.column_stack([self.l1, self.l2, self.low, self.high])
+
+    def value(self, u: FloatArray) -> float:
+        """Return the penalty of u."""
+        return float(self.l1 @ np.abs(u) + 0.5 * (self.l2 @ (u * u)))
+
+    def violation(self, gradient: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the least |gradient + subgradient| of every coordinate, allowed moves only."""
+        g = gradient + self.l2 * u
+        up = np.where(self.high > 0, -(g + self.l1), 0.0)
+        down = np.where(self.low < 0, g - self.l1, 0.0)
+        at_zero = np.maximum(np.maximum(up, down), 0.0)
+        return np.where(u == 0, at_zero, np.abs(g + np.sign(u) * self.l1))
+
+    def strongest(self, pull: FloatArray) -> float:
+        """Return the largest pull_j / l1_j of the features with a bounded score."""
+        if not self.bounds_all:
+            bounded = (self.l2 == 0) & (self.l1 > 0)
+            return float((pull[bounded] / self.l1[bounded]).max(initial=0.0))
+        if isinstance(self.level, float):
+            return float(pull.max(initial=0.0)) / self.level
+        return float((pull / self.l1).max(initial=0.0))
+
+    def settled(self, gradient: FloatArray, margin: float) -> NDArray[np.bool_]:
+        """Return whether 0 is optimal with a margin, for every coordinate."""
+        return ((self.high <= 0) | (gradient + self.l1 > margin)) & (
+            (self.low >= 0) | (self.l1 - gradient > margin)
+        )
+
+    def pull(self, scores: FloatArray) -> FloatArray:
+        """Return how strongly scores c = -gradient draw each feature from zero: |c_j|, or one sign.
+
+        A feature at zero is optimal where it is at most l1_j.
+        """
+        if not self.has_signs:
+            return np.abs(scores)
+        up = np.where(self.high > 0, scores, 0.0)
+        down = np.where(self.low < 0, -scores, 0.0)
+        return np.maximum(np.maximum(up, down), 0.0)

@@ -26,12 +26,11 @@ import numpy as np
 
 from ...core.results import Result, Status, Step
 from ...core.types import FloatArray, IndexArray
-from ..drive import Solver, together
-from ..found import Found
-from ..task import Task
+from ..driver import Found, Solver, together
+from ..problem import Task
+from .path import LARGEST, LARGEST_SUPPORT, MAX_ITER, TOL, Sized, l1_sizes, posed
 from .problem import NEVER, L1Problem, Start
-from .sizes import LARGEST, LARGEST_SUPPORT, MAX_ITER, TOL, Sized, l1_sizes, posed
-from .working_set import working_set
+from .solvers import working_set
 
 STAGES = 3
 FLOOR = 1e-6  # of a weight: the feature is nearly unpenalised

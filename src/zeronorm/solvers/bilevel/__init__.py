@@ -1,1 +1,0 @@
-"""At most so many features in at most so many groups."""

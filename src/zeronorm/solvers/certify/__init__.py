@@ -1,1 +1,0 @@
-"""Bounds, certificates and proofs, by scans of all features."""

@@ -1,1 +1,0 @@
-"""The l0 constraint: exchanges on a growing pool, hard thresholding, augmented Lagrangians."""

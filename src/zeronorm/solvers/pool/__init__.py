@@ -1,1 +1,0 @@
-"""Problems on a few gathered columns: fits, exchanges, relaxations, branch and bound; no scans."""

@@ -1,1 +1,0 @@
-"""Whole selections: from a task to the path of its models."""

@@ -1,0 +1,1659 @@
+"""The convex relaxation of the l0 problem on gathered columns, by a semismooth Newton method.
+
+    min_{u, b}  1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b)              (R)
+
+A are the features that are fixed in, F the free ones, q = k - |A|, and
+
+    1/2 ||u||_(q)^2 = min { 1/2 sum_j u_j^2 / d_j : 0 <= d_j <= 1, sum_j d_j <= q }
+
+is half the squared k-support norm: the tightest convex function below the ridge term of vectors
+with at most q entries. The value is a lower bound of the l0 problem with A fixed in; its dual is
+D(v) = -conjugate(v) - 1/2 (sum_A c_j^2 + S_q(c_F^2)), c = Z'v, S_q the sum of the q largest.
+
+At the solution with threshold t, features with |c_j| > t have d_j = 1 and u_j = c_j, those with
+d_j = 0 have |c_j| <= t, and in between |c_j| = t and d_j = |u_j| / t. Given which are which and the
+signs in between, the penalty is quadratic, 1/2 ||u_T||^2 + (s'u_E)^2 / (2 q'). A Newton step
+minimises the penalty with the quadratic model of the loss, by guesses of which are which that the
+proximal point of u + c gives (`pool.quadratic`). These are right near the solution; where C is
+large, or columns are nearly collinear, they may be wrong everywhere else, and steps do not descend.
+Then the same model is minimised by proximal steps (`pool.proximal`), as long as each half a gap is
+left of the one before. At last an interior-point method comes near the solution: Newton steps in
+u, b and d on
+
+    1/2 ||u_A||^2 + 1/2 sum_F u_j^2 / d_j + sum_i s_i f(y_i, z_i'u + b)
+        - mu (sum_F log d_j + sum_F log(1 - d_j) + log(q - sum_F d_j))
+
+for mu that falls with the gap, over the columns of large scores.
+
+Where a budget counts groups, |u_j| and |c_j| are the lengths of their parts, s is the directions
+of those of u + c, and a Newton step has the curvature across these too, (I - s_g s_g') / d_g.
+
+Where coefficients have signs, u and c count as far as they have them, and the interior-point method
+has a barrier for these, too. Where they are bounded, all models are minimised by proximal steps;
+where bounds change little, and of groups, the relaxation without them is solved, and its dual point
+counts them.
+
+Sources: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012; Li, Sun
+and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps for proximal problems);
+Nesterov and Nemirovskii, Interior-Point Polynomial Algorithms, SIAM 1994 (barriers, central paths).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from .. import _kernels
+from ..core.parallel import map_threads
+from ..core.ranking import largest
+from ..core.types import Columns, FloatArray, IndexArray
+from ..data.column_sets import View, some_of, times_of_used
+from ..data.gathered import DenseColumns, GrowingColumns, SparseColumns
+from .bounds import DECIDED, Bound, bounded
+from .problem import Risk, Singles, Units, admitted, worths
+from .ridge_fits import signed_ridge, solve_positive
+
+# The k-support norm: its value, its proximal map and the sum of squares that is its dual.
+#
+#     1/2 ||h||_(q)^2 = min { 1/2 sum_g h_g^2 / d_g : 0 <= d_g <= 1, sum_g d_g <= q },  h >= 0
+#
+# Source: Argyriou, Foygel and Srebro, Sparse prediction with the k-support norm, NIPS 2012.
+
+MOST_BASE = 1e10  # the shares of less curvature are these to ten digits
+
+
+def top_squares(values: FloatArray, q: int, most: float = np.inf) -> float:
+    """Return the sum of the q largest squares, or of what is in their place."""
+    square = worths(values, most)
+    if q >= square.size:
+        return float(square.sum())
+    return float(np.partition(square, square.size - q)[square.size - q :].sum()) if q else 0.0
+
+
+def support_norm(u: FloatArray, q: int) -> tuple[float, float]:
+    """Return 1/2 ||u||_(q)^2 and the threshold t with d_j = min(1, |u_j| / t); t = 0: all d_j = 1.
+
+    With |u| sorted, r entries are above t = (sum of the others) / (q - r).
+    """
+    size = np.abs(u[u != 0])
+    if size.size <= q:
+        return 0.5 * float(size @ size), 0.0
+    if q == 0:
+        return np.inf, np.inf
+    size = np.sort(size)[::-1]
+    rest = np.cumsum(size[::-1])[::-1][:q]
+    threshold = rest / (q - np.arange(q))
+    r = int(np.argmax(size[:q] <= threshold))  # it holds for the last one
+    above = size[:r]
+    return 0.5 * (float(above @ above) + float(rest[r]) ** 2 / (q - r)), float(threshold[r])
+
+
+def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
+    """Return the d_j of argmin_u curvature/2 ||u - v||^2 + 1/2 ||u||_(q)^2, size = |v|.
+
+    u_j = v_j curvature d_j / (curvature d_j + 1), where d_j = clip(x |v_j| - 1/curvature, 0, 1) for
+    the x at which they sum to q. The sum is linear between the breakpoints of the d_j.
+    """
+    if q == 0:
+        return np.zeros(size.size)
+    if np.count_nonzero(size) <= q:
+        share = np.zeros(size.size)
+        share[largest(size, min(q, size.size))] = 1.0
+        return share
+    base = min(1.0 / curvature, MOST_BASE)
+    qth = float(np.partition(size, size.size - q)[size.size - q])
+    # At (1 + base) / qth the sum is at least q: what is zero there is zero at the solution.
+    some: IndexArray = np.flatnonzero(size >= qth * (base / (1.0 + base)))
+    a = size[some]
+
+    def total(x: float) -> float:
+        return float(np.clip(x * a - base, 0.0, 1.0).sum())
+
+    points = np.concatenate([base / a, (1.0 + base) / a])
+    order = np.argsort(points)
+    points, slopes = points[order], np.cumsum(np.concatenate([a, -a])[order])
+    totals = np.cumsum(slopes[:-1] * np.diff(points))  # at all points but the first
+    low = min(int(np.searchsorted(totals, q, side="right")), points.size - 2)
+    high = low + 1
+    below, above = total(points[low]), total(points[high])
+    x = points[high]
+    if above > below:
+        x = points[low] + (points[high] - points[low]) * (q - below) / (above - below)
+    share = np.zeros(size.size)
+    share[some] = np.clip(x * a - base, 0.0, 1.0)
+    return share
+
+
+# The relaxation of the l0 problem where the loss is quadratic, on few columns.
+#
+#     min_u  1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2  (Q)
+#
+# with A the fixed and F the free units, as in `pool.relaxation`, whose Newton steps are such
+# problems. The proximal point of u + c / t, c = r - Hu, says which units have the share d_g = 1,
+# which one between 0 and 1, and the directions e_g of these; at the solution it says so for any t >
+# 0. Given that, the problem is a linear system:
+#
+#     (H + P) u = r,    P = I on units of share 1,  P = ww' / l on those between,
+#
+# with w the directions one after the other and l = q - |share 1|; of groups P has the curvature
+# across e_g too. Such systems are solved until the sets are those of the solution, which a gap
+# certifies: with t = 1, the curvature of the ridge, and, where that leads nowhere, with that of the
+# loss, which may be far larger.
+#
+# At the solution the same system says what dividing by a unit between would bring. With G the
+# inverse of H + P and e = e_g, with 0 in other places: if the part e'u has to be 0, the value rises
+# by (e'u)^2 / (2 e'Ge), as in any least squares. If the share of the unit has to be 1, with l - 1
+# for the others, P changes by aa' / (l (l - 1)), a = l e - w, and the value rises by
+#
+#     (a'u)^2 / (2 (l (l - 1) + a'Ga)).
+#
+# Both are exact as long as no other unit enters, leaves or reaches a share of 1.
+#
+# Source: Li, Sun and Toh, SIAM Journal on Optimization 28(1), 2018 (semismooth Newton steps).
+
+
+@dataclass(frozen=True, slots=True)
+class QuadraticTuning:
+    """Constants, each with what it was measured for."""
+
+    max_steps: int = 60
+    most_proximal: int = 3  # steps that are none of Newton's: more of them are slow
+    halvings: int = 8
+    flat: float = 1e-9  # curvature added for units in between, which may be more than the rows
+    most_compiled: int = 150  # columns; with more of them LAPACK is faster
+    no_descent: float = 1e-14  # relative to the value
+    whole: float = 1.0 - 1e-12  # a share that is 1 but for rounding
+
+
+QUADRATIC = QuadraticTuning()
+# as kernels take it
+RULE = (
+    (QUADRATIC.max_steps, QUADRATIC.most_proximal, QUADRATIC.halvings),
+    (QUADRATIC.flat, QUADRATIC.no_descent, MOST_BASE, QUADRATIC.whole),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """The linear system of some sets."""
+
+    matrix: FloatArray  # H + P on the columns of share 1, then on those between
+    columns: IndexArray
+    n_inside: int  # of them with share 1
+    between: IndexArray  # units
+    owner: IndexArray  # of each column between, its place among these
+    direction: FloatArray  # of these columns
+    left: int  # l
+
+
+class Quadratic:
+    """(Q), the columns of the fixed units first."""
+
+    def __init__(
+        self, matrix: FloatArray, right: FloatArray, units: Units, n_fixed: int, n_free: int
+    ) -> None:
+        """Pose it with H, r, the units of the columns in their order, |A| and q."""
+        self._matrix, self._right, self._units = matrix, right, units
+        self._n_fixed, self._q = n_fixed, n_free
+        n_own = int(units.sizes(np.arange(n_fixed)).sum())
+        self._own, self._others = slice(0, n_own), slice(n_own, right.size)
+        self._free = units.take(np.arange(n_fixed, units.usable.size))
+
+    def minimise(self, u: FloatArray, tol: float) -> FloatArray:
+        """Return a point whose value is within `tol` of the least, or the last one that is lower.
+
+        u : where to start.
+        """
+        if self._is_small():
+            u = u.copy()
+            _kernels.minimise_quadratic(
+                np.ascontiguousarray(self._matrix), self._right, self._n_fixed, self._q, tol, RULE,
+                u,
+            )  # fmt: skip
+            return u
+        image = self._matrix @ u
+        penalty = self._penalty(u)
+        value = 0.5 * float(u @ image) - float(self._right @ u) + penalty
+        typical = float(np.einsum("ii->i", self._matrix).mean()) if u.size else 0.0
+        typical = typical if typical > 0 else 1.0
+        left = QUADRATIC.most_proximal
+        for _ in range(QUADRATIC.max_steps):
+            scores = self._right - image
+            if penalty + self._conjugate(scores) - float(u @ scores) <= tol:
+                break
+            for way in range(3 if left else 2):
+                towards = (
+                    self._proximal_point(u, scores) if way == 2
+                    else self.target(u, scores, typical if way else 1.0)
+                )  # fmt: skip
+                move = towards - u
+                along = self._matrix @ move
+                slope, bend = -float(move @ scores), float(move @ along)
+                smooth, step = value - penalty, 1.0
+                for _ in range(QUADRATIC.halvings):
+                    of_trial = self._penalty(u + step * move)
+                    trial = smooth + step * slope + 0.5 * step * step * bend + of_trial
+                    if trial < value - QUADRATIC.no_descent * abs(value):
+                        break
+                    step *= 0.5
+                else:
+                    continue
+                break
+            else:
+                break
+            left -= way == 2
+            u, image = u + step * move, image + step * along
+            value, penalty = trial, of_trial
+        return u
+
+    def _is_small(self) -> bool:
+        """Return whether a compiled solver does it: features by themselves, too few for BLAS."""
+        alone = self._units.usable.size == self._right.size <= QUADRATIC.most_compiled
+        return alone and not bool(self._units.signs.any())
+
+    def target(self, u: FloatArray, scores: FloatArray, curvature: float = 1.0) -> FloatArray:
+        """Return the minimum given the sets at u, with units at 0 that would turn back.
+
+        curvature : t.
+        """
+        system, target = self._system(u + scores / curvature, curvature), np.zeros_like(u)
+        right, signs = self._right[system.columns], self._units.signs[system.columns]
+        left = np.arange(right.size)
+        while left.size:
+            found = np.zeros(right.size)
+            try:
+                found[left] = solve_scaled(system.matrix[np.ix_(left, left)], right[left])
+            except np.linalg.LinAlgError:
+                return u
+            along = found[system.n_inside :] * system.direction
+            stays = admitted(found, signs) == found
+            stays[system.n_inside :] &= np.bincount(system.owner, along)[system.owner] > 0
+            if stays[left].all():
+                target[system.columns] = found
+                break
+            left = left[stays[left]]
+        return target
+
+    def _proximal_point(self, u: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return where a proximal gradient step leads, from which there is always descent."""
+        bend = float(np.abs(self._matrix).sum(axis=1).max()) or 1.0
+        target = admitted(u + scores / bend, self._units.signs)
+        share = np.ones(self._units.usable.size)
+        length = self._free.strength(target[self._others])
+        share[self._n_fixed :] = proximal_shares(length, self._q, bend)
+        share = self._units.spread(share)
+        return target * (bend * share / (bend * share + 1.0))
+
+    def rises(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return by how much the value rises if a unit must be in, and if it must be out.
+
+        u : a solution. Of units whose share is not between 0 and 1 both are 0.
+        """
+        into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
+        one = self._system(u + self._right - self._matrix @ u)
+        if not one.between.size:
+            return into, out
+        try:
+            inverse = np.linalg.inv(one.matrix)
+        except np.linalg.LinAlgError:
+            return into, out
+        u = (inverse @ self._right[one.columns])[one.n_inside :]
+        inverse = inverse[one.n_inside :, one.n_inside :]
+        directions = np.zeros((u.size, one.between.size))
+        directions[np.arange(u.size), one.owner] = one.direction
+        images = inverse @ directions
+        own = np.maximum(np.einsum("ij,ij->j", directions, images), 1e-300)
+        shared, left = one.direction @ images, one.left
+        length = np.maximum(u @ directions, 0.0)
+        across = left * (left - 1.0) + left**2 * own - 2.0 * left * shared + float(shared.sum())
+        away = left * length - length.sum()
+        into[one.between] = 0.5 * away**2 / np.maximum(across, 1e-300)
+        out[one.between] = 0.5 * length**2 / own
+        return into, out
+
+    def _system(self, v: FloatArray, curvature: float = 1.0) -> _System:
+        """Return the system of the sets that a point v = u + c / t shows."""
+        share = np.ones(self._units.usable.size)
+        length = self._free.strength(v[self._others])
+        share[self._n_fixed :] = proximal_shares(length, self._q, curvature)
+        share[share >= QUADRATIC.whole] = 1.0
+        inside = np.flatnonzero(share == 1.0)
+        left = self._n_fixed + self._q - inside.size
+        between = np.flatnonzero((share > 0) & (share < 1) & (left > 0))  # 0: by rounding
+        if self._units.signs.any():  # units are features then: those of a wrong sign stay 0
+            inside = inside[admitted(v, self._units.signs)[inside] != 0]
+        columns = self._units.features(np.concatenate([inside, between]))
+        n_inside = int(self._units.sizes(inside).sum())
+        matrix = self._matrix[np.ix_(columns, columns)]
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal[:n_inside] += 1.0
+        units, part = self._units.take(between), v[columns[n_inside:]]
+        direction = part / units.spread(units.strength(part))
+        if between.size:
+            corner = matrix[n_inside:, n_inside:]
+            corner += np.outer(direction, direction / left)
+            units.bend_across(corner, direction, 1.0 / share[between])
+            diagonal[n_inside:] += QUADRATIC.flat * (1.0 + diagonal[n_inside:])
+        owner = np.repeat(np.arange(between.size), self._units.sizes(between))
+        return _System(matrix, columns, n_inside, between, owner, direction, left)
+
+    def _penalty(self, u: FloatArray) -> float:
+        own = u[self._own]
+        rest = support_norm(self._free.strength(u[self._others]), self._q)[0]
+        return 0.5 * float(own @ own) + rest
+
+    def _conjugate(self, scores: FloatArray) -> float:
+        own = admitted(scores[self._own], self._units.signs[self._own])
+        rest = top_squares(self._free.strength(scores[self._others]), self._q)
+        return 0.5 * (float(own @ own) + rest)
+
+
+def solve_scaled(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve a positive definite system, whose scales may differ by many orders; it is changed."""
+    unit = 1.0 / np.sqrt(np.einsum("ii->i", matrix))
+    matrix *= unit[:, None]
+    matrix *= unit
+    return np.asarray(unit * solve_positive(matrix, unit * right))
+
+
+# The quadratic model of the relaxation by proximal gradient steps, coefficients bounded or not.
+#
+# Problem (Q) of `pool.quadratic` is solved by proximal gradient steps with momentum that starts
+# anew where it leads back: where many coefficients are not 0 and the columns are far from
+# collinear, they are faster than the search for the sets of the solution.
+#
+# Among vectors with at most q entries, none larger than M in size, the tightest convex function
+# below the ridge term is
+#
+#     min { 1/2 sum_j u_j^2 / d_j : |u_j| / M <= d_j <= 1, sum_j d_j <= q },
+#
+# which is half the squared k-support norm where |u_j| <= M and sum_j |u_j| <= q M, and infinite
+# elsewhere: the shares d_j = min(1, |u_j| / t) of that norm are |u_j| / M or more as soon as t <=
+# M. In the dual the square of a score is replaced by a Huber function, `units.worths`. The proximal
+# point is that of the k-support norm, cut off at M, where it is within the sum; otherwise it is the
+# nearest point of that sum and size.
+#
+# Sources: Liu, Shafiee and Lodi, arXiv:2502.09502, 2025 (the relaxation with bounds, proximal
+# steps); O'Donoghue and Candes, Foundations of Computational Mathematics 15, 2015 (restarts of
+# momentum).
+
+
+@dataclass(frozen=True, slots=True)
+class ProximalTuning:
+    """Constants, each with what it was measured for."""
+
+    max_steps: int = 300  # before the loss is looked at again
+    power_steps: int = 10  # for the largest curvature, which steps raise where it is too small
+    raised_by: float = 1.5
+
+
+PROXIMAL = ProximalTuning()
+
+
+def is_inside(u: FloatArray, n_own: int, q: int, units: Units) -> bool:
+    """Return whether the penalty of coefficients near these is the one without bounds."""
+    if units.most == np.inf:
+        return True
+    largest, total = np.abs(u).max(initial=0.0), np.abs(u[n_own:]).sum()
+    return bool(largest < units.most and total < q * units.most)
+
+
+def within(u: FloatArray, n_own: int, q: int, units: Units) -> FloatArray:
+    """Return coefficients scaled and cut off so that the penalty is finite.
+
+    n_own : how many of them, the first, are fixed in.
+    """
+    u = np.clip(admitted(u, units.signs), -units.most, units.most)
+    free = u[n_own:]
+    total, allowed = float(np.abs(free).sum()), q * units.most
+    if total > allowed:
+        free *= allowed / total
+    return u
+
+
+def proximal_point(v: FloatArray, q: int, curvature: float, most: float) -> FloatArray:
+    """Return argmin_u curvature/2 ||u - v||^2 + the penalty of q free features."""
+    size = np.abs(v)
+    if np.clip(size / most - 1.0 / curvature, 0.0, 1.0).sum() > q:
+        return np.sign(v) * np.clip(size - _threshold(size, q * most, most), 0.0, most)
+    share = curvature * proximal_shares(size, q, curvature)
+    return np.clip(v * (share / (share + 1.0)), -most, most)
+
+
+def _threshold(size: FloatArray, total: float, most: float) -> float:
+    """Return the t at which clip(size - t, 0, most) sum to a total, which they exceed at 0."""
+    descending = np.sort(size)[::-1]
+    sums = np.concatenate([[0.0], np.cumsum(descending)])
+
+    def total_at(t: FloatArray) -> FloatArray:
+        above = np.searchsorted(-descending, -t, side="left")
+        cut = np.searchsorted(-descending, -(t + most), side="right")
+        return np.asarray(sums[above] - sums[cut] - t * (above - cut) + most * cut)
+
+    points = np.sort(np.concatenate([[0.0], size, size - most]))
+    points = points[points >= 0.0]
+    totals = total_at(points)  # they fall, and are linear in between
+    last = max(int(np.count_nonzero(totals >= total)) - 1, 0)  # rounding may leave none
+    if last + 1 == points.size or totals[last] == totals[last + 1]:
+        return float(points[last])
+    way = (totals[last] - total) / (totals[last] - totals[last + 1])
+    return float(points[last] + way * (points[last + 1] - points[last]))
+
+
+class ProximalQuadratic:
+    """(Q) by proximal steps, the columns of the fixed units first."""
+
+    def __init__(
+        self, matrix: FloatArray, right: FloatArray, units: Units, n_fixed: int, n_free: int
+    ) -> None:
+        """Pose it with H, r, the units of the columns in their order, |A| and q."""
+        self._matrix, self._right, self._units = matrix, right, units
+        self._n_fixed, self._q = n_fixed, n_free
+        self._n_own = int(units.sizes(np.arange(n_fixed)).sum())
+        self._free = units.take(np.arange(n_fixed, units.usable.size))
+
+    def minimise(self, u: FloatArray, tol: float) -> FloatArray:
+        """Return a point whose gap is at most `tol`, or the lowest one found.
+
+        u : where to start; its penalty is finite.
+        """
+        image, bend = self._matrix @ u, self._bend()
+        if not np.isfinite(image).all():  # sums over columns overflow
+            return u
+        best, least = u, self._value(u, image)
+        ahead, image_ahead, momentum = u, image, 1.0
+        for _ in range(PROXIMAL.max_steps):
+            while True:
+                following = self._proximal_point(ahead, self._right - image_ahead, bend)
+                move = following - ahead
+                along = self._matrix @ move
+                if not float(move @ along) > bend * float(move @ move) * (1.0 + 1e-9):
+                    break
+                bend *= PROXIMAL.raised_by
+            image_following = image_ahead + along
+            value = self._value(following, image_following)
+            if value < least:
+                best, least = following, value
+            scores = self._right - image_following
+            gap = self._penalty(following) + self._conjugate(scores) - float(following @ scores)
+            if gap <= tol:
+                return following
+            if float(move @ (following - u)) < 0.0:  # it led back
+                ahead, image_ahead, momentum = following, image_following, 1.0
+            else:
+                further = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+                share = (momentum - 1.0) / further
+                ahead = following + share * (following - u)
+                image_ahead = image_following + share * (image_following - image)
+                momentum = further
+            u, image = following, image_following
+        return best
+
+    def _bend(self) -> float:
+        """Return the largest curvature, nearly, or less."""
+        v = np.ones(self._right.size)
+        largest = 1e-300
+        for _ in range(PROXIMAL.power_steps):
+            image = self._matrix @ v
+            size = float(np.linalg.norm(image))
+            if not size > 0.0:
+                break
+            largest, v = size / float(np.linalg.norm(v)), image / size
+        return largest
+
+    def _proximal_point(self, u: FloatArray, scores: FloatArray, bend: float) -> FloatArray:
+        v, most, n = admitted(u + scores / bend, self._units.signs), self._units.most, self._n_own
+        own = np.clip(v[:n] * (bend / (bend + 1.0)), -most, most)
+        length = self._free.strength(v[n:])
+        moved = proximal_point(length, self._q, bend, most)
+        share = np.divide(moved, length, out=np.zeros_like(length), where=length > 0.0)
+        return np.concatenate([own, v[n:] * self._free.spread(share)])
+
+    def _value(self, u: FloatArray, image: FloatArray) -> float:
+        return 0.5 * float(u @ image) - float(self._right @ u) + self._penalty(u)
+
+    def _penalty(self, u: FloatArray) -> float:
+        own, free = u[: self._n_own], self._free.strength(u[self._n_own :])
+        return 0.5 * float(own @ own) + support_norm(free, self._q)[0]
+
+    def _conjugate(self, scores: FloatArray) -> float:
+        own = admitted(scores[: self._n_own], self._units.signs[: self._n_own])
+        free, most = self._free.strength(scores[self._n_own :]), self._units.most
+        return 0.5 * (float(worths(own, most).sum()) + top_squares(free, self._q, most))
+
+
+# Points of a relaxation of the l0 problem, and its solution: see `pool.relaxation`.
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Coefficients, and what they give."""
+
+    u: FloatArray
+    b: float
+    z: FloatArray  # (n,) Zu, without the intercept
+    gradient: FloatArray  # (n,) of the loss in the margins
+    loss: float
+    objective: float
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """A solution of (R)."""
+
+    coef: FloatArray  # (p,)
+    intercept: float
+    share: FloatArray  # (n_units,) d_g: 1 where fixed in
+    dual: FloatArray  # (n,) the dual point of the bound
+    objective: float
+    bound: float  # the best D(v) on the way
+    into: FloatArray  # (n_units,) by how much the value rises, nearly, if a unit must be in; 0
+    out: FloatArray  # where its share is 0 or 1, or that was not asked for; the same of out
+    # (p,) Z'v of the dual point; None where a bound has others.
+    scores: FloatArray | None = None
+
+
+def shares_of(u: FloatArray, units: Units, n_fixed: int, q: int) -> FloatArray:
+    """Return the d_g of coefficients, 1 for fixed units."""
+    share = np.ones(units.usable.size)
+    free = units.strength(u)[n_fixed:]
+    threshold = support_norm(free, q)[1]
+    share[n_fixed:] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
+    return share
+
+
+# The curvature of a loss in one point, which all relaxations of a search share.
+
+# That are used of a matrix, and of dense columns; columns of earlier use are forgotten above.
+MOST_BYTES, MOST_COLUMN_BYTES = 2**28, 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCurvatureTuning:
+    """Constants, each with what it was measured for."""
+
+    # Rows from which on dense columns are kept and multiplied in float32: curvature only shapes
+    # steps.
+    many_rows: int = 1 << 12
+    block: int = 256  # columns that a thread multiplies
+    scaled: int = 1 << 22  # entries of columns that it scales
+
+
+SHARED_CURVATURE = SharedCurvatureTuning()
+TINY = float(np.finfo(float).tiny)
+
+
+class SharedCurvature:
+    """Z'WZ on columns that are asked for, less what a free intercept takes off."""
+
+    def __init__(self, Z: Columns, risk: Risk, z: FloatArray | None = None) -> None:
+        """Begin with no columns of Z, (n, p).
+
+        z : (n,) margins, with the intercept, of which W is the curvature; None: 0.
+        """
+        self._Z, self._risk = Z, risk
+        self._weight = risk.curvature(np.zeros(risk.size) if z is None else z)
+        self._total = float(self._weight.sum())
+        self._type = np.float32 if Z.shape[0] >= SHARED_CURVATURE.many_rows else np.float64
+        self._keep(np.empty(0, np.int64))
+
+    def _keep(self, columns: IndexArray) -> None:
+        self._known, self._matrix = GrowingColumns(), np.empty((0, 0))
+        self._mean, self._norm = np.empty(0), np.empty(0)  # of dense ones
+        self._place = np.full(self._Z.shape[1], -1)
+        if columns.size:
+            self._add(columns)
+
+    def knows(self, columns: IndexArray) -> NDArray[np.bool_]:
+        """Return which columns cost nothing."""
+        return self._place[columns] >= 0
+
+    def over(self, columns: IndexArray, z: FloatArray | None = None) -> FloatArray:
+        """Return the curvature in the coefficients of some columns, (k, k).
+
+        z : (n,) margins, with the intercept, where the loss has another: W is scaled to its sum.
+        """
+        fresh = columns[self._place[columns] < 0]
+        if fresh.size and self._is_much(self._known.size + fresh.size):
+            self._keep(columns)
+        elif fresh.size:
+            self._add(fresh)
+        places = self._place[columns]
+        matrix = np.asarray(self._matrix[np.ix_(places, places)])
+        if z is not None and not self._risk.loss.quadratic and self._total > 0:
+            matrix *= float(self._risk.curvature(z).sum()) / self._total
+        return matrix
+
+    def _is_much(self, size: int) -> bool:
+        """Return whether so many columns, and their matrix, are more than is kept."""
+        n_bytes = 0 if isinstance(self._Z, SparseColumns) else np.dtype(self._type).itemsize
+        return 8 * size**2 > MOST_BYTES or n_bytes * self._weight.size * size > MOST_COLUMN_BYTES
+
+    def _add(self, fresh: IndexArray) -> None:
+        some, n = self._Z.take(fresh), self._known.size
+        size = n + fresh.size
+        if size > len(self._matrix):  # more each time: few copies
+            grown = np.empty((max(size, 3 * n // 2),) * 2)
+            grown[:n, :n] = self._matrix[:n, :n]
+            self._matrix = grown
+        if some.array is None:
+            self._add_sparse(some)
+        else:
+            self._add_dense(some.array)
+        self._place[fresh] = np.arange(n, size)
+
+    def _add_sparse(self, some: Columns) -> None:
+        weight, n = self._weight, self._known.size
+        own, cross = some.gram(weight), np.empty((0, some.shape[1]))
+        if n:
+            cross = self._known.columns().dot(weight[:, None] * some.dense())
+        self._known.append(some)
+        if self._risk.intercept and self._total > 0:
+            sums = self._known.columns().dot(weight)
+            cross = cross - np.outer(sums[:n], sums[n:] / self._total)
+            own = own - np.outer(sums[n:], sums[n:] / self._total)
+        size = self._known.size
+        self._matrix[:n, n:size], self._matrix[n:size, :n] = cross, cross.T
+        self._matrix[n:size, n:size] = own
+
+    def _add_dense(self, x: FloatArray) -> None:
+        """Add columns, kept with mean 0 and norm 1: no unit or offset of X overflows in float32."""
+        total, n = self._total, self._known.size
+        size = n + x.shape[1]
+        share = self._weight / max(total, TINY)
+        root, scaled = np.sqrt(share)[:, None], np.empty(x.shape, self._type, order="F")
+        mean = self._mean = np.append(self._mean, np.empty(x.shape[1]))
+        norm = self._norm = np.append(self._norm, np.empty(x.shape[1]))
+
+        width = min(
+            SHARED_CURVATURE.block, max(1, SHARED_CURVATURE.scaled // share.size)
+        )  # the same for any number of threads
+
+        def scale(start: int) -> None:
+            columns, own = slice(start, start + width), slice(n + start, n + start + width)
+            mean[own] = share @ x[:, columns]
+            centred = root * (x[:, columns] - mean[own])
+            norm[own] = np.linalg.norm(centred, axis=0)
+            unit = np.divide(1.0, norm[own], out=np.zeros(centred.shape[1]), where=norm[own] > 0)
+            scaled[:, columns] = centred * unit
+
+        map_threads(scale, range(0, x.shape[1], width))
+        self._known.append(DenseColumns(scaled))
+        known, matrix = self._known.columns().dense(), self._matrix
+
+        def multiply(start: int) -> None:
+            """Multiply a block of columns, old or new, by the new ones from it on."""
+            rows = slice(start, min(start + SHARED_CURVATURE.block, n if start < n else size))
+            others = slice(max(start, n), size)
+            block = norm[rows, None] * (known[:, rows].T @ known[:, others]) * norm[others]
+            if not self._risk.intercept:
+                block += np.outer(mean[rows], mean[others])
+            block *= total
+            matrix[rows, others] = block
+            matrix[others, rows] = block.T
+
+        map_threads(
+            multiply,
+            [*range(0, n, SHARED_CURVATURE.block), *range(n, size, SHARED_CURVATURE.block)],
+        )
+
+
+# The barrier of coefficients with signs, for the interior-point method of the relaxation.
+#
+#     -mu sum_j log(sigma_j u_j)    over the coefficients with a sign sigma_j of -1 or 1
+#
+# Coefficients stay inside of it, so that no step has to ask which of them are 0.
+
+LEAST = 1e-3  # where coefficients begin at least, as a share of the largest
+
+
+class SignBarrier:
+    """The barrier without its factor mu.
+
+    signs : (p,) of the coefficients, 0 for any.
+    """
+
+    def __init__(self, signs: np.ndarray) -> None:
+        self.places = np.flatnonzero(signs)
+        self._sign = signs[self.places]
+
+    @property
+    def size(self) -> int:
+        """How many coefficients have a sign."""
+        return int(self.places.size)
+
+    def inside(self, u: FloatArray) -> FloatArray:
+        """Return coefficients that are not 0 where they have a sign."""
+        least = LEAST * (float(np.abs(u).max(initial=0.0)) or 1.0)
+        u = u.copy()
+        u[self.places] = self._sign * np.maximum(np.abs(u[self.places]), least)
+        return u
+
+    def value(self, u: FloatArray) -> float:
+        """Return the barrier."""
+        return -float(np.log(np.abs(u[self.places])).sum())
+
+    def reach(self, u: FloatArray, move: FloatArray) -> float:
+        """Return the step at which the first coefficient is 0; infinite where none comes near."""
+        size, towards = np.abs(u[self.places]), -self._sign * move[self.places]
+        nearer = towards > 0
+        return float(np.min(size[nearer] / towards[nearer], initial=np.inf))
+
+
+# The steps by which the relaxation of the l0 problem is solved: see `pool.relaxation`.
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxationStepsTuning:
+    """Constants, each with what it was measured for."""
+
+    max_newton: int = 8  # steps before others
+    model_tol: float = 0.1  # to which a Newton step is solved, as a share of the wanted gap
+    ahead: int = 10  # columns at 0 that it may move
+    finest: float = 1e-10  # relative gap that rounding allows
+    descent: float = 1e-4  # of a step, as a share of what the model promises
+    no_descent: float = 1e-12  # relative
+    most_halvings: int = 8
+    among: float = 0.95  # of the strength of units that are not at 0 those have that enter
+    worth: float = (
+        0.5  # of a gap is left after a model is minimised by proximal steps, or they are of no use
+    )
+    growing: float = 1.1  # times the columns that are not 0: more of them have entered
+    centre: float = 0.2  # mu, as a share of the one that the gap is due to
+    inside: float = 0.95  # of the way to the boundary that a step goes at most
+    working: int = 100  # columns of the interior-point method at first; and 5 q
+
+
+RELAXATION_STEPS = RelaxationStepsTuning()
+INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
+
+
+Kind = TypeVar("Kind", Quadratic, ProximalQuadratic)
+
+
+class Way(IntEnum):
+    """How the next point is found."""
+
+    SETS = 0  # a Newton step by the sets of its solution
+    PROXIMAL = 1  # one by proximal steps
+    INTERIOR = 2  # a central path, after which the sets are right
+
+
+class Problem:
+    """The relaxation of `pool.relaxation`, the columns of the fixed units first."""
+
+    def __init__(
+        self,
+        Z: Columns | View,
+        units: Units,
+        risk: Risk,
+        n_fixed: int,
+        n_free: int,
+        deadline: float,
+        shared: tuple[SharedCurvature, IndexArray] | None = None,
+    ) -> None:
+        """Pose it.
+
+        shared : the curvature that all points have, and what the columns are there.
+        """
+        self._shared = shared
+        self._Z, self._units, self._risk, self._signs = Z, units, risk, units.signs
+        self._deadline = deadline
+        self._way = Way.PROXIMAL if units.most < np.inf else Way.SETS
+        self._gap, self._used = np.inf, 0  # of the last point, and how many columns are not 0
+        self._is_even = False  # whether it is no lower than the one before
+        self._is_first = False  # whether the point is where the steps start
+        n_own = int(units.sizes(np.arange(n_fixed)).sum())
+        self._fixed, self._free = slice(0, n_own), slice(n_own, Z.shape[1])  # columns
+        self._n_fixed, self._q = n_fixed, n_free
+        self._free_units = units.take(np.arange(n_fixed, units.usable.size))
+        self._working: IndexArray = np.empty(0, np.int64)  # units of the interior-point method
+        # The last Newton step: its units, what it minimised, and where that led.
+        self._last: tuple[IndexArray, Quadratic, FloatArray] | None = None
+
+    def is_late(self) -> bool:
+        """Return whether the time is up."""
+        return time.perf_counter() >= self._deadline
+
+    def start(self, u: FloatArray) -> FloatArray:
+        """Return where to start from coefficients, whose penalty may be infinite."""
+        if self._is_bounded:
+            return within(u, self._fixed.stop, self._q, self._units)
+        return admitted(u, self._signs)
+
+    def at(self, u: FloatArray, b: float) -> Point:
+        """Return the point with coefficients u; b is where to look for its best intercept."""
+        return self._point(u, times_of_used(self._Z, u), b)
+
+    def _point(self, u: FloatArray, z: FloatArray, b: float) -> Point:
+        b, value, gradient = self._risk.best(z, b)
+        fixed = u[self._fixed]
+        penalty = 0.5 * float(fixed @ fixed) + support_norm(self._lengths(u), self._q)[0]
+        return Point(u, b, z, gradient, value, value + penalty)
+
+    def _lengths(self, v: FloatArray) -> FloatArray:
+        """Return ||v_g|| of the free units."""
+        return self._free_units.strength(v[self._free])
+
+    def bound(self, point: Point) -> tuple[FloatArray, FloatArray, float, float]:
+        """Return the dual point of a point, its scores, the bound and the scale that gives it."""
+        dual = self._risk.dual_point(point.gradient)
+        scores = self._Z.dot(dual)
+        value, scale = self._risk.bound(dual, 0.5 * self._worth(scores, np.inf))
+        if self._is_bounded:
+            value, scale = bounded(
+                self._risk, dual, scale, lambda t: self._worth(t * scores, self._units.most)
+            )
+        return dual, scores, value, scale
+
+    def _worth(self, scores: FloatArray, most: float) -> float:
+        """Return sum_A ||c_g||^2 + S_q(||c_g||^2 of the others), or what is in their place."""
+        fixed = admitted(scores[self._fixed], self._signs[self._fixed])
+        return float(worths(fixed, most).sum()) + top_squares(self._lengths(scores), self._q, most)
+
+    def share_of(self, u: FloatArray) -> FloatArray:
+        """Return the d_g of a point, 1 for fixed units."""
+        return shares_of(u, self._units, self._n_fixed, self._q)
+
+    def following(
+        self,
+        point: Point,
+        scores: FloatArray,
+        bound: float,
+        tol: float,
+        cutoff: float,
+        n_steps: int,
+    ) -> Point | None:
+        """Return the next point, None where rounding leaves none that is lower.
+
+        bound : the largest so far. tol, cutoff : when the last point is reached. n_steps : so far.
+        """
+        wanted = RELAXATION_STEPS.model_tol * max(
+            tol * abs(point.objective), point.objective - cutoff
+        )
+        self._is_first = n_steps == 0
+        gap, used = point.objective - bound, int(np.count_nonzero(point.u))
+        is_slow = (
+            gap > RELAXATION_STEPS.worth * self._gap
+            and used <= RELAXATION_STEPS.growing * self._used
+        )
+        self._gap, self._used = gap, used
+        if is_slow and n_steps > 1 and self.is_rough:
+            self._shared = None  # the curvature is another here
+        if self._way is Way.SETS and n_steps >= RELAXATION_STEPS.max_newton:
+            self._way = Way.PROXIMAL
+        elif self._way is Way.PROXIMAL and is_slow and not self._is_bounded:
+            self._way = Way.INTERIOR
+        while self._way is not Way.INTERIOR:
+            found = self.newton_step(point, scores, wanted)
+            if found is not None or self._is_bounded:
+                return found
+            self._way, self._gap = Way(self._way + 1), np.inf
+        found = self.newton_step(point, scores, wanted) if self._working.size else None
+        return self.interior(point, scores, tol, cutoff) if found is None else found
+
+    @property
+    def _is_bounded(self) -> bool:
+        """Whether coefficients are."""
+        return self._units.most < np.inf
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether steps have the curvature of another point: each leaves a share of the gap."""
+        return self._shared is not None and not self._risk.loss.quadratic
+
+    def newton_step(self, point: Point, scores: FloatArray, tol: float) -> Point | None:
+        """Return where a Newton step leads, solved to a gap; None where it does not descend."""
+        near = self._near(point, scores)
+        columns = self._units.features(near)
+        some = self._gathered(columns) if self._shared is None else None
+        matrix, right = self._model(point, scores, columns, some)
+        last: tuple[IndexArray, Quadratic, FloatArray] | None = None
+        if self._way is Way.PROXIMAL:
+            part = self._posed(ProximalQuadratic, matrix, right, near).minimise(
+                point.u[columns], tol
+            )
+        else:
+            model = self._posed(Quadratic, matrix, right, near)
+            part = model.minimise(point.u[columns], tol)
+            last = near, model, part
+        u = np.zeros_like(point.u)
+        u[columns] = part
+        z = times_of_used(self._Z, u) if some is None else some.times(part)
+        step = 1.0
+        for _ in range(RELAXATION_STEPS.most_halvings + 1):
+            trial = self._point(
+                point.u + step * (u - point.u), point.z + step * (z - point.z), point.b
+            )
+            if trial.objective < point.objective * (1.0 - RELAXATION_STEPS.no_descent):
+                self._last, self._is_even = last, False
+                return trial
+            # A point as low may have a larger bound, as proximal steps come near it from aside.
+            even = trial.objective <= point.objective * (1.0 + RELAXATION_STEPS.no_descent)
+            if even and not self._is_even and last is None:
+                self._last, self._is_even = last, True
+                return trial
+            step *= 0.3
+        return None
+
+    def rises(self, point: Point, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return by how much the value rises, nearly, if a unit has to be in, or out."""
+        into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
+        if self._is_bounded:  # the sets are others then
+            return into, out
+        if self._last is None:
+            near = self._near(point, scores)
+            columns = self._units.features(near)
+            some = self._gathered(columns) if self._shared is None else None
+            matrix, right = self._model(point, scores, columns, some)
+            self._last = near, self._posed(Quadratic, matrix, right, near), point.u[columns]
+        near, model, part = self._last
+        into[near], out[near] = model.rises(part)
+        return into, out
+
+    def _near(self, point: Point, scores: FloatArray) -> IndexArray:
+        """Return the units that a Newton step moves: those not at 0, and the next by score."""
+        strength = self._units.strength(scores)
+        size, used = strength.copy(), self._units.strength(point.u) != 0
+        size[: self._n_fixed] = size[used] = np.inf
+        inside = int(np.isinf(size).sum())
+        ahead = max(RELAXATION_STEPS.ahead * size.size // scores.size, self._q)
+        if self._way is Way.PROXIMAL and inside > self._n_fixed:  # many enter where these pay
+            many = size >= RELAXATION_STEPS.among * float(np.median(strength[used]))
+            if self._is_first:  # scores of another problem's solution: many would leave again
+                many &= np.isinf(size) | self._is_known()
+                size[many] += strength.max()
+            ahead = min(max(ahead, int(many.sum()) - inside), max(ahead, inside))
+        return np.sort(largest(size, min(inside + ahead, size.size)))
+
+    def _is_known(self) -> NDArray[np.bool_]:
+        """Return of which units the curvature costs nothing."""
+        if self._shared is None:
+            return np.zeros(self._units.usable.size, bool)
+        shared, names = self._shared
+        return np.asarray(self._units.strength(np.where(shared.knows(names), 0.0, 1.0)) == 0.0)
+
+    def _model(
+        self, point: Point, scores: FloatArray, columns: IndexArray, some: Columns | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the curvature in some coefficients, and minus the gradient where all are 0.
+
+        scores : minus the gradient at the point, exact where H is rounded: steps by such a model
+        end at the solution. some : the columns, where no curvature is shared.
+        """
+        if some is not None:
+            matrix = self._curvature(point, some)
+        else:
+            assert self._shared is not None
+            shared, names = self._shared
+            matrix = shared.over(names[columns], point.z + point.b)
+        return matrix, matrix @ point.u[columns] + scores[columns]
+
+    def _curvature(self, point: Point, some: Columns) -> FloatArray:
+        """Return the curvature of the loss in the coefficients of some columns."""
+        risk, z = self._risk, point.z + point.b
+        if risk.loss.outputs > 1:
+            matrix = risk.hessian(some, point.z)
+            assert matrix is not None  # outputs share their rows
+            return matrix
+        weight = risk.curvature(z)
+        matrix, total = some.gram(weight), float(weight.sum())
+        coupling = risk.coupling(some, z)
+        if coupling is not None:
+            matrix -= coupling
+        elif risk.intercept and total > 0:
+            sums = some.dot(weight)
+            matrix -= np.outer(sums, sums / total)
+        return matrix
+
+    def _gathered(self, columns: IndexArray) -> Columns:
+        """Return some columns, of one output dense."""
+        some = self._Z.take(columns)
+        return some if self._risk.loss.outputs > 1 else DenseColumns(some.dense())
+
+    def _posed(
+        self, kind: type[Kind], matrix: FloatArray, right: FloatArray, units: IndexArray
+    ) -> Kind:
+        """Return (R) over some units with a quadratic model of the loss."""
+        return kind(matrix, right, self._units.take(units), self._n_fixed, self._q)
+
+    def interior(self, point: Point, scores: FloatArray, tol: float, cutoff: float) -> Point | None:
+        """Return a point of relative gap `tol` over columns of large scores, or of a bound above.
+
+        The columns are those of the call before and more, all at last; None where they are the
+        same, where no step descends, or where no free feature can be in.
+        """
+        if not self._q or self._units.usable.size == self._n_fixed or self._is_bounded:
+            return None  # there are no shares to be found
+        size = self._units.strength(scores)
+        size[: self._n_fixed] = np.inf
+        size[self._units.strength(point.u) != 0] = np.inf
+        size[self._working] = np.inf
+        inside = int(np.isinf(size).sum())
+        many = inside + max(RELAXATION_STEPS.working * size.size // scores.size, 5 * self._q)
+        working = np.sort(largest(size, min(many, size.size)))
+        if working.size == self._working.size:
+            return None
+        self._working = working
+        columns = self._units.features(working)
+        some = self._gathered(columns)
+        part = Problem(
+            some, self._units.take(working), self._risk, self._n_fixed, self._q,
+            self._deadline,
+        )  # fmt: skip
+        self._last = None
+        found = part.central_path(some, part.at(point.u[columns], point.b), 0.5 * tol, cutoff)
+        u = np.zeros(point.u.size)
+        u[columns] = found.u
+        return replace(found, u=u)
+
+    def central_path(self, Z: Columns, point: Point, tol: float, cutoff: float) -> Point:
+        """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one.
+
+        Z : the columns of the problem.
+        """
+        q, free = self._q, self._free
+        units = self._free_units
+        share = self.share_of(point.u)[self._n_fixed :]
+        share = 0.5 * (share + q / share.size)
+        share *= RELAXATION_STEPS.inside * min(1.0, q / float(share.sum()))
+        best, mu = -np.inf, np.inf
+        signed = SignBarrier(self._signs)
+        if signed.size:
+            point = self.at(signed.inside(point.u), point.b)
+
+        def barrier(d: FloatArray) -> float:
+            return -mu * float(np.log(d).sum() + np.log1p(-d).sum() + np.log(q - d.sum()))
+
+        def merit(at: Point, d: FloatArray) -> float:
+            fixed, u = at.u[self._fixed], at.u[free]
+            ridge = float(fixed @ fixed + (units.sums(u**2) / d).sum())
+            smooth = at.loss + 0.5 * ridge
+            return smooth + barrier(d) + mu * signed.value(at.u)
+
+        for _ in range(INTERIOR_STEPS):
+            _, scores, bound, _ = self.bound(point)
+            best = max(best, bound)
+            gap = point.objective - best
+            if best > cutoff or gap <= tol * abs(point.objective) or self.is_late():
+                break
+            mu = min(mu, RELAXATION_STEPS.centre * gap / (2 * share.size + 1 + signed.size))
+            u, d, room = point.u[free], share, q - float(share.sum())
+            slope = -scores
+            slope[self._fixed] += point.u[self._fixed]
+            slope[free] += u / units.spread(d)
+            slope[signed.places] -= mu / point.u[signed.places]
+            size = units.strength(u)
+            slope_d = -0.5 * (size / d) ** 2 - mu / d + mu / (1.0 - d) + mu / room
+            # The curvature in d is diag(bend) + mu / room^2 11'; it is eliminated.
+            wall = mu / d**2 + mu / (1.0 - d) ** 2
+            bend = size**2 / d**3 + wall
+            across = u / units.spread(d**2)
+            joint = mu / room**2 / (1.0 + mu / room**2 * float((1.0 / bend).sum()))
+
+            def eliminated(
+                v: FloatArray, bend: FloatArray = bend, joint: float = joint
+            ) -> FloatArray:
+                """Return the product of that curvature's inverse and v."""
+                return np.asarray(v / bend - joint * float((v / bend).sum()) / bend)
+
+            matrix = self._curvature(point, Z)
+            pull = across / units.spread(bend)
+            matrix[free, free] += joint * np.outer(pull, pull)
+            diagonal = np.einsum("ii->i", matrix)
+            diagonal[self._fixed] += 1.0
+            diagonal[free] += units.spread(wall / bend / d)
+            diagonal[signed.places] += mu / point.u[signed.places] ** 2
+            long = units.spread(np.where(size > 0, size, 1.0))
+            units.bend_across(matrix[free, free], u / long, 1.0 / d - wall / bend / d)
+            right = -slope
+            right[free] -= across * units.spread(eliminated(slope_d))
+            try:
+                move = solve_scaled(matrix, right)
+            except np.linalg.LinAlgError:
+                break
+            move_d = eliminated(units.sums(across * move[free]) - slope_d)
+            with np.errstate(divide="ignore"):
+                limits = np.where(move_d < 0, -d, 1.0 - d) / move_d
+            step = min(
+                1.0,
+                RELAXATION_STEPS.inside * float(np.min(limits, initial=np.inf, where=move_d != 0)),
+            )
+            step = min(step, RELAXATION_STEPS.inside * signed.reach(point.u, move))
+            if move_d.sum() > 0:
+                step = min(step, RELAXATION_STEPS.inside * room / float(move_d.sum()))
+            descent = float(slope @ move + slope_d @ move_d)
+            value, along = merit(point, d), Z.times(move)
+            for _ in range(INTERIOR_HALVINGS):
+                trial = self._point(point.u + step * move, point.z + step * along, point.b)
+                if (
+                    merit(trial, d + step * move_d)
+                    <= value + RELAXATION_STEPS.descent * step * descent
+                ):
+                    break
+                step *= 0.5
+            else:  # rounding
+                break
+            point, share = trial, d + step * move_d
+        return point
+
+
+# The relaxation, and what a dual point decides, by kernels: features by themselves.
+
+# Entries of the columns; with more of them passes take the time, which BLAS makes on all threads,
+# and the clock has to be asked between steps.
+MOST_ENTRIES = 4_000_000
+# Columns that a step moves: beyond them the time is that of factors, LAPACK's job. Where threads go
+# on from nodes by a kernel, a node that is left to Python costs more than slower factors.
+MOST_MOVED, MOST_MOVED_GROWN = 160, 400
+MOST_STORED = 2**31 - 1  # of the matrix that sparse ones are in: its places are int32
+
+
+def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bool:
+    """Return whether the kernel takes a problem."""
+    return is_plain(units, risk) and entries(Z, columns) <= MOST_ENTRIES
+
+
+def is_plain(units: Units, risk: Risk) -> bool:
+    """Return whether kernels know the units and the loss."""
+    return (
+        isinstance(units, Singles)
+        and not units.signed
+        and risk.loss.outputs == 1
+        and risk.loss.separable
+        and risk.loss.kernel >= 0
+    )
+
+
+def entries(Z: Columns, columns: IndexArray) -> float:
+    """Return how many entries some columns have at most, infinity where the kernel takes none."""
+    if isinstance(Z, SparseColumns):
+        stored = Z.storage[1].size
+        if stored <= MOST_ENTRIES:
+            return stored
+        return float(Z.counts[columns].sum()) if stored <= MOST_STORED else np.inf
+    by_column = isinstance(Z, DenseColumns) and Z.array.flags.f_contiguous
+    return Z.shape[0] * columns.size if by_column else np.inf
+
+
+def newton_steps(
+    Z: Columns,
+    columns: IndexArray,
+    units: Units,
+    risk: Risk,
+    n_fixed: int,
+    n_free: int,
+    start: tuple[FloatArray, float],
+    aim: tuple[float, float],
+    most: int,
+) -> tuple[Relaxed, bool]:
+    """Take so many Newton steps at most, as `relax` does; return where they lead.
+
+    At last whether that is a solution: the gap, or a bound above the cutoff, is reached.
+
+    columns : those of Z that count. start : (u, b). aim : tol and cutoff there.
+    """
+    u, dual = start[0].astype(np.float64), np.empty(risk.size)
+    scores, share, into, out = np.empty((4, u.size))
+    b, objective, bound, done = _kernels.relax(
+        stored(Z), columns, np.ascontiguousarray(risk.y), np.ascontiguousarray(risk.weight),
+        risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, start[1], n_fixed, n_free,
+        aim, rule(most, MOST_MOVED), u, dual, scores, share, into, out,
+    )  # fmt: skip
+    return Relaxed(u, b, share, dual, objective, bound, into, out, scores), done
+
+
+def rule(most: int, moved: int) -> _kernels.RelaxationRule:
+    """Return how kernels take so many Newton steps at most, of so many columns each."""
+    return (
+        (most, RELAXATION_STEPS.most_halvings, RELAXATION_STEPS.ahead, moved),
+        (RELAXATION_STEPS.model_tol, RELAXATION_STEPS.finest),
+        RULE,
+    )
+
+
+def decided(
+    risk: Risk,
+    dual: FloatArray,
+    scores: FloatArray,
+    k: int,
+    n_fixed: int,
+    upper: float,
+    units: Units,
+) -> Bound | None:
+    """Return what `bound_at` does, the first n_fixed features forced; None: no kernel knows it."""
+    if not is_plain(units, risk) or units.bounded:
+        return None
+    limit = upper + DECIDED * abs(upper)
+    dropped, fixed = np.empty((2, scores.size), bool)
+    value, scale = _kernels.decide(
+        dual, scores, np.ascontiguousarray(risk.y), np.ascontiguousarray(risk.weight),
+        risk.loss.kernel, risk.loss.kernel_parameters, k, n_fixed, limit, dropped.view(np.uint8),
+        fixed.view(np.uint8),
+    )  # fmt: skip
+    return Bound(value, scale * dual, dropped, fixed)
+
+
+def stored(Z: Columns) -> tuple[np.ndarray, ...]:
+    """Return the arrays of the columns as the kernel takes them."""
+    if not isinstance(Z, SparseColumns):
+        return Z.storage
+    indptr, indices, data = Z.storage
+    return indptr.astype(np.int32, copy=False), indices, data.astype(np.float64, copy=False)
+
+
+MAX_ITERATIONS = 200
+SLACK = 0.05  # of what is missing to the cutoff: a gap that is left where every step leaves a share
+
+
+def relax(
+    Z: Columns,
+    units: Units,
+    risk: Risk,
+    n_fixed: int,
+    n_free: int,
+    *,
+    columns: IndexArray | None = None,
+    start: tuple[FloatArray, float] | None = None,
+    tol: float = 1e-4,
+    cutoff: float = np.inf,
+    max_iter: int = MAX_ITERATIONS,
+    deadline: float = np.inf,
+    ahead: bool = False,
+    shared: SharedCurvature | None = None,
+    loose: bool = False,
+) -> Relaxed:
+    """Solve (R) to a certified gap of `tol` relative to the objective.
+
+    Parameters
+    ----------
+    Z : (n, p) gathered columns, unit by unit, those of the fixed units first.
+    columns : those of Z that count, in this order; all if None.
+    units : of these columns, in their order.
+    n_fixed : |A|.
+    n_free : q, at most the number of free units; all of them enter where it is equal.
+    start : (u, b) to start from.
+    cutoff : stop as soon as the bound is above this value; where the objective is above, the
+        tolerance is that of rounding.
+    max_iter : steps; the bound is one after any of them.
+    deadline : no further step begins when `time.perf_counter` is there.
+    ahead : whether to say what dividing by a unit would bring, where the bound is not above.
+    shared : the curvature of the columns of Z that other relaxations have, too.
+    loose : whether the solution may be that without bounds on coefficients, where it is sooner had.
+    """
+    columns = np.arange(Z.shape[1]) if columns is None else columns
+    u, b = (np.zeros(columns.size), 0.0) if start is None else start
+    best, best_dual, begin = -np.inf, np.zeros(risk.size), 0
+    best_scores = None
+    nothing_to_choose = n_free == units.usable.size - n_fixed
+    inside = loose or is_inside(u, n_fixed, n_free, units)
+    if inside and is_compiled(Z, columns, units, risk):
+        begin = min(RELAXATION_STEPS.max_newton, max_iter - 1)
+        found, done = newton_steps(
+            Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), begin
+        )
+        # A bound of all models is one of bounded ones, and their solution where it is inside.
+        sure = loose or found.bound > cutoff or is_inside(found.coef, n_fixed, n_free, units)
+        if done and sure:
+            return found
+        u, b, best, best_dual = found.coef, found.intercept, found.bound, found.dual
+        if isinstance(Z, SparseColumns):  # where models of many columns are cheap
+            begin, max_iter = 0, max_iter - begin
+        best_scores = found.scores
+    known = None if shared is None else (shared, columns)
+    problem = Problem(some_of(Z, columns), units, risk, n_fixed, n_free, deadline, known)
+    point = problem.at(problem.start(u), b)
+    if nothing_to_choose:
+        fit = signed_ridge(
+            Z.take(columns), risk, units.signs, start=(u, point.b), tol=tol, of_value=True,
+            cutoff=cutoff,
+        )  # fmt: skip
+        point = problem.at(fit.coef, fit.intercept)  # above the cutoff signs may be wrong
+    for n_steps in range(begin, max_iter):
+        dual, scores, bound, scale = problem.bound(point)
+        if bound > best:
+            best, best_dual, best_scores = bound, scale * dual, scale * scores
+        # A value above the cutoff may still be shown to be there.
+        wanted = tol if point.objective <= cutoff else RELAXATION_STEPS.finest
+        enough = wanted * abs(point.objective)
+        if cutoff < np.inf and problem.is_rough:
+            enough = max(enough, SLACK * (cutoff - point.objective))
+        done = best > cutoff or point.objective - best <= enough
+        if done or problem.is_late():
+            break
+        following = problem.following(point, scores, best, wanted, cutoff, n_steps)
+        if following is None:  # rounding: no decrease is left
+            break
+        point = following
+    share = problem.share_of(point.u)
+    into = out = np.zeros(share.size)
+    if ahead and best <= cutoff and not problem.is_late():
+        into, out = problem.rises(point, scores)
+    return Relaxed(
+        point.u, point.b, share, best_dual, point.objective, best, into, out, best_scores
+    )
+
+
+# Nodes of a branch and bound search: see `pool.branch`.
+
+PROVEN = 1e-9  # relative gap that counts as none
+NODE_TOL = 1e-4  # of the relaxation of a node
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Models with all of its fixed units and some of the free ones."""
+
+    bound: float  # what `dual` shows, of its parent's models at least
+    number: int  # in the tree
+    units: IndexArray  # all of them, the fixed ones first
+    n_fixed: int
+    dual: FloatArray  # the dual point that the tree has for it: its parent's until it is examined
+    # Columns of Z that are not 0 in the relaxation of the parent, their coefficients, intercept.
+    start: tuple[IndexArray, FloatArray, float]
+
+    def __lt__(self, other: Node) -> bool:
+        """Order by bound; of equal ones the deeper comes first, then the later."""
+        if self.bound != other.bound:  # a search asks some ten times for every node
+            return self.bound < other.bound
+        return (self.n_fixed, self.number) > (other.n_fixed, other.number)
+
+    @property
+    def fixed(self) -> IndexArray:
+        """Return those of all of its models."""
+        return self.units[: self.n_fixed]
+
+    @property
+    def free(self) -> IndexArray:
+        """Return the others."""
+        return self.units[self.n_fixed :]
+
+    def numbers(self, Z: Columns) -> int:
+        """Return how many numbers there are in as many columns as it has units, or one."""
+        return max(1, int(Z.shape[0]) * self.units.size)
+
+    def is_single(self, budget: int) -> bool:
+        """Return whether one model is the best of it: that with all of its units."""
+        return self.units.size <= budget
+
+    def n_free(self, budget: int) -> int:
+        """Return how many free units its models of so many units have."""
+        return min(budget, self.units.size) - self.n_fixed
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A node that is examined next, and what its search knows when it asks."""
+
+    node: Node
+    numbers: int  # in its columns
+    most: int  # nodes of what comes of it
+    level: float  # of the bounds of nodes that come next
+    support: IndexArray  # units of the best known model
+    objective: float  # of it
+    target: float  # what a bound has to exceed
+
+
+def parted(fixed: IndexArray, free: IndexArray) -> tuple[IndexArray, int]:
+    """Return the units of a node, and how many of them are fixed."""
+    return np.concatenate([fixed, free]), fixed.size
+
+
+def half(
+    fixed: IndexArray, free: IndexArray, unit: int, inside: bool, budget: int
+) -> tuple[IndexArray, IndexArray] | None:
+    """Return the fixed and free units of the models with one of them, or of those without.
+
+    unit : -1 where it is no candidate. None: there are no such models.
+    """
+    if unit in fixed:
+        return (fixed, free) if inside else None
+    others = free[free != unit]
+    if not inside:
+        return fixed, others
+    if others.size == free.size:
+        return None
+    fixed = np.append(fixed, unit)
+    return fixed, others if fixed.size < budget else others[:0]
+
+
+# The relaxation of a quadratic l0 problem in its shares, whatever the number of outputs.
+#
+#     min { phi(d) : 0 <= d_j <= 1, d_j = 1 of fixed units, the others sum to q },
+#     phi(d) = min_U  1/2 sum_j ||u_j||^2 / d_j + 1/2 tr U'PU - tr R'U                          (S)
+#
+# with a row u_j of U for every unit. It is (Q) of `pool.quadratic` with the coefficients
+# eliminated: phi is convex and smooth in d, and has as many variables as there are units, not times
+# outputs. With c = R - PU at the minimum, u_j = d_j c_j, the derivative is -1/2 ||c_j||^2, and the
+# second one
+#
+#     phi_ij = B_ij c_i'c_j,    B = (I + PD)^-1 P.
+#
+# Newton steps go over the shares that are not at an end, or leave it, to the least value of their
+# model within the constraints, nearly; where one does not descend, the best shares of U come next,
+# d_j = min(1, ||u_j|| / t), which always do. Of any d the dual value is -1/2 tr U'PU - 1/2 S, with
+# S the sum of ||c_j||^2 over the fixed units and the q of the others where it is largest.
+#
+# Source: Bertsimas and Van Parys, Annals of Statistics 48(1), 2020 (the problem in the shares).
+
+
+@dataclass(frozen=True, slots=True)
+class SharesTuning:
+    """Constants, each with what it was measured for."""
+
+    max_steps: int = 100
+    most_plain: int = 10  # of them that are none of Newton's: more of them are slow
+    halvings: int = 12
+    rounding: float = 1e-13  # of values, relative
+    descent: float = 1e-4  # of a step, as a share of what its slope promises
+    smallest: float = 1e-9  # shares below are 0
+    flat: float = 1e-12  # curvature added, relative
+
+
+SHARES = SharesTuning()
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """A point of (S)."""
+
+    share: FloatArray  # (n_units,)
+    coef: FloatArray  # (n_units, outputs) U
+    scores: FloatArray  # (n_units, outputs) c
+    value: float  # phi
+    bound: float  # the dual value
+    into: FloatArray  # (n_units,) by how much phi rises, nearly, if a share must be 1; 0 at ends
+    out: FloatArray  # if it must be 0
+
+    @property
+    def gap(self) -> float:
+        """The value less the bound."""
+        return self.value - self.bound
+
+
+class ShareProblem:
+    """(S), the fixed units first."""
+
+    def __init__(self, P: FloatArray, R: FloatArray, n_fixed: int, n_free: int) -> None:
+        """Pose it with P, R, how many units are fixed, and q."""
+        self._P, self._R, self._n_fixed, self._q = P, R, n_fixed, n_free
+
+    def minimise(
+        self, coef: FloatArray, tol: float, cutoff: float, rest: float, deadline: float = np.inf
+    ) -> Shares:
+        """Return a point of a small gap, or of a bound above the cutoff, or the last that descends.
+
+        coef : (n_units, outputs) U to start with the shares of.
+        tol : of the gap, relative to what the value and `rest` are together.
+        """
+        point, left = self._at(self._start(coef)), SHARES.most_plain
+        for _ in range(SHARES.max_steps):
+            late = time.perf_counter() >= deadline
+            done = point.bound > cutoff or point.gap <= tol * abs(rest + point.value)
+            if done or late or not left:
+                break
+            following = self._newton_step(point)
+            if following is None:
+                following, left = self._plain_step(point), left - 1
+            if following is None:  # rounding: no decrease is left
+                break
+            point = following
+        into, out = self._rises(point)
+        return Shares(point.share, point.coef, point.scores, point.value, point.bound, into, out)
+
+    def _start(self, coef: FloatArray) -> FloatArray:
+        share = np.ones(len(self._R))
+        free = self._shares_of(coef)
+        missing = self._q - float(free.sum())
+        if missing > 0:  # fewer than q are not 0
+            free += missing * (1.0 - free) / max(float((1.0 - free).sum()), SHARES.smallest)
+        share[self._n_fixed :] = np.minimum(free, 1.0)
+        return share
+
+    def _shares_of(self, coef: FloatArray) -> FloatArray:
+        """Return the best shares of free units for U."""
+        length = np.sqrt((coef[self._n_fixed :] ** 2).sum(axis=1))
+        threshold = support_norm(length, self._q)[1]
+        if threshold > 0:
+            return np.asarray(np.minimum(1.0, length / threshold))
+        return np.asarray(length > 0, np.float64)
+
+    def _at(self, share: FloatArray) -> Shares:
+        used = np.flatnonzero(share)
+        root = np.sqrt(share[used])
+        matrix = root[:, None] * self._P[np.ix_(used, used)] * root
+        np.einsum("ii->i", matrix)[:] += 1.0
+        part = root[:, None] * cho_solve(
+            cho_factor(matrix, check_finite=False), root[:, None] * self._R[used],
+            check_finite=False,
+        )  # fmt: skip
+        image = self._P[:, used] @ part
+        coef, scores = np.zeros_like(self._R), self._R - image
+        coef[used] = part
+        value = -0.5 * float((self._R[used] * part).sum())
+        size = np.sqrt((scores**2).sum(axis=1))
+        largest = float((size[: self._n_fixed] ** 2).sum()) + top_squares(
+            size[self._n_fixed :], self._q
+        )
+        bound = -0.5 * float((part * image[used]).sum()) - 0.5 * largest
+        nothing = np.zeros(len(share))
+        return Shares(share, coef, scores, value, bound, nothing, nothing)
+
+    def _curvature(self, point: Shares, moving: np.ndarray) -> FloatArray:
+        """Return the second derivative of phi in some shares."""
+        used = np.flatnonzero(point.share)
+        root = np.sqrt(point.share[used])
+        matrix = root[:, None] * self._P[np.ix_(used, used)] * root
+        np.einsum("ii->i", matrix)[:] += 1.0
+        beside = root[:, None] * self._P[np.ix_(used, moving)]
+        inner = cho_solve(cho_factor(matrix, check_finite=False), beside, check_finite=False)
+        bend = self._P[np.ix_(moving, moving)] - beside.T @ inner
+        scores = point.scores[moving]
+        found = bend * (scores @ scores.T)
+        np.einsum("ii->i", found)[:] += SHARES.flat * float(np.trace(found)) + 1e-300
+        return np.asarray(found)
+
+    def _newton_step(self, point: Shares) -> Shares | None:
+        found = self._newton(point)
+        if found is None:
+            return None
+        (move, promised), step = found, 1.0
+        for _ in range(SHARES.halvings):
+            share = np.clip(point.share + step * move, 0.0, 1.0)
+            share[share < SHARES.smallest] = 0.0
+            share[share > 1.0 - SHARES.smallest] = 1.0
+            following = self._at(share)
+            if following.value <= point.value + SHARES.descent * step * promised:
+                return following
+            level = following.value <= point.value + SHARES.rounding * abs(point.value)
+            if level and following.gap <= 0.5 * point.gap:
+                return following  # near the solution the value has no more digits
+            step *= 0.5
+        return None
+
+    def _plain_step(self, point: Shares) -> Shares | None:
+        share = point.share.copy()
+        share[self._n_fixed :] = self._shares_of(point.coef)
+        found = self._at(share)
+        return found if found.value < point.value else None
+
+    def _newton(self, point: Shares) -> tuple[FloatArray, float] | None:
+        """Return the Newton direction of the shares that are not at an end, or leave it.
+
+        And how steep phi falls along it.
+        """
+        n, share = self._n_fixed, point.share
+        if not 0 < self._q < share.size - n:
+            return None
+        free = np.arange(share.size) >= n
+        square = (point.scores**2).sum(axis=1)
+        inner = free & (share > 0) & (share < 1)
+        if inner.any():
+            level = float(square[inner].mean())
+        else:
+            level = float(np.sort(square[n:])[::-1][self._q - 1 : self._q + 1].mean())
+        moving = inner | (free & (share == 0) & (square > level))
+        moving |= free & (share == 1) & (square < level)
+        some = np.flatnonzero(moving)
+        if some.size < 2:
+            return None
+        # Moves sum to 0: with the level in the slopes, their rounding would hide what is left.
+        slope = 0.5 * (level - square[some])
+        move = np.zeros(share.size)
+        try:
+            move[some] = least_between(
+                self._curvature(point, some), slope, -share[some], 1.0 - share[some]
+            )
+        except np.linalg.LinAlgError:  # rounding
+            return None
+        promised = float(slope @ move[some])
+        return (move, promised) if promised < 0 else None
+
+    def _rises(self, point: Shares) -> tuple[FloatArray, FloatArray]:
+        """Return by how much phi rises, to second order, if a share has to be 1, or 0."""
+        share = point.share
+        into, out = np.zeros(share.size), np.zeros(share.size)
+        some = np.flatnonzero((share > 0) & (share < 1))
+        some = some[some >= self._n_fixed]
+        if some.size > 1:
+            inverse = np.linalg.inv(self._curvature(point, some))
+            total = inverse.sum(axis=1)
+            own = np.diag(inverse) - total**2 / float(total.sum())
+            own = np.maximum(own, 1e-300)
+            into[some] = 0.5 * (1.0 - share[some]) ** 2 / own
+            out[some] = 0.5 * share[some] ** 2 / own
+        return into, out
+
+
+def least_between(
+    H: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Return a point of a small value 1/2 x'Hx + slope'x where sum x = 0, low <= x <= high.
+
+    From x = 0 it goes to the minimum over the entries that are not at an end, or as far as the
+    first of these that comes there, which stays: the value falls every time.
+    """
+    x, free = np.zeros(slope.size), np.ones(slope.size, bool)
+    while free.sum() > 1:
+        own = np.flatnonzero(free)
+        factor = cho_factor(H[np.ix_(own, own)], check_finite=False)
+        right = np.column_stack([-(slope + H @ x)[own], np.ones(own.size)])
+        one, other = cho_solve(factor, right, check_finite=False).T
+        step = one - other * (float(one.sum()) / float(other.sum()))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(step < 0, low[own] - x[own], high[own] - x[own]) / step
+        reach[step == 0] = np.inf
+        length = min(1.0, float(reach.min()))
+        x[own] += length * step
+        if length == 1.0:
+            break
+        ended = own[reach <= length + SHARES.smallest]
+        x[ended] = np.where(step[reach <= length + SHARES.smallest] < 0, low[ended], high[ended])
+        free[ended] = False
+    return x

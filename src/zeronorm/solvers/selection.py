@@ -1,0 +1,512 @@
+"""Exactly k features, the best procedure known: pool, elimination, splicing, refit, certificate.
+
+1. a pool of 3k features by the minimax cutting plane (C = 0.1, five blocks, free intercept) on
+   standardised columns;
+2. backward elimination inside the pool, with a ridge of the same C;
+3. splicing inside the pool where it helps: with many samples or few features;
+4. the final refit on the user's scaling, C by approximate leave-one-out;
+5. the certificate of the support.
+
+Only the pool and the certificate scan the data: about seven passes, for any k.
+
+Of numbers and times whose candidates are nearly collinear, as channels of spectra are, elimination
+ends far from the best features: there exchanges (`l0.select_l0`) take the place of 2 and 3.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core.groups import Groups
+from ..core.parallel import map_threads
+from ..core.results import Path, Result, Status, Step
+from ..core.types import Columns, FloatArray, IndexArray
+from ..data.gathered import GatheredColumns, gather
+from ..data.operations import center_scale, moments
+from ..data.views import IN_MEMORY
+from .certify import MOST_COMPARED, SAME_SCORE
+from .driver import Found, PhaseClock, Request, Scan, Solver
+from .exchange import POOL_FACTOR, POOL_MIN, Exchanges, GroupExchanges
+from .finish import finish, refit_support
+from .l0 import select_l0
+from .l1.path import MAX_ITER, l1_supports
+from .l1.reweighted import Rule, reweighted_supports
+from .minimax import CuttingPlane, InnerSolver, cutting_plane, newton
+from .problem import Grouped, Risk, Singles, Task, Units, copies, free_signs, ranked
+from .ridge_fits import Movement, Refit, Ridge, of_times, ridge, with_covariates
+
+# The end of every selection: final fits, certificates, and the path of the models.
+
+
+@dataclass(frozen=True, slots=True)
+class SelectTuning:
+    """Constants, each with what it was measured for."""
+
+    pool_blocks: int = 5  # scans that a pool takes
+    direct_blocks: int = 3  # blocks of the direct selection of k features
+    most_blocks: int = 30  # where the smallest of several sizes would ask for more scans than that
+    # Numbers in a pool above which sizes are worked at in threads: below, calls cost more than
+    # work.
+    busy: float = 4e5
+    # Sizes down to a fifth of the largest share its pool; smaller ones get a pool of their own.
+    shared_pool: int = 5
+
+
+SELECT = SelectTuning()
+# Splicing at the end is neutral on small samples with larger budgets, and costs time.
+SPLICE_SAMPLES, SPLICE_FEATURES = 1000, 10
+# The median variance inflation of the first candidates, from which on these are collinear: 1e3 to
+# 1e9 on spectra, 1 to 36 on gene expression, genotypes and drawn columns.
+COLLINEAR, COMPARED = 200.0, 10
+STARTS, TOL = 4, 1e-4  # of exchanges among them
+
+
+def select(
+    task: Task,
+    sizes: Sequence[int],
+    request: Request,
+    *,
+    block_size: int | None = None,
+    max_blocks: int | None = None,
+    factor: float = POOL_FACTOR,
+) -> Solver[Path]:
+    """Select exactly k features for every k of `sizes`, by a generator of scans.
+
+    Where the task has groups, k and `block_size` count these, and they enter as a whole. The first
+    pool begins with the blocks of an earlier fit; `tol` is the certified gap of its inner
+    problems.
+
+    block_size, max_blocks : of the pool (by default a fifth of the pool).
+    factor : candidates in the pool for each feature to select.
+    """
+    clock, C, start = PhaseClock(request.seconds), request.C, request.start
+    fits: dict[int, tuple[IndexArray, Refit]] = {}
+    pools: list[Found] = []
+    left = sorted(set(sizes), reverse=True)
+
+    def ending(sizes: Sequence[int]) -> Solver[Path]:
+        return finish(task, request, {k: fits[k] for k in sizes}, pools, clock)
+
+    while left:
+        group = [k for k in left if SELECT.shared_pool * k >= left[0]]
+        left = [k for k in left if k not in group]
+        size = min(int(task.units.usable.sum()), max(math.ceil(factor * group[0]), POOL_MIN))
+        block = block_size
+        if block is None:
+            block = -(-size // (SELECT.pool_blocks if max_blocks is None else max_blocks))
+        pool = yield from cutting_plane(
+            task, size, CuttingPlane(block, inner_tol=request.tol), C=C, start=start,
+            final_scan=False, l0_sizes=tuple(group) if request.certify else (),
+        )  # fmt: skip
+        start = ()  # the pools of smaller sizes begin anew
+        clock.add_history(pool.result.history)
+        pools.append(pool)
+        features = pool.result.support
+        with clock.phase("gather"):
+            Z = gather(task.design, features)
+        if len(pools) == 1:
+            if _is_collinear(task, Z.take(np.searchsorted(features, pool.result.order))):
+                strict = replace(request, tol=min(request.tol, TOL))
+                return (yield from select_l0(task, sizes, strict, n_starts=STARTS))
+            request.keep(lambda: fits, ending)
+        with clock.phase("select"):
+            chosen = _reduced(task, C, features, Z, group)
+
+        with clock.phase("refit"):
+            _each(group, Z, partial(_refit, task, request, Z, features, chosen, fits))
+    return (yield from finish(task, request, fits, pools, clock))
+
+
+def _is_collinear(task: Task, Z: Columns) -> bool:
+    """Return whether the first columns are nearly combinations of each other: of numbers alone."""
+    first = min(COMPARED, Z.shape[0] // 4, Z.shape[1])
+    if task.groups is not None or task.loss.outputs > 1 or task.loss.of_labels or first < 2:
+        return False
+    weight = task.sample_weight / task.sample_weight.sum()
+    columns = Z.take(np.arange(first)).dense()
+    columns = np.sqrt(weight)[:, None] * (columns - weight @ columns)
+    columns /= np.maximum(np.sqrt((columns**2).sum(axis=0)), np.finfo(float).tiny)
+    correlation = columns.T @ columns + 1e-12 * np.eye(first)
+    return bool(np.median(np.diag(np.linalg.inv(correlation))) > COLLINEAR)
+
+
+def _each(sizes: Sequence[int], Z: Columns, work: Callable[[int], None]) -> None:
+    """Do the work of every size, in threads where that of the columns Z takes a while."""
+    map_threads(work, sizes, None if Z.shape[0] * Z.shape[1] > SELECT.busy else 1)
+
+
+def _refit(
+    task: Task,
+    request: Request,
+    Z: Columns,
+    features: IndexArray,
+    chosen: dict[int, IndexArray],
+    fits: dict[int, tuple[IndexArray, Refit]],
+    k: int,
+) -> None:
+    """Refit the columns of Z that are chosen for size k."""
+    support = features[chosen[k]]
+    fits[k] = support, refit_support(task, Z.take(chosen[k]), support, request.refit_C)
+
+
+def _reduced(
+    task: Task, C: float, features: IndexArray, Z: Columns, sizes: Sequence[int]
+) -> dict[int, IndexArray]:
+    """Return the columns of a pool, Z, that elimination and splicing leave, sorted, by size."""
+    few = [k for k in sizes if task.n_rows >= SPLICE_SAMPLES or k <= SPLICE_FEATURES]
+    if task.groups is None:
+        distinct = _distinct(task, features, Z, max(sizes))
+        if distinct.size < features.size:
+            of_these = _reduced(task, C, features[distinct], Z.take(distinct), sizes)
+            return {k: distinct[columns] for k, columns in of_these.items()}
+        keep, signs = np.searchsorted(features, task.forced), task.signs[features]
+        columns, risk, more = Z, task.risk(C), 0
+        if of_times(risk) and not Movement.of(Z, risk, signs).is_small:
+            columns, risk, unit = with_covariates(Z, risk)
+            more = unit.size
+            keep = np.append(keep, features.size + np.arange(more))
+            signs = np.append(signs, free_signs(more))
+        exchanges = Exchanges(columns, risk, keep=keep, signs=signs)
+        chosen = exchanges.eliminate(np.arange(features.size + more), [k + more for k in sizes])
+
+        def splice(k: int) -> None:
+            first = exchanges.fit(chosen[k + more])
+            chosen[k + more] = exchanges.improve(first, swaps=False).columns
+
+        _each(few, Z, splice)
+        return {k: chosen[k + more][:k] for k in sizes}
+    own, code = np.unique(task.groups.code[features], return_inverse=True)
+    keep = np.searchsorted(own, task.units.of(task.forced))
+    of_groups = GroupExchanges(Z, code, task.risk(C), keep=keep)
+    chosen = of_groups.eliminate(np.arange(features.size), sizes)
+    improved = {k: of_groups.improve(of_groups.fit(chosen[k]), swaps=False) for k in few}
+    return chosen | {k: found.columns for k, found in improved.items()}
+
+
+def _distinct(task: Task, features: IndexArray, Z: Columns, size: int) -> IndexArray:
+    """Return the columns of a pool but for copies of earlier ones, where enough are left.
+
+    The ridge prefers a feature and its copy, with half the coefficient each, to a second feature
+    that tells little; a user gains nothing from it.
+    """
+    every = np.arange(features.size)
+    if task.signs.any():
+        return every
+    own = every[~copies(Z, np.isin(features, task.forced))]
+    return own if own.size >= size else every
+
+
+def _without_copies(task: Task, size: int) -> Solver[Task]:
+    """Return the task without copies of usable features, where enough are left: one scan.
+
+    Columns are compared whose scores agree. On an l1 path a feature and its copy enter together.
+    """
+    scores = np.abs((yield Scan(task.design, task.risk(1.0).first()[1])))
+    open_to = np.flatnonzero(task.usable)
+    order = open_to[np.argsort(scores[open_to], kind="stable")]
+    near = np.diff(scores[order]) <= SAME_SCORE * scores[order[1:]]
+    tied = order[np.append(near, False) | np.append(False, near)][-MOST_COMPARED:]
+    if not tied.size or task.signs.any():
+        return task
+    tied = np.sort(tied)
+    usable = task.usable.copy()
+    usable[tied[copies(gather(task.design, tied), np.isin(tied, task.forced))]] = False
+    return replace(task, usable=usable) if usable.sum() >= size else task
+
+
+def select_nested(
+    task: Task,
+    sizes: Sequence[int],
+    request: Request,
+    *,
+    block_size: int | None = None,
+    max_blocks: int | None = None,
+    inner: InnerSolver = newton,
+) -> Solver[Path]:
+    """Select by the minimax cutting plane itself: nested supports for every k of `sizes`.
+
+    One run to the largest k; features are ordered by (block, |score| at entry), and the prefixes of
+    that order are the supports. `block_size` is by default ceil(k / 3) for the smallest k, at least
+    a thirtieth of the largest, or ceil(k / max_blocks) for the largest. Where the task has groups,
+    k and `block_size` count these, and they enter as a whole.
+    """
+    clock = PhaseClock(request.seconds)
+    largest = max(sizes)
+    if block_size is None:
+        block_size = max(-(-min(sizes) // SELECT.direct_blocks), -(-largest // SELECT.most_blocks))
+        if max_blocks is not None:
+            block_size = -(-largest // max_blocks)
+    answer = yield from cutting_plane(
+        task, largest, CuttingPlane(block_size, inner=inner, inner_tol=request.tol), C=request.C,
+        start=request.start, l0_sizes=tuple(sizes) if request.certify else (),
+    )  # fmt: skip
+    clock.add_history(answer.result.history)
+    order = answer.result.order
+    ends = np.cumsum(task.units.sizes(task.units.of(order)))
+    with clock.phase("gather"):
+        Z = gather(task.design, order)
+    fits = {}
+    with clock.phase("refit"):
+        for k in sorted(set(sizes)):
+            position = np.argsort(order[: ends[k - 1]])
+            support = order[position]
+            fits[k] = support, refit_support(task, Z.take(position), support, request.refit_C)
+    return (yield from finish(task, request, fits, [answer], clock))
+
+
+def select_l1(
+    task: Task,
+    sizes: Sequence[int],
+    request: Request,
+    *,
+    max_iter: int = MAX_ITER,
+    rule: Rule | None = None,
+) -> Solver[Path]:
+    """Select by the l1 path: the largest C with at most k features, made up to k.
+
+    The path has its own C, `tol` is of every point of it, and it begins anew.
+
+    max_iter : of every point of the path.
+    rule : None, or how the path is followed in stages, see `l1.reweighted`.
+    """
+    clock = PhaseClock(request.seconds)
+    options: dict[str, Any] = {
+        "tol": request.tol,
+        "max_iter": max_iter,
+        "n_threads": task.design.n_threads,
+    }
+    distinct = yield from _without_copies(task, max(sizes))
+    if rule is None:
+        supports, answer = yield from l1_supports(distinct, sizes, **options)
+    else:
+        supports, answer = yield from reweighted_supports(distinct, sizes, rule=rule, **options)
+    clock.add_history(answer.result.history)
+    fits = {}
+    with clock.phase("refit"):
+        for k, support in supports.items():
+            Z = gather(task.design, support)
+            fits[k] = support, refit_support(task, Z, support, request.refit_C)
+    return (yield from finish(task, request, fits, [answer], clock))
+
+
+# Forward greedy selection: one scan adds the feature, or the group, that fits best what is left.
+#
+# After every step the model over the features chosen so far is fitted again,
+#
+#     min_{u, b}  1/2 ||u||^2 + fit_C sum_i s_i f(y_i, x_i'u + b),    u_j = 0 outside them,    (F)
+#
+# and its residual v_i = -fit_C s_i f'(y_i, z_i) is what the next scan correlates with the
+# columns. A feature is worth |c_j| / ||x_j||, c = X'v; a group G the length of the residual's
+# projection on its columns, (c_G' (X_G'X_G)^+ c_G)^(1/2), which is ||c_G|| for orthonormal columns
+# and |c_j| / ||x_j|| for a group of one. So neither the units of X nor a change of basis inside a
+# group matter. With a free intercept, norms and projections are of centred columns, in any storage.
+#
+# Sources: GLR, the greedy baseline of Tan, Tsang and Wang, IEEE TNNLS 24(10), 2013; for groups,
+# Lozano, Swirszcz and Abe, Group orthogonal matching pursuit for logistic regression, AISTATS 2011,
+# who assume that the columns of a group are orthonormal.
+#
+# Differences from the sources, each covered by a test in tests/test_greedy.py: forced features,
+# sample weights, and the ridge in (F) where they have none, or one of 1e-8. Without it there is no
+# fit where the chosen features separate the classes, and the residual, 0 in the limit, says nothing
+# of the next feature. Any fit_C keeps it meaningful; fit_C = 1e8 is theirs; with far more features
+# than samples it often selects worse than the default (docs/guide/greedy.md).
+
+
+@dataclass(frozen=True, slots=True)
+class GreedyTuning:
+    """Constants, each with what it was measured for."""
+
+    # The default C of the certificate: the fits are then of the problem that is certified.
+    fit_c: float = 0.1
+    tighter: int = 10  # times that a fit may be asked for a smaller gap: see `_fit`
+    # Eigenvalues below this share of the largest, of the correlations of a group, count as 0:
+    # scores of float32 scans have an error of 1e-7, and are divided by the roots.
+    rank: float = 1e-8
+
+
+GREEDY = GreedyTuning()
+
+
+def greedy(
+    task: Task,
+    sizes: Sequence[int],
+    request: Request,
+    *,
+    fit_C: float = GREEDY.fit_c,
+) -> Solver[Path]:
+    """Select for every size of `sizes` by forward greedy steps, by a generator of scans.
+
+    One scan per step, the largest size counts the steps; the prefixes of the order of entry are the
+    supports of all sizes. Forced features are there from the start and count. Ties go to the
+    smaller index.
+
+    Parameters
+    ----------
+    task : with groups, a step adds all usable features of one.
+    sizes : numbers of features; of groups where there are any. `path[size]` are the models.
+    request : C is of the certificate only, tol the certified gap of every fit, relative to its own
+        objective; features (groups) of the start are taken without a scan, in order of entry.
+    fit_C : weight of the summed loss in (F).
+    """
+    clock, start, tol = PhaseClock(request.seconds), request.start, request.tol
+    n_steps = max(sizes)
+    risk = task.risk(fit_C)
+    zero_value, dual, b = risk.first()
+    with clock.phase("norms"):
+        units: Units = _Features(task) if task.groups is None else _Groups(task, task.groups)
+    left = units.usable.copy()
+    pool = GatheredColumns(task.design, n_steps if task.groups is None else 0)
+    fit = Ridge(np.empty(0), b, np.empty(0), dual, np.empty(0), zero_value, 0.0, 1.0)
+    ends = [0]  # features after so many units
+    history: list[Step] = []
+    n_done = 0  # units that are fitted
+
+    def enter(chosen: IndexArray) -> None:
+        """Add units and fit."""
+        nonlocal fit, n_done
+        left[chosen] = False
+        ends.extend(ends[-1] + np.cumsum(units.sizes(chosen)))
+        entered = units.features(chosen)
+        begin = time.perf_counter()
+        pool.add(entered)
+        gathered = time.perf_counter()
+        fit = _fit(risk, pool.columns(), fit, zero_value, tol)
+        seconds = {"gather": gathered - begin, "solve": time.perf_counter() - gathered}
+        converged = fit.objective - fit.bound <= tol * fit.objective
+        status = Status.CONVERGED if converged else Status.STALLED
+        history.append(
+            Step(
+                fit.objective, fit.bound, pool.size, entered, seconds, {"gap": fit.gap}, status
+            )
+        )  # fmt: skip
+        n_done = len(ends) - 1
+
+    def ending(sizes: Sequence[int]) -> Solver[Path]:
+        order, fits = pool.features, {}
+        with clock.phase("refit"):
+            for size in sorted(set(sizes)):
+                position = np.argsort(order[: ends[size]])
+                support = order[position]
+                Z = pool.columns().take(position)
+                fits[size] = (support, refit_support(task, Z, support, request.refit_C))
+        result = Result(
+            np.sort(order), np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
+        )  # fmt: skip
+        answer = Found(result, {})
+        clock.add_history(answer.result.history)
+        return (yield from finish(task, request, fits, [answer], clock))
+
+    request.keep(lambda: [k for k in sizes if k <= n_done], ending)
+    if task.forced.size:
+        enter(units.of(task.forced))
+    known = units.of(np.concatenate(start)) if len(start) else np.empty(0, np.int64)
+    known = known[left[known]][: n_steps - len(ends) + 1]
+    if known.size:
+        enter(known)
+    while len(ends) <= n_steps:
+        scores = yield Scan(task.design, fit.dual)
+        strength = units.strength(scores)
+        strength[~left] = -1.0
+        best = np.array([strength.argmax()])
+        enter(ranked(task.design, units, strength, scores, fit.dual, best)[:1])
+    return (yield from ending(sizes))
+
+
+def _fit(risk: Risk, Z: Columns, before: Ridge, zero_value: float, tol: float) -> Ridge:
+    """Return the solution of (F) over gathered columns, the last of which are new.
+
+    The gap is to be `tol` of the objective, which falls by orders where the features begin to
+    separate the classes; `ridge` measures it by the objective of the model without features.
+    """
+    coef, b = np.zeros(Z.shape[1]), before.intercept
+    coef[: before.coef.size] = before.coef
+    wanted = tol * before.objective / zero_value
+    for _ in range(GREEDY.tighter):
+        fit = ridge(Z, risk, start=(coef, b), tol=wanted)
+        stopped = fit.gap > wanted  # by rounding
+        wanted = tol * fit.objective / zero_value
+        if stopped or fit.gap <= wanted:
+            break
+        coef, b = fit.coef, fit.intercept
+    return fit
+
+
+class _Features(Singles):
+    """Every feature by itself: |c_j| / ||x_j||."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task.usable)
+        self._inverse = _inverse_norms(task)
+
+    def strength(self, scores: FloatArray) -> FloatArray:
+        magnitude = super().strength(scores)
+        if self._inverse is not None:
+            magnitude *= self._inverse
+        return magnitude
+
+
+class _Groups(Grouped):
+    """Groups of features: c_G' (X_G'X_G)^+ c_G = ||W_G' c_G||^2, W_G made once from the columns.
+
+    Together the W_G have as many entries as the squared sizes of the groups add up to. Every column
+    is gathered once for them.
+    """
+
+    def __init__(self, task: Task, groups: Groups) -> None:
+        super().__init__(groups.code, len(groups), task.usable)
+        self._whiten, self._owner_of_row = self._orthonormalise(task)
+
+    def strength(self, scores: FloatArray) -> FloatArray:
+        projected = self._whiten @ scores[self._features]
+        square = np.bincount(self._owner_of_row, projected**2, self.usable.size)
+        return np.asarray(square, np.float64)
+
+    def _orthonormalise(self, task: Task) -> tuple[Any, IndexArray]:
+        """Return the W_G' as one block diagonal matrix, and the group of each of its rows."""
+        blocks: list[FloatArray] = []
+        owner: list[int] = []
+        for units in self._batches(task.design.shape[0]):
+            first = self._begin[units[0]]
+            columns = gather(task.design, self._features[first : self._end[units[-1]]])
+            for unit in units:
+                part = slice(self._begin[unit] - first, self._end[unit] - first)
+                whiten = _whitening(columns.take(part), task.sample_weight, task.intercept)
+                blocks.append(whiten)
+                owner += [unit] * whiten.shape[0]
+        return sp.block_diag(blocks, format="csr"), np.array(owner, np.int64)
+
+    def _batches(self, n_samples: int) -> list[IndexArray]:
+        """Return the groups in runs whose columns fit in memory together."""
+        units = np.flatnonzero(self.usable)
+        run = self._end[units] * n_samples // IN_MEMORY
+        return np.split(units, np.flatnonzero(np.diff(run)) + 1)
+
+
+def _whitening(columns: Columns, weight: FloatArray, centred: bool) -> FloatArray:
+    """Return W', (rank, p), with W W' = (X'SX)^+ for the columns X, centred or not."""
+    mean = columns.dot(weight) / weight.sum() if centred else np.zeros(columns.shape[1])
+    gram = columns.covariance(weight, mean)
+    length = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    values, vectors = np.linalg.eigh(gram * inverse[:, None] * inverse)
+    kept = values > GREEDY.rank * values[-1]
+    return np.asarray((inverse[:, None] * vectors[:, kept] / np.sqrt(values[kept])).T)
+
+
+def _inverse_norms(task: Task) -> FloatArray | None:
+    """Return 1 / ||x_j|| up to a common factor, 0 for columns without length; None if all agree."""
+    design, weight = task.design, task.sample_weight
+    if task.intercept:
+        if task.scaling != "none":  # columns of deviation 1
+            return None
+        return center_scale(design, weight, center=True).scale
+    norm = np.sqrt(moments(design, weight)[1])
+    return np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
