@@ -13,7 +13,7 @@ from annotated import write_matrix
 from conftest import make_classification, slow
 from generators import gaussian, sparse
 from zeronorm import BudgetClassifier, L1Classifier, cross_validate, l1_path, verify
-from zeronorm.core.validation import is_lazy
+from zeronorm.core.frames import is_lazy
 from zeronorm.data import Dense, as_design
 from zeronorm.data import chunked as _foreign
 from zeronorm.data import opening as _lazy

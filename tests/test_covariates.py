@@ -25,8 +25,8 @@ from zeronorm import (
     prove,
     verify,
 )
+from zeronorm.core.budgets import AtFault, UnfittableError
 from zeronorm.core.groups import Groups
-from zeronorm.core.validation import AtFault, UnfittableError
 from zeronorm.data.gathered import DenseColumns
 from zeronorm.losses import Cox, Huber, LeastSquares, Logistic, Multinomial, Poisson, adjusted
 from zeronorm.losses.cox import parts_of

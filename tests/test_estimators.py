@@ -37,8 +37,8 @@ from zeronorm import (
     l1_path,
     methods,
 )
-from zeronorm.core import validation as validate
 from zeronorm.core.results import Status
+from zeronorm.core.targets import check_target
 from zeronorm.core.types import Design
 from zeronorm.data import as_design
 from zeronorm.datasets import load_golub
@@ -1436,8 +1436,8 @@ def test_blas_has_one_thread_from_first_to_last(call, monkeypatch):
         )
         return original(y, n)
 
-    original = validate.check_target
-    monkeypatch.setattr(validate, "check_target", watched)
+    original = check_target
+    monkeypatch.setattr("zeronorm.estimators.base.check_target", watched)
     X, y = load_golub(return_X_y=True)
     with threadpool_limits(2):
         {

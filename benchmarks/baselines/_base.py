@@ -16,9 +16,17 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from zeronorm.core import validation as validate
+from zeronorm.core.budgets import check_spread
 from zeronorm.core.groups import Groups
 from zeronorm.core.parallel import one_blas_thread
 from zeronorm.core.ranking import predicted
+from zeronorm.core.targets import (
+    check_response,
+    check_sample_weight,
+    check_target,
+    check_total_weight,
+    check_two_classes,
+)
 from zeronorm.core.types import FloatArray, IndexArray
 from zeronorm.data import as_design
 from zeronorm.data.operations import center_scale
@@ -130,16 +138,16 @@ def prepare(
     partition = _filled(
         Groups.of(np.arange(p) if feature_groups is None else feature_groups, p, names)
     )
-    weight = validate.check_sample_weight(sample_weight, n)
-    validate.check_total_weight(1.0, weight)
+    weight = check_sample_weight(sample_weight, n)
+    check_total_weight(1.0, weight)
     kept = weight > 0
     if not kept.all():
         X, y, weight = X[kept], y[kept], weight[kept]
     if isinstance(loss, Logistic):
-        validate.check_two_classes(np.unique(y))
+        check_two_classes(np.unique(y))
     scaled = center_scale(as_design(X), weight, center=True)
     if not standardize:
-        validate.check_spread(scaled.scale)
+        check_spread(scaled.scale)
     assert scaled.mean is not None  # dense data
     order = np.argsort(partition.code, kind="stable").astype(np.int64, copy=False)
     mean = scaled.mean[order] if intercept else np.zeros(p)
@@ -296,7 +304,7 @@ class Regressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     _loss: ConvexLoss = LeastSquares()
 
     def _target(self, y: Any) -> FloatArray:
-        return validate.check_response(y, len(y))
+        return check_response(y, len(y))
 
     def predict(self, X: Any) -> FloatArray:
         """Return X coef_ + intercept_, (n_samples,)."""
@@ -309,8 +317,8 @@ class Classifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     _loss: ConvexLoss = Logistic()
 
     def _target(self, y: Any) -> FloatArray:
-        classes = np.unique(validate.check_target(y, len(y)))
-        validate.check_two_classes(classes)
+        classes = np.unique(check_target(y, len(y)))
+        check_two_classes(classes)
         if classes.size > 2:
             raise ValueError(
                 f"Only binary classification is supported: y must have two classes; got "

@@ -30,6 +30,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from zeronorm.core import validation as validate
+from zeronorm.core.budgets import check_n_groups, check_sizes
 from zeronorm.core.groups import Groups
 from zeronorm.core.types import FloatArray
 
@@ -254,8 +255,8 @@ class _ConstrainedDC(InPasses):
 
     def _run(self, data: Data, groups: Groups, max_passes: int, tol: float, max_iter: int) -> Fit:
         p, G = data.n_features, len(groups)
-        n_features = validate.check_sizes(self.n_features, p, p, 0)[0]
-        n_groups = validate.check_n_groups(G if self.n_groups is None else self.n_groups, G, 0)[0]
+        n_features = check_sizes(self.n_features, p, p, 0)[0]
+        n_groups = check_n_groups(G if self.n_groups is None else self.n_groups, G, 0)[0]
         return constrained(
             data, n_features, n_groups, float(self.tau), max_passes=max_passes, tol=tol,
             max_iter=max_iter,

@@ -22,6 +22,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from zeronorm.core import validation as validate
+from zeronorm.core.budgets import check_n_groups, check_sizes
 from zeronorm.core.groups import Groups
 from zeronorm.core.types import FloatArray, IndexArray
 from zeronorm.data import as_design
@@ -133,7 +134,7 @@ class _Pursuit(LinearModel):
 
     def _n_steps(self, data: Data) -> int:
         usable = int((data.scale > 0).sum())
-        return validate.check_sizes(self.n_features, usable, data.n_features, 0)[0]
+        return check_sizes(self.n_features, usable, data.n_features, 0)[0]
 
     def _solve(self, data: Data, groups: Groups) -> Fit:
         n_steps = self._n_steps(data)
@@ -167,7 +168,7 @@ class _GroupPursuit(_Pursuit):
     def _n_steps(self, data: Data) -> int:
         usable = np.unique(np.repeat(np.arange(data.n_groups), data.sizes)[data.scale > 0]).size
         wanted = min(10, usable) if self.n_groups is None else self.n_groups
-        return validate.check_n_groups(wanted, usable, 0)[0]
+        return check_n_groups(wanted, usable, 0)[0]
 
 
 class OMPRegressor(_Pursuit, Regressor):

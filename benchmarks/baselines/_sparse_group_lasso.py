@@ -19,6 +19,7 @@ from sklearn.utils import check_array, check_X_y
 from zeronorm.core import validation as validate
 from zeronorm.core.groups import Groups
 from zeronorm.core.parallel import one_blas_thread
+from zeronorm.core.targets import check_response
 from zeronorm.core.types import FloatArray
 from zeronorm.losses import LeastSquares, Logistic
 
@@ -281,7 +282,7 @@ def sparse_group_lasso_path(
             f"y must be -1 and +1 with loss='logistic'; got {np.unique(y)[:5].tolist()}."
         )
     data, partition = prepare(
-        X, validate.check_response(y, len(y)), LOSSES[loss], feature_groups, names=names,
+        X, check_response(y, len(y)), LOSSES[loss], feature_groups, names=names,
         sample_weight=sample_weight, intercept=fit_intercept, standardize=standardize,
     )  # fmt: skip
     l1 = np.full(data.n_features, ratio)

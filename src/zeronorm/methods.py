@@ -194,9 +194,9 @@ class Greedy(Method):
 
     def check_weight(self, weight: FloatArray) -> None:
         """Raise ValueError where fit_C is too large for these weights."""
-        from .core import validation as validate
+        from .core.targets import check_total_weight
 
-        validate.check_total_weight(float(self.fit_C), weight)
+        check_total_weight(float(self.fit_C), weight)
 
     def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
         """Return the generator of scans."""

@@ -114,7 +114,7 @@ def _folds_of_classes(cv: int, table: Table, response: Response, notes: list[str
 def _folds_of_numbers(cv: int, response: Response, notes: list[str]) -> int | None:
     import numpy as np
 
-    from ..core.validation import check_survival
+    from ..core.targets import check_survival
     from ..estimators.base import quantiles_of
     from ..estimators.folds import splits
     from ..estimators.survival import concordance

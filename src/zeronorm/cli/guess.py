@@ -12,7 +12,7 @@ def guess_task(y: Any, name: str, data: str) -> tuple[str, str | None]:
     """
     import numpy as np
 
-    from ..core.validation import MANY_CLASSES, NUMBERS, ROWS_OF_CLASS
+    from ..core.targets import MANY_CLASSES, NUMBERS, ROWS_OF_CLASS
 
     _refuse_spoilt_numbers(y, name, data)
     values, counts = np.unique(y, return_counts=True)
@@ -37,7 +37,7 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     import numpy as np
 
     from ..core.files import quote
-    from ..core.validation import NUMBERS
+    from ..core.targets import NUMBERS
     from ..io.table import strict_float
 
     if y.dtype.kind != "U":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..core.messages import show
 
 if TYPE_CHECKING:
-    from ..core.validation import AtFault
+    from ..core.budgets import AtFault
     from ..io.samples import Response
     from ..io.table import Table
 
@@ -78,7 +78,7 @@ def _ways_of(
 
     Of classes that is how many the rarest has among them; 0 where it is not known.
     """
-    from ..core.validation import UnfittableError
+    from ..core.budgets import UnfittableError
 
     unfittable = _cause(error, UnfittableError)
     found = None if unfittable is None else unfittable.at_fault

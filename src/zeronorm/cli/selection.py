@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .. import methods, persistence
-from ..core import validation as validate
+from ..core.targets import check_pos_label
 from ..estimators import (
     BudgetClassifier,
     BudgetRegressor,
@@ -331,6 +331,6 @@ def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
 def _check_measured_folds(estimator: Any, y: Any, folds: Any, groups: Any) -> None:
     """Refuse a measure that cannot score the rows left out of a fold, before anything is fitted."""
     labels, weight = np.asarray(y), np.ones(len(y))
-    classes, _ = validate.check_pos_label(np.unique(labels), estimator.pos_label)
+    classes, _ = check_pos_label(np.unique(labels), estimator.pos_label)
     pairs = splits(labels, weight, folds, 0, groups=groups)
     check_folds(parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs))

@@ -170,7 +170,7 @@ def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
     """
     import numpy as np
 
-    from ..core.validation import check_target
+    from ..core.targets import check_target
 
     try:
         return check_target(y, y.size)

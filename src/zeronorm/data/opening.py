@@ -12,10 +12,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..core.frames import frame_of, names_of, numbers_of
+from ..core.frames import (
+    frame_of,
+    is_annotated,
+    is_dask,
+    is_lazy,
+    is_sparse_group,
+    names_of,
+    numbers_of,
+)
 from ..core.memory import LARGEST_SHARE, available_memory, readable
 from ..core.types import Design
-from ..core.validation import is_annotated, is_dask, is_lazy, is_sparse_group
 from .arrays import Dense, read_dense, read_sparse
 from .chunked import ArrayReader, Blocks, Reader, SparseReader, chunks_of, name_of, unreadable
 from .store import is_store, open_filled
@@ -30,7 +37,7 @@ def open_lazy(X: Any, n_threads: int = 1) -> Design:
 
     Parameters
     ----------
-    X : what `validate.is_lazy` knows: an array of h5py, zarr, xarray or of their kind; a group that
+    X : what `frames.is_lazy` knows: an array of h5py, zarr, xarray or of their kind; a group that
         is a sparse matrix, of a file or of AnnData; an AnnData, whose X is taken.
     """
     if is_annotated(X):

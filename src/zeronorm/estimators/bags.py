@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.targets import check_target
 from ..core.types import FloatArray
 from ..data import resolve_threads
 from ..data.bags import Bags, MilesDesign, is_indexed, square_distances, square_norms
@@ -378,7 +379,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
 def _labels_of_bags(bags: Any, data: Bags, y: Any) -> np.ndarray:
     """Return the label of every bag, (n_bags,), of y as the user gives it."""
     if not is_indexed(bags):
-        return validate.check_target(y, len(data), "bag")
+        return check_target(y, len(data), "bag")
     n_rows = data.rows.size
     if np.ndim(y) == 1 and len(y) == len(data) != n_rows:
         raise ValueError(
@@ -386,7 +387,7 @@ def _labels_of_bags(bags: Any, data: Bags, y: Any) -> np.ndarray:
             f"{n_rows} rows in {len(data)} bags. Labels of bags go with Bags.of((X, bag_index)), "
             "in the order of its labels."
         )
-    labels = validate.check_target(y, n_rows)[data.rows]
+    labels = check_target(y, n_rows)[data.rows]
     first = labels[data.offsets[:-1]]
     other = np.flatnonzero(labels != first[data.codes])
     if other.size:

@@ -23,11 +23,25 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
-from ..core.frames import frame_of, is_number, kinds_of, names_of, values_of
+from ..core.budgets import AtFault, check_adjustable, check_apart, check_features
+from ..core.frames import frame_of, in_memory, is_number, kinds_of, names_of, out_of_core, values_of
 from ..core.groups import Groups
 from ..core.parallel import one_blas_thread
 from ..core.ranking import predicted
 from ..core.results import Path, Progressed, Selection
+from ..core.targets import (
+    LEAST_LOSS,
+    check_new_offset,
+    check_offset,
+    check_range,
+    check_response,
+    check_sample_weight,
+    check_some_positive,
+    check_target,
+    check_total_weight,
+    check_two_classes,
+    class_factors,
+)
 from ..core.types import Design, FloatArray, IndexArray, Likelihood, Smooth
 from ..core.validation import check_columns
 from ..data.gathered import gather
@@ -407,7 +421,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
     _paths: tuple[Path, ...]  # of those with a budget: of every class
     size_: Any  # of the model of these that predicts
     _report: Callable[[Progressed], None] | None = None  # told where a proof stands
-    _least_loss = validate.LEAST_LOSS  # that C times the weights may be
+    _least_loss = LEAST_LOSS  # that C times the weights may be
     _html_repr = features_html
 
     @abstractmethod
@@ -554,14 +568,14 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
         """Validate parameters and what there is of every row; rows of weight 0 are left out."""
         self._check_parameters()
         given = y, sample_weight, offset, groups
-        y, sample_weight, offset, groups = map(validate.in_memory, given)
+        y, sample_weight, offset, groups = map(in_memory, given)
         X, encoding = encoded(X, self.feature_groups)
         stored = as_design(validate.check_data(X), n_threads=self.n_threads)
         design = self._stored(stored)
         names = stored.feature_names if encoding is None else encoding.names
         n = design.shape[0]
         target = self._target(y, n)
-        weight = validate.check_sample_weight(sample_weight, n)
+        weight = check_sample_weight(sample_weight, n)
         moved = None if offset is None else self._offset(offset, n)
         together = validate.check_groups(groups, n)
         data = Rowwise(design, target, weight, names, encoding, moved, self._order(y), together)
@@ -628,14 +642,14 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
         """
         if self._encoding is not None:
             X = self._encoding.transform(self, X)
-        elif not validate.out_of_core(X):
+        elif not out_of_core(X):
             X = validate.as_fitted(self, X)
         return as_design(X, n_threads=self.n_threads)
 
     def transform(self, X: Any) -> Any:
         """Return the selected columns of X, (n_samples, k); a file or a design is read for them."""
         check_is_fitted(self)
-        if self._encoding is None and not validate.out_of_core(X):
+        if self._encoding is None and not out_of_core(X):
             frame = frame_of(X)
             if frame is None:
                 return super().transform(X)
@@ -708,20 +722,20 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         return "logistic"
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return validate.check_target(y, n_samples)
+        return check_target(y, n_samples)
 
     def _strata(self, labels: np.ndarray, cv: Any) -> np.ndarray:
         """Return the labels, which folds have in equal shares."""
         return labels
 
     def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
-        return validate.class_factors(self.class_weight, labels, sample_weight)
+        return class_factors(self.class_weight, labels, sample_weight)
 
     def _problems(
         self, labels: np.ndarray, weight: FloatArray
     ) -> tuple[np.ndarray, list[FloatArray]]:
         classes = np.unique(labels[weight > 0])
-        validate.check_two_classes(classes)
+        check_two_classes(classes)
         return classes, one_versus_rest(labels, classes)
 
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
@@ -729,15 +743,15 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
 
         Rows of a class of weight 0 are left out; two classes are left.
         """
-        validate.check_two_classes(np.unique(data.labels))
+        check_two_classes(np.unique(data.labels))
         unit = self._unit(data.labels, data.sample_weight)
         weight = data.sample_weight * unit
-        validate.check_total_weight(self._loss_weight(), weight, self._least_loss)
+        check_total_weight(self._loss_weight(), weight, self._least_loss)
         data = replace(data, sample_weight=weight)
         rows = np.flatnonzero(weight > 0)
         if rows.size < weight.size:
             data, unit = data.rows(rows), unit[rows]
-            validate.check_two_classes(np.unique(data.labels))
+            check_two_classes(np.unique(data.labels))
         return data, unit
 
     @property
@@ -802,10 +816,10 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         return self._loss().name
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return validate.check_range(self._loss(), validate.check_response(y, n_samples))
+        return check_range(self._loss(), check_response(y, n_samples))
 
     def _offset(self, offset: Any, n_samples: int) -> FloatArray:
-        return validate.check_offset(offset, n_samples, self._loss().largest_offset)
+        return check_offset(offset, n_samples, self._loss().largest_offset)
 
     def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
         return np.ones_like(sample_weight)
@@ -818,9 +832,9 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         if data.offset is not None:
             _, exposure = self._loss().with_offset(data.labels.T, data.offset)
             weight = weight * exposure.reshape(-1, weight.size).max(axis=0)
-        validate.check_total_weight(self._loss_weight(), weight, self._least_loss)
+        check_total_weight(self._loss_weight(), weight, self._least_loss)
         for column in np.atleast_2d(data.labels.T):
-            validate.check_some_positive(self._loss(), column)
+            check_some_positive(self._loss(), column)
         return data, None
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
@@ -879,7 +893,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         """
         margins = self._scores(X)
         largest = self._loss().largest_offset
-        given = validate.check_new_offset(offset, len(margins), largest, fitted=self._has_offset)
+        given = check_new_offset(offset, len(margins), largest, fitted=self._has_offset)
         if given is not None:
             margins = margins + given[:, None]
         means = self._loss().mean(margins)
@@ -984,11 +998,11 @@ def taken(
     covariates: Any, forced_features: Any, data: Rowwise, usable: np.ndarray
 ) -> tuple[IndexArray, FloatArray] | None:
     """Return covariates, sorted, and their columns, (n, q); they are no longer usable then."""
-    found = validate.check_features("covariates", covariates, usable, data.names)
+    found = check_features("covariates", covariates, usable, data.names)
     if not found.size:
         return None
-    forced = validate.check_features("forced_features", forced_features, usable, data.names)
-    validate.check_apart(found, forced)
+    forced = check_features("forced_features", forced_features, usable, data.names)
+    check_apart(found, forced)
     usable[found] = False
     return found, gather(data.design, found).dense()
 
@@ -1004,12 +1018,12 @@ def check_tasks(
         adjusted = as_adjusted(task.loss)
         if adjusted is not None and beside is not None:
             find = partial(_one_sided, adjusted, *beside, data)
-            validate.check_adjustable(adjusted, task.y, task.risk(1.0).weight, find)
+            check_adjustable(adjusted, task.y, task.risk(1.0).weight, find)
 
 
 def _one_sided(
     loss: Adjusted, found: IndexArray, columns: FloatArray, data: Rowwise
-) -> tuple[str, validate.AtFault | None]:
+) -> tuple[str, AtFault | None]:
     """Return which rows of one value of a covariate lack an outcome: in words, and as such.
 
     "" and None where none are known.
@@ -1029,7 +1043,7 @@ def _one_sided(
             names = [j if data.names is None else repr(data.names[j]) for j in own]
             where = f"{value:g} in {' and '.join(f'column {name!s:.80}' for name in names)}"
             text = f": of the {int(rows.sum())} rows with {where} none has {str(lacking[0])!r:.40}"
-            return text, validate.AtFault(own, value)
+            return text, AtFault(own, value)
     return "", None
 
 

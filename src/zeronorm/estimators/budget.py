@@ -14,10 +14,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from ..core import validation as validate
+from ..core.budgets import (
+    check_features,
+    check_n_groups,
+    check_signs_of_features,
+    check_sizes,
+    check_usable,
+)
 from ..core.criteria import CRITERIA, LEAST_ROWS, criteria_table
 from ..core.groups import Groups
 from ..core.ranking import numbered
 from ..core.results import Path
+from ..core.targets import check_ordered, check_weight_of_classes, class_order, responses
 from ..core.types import Design, FloatArray, IndexArray, Smooth
 from ..data.repeated import Repeated
 from ..losses import Logistic, Multinomial, NumericLoss, Ordinal, Responses
@@ -313,14 +321,12 @@ class Plan:
         )
         groups = self.partition(data.encoding, usable.size, data.names)
         beside = _covariates.taken(self.covariates, self.forced_features, data, usable)
-        forced = validate.check_features(
-            "forced_features", self.forced_features, usable, data.names
-        )
+        forced = check_features("forced_features", self.forced_features, usable, data.names)
         if sizes is None:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
-            validate.check_usable(int(usable.sum()), usable.size)
-        signs = validate.check_signs_of_features(self.signs, usable.size, data.names)
+            check_usable(int(usable.sum()), usable.size)
+        signs = check_signs_of_features(self.signs, usable.size, data.names)
         loss: Smooth = self.loss
         intercept, offset = self.fit_intercept, data.offset
         if outputs is not None:
@@ -356,7 +362,7 @@ class Plan:
             wanted = ladder(weight.size, n_usable, forced.size)
         elif groups is None and self.method.unbudgeted():
             wanted = self.method.most(n_usable, forced.size)
-        sizes = validate.check_sizes(wanted, n_usable, usable.size, forced.size)
+        sizes = check_sizes(wanted, n_usable, usable.size, forced.size)
         if self.criterion is not None:
             if weight.sum() < LEAST_ROWS:
                 raise ValueError(
@@ -378,7 +384,7 @@ class Plan:
         elif self.method.unbudgeted():
             budgets = (self.method.most(n_groups, n_forced),)
         elif self.n_groups is not None:
-            budgets = validate.check_n_groups(self.n_groups, n_groups, n_forced)
+            budgets = check_n_groups(self.n_groups, n_groups, n_forced)
         if self.counts == "groups":
             return budgets
         pairs = tuple((k, g) for k in sizes for g in budgets)
@@ -753,7 +759,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
             if data.order is not None:
                 classes = data.order[np.isin(data.order, classes)]
             codes = numbered(data.labels, classes)
-            validate.check_weight_of_classes(codes, data.sample_weight)
+            check_weight_of_classes(codes, data.sample_weight)
             targets = [codes.astype(np.float64)]
         elif self.loss == Ordinal.name:  # two classes have no order
             plan = replace(plan, loss=Logistic())
@@ -809,9 +815,9 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     def _order(self, y: Any) -> np.ndarray | None:
         if self.loss != Ordinal.name:
             return None
-        order = validate.class_order(y)
+        order = class_order(y)
         if order is None:
-            validate.check_ordered(y)
+            check_ordered(y)
         return order
 
     def _begin(
@@ -971,7 +977,7 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
     fit_intercept: bool = True
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        columns = validate.responses(y)
+        columns = responses(y)
         if columns is None:
             return super()._target(y, n_samples)
         return np.column_stack(

@@ -14,7 +14,9 @@ import scipy.sparse as sp
 from scipy.special import expit, softmax
 
 from ..core import validation as validate
+from ..core.budgets import check_size
 from ..core.results import Result
+from ..core.targets import LEAST_L1_LOSS, check_sample_weight, check_total_weight
 from ..core.types import Design, FloatArray, IndexArray, Likelihood
 from ..data.operations import margins
 from ..data.views import filled_over
@@ -184,7 +186,7 @@ class L1Model(SparseLinearModel):
     n_threads: int | None = None
     checkpoint: Any = None
 
-    _least_loss = validate.LEAST_L1_LOSS
+    _least_loss = LEAST_L1_LOSS
 
     def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
         """Return what solves a problem at its C, and what at the C that give some sizes."""
@@ -222,7 +224,7 @@ class L1Model(SparseLinearModel):
         seconds["standardize"] = time.perf_counter() - started
         if self.n_features is not None:
             free, available = int((penalty.l1 == 0).sum()), int((penalty.l1 < NEVER).sum())
-            k = validate.check_size(self.n_features, available, design.shape[1], free)
+            k = check_size(self.n_features, available, design.shape[1], free)
             unit = found.exposure if unit is None else unit
             return classes, [self._sized(problem, k, unit, seconds) for problem in problems]
         solvers = []
@@ -560,7 +562,7 @@ class L1Folds(SparseLinearModel):
     ) -> Rowwise:
         """Validate everything; rows of weight 0 stay, as splits number all rows."""
         data = super()._read(X, y, None, offset, groups)
-        weight = validate.check_sample_weight(sample_weight, len(data.labels))
+        weight = check_sample_weight(sample_weight, len(data.labels))
         return replace(data, sample_weight=weight)
 
     def _begin(
@@ -574,7 +576,7 @@ class L1Folds(SparseLinearModel):
         setting, classes = found.setting, found.classes
         values = validate.check_grid(self.Cs)
         largest = 1.0 if isinstance(values, int) else values[-1]
-        validate.check_total_weight(largest, weight, validate.LEAST_L1_LOSS)
+        check_total_weight(largest, weight, LEAST_L1_LOSS)
         whole = found.problems(design, weight)
         folds: list[list[L1Problem]] = []
         held_out: list[HeldOut] = []

@@ -141,7 +141,7 @@ def question_of_numbers(y: Any, name: str) -> Question:
 
 
 def question_of_survival(y: FloatArray) -> Question:
-    """Return the question of when rows have their event; y as of `validate.check_survival`."""
+    """Return the question of when rows have their event; y as of `targets.check_survival`."""
     time, event = y[:, 0], y[:, 1] > 0
     rows = _some_rows(time.size, event)
     t, e, stratum = time[rows], event[rows], y[rows, 2]
@@ -440,7 +440,7 @@ def find(
     Parameters
     ----------
     y : (n,) labels for kind="classes"; (n,) or (n, responses) for "numbers"; for "survival" as of
-        `validate.check_survival`.
+        `targets.check_survival`.
     names : of all columns of the design. targets, dates : as of `suspects`.
     known : columns that are not looked at.
     """

@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core import validation as validate
+from ..core.budgets import check_features, check_sizes
 from ..core.ranking import largest
 from ..core.results import Path, Status
+from ..core.targets import check_pos_label, check_sample_weight, check_target
 from ..measures import Measure, macro_average, parse_measure
 from ..solvers import MeasureRequest, MeasureTask, Task, select_by_measure
 from ..solvers.driver import Solver
@@ -195,9 +197,7 @@ class MeasureClassifier(LinearClassifier):
         design, scaling, usable = selection_scaling(
             data.design, weight, center=intercept, standardize=bool(self.standardize)
         )
-        forced = validate.check_features(
-            "forced_features", self.forced_features, usable, data.names
-        )
+        forced = check_features("forced_features", self.forced_features, usable, data.names)
         if sizes is None:
             n_usable = int(usable.sum())
             sizes = (n_usable,)
@@ -205,7 +205,7 @@ class MeasureClassifier(LinearClassifier):
             if is_automatic(wanted):
                 wanted = ladder(weight.size, n_usable, forced.size)
             if wanted is not None:
-                sizes = validate.check_sizes(wanted, n_usable, usable.size, forced.size)
+                sizes = check_sizes(wanted, n_usable, usable.size, forced.size)
         if not measure.weighted and np.any(weight != 1.0):
             raise ValueError(
                 f"sample_weight and class_weight must be 0 or 1 for {measure.name!r}, which counts "
@@ -214,7 +214,7 @@ class MeasureClassifier(LinearClassifier):
             )
         if not usable.any():
             raise ValueError("X must have a column that is not constant; got none.")
-        classes, _ = validate.check_pos_label(np.unique(data.labels), self.pos_label)
+        classes, _ = check_pos_label(np.unique(data.labels), self.pos_label)
         targets = one_versus_rest(data.labels, classes)
         for y in targets:
             measure.check(y)
@@ -303,7 +303,7 @@ class MeasureClassifier(LinearClassifier):
         classes: of each class by its own threshold), the others those of the ranking.
         """
         scores = self._scores(X)
-        y = validate.check_target(y, len(scores))
+        y = check_target(y, len(scores))
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
             raise ValueError(
@@ -311,7 +311,7 @@ class MeasureClassifier(LinearClassifier):
             )
         weight = None
         if sample_weight is not None:
-            weight = validate.check_sample_weight(sample_weight, len(scores))
+            weight = check_sample_weight(sample_weight, len(scores))
         return macro_average(parse_measure(self.measure), scores, y, self.classes_, weight)
 
     def predict_top(self, X: Any, k: int, label: Any = None) -> np.ndarray:

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..core import validation as validate
 from ..core.parallel import one_blas_thread
 from ..core.results import Result
+from ..core.targets import LEAST_L1_LOSS, check_total_weight
 from ..core.types import FloatArray
 from ..solvers import l1_path as solve_path
 from ..solvers import run
@@ -128,7 +129,7 @@ def l1_path(
             "or make one path for each class against the others."
         )
     if not isinstance(values, int):
-        validate.check_total_weight(values[-1], weight, validate.LEAST_L1_LOSS)
+        check_total_weight(values[-1], weight, LEAST_L1_LOSS)
     (problem,) = found.problems(design, weight)
     most = design.shape[1] if max_features is None else int(max_features)
     stop_early = isinstance(values, int)

@@ -11,6 +11,7 @@ from sklearn.metrics import make_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.targets import check_events, check_sample_weight, check_survival, check_total_weight
 from ..core.types import Design, FloatArray, Likelihood
 from ..data.operations import margins
 from ..losses import Cox
@@ -160,8 +161,8 @@ class SurvivalModel(SparseLinearModel):
         """
         self._fit(X, y, sample_weight, groups=groups)
         design = self._prediction_design(X)
-        target = validate.check_survival(y, design.shape[0])
-        weight = validate.check_sample_weight(sample_weight, design.shape[0])
+        target = check_survival(y, design.shape[0])
+        weight = check_sample_weight(sample_weight, design.shape[0])
         self._baselines = [
             baseline_of(_risk(design, model), target, weight, self._loss().ties)
             for model in self._models_of_sizes()
@@ -188,7 +189,7 @@ class SurvivalModel(SparseLinearModel):
         return self._loss().name
 
     def _target(self, y: Any, n_samples: int) -> np.ndarray:
-        return validate.check_survival(y, n_samples)
+        return check_survival(y, n_samples)
 
     def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
         return np.ones_like(sample_weight)
@@ -219,8 +220,8 @@ class SurvivalModel(SparseLinearModel):
         return concordance(y, z, weight)
 
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, None]:
-        validate.check_total_weight(self._loss_weight(), data.sample_weight, self._least_loss)
-        validate.check_events(data.labels)
+        check_total_weight(self._loss_weight(), data.sample_weight, self._least_loss)
+        check_events(data.labels)
         return data, None
 
     def _set_models(self, models: Sequence[Model]) -> None:
@@ -281,8 +282,8 @@ class SurvivalModel(SparseLinearModel):
         concordance. A pair has the weight of the row with the event times that of the other.
         """
         risk = self.predict(X)
-        target = validate.check_survival(y, risk.size)
-        weight = validate.check_sample_weight(sample_weight, risk.size)
+        target = check_survival(y, risk.size)
+        weight = check_sample_weight(sample_weight, risk.size)
         return concordance(target, risk, weight)
 
 
@@ -544,7 +545,7 @@ class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
                     f"cv must {deed} an event in every fold; fold {fold.number} has none. Use "
                     "fewer folds."
                 )
-        validate.check_events(y[fold.learnt])
+        check_events(y[fold.learnt])
         if self.scoring == "deviance":
             everything = np.arange(len(y))
             return HeldOut(everything, 1, added_deviance_of(loss, y, fold.drawn, held))
@@ -595,8 +596,8 @@ def c_index(y: Any, risk: Any, sample_weight: Any = None) -> float:
         raise ValueError(
             f"risk must be finite numbers, one for each row; got {validate.shown(risk)}."
         )
-    target = validate.check_survival(y, found.size)
-    weight = validate.check_sample_weight(sample_weight, found.size)
+    target = check_survival(y, found.size)
+    weight = check_sample_weight(sample_weight, found.size)
     return concordance(target, found, weight)
 
 

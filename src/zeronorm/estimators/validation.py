@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from ..core import validation as validate
 from ..core.ranking import numbered, predicted
 from ..core.results import Path
+from ..core.targets import check_pos_label
 from ..core.types import Design, FloatArray, IndexArray
 from ..data import Rows, filled_over
 from ..data.operations import margins
@@ -680,7 +681,7 @@ class Validation:
         classes = [np.asarray(problem.classes) for problem in folded.problems]
         ordered = [(own, False) for own in classes]
         if is_classifier(estimator):
-            ordered = [validate.check_pos_label(own, pos_label) for own in classes]
+            ordered = [check_pos_label(own, pos_label) for own in classes]
         elif pos_label is not None:
             raise ValueError(f"pos_label is of classes; got {pos_label!r} for numbers.")
         if judge.measure is not None:

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from ..core import validation as validate
 from ..core.results import Result, Status
+from ..core.targets import count_numbers
 from ..core.types import Design, FloatArray
 from ..data.gathered import DenseColumns
 from ..data.operations import coarse_columns, dense
@@ -30,7 +30,7 @@ def warn_before(design: Design, estimator: Any, labels: np.ndarray, stacklevel: 
     memory.warn_of(design, estimator, labels, stacklevel + 1)
     if not is_classifier(estimator) or getattr(estimator, "loss", None) == "ordinal":
         return
-    n_classes = validate.count_numbers(labels)
+    n_classes = count_numbers(labels)
     if n_classes:
         others = {"L1Classifier": "L1Regressor", "L1ClassifierCV": "L1RegressorCV"}
         warnings.warn(

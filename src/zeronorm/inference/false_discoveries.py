@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from ..core import validation as validate
+from ..core.budgets import check_usable
+from ..core.frames import in_memory
 from ..core.parallel import map_threads, one_blas_thread, solver_threads
+from ..core.targets import check_labels, check_target
 from ..core.types import Design, FloatArray, IndexArray, Smooth
 from ..data.gathered import gather
 from ..data.operations import Mixed, Whitened, Whitening, center_scale, memory
@@ -696,14 +699,14 @@ def blocks_of(groups: Any, n_samples: int) -> IndexArray | None:
     """
     if groups is None:
         return None
-    labels = np.asarray(validate.in_memory(groups))
+    labels = np.asarray(in_memory(groups))
     if labels.shape != (n_samples,):
         raise ValueError(
             f"groups must have a label for every row of X, shape ({n_samples},); got shape "
             f"{labels.shape}."
         )
     values = labels.tolist()
-    validate.check_labels(values, "row of X", "groups")
+    check_labels(values, "row of X", "groups")
     number: dict[Any, int] = {}
     code = np.array([number.setdefault(one, len(number)) for one in values], np.int64)
     if len(number) == 1:
@@ -976,11 +979,11 @@ class FalseDiscoverySelector(SelectedColumns):
         model = BudgetRegressor(1, n_threads=self.n_threads)
         data = model._read(X, _numbers(y), None)
         target = _target(data.labels)
-        blocks = blocks_of(validate.in_memory(groups), target.size)
+        blocks = blocks_of(in_memory(groups), target.size)
         with solver_threads(self.n_threads):
             design = center_scale(data.design, np.ones(target.size), center=True)
             usable = design.scale > 0
-            validate.check_usable(int(usable.sum()), usable.size)
+            check_usable(int(usable.sum()), usable.size)
             own = _covariates.taken(self.covariates, None, data, usable)
             _check_left(int(usable.sum()))
             columns = np.empty((target.size, 0)) if own is None else own[1]
@@ -1115,10 +1118,10 @@ def _check_left(n_usable: int) -> None:
 
 def _numbers(y: Any) -> Any:
     """Return two classes as 0 and 1, and numbers as they are."""
-    given = np.asarray(validate.in_memory(y))
+    given = np.asarray(in_memory(y))
     if given.dtype.kind in "iuf" or given.ndim != 1:
         return y
-    labels = validate.check_target(y, given.size)
+    labels = check_target(y, given.size)
     classes = np.unique(labels)
     if classes.size > 2 and all(isinstance(one, (int, float)) for one in classes.tolist()):
         return y

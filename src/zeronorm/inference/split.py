@@ -15,7 +15,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from ..core import validation as validate
+from ..core.frames import in_memory, out_of_core
 from ..core.parallel import one_blas_thread
+from ..core.targets import check_offset, check_range, check_response, check_survival, check_target
 from ..core.types import Design, FloatArray, IndexArray
 from ..io.opening import as_design
 from ..losses import Poisson
@@ -108,13 +110,13 @@ def split_inference(
         if not 0 < validate.number(value) < 1:
             raise ValueError(f"{name} must be above 0 and below 1; got {validate.shown(value)}.")
     validate.check_option("model", model, ("auto", *MODELS))
-    if validate.out_of_core(X) or isinstance(X, str | Path):
+    if out_of_core(X) or isinstance(X, str | Path):
         X = as_design(validate.check_data(X))
-    X, y = X if hasattr(X, "shape") else np.asarray(X), validate.in_memory(y)
+    X, y = X if hasattr(X, "shape") else np.asarray(X), in_memory(y)
     take = X.__getitem__ if isinstance(X, Design) else lambda rows: _safe_indexing(X, rows)
     kind, target = _target(estimator, y, n := int(X.shape[0]), model)
-    given: dict[str, Any] = {"groups": validate.check_groups(validate.in_memory(groups), n)}
-    given["offset"] = None if offset is None else validate.check_offset(offset, n, FAR)
+    given: dict[str, Any] = {"groups": validate.check_groups(in_memory(groups), n)}
+    given["offset"] = None if offset is None else check_offset(offset, n, FAR)
     if offset is not None and not has_fit_parameter(estimator, "offset"):
         raise ValueError(f"offset must be None: {type(estimator).__name__} takes none.")
     strata = {"logistic": target, "cox": target.T[1:2].ravel()}.get(kind, np.zeros(n))
@@ -147,9 +149,9 @@ def _target(estimator: Any, y: Any, n: int, model: str) -> tuple[str, FloatArray
         elif is_classifier(inner) or np.asarray(y).dtype.kind not in "iuf":
             model = "logistic"
     if model != "logistic":
-        y = (validate.check_survival if model == "cox" else validate.check_response)(y, n)
-        return model, validate.check_range(Poisson(), y) if model == "poisson" else y
-    classes, code = np.unique(validate.check_target(y, n), return_inverse=True)
+        y = (check_survival if model == "cox" else check_response)(y, n)
+        return model, check_range(Poisson(), y) if model == "poisson" else y
+    classes, code = np.unique(check_target(y, n), return_inverse=True)
     if classes.size != 2:
         raise ValueError(f"y must have two classes for a logistic model; got {classes.size}.")
     return model, code.astype(np.float64)

@@ -18,6 +18,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.budgets import UnfittableError
 from ..core.groups import Groups
 from ..core.parallel import map_threads, one_blas_thread, solver_threads
 from ..core.ranking import largest
@@ -556,7 +557,7 @@ class Halves:
     budget: Budget
     rows: list[IndexArray]
 
-    def choices(self, screen: int | None) -> list[IndexArray | validate.UnfittableError]:
+    def choices(self, screen: int | None) -> list[IndexArray | UnfittableError]:
         """Return what every half chooses; in place of that why a half has no model.
 
         screen : among how many features of each half, None: all.
@@ -588,7 +589,7 @@ class Halves:
                 f"{screen}."
             )
 
-    def _among_all(self) -> Iterator[IndexArray | validate.UnfittableError]:
+    def _among_all(self) -> Iterator[IndexArray | UnfittableError]:
         """Yield the choices of halves among all features, by scans that many halves share."""
         sizes = self.whole.sizes if isinstance(self.budget.size, tuple) else None
         width = VECTORS * self.whole.tasks[0].usable.size * len(self.whole.tasks)
@@ -605,7 +606,7 @@ class Halves:
             rows = {f"half {first + place}": one for place, one in enumerate(batch)}
             yield from self._solved(problems, self.model._identity(self.data, **rows))
 
-    def _among_best(self, size: int) -> Iterator[IndexArray | validate.UnfittableError]:
+    def _among_best(self, size: int) -> Iterator[IndexArray | UnfittableError]:
         """Yield the choices of halves among the features of the largest scores of each.
 
         One pass over X finds these; halves that are solved together share their gathered columns.
@@ -630,10 +631,10 @@ class Halves:
         for first, batch in self._batches(3 * size * self.data.labels.shape[0]):
             columns = np.unique(np.concatenate(best[first : first + len(batch)]))
             gathered: Any = self.data.design.gather(columns)
-            problems: list[Problem | validate.UnfittableError] = []
+            problems: list[Problem | UnfittableError] = []
             for number, rows in enumerate(batch, start=first):
                 features, null = best[number], nulls[number]
-                if isinstance(null, validate.UnfittableError):
+                if isinstance(null, UnfittableError):
                     problems.append(null)
                     continue
                 places = np.searchsorted(columns, features)
@@ -646,7 +647,7 @@ class Halves:
                 problems.append(self._posed(part, number, columns=features))
             yield from self._solved(problems, columns=best[first : first + len(batch)])
 
-    def _null(self, number: int) -> Null | validate.UnfittableError:
+    def _null(self, number: int) -> Null | UnfittableError:
         """Return a half without features: with covariates alone, where there are any."""
         rows, covariates = self.rows[number], self.whole.tasks[0].covariates
         of_data = self.data.names
@@ -659,7 +660,7 @@ class Halves:
         names = [str(one) if of_data is None else of_data[one] for one in covariates]
         part = replace(self._part(rows, as_design(X)), names=[*names, "the row"])
         problem = self._posed(part, number, columns=covariates)
-        if isinstance(problem, validate.UnfittableError):
+        if isinstance(problem, UnfittableError):
             return problem
         risks = [task.risk(1.0) for task in problem.tasks]
         duals = [risk.first()[1].reshape(-1, rows.size).T for risk in risks]
@@ -698,7 +699,7 @@ class Halves:
         number: int,
         sizes: tuple[Any, ...] | None = None,
         columns: IndexArray | None = None,
-    ) -> Problem | validate.UnfittableError:
+    ) -> Problem | UnfittableError:
         """Return the problem of a half, or why it has none.
 
         columns : of X those that the half has; None: all.
@@ -707,20 +708,20 @@ class Halves:
             problem: Problem = self.model._pose(part, sizes)
         except ValueError as error:
             text = f"{error} These are the {part.labels.shape[0]} rows of half-sample {number}."
-            if isinstance(error, validate.UnfittableError):
+            if isinstance(error, UnfittableError):
                 fault = error.at_fault
                 if fault is not None and columns is not None:
                     fault = replace(fault, columns=tuple(columns[[*fault.columns]].tolist()))
-                return validate.UnfittableError(text, fault)
+                return UnfittableError(text, fault)
             raise ValueError(text) from None
         return problem
 
     def _solved(
         self,
-        problems: Sequence[Problem | validate.UnfittableError],
+        problems: Sequence[Problem | UnfittableError],
         identity: Identity = dict,
         columns: Sequence[IndexArray] | None = None,
-    ) -> Iterator[IndexArray | validate.UnfittableError]:
+    ) -> Iterator[IndexArray | UnfittableError]:
         """Yield what halves choose that are solved together, or why they have no problem.
 
         columns : of every half the features that its columns are; None: those of X.
@@ -728,11 +729,11 @@ class Halves:
         solvers = [
             problem.solver(certify=False, fit=False)
             for problem in problems
-            if not isinstance(problem, validate.UnfittableError)
+            if not isinstance(problem, UnfittableError)
         ]
         paths = iter(run_together(solvers, None, self.model.n_threads, identity) if solvers else ())
         for place, problem in enumerate(problems):
-            if isinstance(problem, validate.UnfittableError):
+            if isinstance(problem, UnfittableError):
                 yield problem
                 continue
             models = [path[self.budget.size] for path in next(paths)]
@@ -1088,14 +1089,14 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
 
 
 def _pairs_fitted(
-    chosen: list[IndexArray | validate.UnfittableError],
-) -> tuple[list[IndexArray], list[validate.UnfittableError]]:
+    chosen: list[IndexArray | UnfittableError],
+) -> tuple[list[IndexArray], list[UnfittableError]]:
     """Return the choices of pairs of which both halves have models, and why others have none."""
     kept: list[IndexArray] = []
     left_out = []
     for pair in zip(chosen[::2], chosen[1::2], strict=True):
-        models = [one for one in pair if not isinstance(one, validate.UnfittableError)]
-        errors = [one for one in pair if isinstance(one, validate.UnfittableError)]
+        models = [one for one in pair if not isinstance(one, UnfittableError)]
+        errors = [one for one in pair if isinstance(one, UnfittableError)]
         left_out += errors[:1]
         if not errors:
             kept += models

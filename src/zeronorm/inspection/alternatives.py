@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..core import validation as validate
+from ..core.budgets import check_cost, check_k
 from ..core.parallel import one_blas_thread
 from ..core.results import Progressed, Status
 from ..core.types import FloatArray
@@ -188,10 +189,10 @@ def near_optimal(
     poser = _poser(problem, y, k, {name: one for name, one in given.items() if one is not None})
     poser.set_params(n_threads=n_threads)
     data = poser._read(X, y, sample_weight, offset)
-    charges = None if cost is None else validate.check_cost(cost, data.design.shape[1])
+    charges = None if cost is None else check_cost(cost, data.design.shape[1])
     posed = poser._pose(data, (k,))
     first = posed.tasks[0]
-    validate.check_k(
+    check_k(
         k, int(first.units.usable.sum()), first.units.usable.size,
         first.units.of(first.forced).size, groups=first.groups_of_features() is not None,
     )  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from ..core.frames import is_dask
 from ..core.types import Design
-from ..core.validation import is_dask
 from ..data import Wrapper, resolve_threads
 from ..data.dask import OnCluster, client_of, open_dask, share_out
 from .opening import as_design

@@ -13,6 +13,7 @@ from ..core import validation as validate
 from ..core.files import PathLike
 from ..core.parallel import one_blas_thread
 from ..core.results import Path
+from ..core.targets import check_sample_weight
 from ..core.types import FloatArray
 from ..estimators.folds import Rowwise, Selector, order_of_groups
 from ..estimators.validation import CrossValidation, Judge, Validation, validated
@@ -144,7 +145,7 @@ def prepared(
     data = inner._read(X, y, None, offset, groups)
     if inner is not estimator and _needs_labels(judge):
         judge = replace(judge, cut=cut_asked(estimator, np.unique(data.labels)))
-    weight = validate.check_sample_weight(sample_weight, len(data.labels))
+    weight = check_sample_weight(sample_weight, len(data.labels))
     return judge, replace(data, sample_weight=weight)
 
 

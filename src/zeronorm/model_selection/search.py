@@ -17,6 +17,7 @@ from ..core import validation as validate
 from ..core.files import PathLike
 from ..core.parallel import one_blas_thread
 from ..core.ranking import numbered
+from ..core.targets import check_sample_weight
 from ..core.types import FloatArray, IndexArray
 from ..data import Rows
 from ..data.views import filled_over
@@ -529,7 +530,7 @@ class BilevelCV(ChosenModel):
         model = clone(self.estimator).set_params(**grid)
         # Rows of weight 0 stay until the splits are known, as these number all rows.
         data = model._read(X, y, None, offset, groups)
-        weight = validate.check_sample_weight(sample_weight, len(data.labels))
+        weight = check_sample_weight(sample_weight, len(data.labels))
         data = replace(data, sample_weight=weight)
         labels, classify = data.labels, is_classifier(model)
         strata = labels if is_regressor(model) else model._strata(labels, self.cv)

@@ -140,7 +140,7 @@ class SavedCertificate:
             Where X or y are of other data, or X is too large to be made dense.
         """
         # On use: reading a file needs no scikit-learn, which the checks import.
-        from ..core.validation import check_sample_weight
+        from ..core.targets import check_sample_weight
 
         frame = frame_of(X)
         if frame is not None:
@@ -340,7 +340,7 @@ def save_certificate(
         If the file cannot be written; then nothing is left behind.
     """
     # On use: reading a file needs no scikit-learn, which the checks import.
-    from ..core import validation as validate
+    from ..core.targets import check_sample_weight, check_target, class_order
     from ..io.opening import as_design
 
     listed = certificate if isinstance(certificate, list | tuple) else [certificate]
@@ -351,13 +351,13 @@ def save_certificate(
         )
     design = as_design(X)
     n, m = design.shape
-    weight = validate.check_sample_weight(sample_weight, n)
+    weight = check_sample_weight(sample_weight, n)
     classes, factors, size = np.empty(0, np.int64), np.empty(0), int((weight > 0).sum())
     n_outputs, outputs = 1, ""
     loss = given[0].loss
     if loss in LABELLED or loss in OF_ALL:
-        order = validate.class_order(y) if loss == ORDINAL else None
-        labels = validate.check_target(y, n)
+        order = class_order(y) if loss == ORDINAL else None
+        labels = check_target(y, n)
         classes, factors, size = weights_of_classes(labels, weight, class_weight, order)
         n_outputs, outputs = classes.size, f"{classes.size} classes and "
     elif not loss.startswith("cox"):  # whose y may be a frame of two columns

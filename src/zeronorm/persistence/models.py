@@ -361,7 +361,7 @@ class LoadedRegressor(LinearModel):
         offset : (n_samples,) added to the scores, as the logarithm of an exposure, or one number
             for all rows. A model that was fitted with an offset needs it; 0 predicts without it.
         """
-        from ..core.validation import check_new_offset
+        from ..core.targets import check_new_offset
 
         scores, fitted = self._scores(X), self.metadata["offset"]
         known = check_new_offset(offset, len(scores), self.loss.largest_offset, fitted=fitted)

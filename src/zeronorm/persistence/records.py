@@ -496,7 +496,7 @@ def weights_of_classes(
 
     order : of the labels; None: they are sorted.
     """
-    from ..core.validation import class_factors
+    from ..core.targets import class_factors
 
     rows = np.flatnonzero(weight > 0)
     factors = np.zeros(labels.size)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
 from ..core import validation as validate
+from ..core.targets import check_survival
 from ..core.types import FloatArray
 from ..estimators import BudgetSurvivalAnalysis, L1SurvivalAnalysis
 from ..estimators.folds import splits
@@ -96,7 +97,7 @@ class KaplanMeierDisplay:
         model = chosen_model(estimator) if hasattr(estimator, "best_estimator_") else estimator
         if not isinstance(model, (BudgetSurvivalAnalysis, L1SurvivalAnalysis)):
             raise TypeError(f"estimator must be of survival times; got {type(estimator).__name__}.")
-        target = validate.check_survival(y, len(np.asarray(y)))
+        target = check_survival(y, len(np.asarray(y)))
         together = validate.check_groups(groups, len(target))
         folds = splits(
             model._strata(target, cv), np.ones(len(target)), cv, random_state, groups=together
@@ -122,7 +123,7 @@ class KaplanMeierDisplay:
                 f"risk must be finite numbers, one for each of {2 * n_groups} or more rows; got "
                 f"{risk.size} of shape {risk.shape}."
             )
-        target = validate.check_survival(y, risk.size)
+        target = check_survival(y, risk.size)
         if target.shape[1] > 3:
             raise ValueError(
                 "y must have no starts for these curves; got rows that come under observation late."

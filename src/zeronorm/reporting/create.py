@@ -12,8 +12,9 @@ from sklearn.base import clone
 
 from ..core import validation as validate
 from ..core.files import PathLike
-from ..core.frames import frame_of
+from ..core.frames import frame_of, in_memory
 from ..core.groups import Groups
+from ..core.targets import check_survival
 from ..estimators import (
     BudgetClassifier,
     BudgetRegressor,
@@ -113,7 +114,7 @@ def report(
         X = validate.as_fitted(model, X)
     model = _fitted_again(model, X, y, offset, groups)
     samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)
-    together = validate.check_groups(validate.in_memory(groups), len(samples.response.y))
+    together = validate.check_groups(in_memory(groups), len(samples.response.y))
     samples = replace(samples, response=replace(samples.response, groups=together))
     if validation is None and cv is not None:
         posed, paths = fold_models(model, X, samples.y, cv=cv, offset=offset, groups=together)
@@ -223,7 +224,7 @@ def _samples(
 
     order, columns = None, {}
     if isinstance(model, BudgetSurvivalAnalysis):
-        task, target = "survival", _structured(validate.check_survival(y, as_design(X).shape[0]))
+        task, target = "survival", _structured(check_survival(y, as_design(X).shape[0]))
         columns = {"time": "time", "event": "event"}
     elif isinstance(model, BudgetRegressor):
         task = "counts" if model._loss().name == "poisson" else "numbers"

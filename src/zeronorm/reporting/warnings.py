@@ -119,7 +119,7 @@ def targets_in_disguise(
     """
     import numpy as np
 
-    from ..core.validation import check_survival
+    from ..core.targets import check_survival
     from ..estimators import leaks
     from ..io.opening import as_design
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from ..core import validation as validate
+from ..core.budgets import check_spread
 from ..core.groups import Groups
 from ..core.types import EXACT_SCAN, Columns, Design, FloatArray, IndexArray, Smooth, Wrapper
 from ..data import Scaled
@@ -608,7 +608,7 @@ def selection_scaling(
     usable = scaled.scale > 0
     if standardize:
         return scaled, "scaled" if scaled.mean is None else "standardized", usable
-    validate.check_spread(scaled.scale)
+    check_spread(scaled.scale)
     return design, "none", usable
 
 

@@ -13,8 +13,8 @@ from ..._version import __version__
 from ...core.groups import Groups
 from ...core.ranking import predicted
 from ...core.results import Proof, Selection, Status
+from ...core.targets import class_factors
 from ...core.types import Design, FloatArray
-from ...core.validation import class_factors
 from ...estimators import MeasureClassifier
 from ...estimators.validation import CrossValidation, model_scores, standard_error
 from ...io.samples import Response

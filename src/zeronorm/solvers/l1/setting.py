@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import log_expit, logsumexp
 from sklearn.metrics import roc_auc_score
 
-from ...core import validation as validate
+from ...core.budgets import check_penalty_factor, check_signs, check_spread, check_squares
 from ...core.ranking import predicted
 from ...core.results import GAP_SLACK, Result, Status
 from ...core.types import Design, FloatArray, IndexArray, Likelihood, Smooth
@@ -90,15 +90,15 @@ class L1Setting:
     def _penalty(self, design: Design, weight: FloatArray) -> Penalty:
         """Return the penalty of the coefficients for X as it is."""
         n_features = design.shape[1]
-        factor = validate.check_penalty_factor(self.penalty_factor, n_features)
-        sign = validate.check_signs(self.signs, n_features)
+        factor = check_penalty_factor(self.penalty_factor, n_features)
+        sign = check_signs(self.signs, n_features)
         l1, l2 = self.l1_ratio * factor, (1.0 - self.l1_ratio) * factor
         if self.standardize or (self.for_sizes and self.intercept):
             scale = center_scale(design, weight, center=False).scale
             varies = scale > 0
             if self.standardize:
                 # Where features enter, the weights times C add up to more than 1.
-                validate.check_squares(
+                check_squares(
                     np.divide(1.0, scale, out=np.zeros(n_features), where=varies) ** 2,
                     PROX_NEWTON.largest_square,
                 )
@@ -136,7 +136,7 @@ class L1Setting:
             return
         if result.status is Status.STALLED and not self.standardize:
             scale = center_scale(design, weight, center=False).scale
-            validate.check_spread(scale, LARGEST_SCALED)
+            check_spread(scale, LARGEST_SCALED)
         C = result.history[-1].extra.get("C", C)  # a path tells which
         curvature = C * weight
         if self.loss.of_labels and self.loss.outputs == 1:  # at margins of 0 it is the largest one
@@ -145,7 +145,7 @@ class L1Setting:
         n_features, block = design.shape[1], design.block
         for start in range(0, n_features, block):
             square = design.moments(curvature, start, min(start + block, n_features))[1]
-            validate.check_squares(square, PROX_NEWTON.largest_square, start)
+            check_squares(square, PROX_NEWTON.largest_square, start)
 
 
 def refit_on_x(

@@ -1,4 +1,7 @@
-"""How many features or groups a model may have, and which features it must have."""
+"""Checks of how many features a model may have, which it must have, and what is said of each.
+
+The sizes; forced features and covariates; signs, costs and penalty factors; the scale of columns.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from ..types import FloatArray, IndexArray
-from .data import check_signs
-from .numbers import dimensions, is_integer, number, shown
+from .types import FloatArray, IndexArray
+from .validation import (
+    LARGEST,
+    as_numbers,
+    check_unmasked,
+    dimensions,
+    is_integer,
+    number,
+    shown,
+)
+
+LARGEST_SPREAD = 1e50  # Products of columns with deviations up to this stay finite.
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,3 +266,101 @@ def places_of_features(
     if twice.size:
         raise ValueError(f"{parameter} must be distinct; got {twice[0]} twice.")
     return result
+
+
+def check_penalty_factor(value: Any, n_columns: int) -> FloatArray:
+    """Return the penalty factor of every column, (n_columns,): 1 by default, not all zero."""
+    if value is None:
+        return np.ones(n_columns)
+    factor = _per_column("penalty_factor", value, n_columns)
+    bad = np.flatnonzero(~((factor >= 0) & (factor <= LARGEST)))
+    if bad.size:
+        raise ValueError(
+            f"penalty_factor must be finite (at most {LARGEST:g}) and not negative; "
+            f"got {factor[bad[0]]} for column {bad[0]}."
+        )
+    if not np.any(factor > 0):
+        raise ValueError("penalty_factor must have a positive number; got only zeros.")
+    return factor
+
+
+def check_cost(value: Any, n_columns: int) -> FloatArray:
+    """Return what every column costs, (n_columns,), not negative."""
+    cost = _per_column("cost", value, n_columns)
+    bad = np.flatnonzero(~((cost >= 0) & (cost <= LARGEST)))
+    if bad.size:
+        raise ValueError(
+            f"cost must be finite (at most {LARGEST:g}) and not negative; "
+            f"got {cost[bad[0]]} for column {bad[0]}."
+        )
+    return cost
+
+
+def check_signs(value: Any, n_columns: int) -> FloatArray:
+    """Return the sign that the coefficient of every column may have, (n_columns,); 0: any."""
+    if value is None:
+        return np.zeros(n_columns)
+    if dimensions(value) == 0:
+        one = number(value)
+        if one not in (-1, 0, 1):
+            raise ValueError(
+                f"signs must be None, -1, 0 or 1, or one of these numbers for every column of X; "
+                f"got {shown(value)}."
+            )
+        return np.full(n_columns, one)
+    sign = _per_column("signs", value, n_columns)
+    bad = np.flatnonzero(~np.isin(sign, (-1, 0, 1)))
+    if bad.size:
+        raise ValueError(
+            f"signs must be -1, 0 or 1; got {sign[bad[0]]:g} for column {bad[0]}. "
+            "It is the sign that the coefficient may have, 0 for any."
+        )
+    return sign
+
+
+def _per_column(name: str, value: Any, n_columns: int) -> FloatArray:
+    """Return numbers, one per column of X, as float64."""
+    check_unmasked(name, value)
+    found = as_numbers(value)
+    if found is None:
+        raise ValueError(
+            f"{name} must be numbers, one for every column of X ({n_columns}); got "
+            f"{shown(value)}. Convert strings, complex and missing values to floats."
+        )
+    if found.shape != (n_columns,):
+        raise ValueError(
+            f"{name} must have one number for every column of X ({n_columns}); "
+            f"got shape {found.shape}."
+        )
+    return found
+
+
+def check_spread(scale: FloatArray, largest: float = np.inf) -> None:
+    """Raise where products of columns that are not scaled would overflow further on.
+
+    scale : (n_features,) 1 / standard deviation, 0 for constant columns.
+    largest : the deviation from which on standardize=True does not help either.
+    """
+    used = np.flatnonzero(scale > 0)
+    if used.size and scale[used].min() < 1.0 / LARGEST_SPREAD:
+        column = used[scale[used].argmin()]
+        std = 1.0 / scale[column]
+        raise ValueError(
+            f"standardize=False needs columns of X with a standard deviation of at most "
+            f"{LARGEST_SPREAD:g}; got {std:.3g} in column {column}. "
+            + ("Rescale it, or use standardize=True." if std < largest else "Rescale it.")
+        )
+
+
+def check_squares(square: FloatArray, largest: float, first: int = 0) -> None:
+    """Raise where squares of columns overflow further on.
+
+    square : sums of squares of columns, from the column `first` on, times the weights of the rows.
+    """
+    column = int(square.argmax())
+    if not square[column] < largest:
+        raise ValueError(
+            f"X has values too large in column {first + column}: their squares, times the weights "
+            f"of the rows and C, must sum to less than {largest:g}; got {square[column]:.3g}. "
+            "Rescale that column; standardize=True does not help here."
+        )
