@@ -518,9 +518,9 @@ def test_a_column_is_no_file_of_its_name(run, tables, tmp_path):
 
 def test_only_what_may_be_turned_is_read_twice(fails, tables, tmp_path, monkeypatch):
     """A bad cell in a file of gigabytes would be told after twice the time."""
-    from zeronorm.io import samples as _input
+    from zeronorm.io import input as read_input
 
-    monkeypatch.setattr(_input, "across_hint", lambda *_: " HINT")
+    monkeypatch.setattr(read_input, "across_hint", lambda *_: " HINT")
     text = (tmp_path / "joined.csv").read_text()
     (tmp_path / "bad.csv").write_text(text.replace("ALL\n", ",\n", 1))
     assert "HINT" not in fails("select", "bad.csv", "--target", "kind", "-k", "2")

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import methods
 from ..core.files import quote
-from ..io.samples import Samples, is_golub
+from ..io.input import Samples, is_golub
 from ..persistence import LoadedClassifier
 from ..persistence.models import as_loaded, means_of
 from .of_model import has_whole_groups, options_of_model, with_forced

@@ -8,16 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..core.messages import Doubt
-from ..io.samples import (
-    across_hint,
-    as_named,
-    features_in_rows,
-    is_genotypes,
-    is_golub,
-    lasting,
-    read,
-    refuse_unasked,
-)
+from ..io.input import as_named, is_genotypes, is_golub, lasting, read, refuse_unasked
+from ..io.joins import across_hint, features_in_rows
 from ..reporting.warnings import RepeatedNames
 
 if TYPE_CHECKING:

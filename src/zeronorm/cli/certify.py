@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt
-from ..io.samples import is_golub
+from ..io.input import is_golub
 from .certify_options import CertifyOptions, ProblemOptions, ProveOptions
 from .names import columns_named
 from .of_model import has_whole_groups, options_of_model, with_forced
@@ -24,7 +24,7 @@ from .task import settle_task
 from .training_rows import other_rows, read_training
 
 if TYPE_CHECKING:
-    from ..io.samples import Samples
+    from ..io.input import Samples
     from ..io.table import Table
     from ..persistence import LoadedModel
 
@@ -48,7 +48,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             work.progress.phase("Starting")
             from .. import persistence
             from ..io.groups import read_costs, read_groups
-            from ..io.samples import Samples
+            from ..io.input import Samples
             from ..io.source import check_path
             from ..reporting.documents.certified import describe_certified
             from ..reporting.text.certified import print_certified

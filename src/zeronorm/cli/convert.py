@@ -8,7 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..io.samples import check_across, check_missing, lasting, read
+from ..io.input import check_missing, lasting, read
+from ..io.joins import check_across
 from .options import ConvertOptions
 from .output import print_json
 from .progress import watched

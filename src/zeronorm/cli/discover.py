@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..io.samples import Response
+from ..io.input import Response
 from .columns_file import columns_file
 from .features_out import check_features_out
 from .names import columns_named
@@ -17,7 +17,7 @@ from .target import read_response
 
 if TYPE_CHECKING:
     from ..inference.false_discoveries import FalseDiscoverySelector
-    from ..io.samples import Samples
+    from ..io.input import Samples
     from ..io.table import Table
 
 _TASKS = ("auto", "classes", "numbers")
@@ -34,7 +34,7 @@ def discover(options: DiscoverOptions) -> None:
         with work.timed("imports"):
             work.progress.phase("Starting")
             from ..inference.false_discoveries import FalseDiscoverySelector
-            from ..io.samples import Samples
+            from ..io.input import Samples
             from ..reporting.documents.discoveries import describe_discoveries
             from ..reporting.text.discoveries import print_discoveries
             from ..reporting.warnings import targets_in_disguise

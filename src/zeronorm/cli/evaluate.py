@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, some
-from ..io.samples import Response, comparable, listed
+from ..io.input import Response, comparable, listed
 from .blocks import read_blocks
 from .output import show_document
 from .paths import refuse_swapped

@@ -14,7 +14,7 @@ from .paths import refuse_overwriting
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..io.samples import Samples
+    from ..io.input import Samples
 
 _MAX_CLASSES = 20  # So many classes have a column of their means.
 

@@ -9,7 +9,7 @@ from ..core.messages import Doubt, show
 from .rare_levels import by_where
 
 if TYPE_CHECKING:
-    from ..io.samples import Response
+    from ..io.input import Response
     from ..io.table import Table
 
 # Names of columns that say whose a sample is.

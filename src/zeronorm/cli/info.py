@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..io.samples import is_genotypes, is_golub, read
+from ..io.input import is_genotypes, is_golub, read
 from ..reporting.warnings import RepeatedNames
 from .export import check_export, export
 from .messages import readers_may_leave

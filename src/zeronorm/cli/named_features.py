@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.files import did_you_mean, quote
 from ..core.messages import Doubt, show
-from ..io.samples import file_hint
+from ..io.input import file_hint
 from ..io.table import Table, shared_name
 from .options import DiscoverOptions, SelectOptions
 from .plan import Plan

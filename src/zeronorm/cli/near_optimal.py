@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..core.results import Proof
     from ..core.types import FloatArray
     from ..inspection.alternatives import NearOptimal
-    from ..io.samples import Samples
+    from ..io.input import Samples
     from ..io.table import Table
 
 

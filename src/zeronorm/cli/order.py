@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..io.samples import listed
+from ..io.input import listed
 
 
 def in_order(labels: Any, order: str | None, name: str, data: str) -> Any:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..io.samples import is_golub
+from ..io.input import is_golub
 from .names import notes_named
 from .paths import check_folder, refuse_overwriting
 from .rows_options import PAIRS, SECONDS
@@ -18,7 +18,7 @@ from .rows_options import PAIRS, SECONDS
 if TYPE_CHECKING:
     from ..estimators.validation import CrossValidation
     from ..inference.stability import StabilitySelection
-    from ..io.samples import Samples
+    from ..io.input import Samples
     from .again import Again
     from .options import SelectOptions
     from .progress import Work

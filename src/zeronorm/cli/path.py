@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..io.samples import Response, check_folds
+from ..io.input import Response, check_folds
 from ..reporting.warnings import targets_in_disguise
 from .columns_file import check_columns_file
 from .folds import usable_folds
@@ -35,8 +35,8 @@ def path(options: PathOptions) -> None:
             work.progress.phase("Starting")
             from .. import persistence
             from .._version import __version__
+            from ..io.input import Samples
             from ..io.opening import as_design
-            from ..io.samples import Samples
             from ..reporting.documents.data import describe_data
             from ..reporting.documents.path import (
                 describe_chosen,

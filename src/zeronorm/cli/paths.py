@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..io.samples import is_genotypes, is_golub
+from ..io.input import is_genotypes, is_golub
 
 
 def is_data(path: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..io.samples import check_folds
+from ..io.input import check_folds
 from .features_out import check_features_out
 from .groups_options import check_groups, sizes_option
 from .options import FOLDS, METHOD_NAMES, SelectOptions

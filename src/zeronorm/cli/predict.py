@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, show
-from ..io.samples import Response, comparable, listed
+from ..io.input import Response, comparable, listed
 from .blocks import read_blocks
 from .columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
 from .intervals import check_interval, share_inside

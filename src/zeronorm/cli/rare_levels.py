@@ -10,7 +10,7 @@ from ..core.messages import show
 
 if TYPE_CHECKING:
     from ..core.budgets import AtFault
-    from ..io.samples import Response
+    from ..io.input import Response
     from ..io.table import Table
 
 _Error = TypeVar("_Error", bound=BaseException)

@@ -34,7 +34,7 @@ def report(options: ReportOptions) -> None:
             work.progress.phase("Starting")
             from .. import persistence
             from ..io.groups import read_groups
-            from ..io.samples import Samples
+            from ..io.input import Samples
             from ..io.source import check_path
             from ..reporting.text.page import print_page
             from .again import Again, as_selection

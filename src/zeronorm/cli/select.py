@@ -39,7 +39,7 @@ def selected(options: SelectOptions, report: str) -> None:
             plan = plan_selection(options)
             work.progress.phase("Starting")
             from ..io.groups import read_groups
-            from ..io.samples import Samples
+            from ..io.input import Samples
             from ..io.source import check_path
             from ..reporting.text import selection
             from ..solvers.checkpoint import resumable

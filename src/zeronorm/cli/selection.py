@@ -18,8 +18,8 @@ from ..estimators import (
 from ..estimators.budget import unshared
 from ..estimators.folds import check_folds, splits
 from ..estimators.validation import CrossValidation
+from ..io.input import Samples, listed
 from ..io.opening import as_design
-from ..io.samples import Samples, listed
 from ..io.table import Table
 from ..losses import Quantile
 from ..measures import parse_measure

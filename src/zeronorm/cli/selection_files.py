@@ -13,7 +13,7 @@ from .plan import Plan
 from .target import columns_of
 
 if TYPE_CHECKING:
-    from ..io.samples import Samples
+    from ..io.input import Samples
     from .validation import Validated
 
 

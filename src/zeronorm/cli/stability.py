@@ -12,7 +12,7 @@ from .rare_levels import half_remedy
 
 if TYPE_CHECKING:
     from ..inference.stability import StabilitySelection
-    from ..io.samples import Samples
+    from ..io.input import Samples
     from .interrupt import Interrupt
 
 

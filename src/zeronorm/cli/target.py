@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import show
-from ..io.samples import Response, read
+from ..io.input import Response, read
 from ..reporting.warnings import RepeatedNames, alike_labels, alike_levels, other_sheets
 from .folds import groups_of
 from .guess import guess_task

@@ -12,7 +12,7 @@ from .rows_options import ColumnsOptions
 from .target import read_response
 
 if TYPE_CHECKING:
-    from ..io.samples import Response
+    from ..io.input import Response
     from ..io.table import Layout, Table
 
 _Options = TypeVar("_Options", SelectOptions, VerifyOptions)

@@ -13,7 +13,7 @@ from .progress import Work
 if TYPE_CHECKING:
     from ..core.results import Path
     from ..estimators.validation import CrossValidation, Validation
-    from ..io.samples import Samples
+    from ..io.input import Samples
     from ..model_selection.cross_validation import PermutationTest
 
 

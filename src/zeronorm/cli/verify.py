@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..io.samples import comparable
+from ..io.input import comparable
 from .messages import readers_may_leave
 from .options import VerifyOptions
 from .output import show_document

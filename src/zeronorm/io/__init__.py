@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Names are imported on use: the command starts at once, and a verifier has no kernels.
 _HOMES = {
-    "read_frame": "frames",
+    "read_frame": "read",
     "read_plink": "genotypes",
     "read_costs": "groups",
     "read_groups": "groups",
@@ -34,7 +34,7 @@ _HOMES = {
     "svmlight_blocks": "svmlight",
     "Layout": "table",
     "Table": "table",
-    "Where": "where",
+    "Where": "table",
 }
 
 __all__ = [

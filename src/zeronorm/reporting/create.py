@@ -29,7 +29,7 @@ from ..model_selection.search import BudgetCV
 from ..persistence import write_file
 
 if TYPE_CHECKING:
-    from ..io.samples import Samples
+    from ..io.input import Samples
 
 _KINDS = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier
 
@@ -220,7 +220,7 @@ def _samples(
     variants: Any,
 ) -> Samples:
     """Return the data as the command has them."""
-    from ..io.samples import Response, Samples
+    from ..io.input import Response, Samples
 
     order, columns = None, {}
     if isinstance(model, BudgetSurvivalAnalysis):

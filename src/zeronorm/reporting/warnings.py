@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.messages import Doubt, Leaked, show, some
 
 if TYPE_CHECKING:
-    from ..io.samples import Response, Samples
+    from ..io.input import Response, Samples
     from ..io.table import Table
 
 _MOST = 4  # A note names so many labels or columns.

@@ -15,7 +15,7 @@ from .data import describe_data, describe_equivalents, describe_feature
 from .selection import describe_proof
 
 if TYPE_CHECKING:
-    from ...io.samples import Samples
+    from ...io.input import Samples
 
 
 def describe_certified(

@@ -12,7 +12,7 @@ from ...core.groups import Groups
 from ...core.ranking import numbered
 from ...core.results import Certificate
 from ...core.types import Design
-from ...io.samples import Response
+from ...io.input import Response
 from ...io.table import Table
 
 _T = TypeVar("_T")

@@ -11,7 +11,7 @@ from ...inference.false_discoveries import Discoveries
 from .data import describe_data, describe_feature
 
 if TYPE_CHECKING:
-    from ...io.samples import Samples
+    from ...io.input import Samples
 
 
 def describe_discoveries(

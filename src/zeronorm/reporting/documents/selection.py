@@ -17,7 +17,7 @@ from ...core.targets import class_factors
 from ...core.types import Design, FloatArray
 from ...estimators import MeasureClassifier
 from ...estimators.validation import CrossValidation, model_scores, standard_error
-from ...io.samples import Response
+from ...io.input import Response
 from ...io.table import Table
 from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
@@ -27,7 +27,7 @@ from .data import by_class, describe_data, describe_equivalents
 from .features import describe_covariates, describe_features
 
 if TYPE_CHECKING:
-    from ...io.samples import Samples
+    from ...io.input import Samples
 
 
 def describe_model(

@@ -14,7 +14,7 @@ from ...persistence import finite_or_none
 from .data import describe_feature
 
 if TYPE_CHECKING:
-    from ...io.samples import Samples
+    from ...io.input import Samples
 
 
 def half_samples(estimator: Any, samples: Samples, n_pairs: int) -> StabilitySelection:

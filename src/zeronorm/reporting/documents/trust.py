@@ -27,7 +27,7 @@ from .units import Units
 
 if TYPE_CHECKING:
     from ...estimators.validation import CrossValidation
-    from ...io.samples import Samples
+    from ...io.input import Samples
 
 
 @dataclass(slots=True)

@@ -40,7 +40,7 @@ from .cells import NAME
 if TYPE_CHECKING:
     from ...inference.stability import StabilitySelection
     from ...inspection.alternatives import NearOptimal
-    from ...io.samples import Samples
+    from ...io.input import Samples
     from ..documents.trust import Evidence
 
 _BARS, _OTHERS = 20, 8  # features of the model with a bar, and others
