@@ -15,7 +15,7 @@ from zeronorm import BudgetClassifier
 from zeronorm.core.results import Certificate, Minorant, Proof, Status, Tree
 from zeronorm.inspection.alternatives import NearOptimal, near_optimal
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.persistence.records import with_minorants as with_minorants_of_file
+from zeronorm.persistence.certificates import with_minorants as with_minorants_of_file
 from zeronorm.solvers import certify
 from zeronorm.solvers import curvature as curved
 from zeronorm.solvers.curvature import Margins, Tailed, reach

@@ -235,7 +235,7 @@ def _names_in(text: str) -> list[str]:
 def _names_of_model(model: LoadedModel) -> list[str]:
     """Return the selected features of a model, by their names or numbers."""
     from ..export.model import feature_names
-    from ..persistence.records import named_among
+    from ..persistence.archive import named_among
 
     several = len(model.metadata["certificates"]) > 1
     if several:

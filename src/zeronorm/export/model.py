@@ -16,7 +16,7 @@ from ..persistence import (
     LoadedSurvivalModel,
     as_loaded,
 )
-from ..persistence.models import is_ordinal, shares_features
+from ..persistence.loaded import is_ordinal, shares_features
 
 if TYPE_CHECKING:
     from ..io.encoding import Coding

@@ -76,16 +76,8 @@ from ..core.files import write_file, writing
 from ..core.journal import CheckpointError
 from .archive import CertificateFileError, ModelFileError, is_archive
 from .certificates import SavedCertificate, load_certificate, save_certificate
-from .models import (
-    LinearModel,
-    LoadedClassifier,
-    LoadedModel,
-    LoadedRegressor,
-    LoadedSurvivalModel,
-    as_loaded,
-    load,
-    save,
-)
+from .loaded import LinearModel, LoadedClassifier, LoadedModel, LoadedRegressor, LoadedSurvivalModel
+from .models import as_loaded, load, save
 from .records import finite_or_none, summarize, tabulate
 
 __all__ = [

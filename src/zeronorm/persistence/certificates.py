@@ -13,46 +13,37 @@ from numpy.typing import NDArray
 from ..core.files import PathLike, Require, quote, write_file
 from ..core.frames import frame_of, names_of, numbers_of
 from ..core.groups import Groups
-from ..core.results import Certificate, Tree
+from ..core.results import Certificate, Minorant, Tree
 from ..core.types import Design, FloatArray, IndexArray
+from ..io.npy import is_text
 from ..io.table import Layout
 from ..verification import CertificateError, UndecidedError, check_form, verify
-from .archive import CertificateFileError, FileKind, pack, read_file, unpack
-from .records import (
+from .archive import (
     FEATURES,
     LABELLED,
     MULTINOMIAL,
     OF_ALL,
-    OF_CERTIFICATE,
-    OF_GROUPS,
     ORDINAL,
     VERSIONS,
-    as_record,
-    check_certificate,
+    CertificateFileError,
+    FileKind,
     check_classes,
-    check_covariates,
-    check_equivalents,
-    check_groups,
     check_header,
     check_record,
-    check_signs,
     count_responses,
     decode,
     describe_features,
     describe_versions,
     encode,
-    list_diagonal,
-    list_minorants,
     named_among,
     names_in,
+    pack,
+    read_file,
     storable,
+    unpack,
     weights_of_classes,
-    with_diagonal,
-    with_minorants,
 )
-
-# Loaded certificates, and their verification with the data of the fit.
-
+from .records import as_record
 
 # X has at most so many bytes in float64; verification takes a few times as much.
 _MAX_DENSE = 1 << 31
@@ -240,11 +231,6 @@ def signed(certificate: Certificate, sign: FloatArray) -> Certificate:
     return replace(certificate, dual=certificate.dual * sign, tree=tree)
 
 
-def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
-    """Return how many certificates a fit has: one for each of several classes by themselves."""
-    return 1 if classes.size in (0, 2) or loss in OF_ALL else classes.size
-
-
 def union_support(certificates: Sequence[Certificate]) -> IndexArray:
     """Return the features of all certificates, sorted."""
     return np.unique(np.concatenate([one.support for one in certificates]))
@@ -255,6 +241,8 @@ def union_columns(certificates: Sequence[Certificate]) -> IndexArray:
     return np.union1d(union_support(certificates), certificates[0].covariates)
 
 
+# Certificate files.
+
 # A tree has a GiB of dual points at most, for every class.
 # Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
 # formats 1 and 2 are of one output, those before 4 of coefficients of any sign and without
@@ -262,7 +250,6 @@ def union_columns(certificates: Sequence[Certificate]) -> IndexArray:
 CERTIFICATE = FileKind(
     "certificate", version=6, oldest=1, max_size=1 << 33, error=CertificateFileError
 )
-
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
 _SHARED = ("metadata", "classes", "class_weight")
 _SIGNS = "signs"  # of the coefficients; there only where some may not have any
@@ -291,17 +278,28 @@ _PROBLEM = {
     "diagonal": list,
     "minorants": list,
 }
-
 _OF_TREE = ("diagonal", "minorants")
 _LATER: dict[str, Any] = {
     "n_groups": None, "max_abs_coef": None, "parameters": {}, "covariates": [], "effects": [],
     "diagonal": [], "minorants": [],
 }  # fmt: skip
-
 # What certificates of all classes have in common.
 _SAME = (
     "C", "scaling", "loss", "fit_intercept", "n_groups", "parameters", "covariates", "max_abs_coef",
 )  # fmt: skip
+OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
+# Each array has this type, and one of these numbers of dimensions: two of several outputs.
+OF_CERTIFICATE = {
+    "support": ("<i8", (1,)),
+    "coef": ("<f8", (1, 2)),
+    "dual": ("<f8", (1, 2)),
+    "forced": ("<i8", (1,)),
+    "parent": ("<i8", (1,)),
+    "feature": ("<i8", (1,)),
+    "inside": ("|b1", (1,)),
+    "row": ("<i8", (1,)),
+    "tree_dual": ("<f8", (2,)),
+}
 
 
 def save_certificate(
@@ -418,6 +416,11 @@ def save_certificate(
     return write_file(path, data)
 
 
+def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
+    """Return how many certificates a fit has: one for each of several classes by themselves."""
+    return 1 if classes.size in (0, 2) or loss in OF_ALL else classes.size
+
+
 def _equal(one: Groups | None, other: Groups | None) -> bool:
     """Return whether groups are the same."""
     if one is None or other is None or one is other:
@@ -462,14 +465,6 @@ def load_certificate(path: PathLike) -> SavedCertificate:
         If there is no such file. It is a FileNotFoundError.
     """
     return read_certificate(*read_file(CERTIFICATE, path))
-
-
-def _members(n_arrays: int) -> list[str]:
-    """Return the names of the arrays of a certificate file, given their number."""
-    n_certificates, more = divmod(n_arrays - len(_SHARED), len(OF_CERTIFICATE))
-    numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in OF_CERTIFICATE]
-    extra = {len(OF_GROUPS): OF_GROUPS, 1: (_SIGNS,)}.get(more, ())
-    return [*_SHARED, *numbered, *extra]
 
 
 def read_certificate(where: str, data: bytes) -> SavedCertificate:
@@ -552,6 +547,14 @@ def read_certificate(where: str, data: bytes) -> SavedCertificate:
     return SavedCertificate(classes, tuple(certificates), weights, names, metadata)
 
 
+def _members(n_arrays: int) -> list[str]:
+    """Return the names of the arrays of a certificate file, given their number."""
+    n_certificates, more = divmod(n_arrays - len(_SHARED), len(OF_CERTIFICATE))
+    numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in OF_CERTIFICATE]
+    extra = {len(OF_GROUPS): OF_GROUPS, 1: (_SIGNS,)}.get(more, ())
+    return [*_SHARED, *numbered, *extra]
+
+
 def _check_outputs(
     certificate: Certificate, metadata: Mapping[str, Any], n_classes: int, require: Require
 ) -> None:
@@ -568,3 +571,145 @@ def _check_outputs(
         found == n_outputs,
         f"the certificate must be of {n_outputs} outputs; it has the dual points of {found}",
     )
+
+
+# What the parts of a certificate in a file must be.
+
+
+def check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require) -> Tree | None:
+    """Check the arrays of a certificate; return its tree."""
+    for name, (kind, n_dimensions) in OF_CERTIFICATE.items():
+        array = values[name]
+        require(
+            array.dtype == kind and array.ndim in n_dimensions,
+            f"{name} must be {np.dtype(kind)} of {' or '.join(map(str, n_dimensions))} dimensions; "
+            f"got {array.dtype} of shape {array.shape}",
+        )
+        require(bool(np.isfinite(array).all()), f"{name} must be finite")
+    for name in ("support", "forced", "feature"):
+        require(bool((values[name] < m).all()), f"{name} must be below {m}")
+    parent, dual = values["parent"], values["tree_dual"]
+    require(
+        dual.shape[1] == values["dual"].size and (parent.size > 0 or not len(dual)),
+        "the arrays of a tree must fit each other",
+    )
+    if not parent.size:
+        return None
+    return Tree(parent, values["feature"], values["inside"], values["row"], dual)
+
+
+_NUMBERS, _OF_MINORANT = ("intercept", "objective", "core"), ("coef", "bend", "diagonal")
+
+
+def list_diagonal(tree: Tree | None) -> list[list[Any]]:
+    """Return the features of the diagonal of a tree, each with what it is there."""
+    if tree is None:
+        return []
+    features = np.flatnonzero(tree.diagonal)
+    return [[int(feature), float(tree.diagonal[feature])] for feature in features]
+
+
+def with_diagonal(tree: Tree | None, listed: list[Any], m: int, require: Require) -> Tree | None:
+    """Return a tree with the diagonal that the metadata list."""
+    if tree is None or not listed:
+        require(not listed, "diagonal must be of a tree")
+        return tree
+    diagonal = np.zeros(m)
+    for entry in listed:
+        require(
+            isinstance(entry, list)
+            and [type(one) for one in entry] == [int, float]
+            and 0 <= entry[0] < m
+            and 0.0 < entry[1] < np.inf,
+            "diagonal must be features, each with a positive number",
+        )
+        diagonal[entry[0]] = entry[1]
+    return replace(tree, diagonal=diagonal)
+
+
+def list_minorants(tree: Tree | None) -> list[dict[str, Any]]:
+    """Return the minorants of a tree, as lists and numbers."""
+    return [
+        {
+            "features": one.features.tolist(),
+            **{name: float(getattr(one, name)) for name in _NUMBERS},
+            **{name: getattr(one, name).astype(np.float64).tolist() for name in _OF_MINORANT},
+        }
+        for one in (() if tree is None else tree.minorants)
+    ]
+
+
+def with_minorants(tree: Tree | None, listed: list[Any], m: int, require: Require) -> Tree | None:
+    """Return a tree with the minorants that the metadata list."""
+    if tree is None or not listed:
+        require(not listed, "minorants must be of a tree")
+        return tree
+    fields = {"features": list} | dict.fromkeys(_NUMBERS, float) | dict.fromkeys(_OF_MINORANT, list)
+    found = []
+    for one in listed:
+        check_record("a minorant", one, fields, require)
+        indices = all(type(feature) is int and 0 <= feature < m for feature in one["features"])
+        numbers = all(type(value) is float for name in _OF_MINORANT for value in one[name])
+        require(indices and numbers, f"minorants must be of numbers and of features below {m}")
+        arrays = {name: np.array(one[name], np.float64) for name in _OF_MINORANT}
+        own: dict[str, Any] = {name: one[name] for name in _NUMBERS}
+        found.append(Minorant(np.array(one["features"], np.int64), **(own | arrays)))
+    return replace(tree, minorants=tuple(found))
+
+
+def check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -> Groups | None:
+    """Return the groups of the features, None in the file of a budget of features."""
+    if OF_GROUPS[0] not in arrays:
+        return None
+    code, labels = (arrays[name] for name in OF_GROUPS)
+    require(code.dtype == "<i8" and code.shape == (m,), f"group_of must be {m} indices")
+    require(
+        labels.ndim == 1
+        and labels.dtype.kind in "iuU"
+        and (labels.dtype.kind != "U" or is_text(labels)),
+        "group_labels must be integers or valid text",
+    )
+    within = bool(((code >= 0) & (code < labels.size)).all())
+    require(within, f"group_of must be between 0 and {labels.size - 1}")
+    return Groups(labels, code.astype(np.int64))
+
+
+def check_signs(signs: NDArray[Any], m: int, require: Require) -> NDArray[Any]:
+    """Return the signs of coefficients, of all features or none."""
+    sound = signs.dtype == "|i1" and signs.shape in ((m,), (0,))
+    require(sound and bool(np.isin(signs, (-1, 0, 1)).all()), f"signs must be {m} of -1, 0, 1")
+    return signs
+
+
+def check_covariates(own: Mapping[str, Any], m: int, require: Require) -> dict[str, NDArray[Any]]:
+    """Return covariates and their coefficients as arrays."""
+    covariates, effects = own["covariates"], own["effects"]
+    known = all(type(one) is int and 0 <= one < m for one in covariates)
+    require(known, f"covariates must be features, from 0 to {m - 1}")
+    rows = effects if own["coef"].ndim == 2 and covariates else [effects]
+    sound = all(
+        isinstance(row, list)
+        and len(row) == len(covariates)
+        and all(type(value) is float for value in row)
+        for row in rows
+    )
+    require(sound, "effects must be numbers, one for each covariate (and output)")
+    return {"covariates": np.array(covariates, np.int64), "effects": np.array(effects, np.float64)}
+
+
+def check_equivalents(listed: list[Any], m: int, require: Require) -> dict[int, IndexArray]:
+    """Return the equivalent features that the metadata list."""
+
+    def is_feature(value: Any) -> bool:
+        return type(value) is int and 0 <= value < m
+
+    for entry in listed:
+        require(
+            isinstance(entry, list)
+            and len(entry) == 2
+            and is_feature(entry[0])
+            and isinstance(entry[1], list)
+            and all(map(is_feature, entry[1])),
+            "equivalents must be features, each with a list of features",
+        )
+    return {feature: np.array(others, np.int64) for feature, others in listed}

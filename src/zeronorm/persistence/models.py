@@ -1,4 +1,4 @@
-"""What is in a model file, and the way back: `load`, which verifies all of it."""
+"""Model files: `save` a fitted model, of one of its sizes, and `load` it, which verifies all."""
 
 from __future__ import annotations
 
@@ -6,52 +6,62 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import softmax
 
-from ..core.files import PathLike, Require, did_you_mean, quote, write_file
-from ..core.frames import frame_of, numbers_of
+from ..core.files import PathLike, Require, write_file
 from ..core.groups import Groups
-from ..core.ranking import cut_of, predicted
-from ..core.results import Result, Selection, Step
+from ..core.results import (
+    Result,
+    Selection,
+    Step,
+)
 from ..core.types import FloatArray, IndexArray
 from ..io.encoding import Coding, check_codings, codings_of, describe_codings
-from ..io.table import Layout, Table, other_number
-from .archive import FileKind, ModelFileError, pack, read_file, unpack
-from .records import (
+from .archive import (
     FEATURES,
     LABELLED,
     OF_ALL,
     VERSIONS,
-    check_calibration,
+    FileKind,
+    ModelFileError,
     check_classes,
+    check_header,
+    count_responses,
+    count_scores,
+    decode,
+    describe_features,
+    describe_versions,
+    encode,
+    names_in,
+    pack,
+    read_file,
+    storable,
+    unpack,
+)
+from .loaded import (
+    LoadedClassifier,
+    LoadedModel,
+    LoadedRegressor,
+    LoadedSurvivalModel,
+    is_ordinal,
+    shares_features,
+)
+from .records import (
+    check_calibration,
     check_criteria,
     check_errors,
-    check_header,
     check_loss_record,
     check_solution,
     check_step,
     check_summary,
     check_threshold,
-    count_responses,
-    count_scores,
-    decode,
-    describe_features,
     describe_loss,
-    describe_versions,
-    encode,
     finite_or_none,
     has_intervals,
     loss_in,
-    named_among,
-    names_in,
-    shown,
-    shown_in_notebook,
-    storable,
     summarize,
     summarize_calibration,
     summarize_errors,
@@ -63,377 +73,12 @@ from .records import (
 
 if TYPE_CHECKING:
     from ..estimators.survival import Baseline
-
-
-# Loaded models: what predicts, without the estimator that made it.
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LinearModel:
-    """A loaded model: predicts, and knows what it was made from.
-
-    The score c of a sample x is `intercept_[c] + sum_j coef[c, j] x[columns[j]]`; there is one of
-    two classes, of numbers and of survival times, else one for every class or response. Of three
-    ordered classes or more there is one without intercept, and `intercept_` is minus the thresholds
-    between them, (n_classes - 1,).
-    """
-
-    columns: IndexArray  # (p,) the features of the model, covariates among them; sorted
-    covariates_: IndexArray  # (q,) those of them that are in the model without being selected
-    coef: FloatArray  # (n_scores, p)
-    intercept_: FloatArray  # (n_scores,); 0 of survival times, which have none
-    n_features_in_: int
-    feature_names: tuple[str, ...] | None  # p, of the columns
-    metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
-    codings: Mapping[str, Coding]  # how features come from columns of a table, by feature
-
-    @property
-    def support_(self) -> IndexArray:
-        """(k,) the selected features, sorted; empty for a model without any."""
-        return np.setdiff1d(self.columns, self.covariates_)
-
-    def __repr__(self) -> str:
-        """Return the features, the first ones of many, and the figures, on a line."""
-        return shown(self)
-
-    def _repr_html_(self) -> str:
-        return shown_in_notebook(self)
-
-    @property
-    def layout(self) -> Layout:
-        """How a file is to be read for this model."""
-        return Layout(
-            self.n_features_in_,
-            self.feature_names or None,  # without features, no column is looked up by its name
-            self.metadata["first_index"],
-            self.metadata["target_name"],
-            covariates=named_among(self.covariates_, self.columns, self.feature_names),
-            columns=self.metadata["columns"],
-            codings=self.codings,
-        )
-
-    def _scores(self, X: Any) -> FloatArray:
-        """Return the scores, (n_samples, n_scores).
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame or Table
-            (n_samples, n_features_in_). Where both X and the model have names, features are found
-            by name: order does not matter and other columns may be missing or be there. Text, dates
-            and empty cells of a data frame are coded as those of the training table were.
-
-        Raises
-        ------
-        ValueError
-            If features are missing, their number differs, or a value is NaN or infinite.
-        """
-        from ..data.operations import margins
-        from ..io.opening import as_design
-
-        values, positions = self._columns(X)
-        scores = margins(as_design(values), positions, self.coef.T, self.intercept_)
-        bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
-        if bad.size:
-            raise ValueError(self._not_finite(values, positions, int(bad[0])))
-        return scores
-
-    def contributions(self, X: Any, reference: Any = None) -> tuple[FloatArray, FloatArray]:
-        """Return what each feature adds to the scores of rows, beside those of a mean row.
-
-        With m the means of the features over the training rows, or over those of a reference,
-
-            score_ic = base_c + sum_j part_icj,    base_c = intercept_[c] + sum_j coef[c, j] m_j,
-            part_icj = coef[c, j] (x_ij - m_j).
-
-        Of ordered classes base is without the thresholds. On the scale of a logarithm (counts,
-        hazards, log-odds) a part multiplies by exp(part).
-
-        Parameters
-        ----------
-        X : as for predictions, (n_samples, n_features_in_).
-        reference : rows of the same kind, or None: the training rows, whose means the file must
-            have (`save(..., X=X)`, as `zeronorm select` writes it).
-
-        Returns
-        -------
-        base : (n_scores,)
-        parts : (n_samples, n_scores, p), p the features of the model in the order of `columns`
-
-        Raises
-        ------
-        ValueError
-            As for predictions, and where the file has no means and there is no reference.
-        """
-        values = self._values(X)
-        if reference is not None:
-            means = self._values(reference).mean(axis=0)
-        elif self.metadata["means"] is None:
-            raise ValueError(
-                "the file of the model has no means of its training rows; pass reference, rows "
-                "whose means count."
-            )
-        else:
-            means = np.array(self.metadata["means"])
-        ordinal = self.intercept_.size != len(self.coef)
-        base = self.coef @ means + (0.0 if ordinal else self.intercept_)
-        return base, self.coef * (values - means)[:, None, :]
-
-    def _values(self, X: Any) -> FloatArray:
-        """Return the features of the model, (n_samples, p)."""
-        from ..io.opening import as_design
-
-        values, positions = self._columns(X)
-        found = as_design(values).gather(positions)
-        dense = np.asarray(found.toarray() if sp.issparse(found) else found, np.float64)
-        bad = np.flatnonzero(~np.isfinite(dense).all(axis=1))
-        if bad.size:
-            raise ValueError(self._not_finite(values, positions, int(bad[0])))
-        return dense
-
-    def _not_finite(self, values: Any, positions: IndexArray, row: int) -> str:
-        """Return the error of a row whose scores are not finite, with the value that makes them."""
-        from ..io.opening import as_design
-
-        found = as_design(values).gather(positions)
-        own = np.asarray(found[[row]].toarray() if sp.issparse(found) else found[row]).ravel()
-        sizes = np.abs(own) * np.abs(self.coef).max(axis=0)
-        place = int(np.where(np.isfinite(own), sizes, np.inf).argmax())
-        of = f"feature {positions[place]}"
-        if self.feature_names is not None:
-            of = f"feature {quote(str(self.feature_names[place]))}"
-        return (
-            f"X must be finite in the features of the model, and not too large; row {row} (from 0) "
-            f"has {own[place]:g} in {of}. Mend that value."
-        )
-
-    def _columns(self, X: Any) -> tuple[Any, IndexArray]:
-        """Return data and the positions of the support in it."""
-        names: Sequence[Any] | None = None
-        frame = None
-        if isinstance(X, Table):
-            X, names = X.X, X.feature_names
-        else:
-            frame = frame_of(X)
-            names = None if frame is None else list(frame.columns)
-        if names is not None and self.feature_names is not None:
-            where = {name: j for j, name in enumerate(names)}
-            missing = [name for name in self.feature_names if name not in where]
-            if (
-                frame is not None
-                and self.codings
-                and {*(self.layout.sources or ())} <= where.keys()
-            ):
-                from ..io.read import coded_frame
-
-                return coded_frame(frame, self.layout), np.arange(len(self.columns))
-            if missing:
-                other = other_number(missing, [str(name) for name in names])
-                if other is not None:
-                    raise ValueError(f"X must have the features of the model; {other}")
-                there = [str(name) for name in names]
-                hint = did_you_mean(missing[0], there, given=self.feature_names)
-                raise ValueError(
-                    f"X must have the features of the model; {len(missing)} are missing, the first "
-                    f"is {quote(missing[0])}.{hint}"
-                )
-            if frame is not None and not self.feature_names:
-                return np.zeros((len(frame), 1)), self.columns  # of nothing, rows only
-            if frame is not None:
-                chosen = frame.select(self.feature_names)
-                return numbers_of(chosen), np.arange(len(self.columns))
-            return X, np.array([where[name] for name in self.feature_names], np.int64)
-        if frame is not None:
-            X = numbers_of(frame)
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X must have {self.n_features_in_} features (those the model was trained on); got "
-                f"the shape {X.shape}."
-            )
-        return X, self.columns
-
-
-def shares_features(metadata: Mapping[str, Any], n_classes: int) -> bool:
-    """Return whether several classes have one multinomial model."""
-    return n_classes > 2 and metadata["parameters"].get("multi_class") in ("shared", "multinomial")
-
-
-def is_ordinal(metadata: Mapping[str, Any], n_classes: int) -> bool:
-    """Return whether the classes are ordered, with thresholds for intercepts."""
-    return n_classes > 2 and metadata["parameters"].get("loss") == "ordinal"
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LoadedClassifier(LinearModel):
-    """A loaded model of classes: a score for each, with two classes one for the second."""
-
-    classes_: NDArray[Any]  # (n_classes,) sorted
-    # From the lowest to the highest, where they are ordered and three or more; else none.
-    ordered_classes_: NDArray[Any]
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores, (n_samples,) or (n_samples, n_classes) with three classes or more.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame or Table
-            (n_samples, n_features_in_). Where both X and the model have names, features are found
-            by name: order does not matter and other columns may be missing or be there. Text, dates
-            and empty cells of a data frame are coded as those of the training table were.
-
-        Raises
-        ------
-        ValueError
-            If features are missing, their number differs, or a value is NaN or infinite.
-        """
-        scores = self._scores(X)
-        if is_ordinal(self.metadata, len(self.classes_)):
-            from ..losses.ordinal import log_odds_of_classes
-
-            order = np.argsort(self.ordered_classes_, kind="stable")
-            scores = log_odds_of_classes(scores)[:, order]
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    @property
-    def cut(self) -> float:
-        """The score above which a row is of the second of two classes; 0 without a threshold.
-
-        With t the probability from which on a row is positive, that is log(t / (1 - t)), or minus
-        it where the positive class is the first.
-        """
-        record = self.metadata["threshold"]
-        if record is None:
-            return 0.0
-        by_score = record["probability"] is None
-        value = record["score" if by_score else "probability"]
-        return cut_of(value, record["positive"], by_score=by_score)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of the largest score, (n_samples,).
-
-        Of two classes and with a threshold (`metadata["threshold"]`) the positive one from its
-        probability on.
-        """
-        scores = self.decision_function(X)
-        return np.asarray(self.classes_[predicted(scores - self.cut)])
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return probabilities, (n_samples, n_classes): the logistic function of the scores.
-
-        With three classes or more those of the multinomial or the ordinal model, or where each
-        class has a model, one-versus-rest probabilities normalised to sum one.
-
-        Raises
-        ------
-        ValueError
-            As for `decision_function`, and where the scores are no log-odds: those of an l1 model
-            with another loss than the logistic one.
-        """
-        from ..losses import probabilities
-
-        losses = {solution["loss"] for solution in self.metadata["solutions"]}
-        if losses - {"logistic"}:
-            raise ValueError(
-                f"Probabilities need a model with loss='logistic'; this "
-                f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
-                "Use decision_function or predict."
-            )
-        scores = self.decision_function(X)
-        n_classes = len(self.classes_)
-        if shares_features(self.metadata, n_classes) and not is_ordinal(self.metadata, n_classes):
-            found: FloatArray = softmax(scores, axis=1)
-            return found
-        return probabilities(scores)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LoadedRegressor(LinearModel):
-    """A loaded model of numbers or counts: its score is their mean, or the logarithm of it."""
-
-    loss: Any  # of `zeronorm.losses`, or one that was passed to `load`
-
-    def predict(self, X: Any, offset: Any = None) -> FloatArray:
-        """Return the means (of the loss of a quantile that quantile).
-
-        (n_samples,), of several responses (n_samples, n_responses).
-
-        X : as for `LoadedClassifier.decision_function`.
-        offset : (n_samples,) added to the scores, as the logarithm of an exposure, or one number
-            for all rows. A model that was fitted with an offset needs it; 0 predicts without it.
-        """
-        from ..core.targets import check_new_offset
-
-        scores, fitted = self._scores(X), self.metadata["offset"]
-        known = check_new_offset(offset, len(scores), self.loss.largest_offset, fitted=fitted)
-        if known is not None:
-            scores = scores + known[:, None]
-        means = np.asarray(self.loss.mean(scores))
-        return means[:, 0] if means.shape[1] == 1 else means
-
-    def predict_interval(self, X: Any, coverage: float = 0.9, offset: Any = None) -> FloatArray:
-        """Return an interval around each prediction, (n_samples, 2).
-
-        It is the prediction plus and minus the absolute error of rank ceil((n + 1) coverage) of n
-        rows out of fold. About that share of rows exchangeable with the training rows is inside,
-        where leaving a fold out changes the fit little; it is a share of all rows, and not one of
-        rows with given features. See `zeronorm.persistence.records` for what is proven.
-
-        X, offset : as for `predict`.
-
-        Raises
-        ------
-        ValueError
-            As for `predict`, and where the file has no errors of rows out of fold (`save(...,
-            errors=)`, as `zeronorm select` writes them where it has folds), or too few of them for
-            the coverage.
-        """
-        from .records import half_width
-
-        if self.metadata["errors"] is None:
-            raise ValueError(
-                "the file of the model has no errors of rows out of fold; zeronorm select with "
-                "folds writes them, and save(..., errors=)."
-            )
-        half = half_width(self.metadata["errors"], coverage)
-        predicted = self.predict(X, offset)
-        return np.column_stack([predicted - half, predicted + half])
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LoadedSurvivalModel(LinearModel):
-    """A loaded model of survival times: its score is the risk."""
-
-    baseline: Baseline
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the risk scores, (n_samples,): the higher, the sooner.
-
-        X : as for `LoadedClassifier.decision_function`.
-        """
-        return self._scores(X)[:, 0]
-
-    def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
-        """Return the probability of no event up to a time, a `StepFunction` for every row.
-
-        return_array : its values at the times of the training rows, (n_samples, n_times).
-
-        Raises
-        ------
-        ValueError
-            As for `predict`, and where the model has several strata.
-        """
-        return self.baseline.survivals(self.predict(X), return_array)
-
-
-LoadedModel: TypeAlias = LoadedClassifier | LoadedRegressor | LoadedSurvivalModel
-
 # A model of a million features has a hundredth of the size.
 # Files of format 1 are of one response, and those before 3 of coefficients of any sign and without
 # covariates, those before 4 of columns that are features as they stand, those before 5 without the
 # means of the features, those before 6 without a threshold, those before 7 without the number of
 # the training rows and what they were chosen by, and those before 8 without errors out of fold.
 MODEL = FileKind("model", version=8, max_size=1 << 30, error=ModelFileError)
-
 _MEMBERS = ("metadata", "classes", "support", "coef", "intercept")
 _SURVIVAL = ("stratum", "time", "hazard")  # of the baseline of a survival model
 _ENTRIES = {
@@ -458,255 +103,6 @@ _ENTRIES = {
     "errors": (dict, type(None)),
     "offset": bool,
 }
-
-
-def load(path: PathLike, *, losses: Iterable[Any] = ()) -> LoadedModel:
-    """Read a model file. Nothing in it is executed, imported or unpickled.
-
-    Parameters
-    ----------
-    path : path-like
-    losses : losses of your own
-        Of a model with one of them, it must be here, as it was fitted with: the file has the name
-        of its class and its parameters only.
-
-    Returns
-    -------
-    LoadedClassifier, LoadedRegressor or LoadedSurvivalModel
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, of a newer version, no model file, or has a loss of one's own that
-        is not in `losses`. It is a ValueError.
-    MissingFileError
-        If there is no such file. It is a FileNotFoundError.
-    """
-    return read_model(*read_file(MODEL, path), losses)
-
-
-def read_model(where: str, data: bytes, losses: Iterable[Any] = ()) -> LoadedModel:
-    """Return the model in the bytes of a model file, all of it verified."""
-    require = MODEL.requirement(where)
-    arrays = unpack(MODEL, where, data, _members)
-    metadata = _metadata(arrays["metadata"], require)
-    loss = None
-    if metadata["loss"] is None:
-        ordinal = is_ordinal(metadata, arrays["classes"].size)
-        check_classes(arrays["classes"], require, in_order=ordinal)
-    else:
-        require(arrays["classes"].shape == (0,), "classes must be none beside a loss of numbers")
-        loss = loss_in(metadata["loss"], losses, require)
-    common = _linear(arrays, metadata, require)
-    survival = metadata["highest_score"] is not None
-    cox = loss is not None and loss.target == "survival"
-    require(
-        cox == survival == ("hazard" in arrays),
-        "highest_score and hazard must be there exactly for the loss cox",
-    )
-    if loss is None:
-        classes = arrays["classes"]
-        in_order = classes if ordinal else classes[:0]
-        return LoadedClassifier(**common, classes_=np.sort(classes), ordered_classes_=in_order)
-    if survival:
-        require(not common["intercept_"].any(), "intercept must be 0 for the loss cox")
-        baseline = _baseline(arrays, metadata["highest_score"], require)
-        return LoadedSurvivalModel(**common, baseline=baseline)
-    return LoadedRegressor(**common, loss=loss)
-
-
-def _members(n_arrays: int) -> tuple[str, ...]:
-    """Return the names of the arrays of a model file, given their number."""
-    return _MEMBERS if n_arrays <= len(_MEMBERS) else (*_MEMBERS, *_SURVIVAL)
-
-
-def _baseline(arrays: Mapping[str, NDArray[Any]], highest: float, require: Require) -> Baseline:
-    """Return the baseline of a survival model."""
-    from ..estimators.survival import Baseline, StepFunction
-
-    stratum, time, hazard = (arrays[name] for name in _SURVIVAL)
-    n = stratum.size
-    require(stratum.dtype == "<i8" and stratum.shape == (n,) and n > 0, "stratum must be indices")
-    steps = np.diff(stratum)
-    ordered = stratum[0] == 0 and bool(((steps == 0) | (steps == 1)).all())
-    require(ordered, "stratum must count from 0 in steps of 1")
-    for name, values in (("time", time), ("hazard", hazard)):
-        sound = values.dtype == "<f8" and values.shape == (n,)
-        sound = sound and bool(np.isfinite(values).all() and (values >= 0).all())
-        require(sound, f"{name} must be {n} finite float64 that are not negative")
-        inside = steps == 0
-        up = np.diff(values)[inside]
-        grows = bool((up > 0).all() if name == "time" else (up >= 0).all())
-        require(grows, f"{name} must grow within a stratum")
-    require(math.isfinite(highest), "highest_score must be finite")
-    parts = [stratum == one for one in range(int(stratum[-1]) + 1)]
-    return Baseline(
-        highest,
-        tuple(
-            StepFunction(time[own].astype(np.float64), hazard[own].astype(np.float64), 0.0)
-            for own in parts
-        ),
-    )
-
-
-def _linear(
-    arrays: Mapping[str, NDArray[Any]], metadata: dict[str, Any], require: Require
-) -> dict[str, Any]:
-    """Return what all models have, verified."""
-    classes, support = arrays["classes"], arrays["support"]
-    coef, intercept = arrays["coef"], arrays["intercept"]
-    n_features = metadata["n_features_in"]
-    n_scores = n_intercepts = count_scores(classes, count_responses(metadata))
-    if is_ordinal(metadata, classes.size):
-        n_scores, n_intercepts = 1, classes.size - 1
-    k = support.size
-    solved = bool(metadata["solutions"])
-    require(support.dtype == "<i8" and support.ndim == 1, "support must be indices")
-    require(k >= 1 or solved, "support must be indices, at least one")
-    require(bool((np.diff(support) > 0).all()), "support must be sorted and without repeats")
-    low, high = (int(support[0]), int(support[-1])) if k else (0, 0)
-    require(
-        low >= 0 and high < n_features,
-        f"support must be between 0 and {n_features - 1}; got {low} to {high}",
-    )
-    for name, values, shape in (
-        ("coef", coef, (n_scores, k)),
-        ("intercept", intercept, (n_intercepts,)),
-    ):
-        require(
-            values.dtype == "<f8" and values.shape == shape,
-            f"{name} must be float64 of shape {shape}; got {values.dtype} of shape {values.shape}",
-        )
-        require(bool(np.isfinite(values).all()), f"{name} must be finite")
-    falls = n_intercepts == n_scores or bool((np.diff(intercept) < 0).all())
-    require(falls, "intercept must fall: it is minus the thresholds between ordered classes")
-    names = names_in(metadata, k, require)
-    n_models = 1 if not classes.size or shares_features(metadata, classes.size) else n_scores
-    for key in ("certificates", "history", "refit_C", "solutions"):
-        optional = key == "solutions" or (key == "refit_C" and solved)
-        require(
-            len(metadata[key]) == n_models or (optional and not metadata[key]),
-            f"{key} must have {n_models} entries",
-        )
-    calibrated = metadata["calibration"] is not None
-    no_loss = not calibrated or metadata["calibration"]["cv_log_loss"] is None
-    require(no_loss or classes.size > 0, "cv_log_loss must be null without classes")
-    require(not (solved and calibrated), "calibration must be null beside solutions")
-    has_odds = {solution["loss"] for solution in metadata["solutions"]} <= {"logistic"}
-    require(
-        metadata["threshold"] is None or classes.size == 2,
-        "threshold must be null but for two classes",
-    )
-    require(
-        metadata["threshold"] is None or has_odds or metadata["threshold"]["probability"] is None,
-        "threshold must be a score for a model without probabilities",
-    )
-    covariates = metadata["covariates"]
-    columns = set(support.tolist())
-    require(
-        all(type(one) is int and one in columns for one in covariates)
-        and covariates == sorted(set(covariates)),
-        "covariates must be columns of the model, sorted, each once",
-    )
-    require(len(covariates) < k or not covariates, "a model must have more than its covariates")
-    groups = metadata["feature_groups"]
-    require(
-        groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
-        f"feature_groups must be {k} labels",
-    )
-    means = metadata["means"]
-    require(
-        means is None
-        or (len(means) == k and all(type(m) is float and math.isfinite(m) for m in means)),
-        f"means must be {k} finite numbers",
-    )
-    n_samples = metadata["n_samples"]
-    require(n_samples is None or n_samples > 0, "n_samples must be positive")
-    return {
-        "columns": support.astype(np.int64),
-        "covariates_": np.array(covariates, np.int64),
-        "coef": coef.astype(np.float64),
-        "intercept_": intercept.astype(np.float64),
-        "n_features_in_": n_features,
-        "feature_names": names,
-        "metadata": metadata,
-        "codings": codings_of(metadata["codings"], names, require),
-    }
-
-
-def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
-    """Return the metadata with every entry of the right type."""
-    metadata = decode(raw, require)
-    _complete(metadata)
-    check_header(metadata, _ENTRIES, MODEL, require)
-    require(
-        all(
-            value is None or (type(value) is float and math.isfinite(value) and value > 0)
-            for value in metadata["refit_C"]
-        ),
-        "refit_C must be positive numbers",
-    )
-    shared = len(metadata["certificates"]) == 1 and "multi_class" in metadata["parameters"]
-    losses: tuple[str, ...] = (*LABELLED, *OF_ALL) if shared else LABELLED
-    if metadata["loss"] is not None:
-        check_loss_record(metadata["loss"], require)
-        losses = (metadata["loss"]["name"],)
-    for certificate in metadata["certificates"]:
-        if certificate is not None:
-            check_summary(certificate, losses, require)
-    for solution in metadata["solutions"]:
-        check_solution(solution, losses, require)
-    check_codings(metadata["codings"], require)
-    for row in metadata["criteria"]:
-        check_criteria(row, require)
-    if metadata["calibration"] is not None:
-        check_calibration(metadata["calibration"], require)
-    if metadata["threshold"] is not None:
-        check_threshold(metadata["threshold"], require)
-    if metadata["errors"] is not None:
-        require(metadata["loss"] is not None, "errors must be null without a loss of numbers")
-        check_errors(metadata["errors"], require)
-    for history in metadata["history"]:
-        require(isinstance(history, list), "a history must be a list of steps")
-        for step in history:
-            check_step(step, require)
-    return metadata
-
-
-def _complete(metadata: dict[str, Any]) -> None:
-    """Add what files of earlier versions lack: refits, without groups, of the only loss."""
-    metadata.setdefault("solutions", [])
-    metadata.setdefault("criteria", [])
-    metadata.setdefault("calibration", None)
-    metadata.setdefault("threshold", None)
-    metadata.setdefault("feature_groups", None)
-    metadata.setdefault("loss", None)
-    metadata.setdefault("highest_score", None)
-    metadata.setdefault("columns", {})
-    metadata.setdefault("covariates", [])
-    metadata.setdefault("codings", [])
-    metadata.setdefault("means", None)
-    metadata.setdefault("n_samples", None)
-    metadata.setdefault("errors", None)
-    if isinstance(metadata["threshold"], dict):
-        metadata["threshold"].setdefault("score", None)
-    columns = metadata["columns"]
-    known = isinstance(columns, dict) and not columns.keys().isdisjoint(("offset", "exposure"))
-    metadata.setdefault("offset", known)
-    certificates = metadata.get("certificates")
-    if not isinstance(certificates, list):
-        return
-    metadata.setdefault("history", [[] for _ in certificates])
-    for certificate in certificates:
-        if isinstance(certificate, dict):
-            certificate.setdefault("loss", "logistic")
-            certificate.setdefault("n_groups", None)
-            certificate.setdefault("n_covariates", 0)
-            certificate.setdefault("n_signed", 0)
-            certificate.setdefault("max_abs_coef", None)
-
-
-# Models in a file: save a fitted one, of one of its sizes.
 
 
 def save(
@@ -1054,3 +450,249 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     return repr(value)
+
+
+def load(path: PathLike, *, losses: Iterable[Any] = ()) -> LoadedModel:
+    """Read a model file. Nothing in it is executed, imported or unpickled.
+
+    Parameters
+    ----------
+    path : path-like
+    losses : losses of your own
+        Of a model with one of them, it must be here, as it was fitted with: the file has the name
+        of its class and its parameters only.
+
+    Returns
+    -------
+    LoadedClassifier, LoadedRegressor or LoadedSurvivalModel
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of a newer version, no model file, or has a loss of one's own that
+        is not in `losses`. It is a ValueError.
+    MissingFileError
+        If there is no such file. It is a FileNotFoundError.
+    """
+    return read_model(*read_file(MODEL, path), losses)
+
+
+def read_model(where: str, data: bytes, losses: Iterable[Any] = ()) -> LoadedModel:
+    """Return the model in the bytes of a model file, all of it verified."""
+    require = MODEL.requirement(where)
+    arrays = unpack(MODEL, where, data, _members)
+    metadata = _metadata(arrays["metadata"], require)
+    loss = None
+    if metadata["loss"] is None:
+        ordinal = is_ordinal(metadata, arrays["classes"].size)
+        check_classes(arrays["classes"], require, in_order=ordinal)
+    else:
+        require(arrays["classes"].shape == (0,), "classes must be none beside a loss of numbers")
+        loss = loss_in(metadata["loss"], losses, require)
+    common = _linear(arrays, metadata, require)
+    survival = metadata["highest_score"] is not None
+    cox = loss is not None and loss.target == "survival"
+    require(
+        cox == survival == ("hazard" in arrays),
+        "highest_score and hazard must be there exactly for the loss cox",
+    )
+    if loss is None:
+        classes = arrays["classes"]
+        in_order = classes if ordinal else classes[:0]
+        return LoadedClassifier(**common, classes_=np.sort(classes), ordered_classes_=in_order)
+    if survival:
+        require(not common["intercept_"].any(), "intercept must be 0 for the loss cox")
+        baseline = _baseline(arrays, metadata["highest_score"], require)
+        return LoadedSurvivalModel(**common, baseline=baseline)
+    return LoadedRegressor(**common, loss=loss)
+
+
+def _members(n_arrays: int) -> tuple[str, ...]:
+    """Return the names of the arrays of a model file, given their number."""
+    return _MEMBERS if n_arrays <= len(_MEMBERS) else (*_MEMBERS, *_SURVIVAL)
+
+
+def _baseline(arrays: Mapping[str, NDArray[Any]], highest: float, require: Require) -> Baseline:
+    """Return the baseline of a survival model."""
+    from ..estimators.survival import Baseline, StepFunction
+
+    stratum, time, hazard = (arrays[name] for name in _SURVIVAL)
+    n = stratum.size
+    require(stratum.dtype == "<i8" and stratum.shape == (n,) and n > 0, "stratum must be indices")
+    steps = np.diff(stratum)
+    ordered = stratum[0] == 0 and bool(((steps == 0) | (steps == 1)).all())
+    require(ordered, "stratum must count from 0 in steps of 1")
+    for name, values in (("time", time), ("hazard", hazard)):
+        sound = values.dtype == "<f8" and values.shape == (n,)
+        sound = sound and bool(np.isfinite(values).all() and (values >= 0).all())
+        require(sound, f"{name} must be {n} finite float64 that are not negative")
+        inside = steps == 0
+        up = np.diff(values)[inside]
+        grows = bool((up > 0).all() if name == "time" else (up >= 0).all())
+        require(grows, f"{name} must grow within a stratum")
+    require(math.isfinite(highest), "highest_score must be finite")
+    parts = [stratum == one for one in range(int(stratum[-1]) + 1)]
+    return Baseline(
+        highest,
+        tuple(
+            StepFunction(time[own].astype(np.float64), hazard[own].astype(np.float64), 0.0)
+            for own in parts
+        ),
+    )
+
+
+def _linear(
+    arrays: Mapping[str, NDArray[Any]], metadata: dict[str, Any], require: Require
+) -> dict[str, Any]:
+    """Return what all models have, verified."""
+    classes, support = arrays["classes"], arrays["support"]
+    coef, intercept = arrays["coef"], arrays["intercept"]
+    n_features = metadata["n_features_in"]
+    n_scores = n_intercepts = count_scores(classes, count_responses(metadata))
+    if is_ordinal(metadata, classes.size):
+        n_scores, n_intercepts = 1, classes.size - 1
+    k = support.size
+    solved = bool(metadata["solutions"])
+    require(support.dtype == "<i8" and support.ndim == 1, "support must be indices")
+    require(k >= 1 or solved, "support must be indices, at least one")
+    require(bool((np.diff(support) > 0).all()), "support must be sorted and without repeats")
+    low, high = (int(support[0]), int(support[-1])) if k else (0, 0)
+    require(
+        low >= 0 and high < n_features,
+        f"support must be between 0 and {n_features - 1}; got {low} to {high}",
+    )
+    for name, values, shape in (
+        ("coef", coef, (n_scores, k)),
+        ("intercept", intercept, (n_intercepts,)),
+    ):
+        require(
+            values.dtype == "<f8" and values.shape == shape,
+            f"{name} must be float64 of shape {shape}; got {values.dtype} of shape {values.shape}",
+        )
+        require(bool(np.isfinite(values).all()), f"{name} must be finite")
+    falls = n_intercepts == n_scores or bool((np.diff(intercept) < 0).all())
+    require(falls, "intercept must fall: it is minus the thresholds between ordered classes")
+    names = names_in(metadata, k, require)
+    n_models = 1 if not classes.size or shares_features(metadata, classes.size) else n_scores
+    for key in ("certificates", "history", "refit_C", "solutions"):
+        optional = key == "solutions" or (key == "refit_C" and solved)
+        require(
+            len(metadata[key]) == n_models or (optional and not metadata[key]),
+            f"{key} must have {n_models} entries",
+        )
+    calibrated = metadata["calibration"] is not None
+    no_loss = not calibrated or metadata["calibration"]["cv_log_loss"] is None
+    require(no_loss or classes.size > 0, "cv_log_loss must be null without classes")
+    require(not (solved and calibrated), "calibration must be null beside solutions")
+    has_odds = {solution["loss"] for solution in metadata["solutions"]} <= {"logistic"}
+    require(
+        metadata["threshold"] is None or classes.size == 2,
+        "threshold must be null but for two classes",
+    )
+    require(
+        metadata["threshold"] is None or has_odds or metadata["threshold"]["probability"] is None,
+        "threshold must be a score for a model without probabilities",
+    )
+    covariates = metadata["covariates"]
+    columns = set(support.tolist())
+    require(
+        all(type(one) is int and one in columns for one in covariates)
+        and covariates == sorted(set(covariates)),
+        "covariates must be columns of the model, sorted, each once",
+    )
+    require(len(covariates) < k or not covariates, "a model must have more than its covariates")
+    groups = metadata["feature_groups"]
+    require(
+        groups is None or (len(groups) == k and all(type(label) in (int, str) for label in groups)),
+        f"feature_groups must be {k} labels",
+    )
+    means = metadata["means"]
+    require(
+        means is None
+        or (len(means) == k and all(type(m) is float and math.isfinite(m) for m in means)),
+        f"means must be {k} finite numbers",
+    )
+    n_samples = metadata["n_samples"]
+    require(n_samples is None or n_samples > 0, "n_samples must be positive")
+    return {
+        "columns": support.astype(np.int64),
+        "covariates_": np.array(covariates, np.int64),
+        "coef": coef.astype(np.float64),
+        "intercept_": intercept.astype(np.float64),
+        "n_features_in_": n_features,
+        "feature_names": names,
+        "metadata": metadata,
+        "codings": codings_of(metadata["codings"], names, require),
+    }
+
+
+def _metadata(raw: NDArray[Any], require: Require) -> dict[str, Any]:
+    """Return the metadata with every entry of the right type."""
+    metadata = decode(raw, require)
+    _complete(metadata)
+    check_header(metadata, _ENTRIES, MODEL, require)
+    require(
+        all(
+            value is None or (type(value) is float and math.isfinite(value) and value > 0)
+            for value in metadata["refit_C"]
+        ),
+        "refit_C must be positive numbers",
+    )
+    shared = len(metadata["certificates"]) == 1 and "multi_class" in metadata["parameters"]
+    losses: tuple[str, ...] = (*LABELLED, *OF_ALL) if shared else LABELLED
+    if metadata["loss"] is not None:
+        check_loss_record(metadata["loss"], require)
+        losses = (metadata["loss"]["name"],)
+    for certificate in metadata["certificates"]:
+        if certificate is not None:
+            check_summary(certificate, losses, require)
+    for solution in metadata["solutions"]:
+        check_solution(solution, losses, require)
+    check_codings(metadata["codings"], require)
+    for row in metadata["criteria"]:
+        check_criteria(row, require)
+    if metadata["calibration"] is not None:
+        check_calibration(metadata["calibration"], require)
+    if metadata["threshold"] is not None:
+        check_threshold(metadata["threshold"], require)
+    if metadata["errors"] is not None:
+        require(metadata["loss"] is not None, "errors must be null without a loss of numbers")
+        check_errors(metadata["errors"], require)
+    for history in metadata["history"]:
+        require(isinstance(history, list), "a history must be a list of steps")
+        for step in history:
+            check_step(step, require)
+    return metadata
+
+
+def _complete(metadata: dict[str, Any]) -> None:
+    """Add what files of earlier versions lack: refits, without groups, of the only loss."""
+    metadata.setdefault("solutions", [])
+    metadata.setdefault("criteria", [])
+    metadata.setdefault("calibration", None)
+    metadata.setdefault("threshold", None)
+    metadata.setdefault("feature_groups", None)
+    metadata.setdefault("loss", None)
+    metadata.setdefault("highest_score", None)
+    metadata.setdefault("columns", {})
+    metadata.setdefault("covariates", [])
+    metadata.setdefault("codings", [])
+    metadata.setdefault("means", None)
+    metadata.setdefault("n_samples", None)
+    metadata.setdefault("errors", None)
+    if isinstance(metadata["threshold"], dict):
+        metadata["threshold"].setdefault("score", None)
+    columns = metadata["columns"]
+    known = isinstance(columns, dict) and not columns.keys().isdisjoint(("offset", "exposure"))
+    metadata.setdefault("offset", known)
+    certificates = metadata.get("certificates")
+    if not isinstance(certificates, list):
+        return
+    metadata.setdefault("history", [[] for _ in certificates])
+    for certificate in certificates:
+        if isinstance(certificate, dict):
+            certificate.setdefault("loss", "logistic")
+            certificate.setdefault("n_groups", None)
+            certificate.setdefault("n_covariates", 0)
+            certificate.setdefault("n_signed", 0)
+            certificate.setdefault("max_abs_coef", None)
