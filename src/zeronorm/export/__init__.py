@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..persistence import as_loaded
-    from .json import to_json
+    from .formats import to_json, to_sql
     from .sklearn import to_sklearn
-    from .sql import to_sql
 
 # Names are imported on use: the table is read before NumPy is there.
 _HOMES = {
     "as_loaded": "..persistence",
-    "to_json": ".json",
+    "to_json": ".formats",
     "to_sklearn": ".sklearn",
-    "to_sql": ".sql",
+    "to_sql": ".formats",
 }
 
 __all__ = [

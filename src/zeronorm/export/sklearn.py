@@ -10,7 +10,7 @@ from ..core.ranking import least_score
 from ..core.types import FloatArray
 from ..core.validation import check_option
 from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
-from .model import as_model, link_of, raw_columns
+from .formats import as_model, link_of, raw_columns
 
 
 def to_sklearn(model: Any, *, by: str = "position") -> Any:

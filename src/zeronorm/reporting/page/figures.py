@@ -21,7 +21,7 @@ from ...core.types import FloatArray
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
 from ...estimators.folds import splits
 from ...estimators.validation import CrossValidation
-from ...export.model import as_model, labels, positive
+from ...export.formats import as_model, labels, positive
 from ...plotting import (
     CoefficientsDisplay,
     KaplanMeierDisplay,

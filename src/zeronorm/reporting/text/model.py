@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from ...core.messages import counted, show
-from ...export.model import positive, sign
+from ...export.formats import positive, sign
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
 from .claims import largest_gap, loss_words, scaled_facts, scope
 from .tables import aligned, empty_grid, like, open_console, print_pairs, styled, thresholds_text

@@ -1,7 +1,11 @@
-"""What every format is made from: the model as a file has it, its names and its link."""
+"""A model as text: JSON, complete enough to predict from by hand, and a query of standard SQL.
+
+Both are made from the model as a file has it, its names and its link: what its scores mean.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,9 +24,8 @@ from ..persistence.loaded import is_ordinal, shares_features
 
 if TYPE_CHECKING:
     from ..io.encoding import Coding
-
+SCHEMA = 1
 Label: TypeAlias = "str | int | float | bool"
-
 # What the scores of a model mean, by name.
 LINKS = {
     "logit": "probability of the second class = 1 / (1 + exp(-score)); predicted is the second "
@@ -39,6 +42,178 @@ LINKS = {
     "log": "mean = exp(score)",
     "risk": "hazard = baseline hazard * exp(score): the higher the score, the sooner the event",
 }
+
+
+def to_json(model: Any) -> str:
+    """Return a model as a JSON document.
+
+    score_c = intercepts[c] + sum over features of coef[c] * value (+ the offset, where there is
+    one), in the units of the data; `link` says what the scores mean, `prediction` in a sentence.
+
+    Parameters
+    ----------
+    model : fitted estimator, or what `load` returns
+
+    Returns
+    -------
+    str
+        An object of: schema (1), zeronorm (version), estimator; classes (labels, in their order
+        where there is one; of numbers none), responses (names, where they are several), target;
+        loss (name, parameters; of labels a name alone), link, prediction; features, a list of
+        {name, column (from 0), coef (a number per score), covariate, group, origin (null, or what
+        it is of a column of text, dates or gaps)}; intercepts (a number per score), thresholds (of
+        ordered classes, growing), cut (of two classes; 0 where no threshold was chosen); offset
+        ({column, log}: what is added to the score, or its logarithm), calibration ({scale,
+        cv_log_loss}, or null: coefficients have been multiplied by scale already) and
+        n_features_in.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `zeronorm.persistence.save`, and for a loss whose mean is no known function of the score.
+    """
+    return json.dumps(describe(model), indent=2, allow_nan=False)
+
+
+def describe(given: Any) -> dict[str, Any]:
+    """Return the object of `to_json`."""
+    model = as_model(given)
+    metadata = model.metadata
+    link = link_of(model)
+    classes = labels(model)
+    ordered = link == "ordered logit"
+    if ordered:
+        classes = [classes[place] for place in in_order(model)]
+    loss: Any = metadata["loss"]
+    if loss is None:
+        solved = metadata["solutions"]
+        loss = {"name": solved[0]["loss"] if solved else _loss_of_labels(link), "parameters": {}}
+    covariates = set(model.covariates_.tolist())
+    groups = metadata["feature_groups"] or [None] * len(model.columns)
+    regresses = isinstance(model, LoadedRegressor)
+    target = metadata["target_name"]
+    return {
+        "schema": SCHEMA,
+        "zeronorm": metadata["zeronorm"],
+        "estimator": metadata["estimator"],
+        "target": target if isinstance(target, str) else None,
+        "classes": classes,
+        "responses": outputs(model) if regresses and len(model.coef) > 1 else [],
+        "loss": {"name": loss["name"], "parameters": loss["parameters"]},
+        "link": link,
+        "prediction": LINKS[link],
+        "n_features_in": model.n_features_in_,
+        "features": [
+            {"name": name, "column": column, "coef": coef, "covariate": column in covariates,
+             "group": group, "origin": origin}
+            for name, column, coef, group, origin in zip(
+                feature_names(model), model.columns.tolist(), model.coef.T.tolist(), groups,
+                origins(model), strict=True,
+            )
+        ],
+        "intercepts": [0.0] if ordered else model.intercept_.tolist(),
+        "thresholds": thresholds(model).tolist(),
+        "cut": cut(model),
+        "offset": None if isinstance(model, LoadedSurvivalModel) else _offset_of(model),
+        "calibration": metadata["calibration"],
+    }  # fmt: skip
+
+
+def _loss_of_labels(link: str) -> str:
+    """Return the loss that a refit of labels has."""
+    return {"ordered logit": "ordinal", "softmax": "multinomial"}.get(link, "logistic")
+
+
+def _offset_of(model: Any) -> dict[str, Any] | None:
+    """Return which column is added to the score, and whether its logarithm is; None: none."""
+    for role in ("offset", "exposure"):
+        if role in model.metadata["columns"]:
+            return {"column": model.metadata["columns"][role], "log": role == "exposure"}
+    if model.metadata["offset"]:
+        raise ValueError(
+            "the model was fitted with an offset, but the name of its column is not known. Pass "
+            "as_loaded(model, columns={'offset': NAME}), or 'exposure' for a column whose "
+            "logarithm is the offset; save has columns= too."
+        )
+    return None
+
+
+def to_sql(model: Any, *, table: str = "data", key: str | None = None) -> str:
+    """Return a query of standard SQL that predicts for every row of a table.
+
+    Its columns are score, probability (of the second class) and predicted for two classes; score_1,
+    ..., probability_1, ... and predicted for several, in the order of `to_json`; mean, or mean_1,
+    ..., for numbers and counts; risk for survival times. NULL in a feature gives NULL.
+
+    model : fitted estimator, or what `load` returns. key : a column to keep. table : it has, as
+    numbers, the features (x and a number where they have no names) and the offset or exposure.
+    Raises ValueError, as `to_json`, for features made of text, dates or gaps, and for names and
+    labels with a backslash or a control character.
+    """
+    given = describe(model)
+    link, offset = given["link"], given["offset"]
+    sums = [[_written(base)] for base in given["intercepts"]]
+    for one in given["features"]:
+        if one["origin"] is not None:
+            raise ValueError(
+                f"SQL must have features that are columns of numbers; got {one['name']!r:.60}, made"
+                f" of {one['origin']['column']!r:.60}. Use to_json or to_sklearn(model, by='name')."
+            )
+        for terms, coef in zip(sums, one["coef"], strict=True):
+            terms += [f"{_written(coef)} * {_written(one['name'])}"] * bool(coef)
+    if offset is not None:
+        column = _written(offset["column"])
+        sums = [[*terms, f"LN({column})" if offset["log"] else column] for terms in sums]
+    what = {"identity": "mean", "log": "mean", "risk": "risk"}.get(link, "score")
+    s = [f'"{what}{end}"' for end in _ends(sums)]
+    kept = [] if key is None else [_written(key)]
+    if {one.casefold() for one in kept} & {*s}:
+        raise ValueError(f"key must be no column of the predictions; got {key!r}. Rename it.")
+    form = "EXP({}) AS {}" if link == "log" else "{} AS {}"
+    inner = [form.format("\n    + ".join(t), name) for t, name in zip(sums, s, strict=True)]
+    up = [_share(s[0], [s[0], _written(one)]) for one in given["thresholds"]]
+    odds = [_share(one, [one, "0E0"]) for one in s]  # 1 / (1 + exp(-score))
+    chances = {
+        "logit": odds,
+        "softmax": [_share(one, s) for one in s],
+        "one-versus-rest": [f"{one} / ({' + '.join(odds)})" for one in odds],
+        "ordered logit": [f"{a} - {b}" for a, b in zip(["1E0", *up], [*up, "0E0"], strict=True)],
+    }.get(link, [])
+    pair = [_written(given["cut"]), *s]
+    ranked = {"logit": pair, "sign": pair, "ordered logit": chances}.get(link, s)
+    outer = [*kept, *s, *(f"{p} AS probability{_ends(chances)[j]}" for j, p in enumerate(chances))]
+    text = f"CASE WHEN {' + '.join(ranked)} IS NULL THEN NULL"
+    for one, value in enumerate(_written(label, "'") for label in given["classes"]):
+        wins = " AND ".join(f"{ranked[one]} >= {other}" for other in ranked[one + 1 :])
+        text += f" WHEN {wins} THEN {value}" if wins else f" ELSE {value} END AS predicted"
+    outer += [text] * bool(given["classes"])
+    source = f"SELECT {', '.join([*kept, *inner])}\n  FROM {_written(table)}"
+    return "SELECT\n  " + ",\n  ".join(outer) + f"\nFROM (\n  {source}\n) AS scores\n"
+
+
+def _ends(values: list[Any]) -> list[str]:
+    return [f"_{place}" for place in range(1, len(values) + 1)] if len(values) > 1 else [""]
+
+
+def _share(one: str, others: list[str]) -> str:
+    """Return 1 / sum of exp(other - one); beyond exp(700) servers overflow."""
+    form = "EXP(CASE WHEN {0} > 700 THEN 700 WHEN {0} < -700 THEN -700 ELSE {0} END)"
+    powers = ["1E0" if other == one else form.format(f"{other} - {one}") for other in others]
+    return f"(1E0 / ({' + '.join(powers)}))"
+
+
+def _written(value: Any, mark: str = '"') -> str:
+    if not isinstance(value, str):  # with an exponent servers take it for a double
+        return str(value).upper() + "E0" * (isinstance(value, float) and "e" not in str(value))
+    if "\\" in value or not value.isprintable() or not value:
+        raise ValueError(
+            "SQL must have names and labels without backslashes and control characters, which "
+            f"servers read differently; got {value!r:.60}. Rename it, or use to_json or to_sklearn."
+        )
+    return mark + value.replace(mark, 2 * mark) + mark
+
+
+# What every format is made from.
 
 
 def as_model(model: Any) -> LoadedModel:
