@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -10,12 +9,11 @@ import numpy as np
 
 from ..core.types import Columns, FloatArray, IndexArray, Smooth
 from ..data.gathered import DenseColumns
-from .base import LossOfRows, fit_intercept, kept_with
+from .base import FLAT, Latest, LossOfAnother, fit_intercept, kept_with, that_of_each
 from .cox import parts_of, rows_of_strata
 
 CONSTANT = 1e-11  # A column that varies by less, relative to its size, is constant.
 DEPENDENT = 1e-6  # A column with a smaller part of its own, relative to it, depends on others.
-FLAT = 1e-12  # relative: directions of less curvature are left alone
 SEPARATED = 1e-10  # relative curvature at the best coefficients, less of which is none
 ORTHOGONAL = 1e-11  # relative: sums of a dual point below this are 0
 NEAR = 1e-14  # relative: Newton's method ends at such sums of a gradient
@@ -23,15 +21,11 @@ LEVEL = 1e-13  # relative: values that differ by less are equal
 DAMPINGS = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 1.0)  # of Newton steps, relative to the sum of the weights
 MAX_NEWTON, MAX_HALVINGS = 100, 60
 
-_LATEST = threading.local()  # the best coefficients of the last margins
-
-
-def _that_of_f(name: str) -> Any:
-    return property(lambda loss: getattr(loss.each, name))
+_LATEST = Latest()  # the best coefficients
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Adjusted(LossOfRows):
+class Adjusted(LossOfAnother):
     """The loss at the best coefficients of covariates a_i, and at the best intercepts.
 
         F(z) = min over b, g of  sum_i s_i f(y_i, z_i + b + a_i'g)
@@ -54,20 +48,10 @@ class Adjusted(LossOfRows):
     has_intercept: ClassVar[bool] = False  # that solvers know of
     separable: ClassVar[bool] = False
 
-    # As those of f; own_intercepts as of thresholds: f is at their best values too.
-    name = _that_of_f("name")
-    own_intercepts = _that_of_f("own_intercepts")
-    outputs = _that_of_f("outputs")
-    parameters = _that_of_f("parameters")
-    of_labels = _that_of_f("of_labels")
-    of_residuals = _that_of_f("of_residuals")
-    target = _that_of_f("target")
-    noise = _that_of_f("noise")
-
-    @property
-    def final(self) -> Adjusted:
-        """The final loss of f, at its best coefficients."""
-        return replace(self, each=self.each.final)
+    # As of thresholds: f is at their best values too.
+    own_intercepts = that_of_each("own_intercepts")
+    outputs = that_of_each("outputs")
+    of_labels = that_of_each("of_labels")
 
     @property
     def at_margins(self) -> Any:
@@ -86,16 +70,11 @@ class Adjusted(LossOfRows):
         self, z: FloatArray, y: FloatArray, weight: FloatArray, start: FloatArray | None = None
     ) -> FloatArray:
         """Return the best coefficients of the basis at margins, (outputs, r); start: near them."""
-        # Value and derivatives are asked for one after the other, at the same margins.
-        latest: Any = getattr(_LATEST, "entry", None)
-        same = latest is not None and all(
-            own is given for own, given in zip(latest, (self, y, weight), strict=False)
-        )
-        if same and np.array_equal(latest[3], z):
-            return np.asarray(latest[4])
-        found = self._newton(z, y, weight, self.start if start is None else start)
-        found.setflags(write=False)
-        _LATEST.entry = self, y, weight, z.copy(), found
+        found: FloatArray | None = _LATEST.at(self, z, y, weight)
+        if found is None:
+            found = self._newton(z, y, weight, self.start if start is None else start)
+            found.setflags(write=False)
+            _LATEST.keep(found, self, z, y, weight)
         return found
 
     def moved(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -206,23 +185,15 @@ class Adjusted(LossOfRows):
             one -= size * (basis @ (step @ (step.T @ (basis.T @ one))))
         return V.ravel()
 
-    def best_scale(
-        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
-    ) -> float:
-        """Return that of f."""
-        return self.each.best_scale(v, y, weight, quadratic)
-
     def negative_log_likelihood(
         self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
     ) -> float:
         """Return that of f."""
-        likelihood: Any = self.each.final
-        return float(likelihood.negative_log_likelihood(value, y, weight, n_rows))
+        return float(self.each.final.negative_log_likelihood(value, y, weight, n_rows))
 
     def mean(self, z: FloatArray) -> FloatArray:
         """Return what margins of f predict."""
-        likelihood: Any = self.each.final
-        return np.asarray(likelihood.mean(z))
+        return np.asarray(self.each.final.mean(z))
 
     def separates(self, y: FloatArray, weight: FloatArray) -> bool:
         """Return whether no best coefficients are finite: the covariates determine some targets.

@@ -1,8 +1,12 @@
-"""The multinomial logistic loss of several classes on the same features."""
+"""Losses of several outputs of every row that share their features: classes, or responses.
+
+Margins, targets, weights and dual points are those of all outputs one after the other: entry o n
++ i is row i of output o. The intercepts of the outputs are a part of the loss, which is that at
+their best values; so its gradient has the sum 0 over the rows of every output.
+"""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,13 +14,15 @@ import numpy as np
 
 from .. import _kernels
 from ..core.types import Columns, FloatArray, IndexArray, Smooth
-from .base import LossOfRows, balance_each, fit_intercept
-
-# Losses of several outputs of every row that share their features: classes, or responses.
-#
-# Margins, targets, weights and dual points are those of all outputs one after the other: entry o n
-# + i is row i of output o. The intercepts of the outputs are a part of the loss, which is that at
-# their best values; so its gradient has the sum 0 over the rows of every output.
+from .base import (
+    Latest,
+    LossOfAnother,
+    LossOfRows,
+    balance_each,
+    fit_intercept,
+    taken_off,
+    that_of_each,
+)
 
 ROUNDING = 1e-12  # relative: sums of a dual point below this are 0
 
@@ -82,14 +88,11 @@ class LossOfOutputs(LossOfRows):
         """
         cross = Z.dot(block)
         own = block.reshape(self.outputs, -1, self.outputs).sum(axis=1)
-        values, vectors = np.linalg.eigh(0.5 * (own + own.T))
-        kept = values > ROUNDING * max(float(values[-1]), 1e-300)
-        root = (cross @ vectors[:, kept]) / np.sqrt(values[kept])
-        return np.asarray(root @ root.T)
+        return taken_off(cross, 0.5 * (own + own.T))
 
 
 @dataclass(frozen=True, slots=True)
-class Responses(LossOfOutputs):
+class Responses(LossOfAnother, LossOfOutputs):
     """The sum of one loss of numbers over several responses: sum_o sum_i s_i f(y_io, z_io + b_o).
 
     each : f.
@@ -99,45 +102,8 @@ class Responses(LossOfOutputs):
     n_outputs: int
     free: bool = True
 
-    @property
-    def name(self) -> str:
-        """The name of f."""
-        return self.each.name
-
-    @property
-    def target(self) -> str:  # type: ignore[override,unused-ignore]
-        """What numbers the responses may have."""
-        return self.each.target
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """Those of f."""
-        return self.each.parameters
-
-    @property
-    def final(self) -> Responses:
-        """The sum of the final losses of f."""
-        return replace(self, each=self.each.final)
-
-    @property
-    def of_residuals(self) -> bool:  # type: ignore[override]
-        """Whether f is a function of y - z."""
-        return self.each.of_residuals
-
-    @property
-    def quadratic(self) -> bool:  # type: ignore[override]
-        """Whether f is least squares."""
-        return self.each.quadratic
-
-    @property
-    def largest_offset(self) -> float:  # type: ignore[override]
-        """That of f."""
-        return self.each.largest_offset
-
-    @property
-    def noise(self) -> float:  # type: ignore[override]
-        """That of f."""
-        return self.each.noise
+    quadratic = that_of_each("quadratic")
+    largest_offset = that_of_each("largest_offset")
 
     def fitted(self, y: FloatArray, weight: FloatArray) -> Responses:
         """Return the loss with the parameters of f that follow from all responses."""
@@ -228,12 +194,6 @@ class Responses(LossOfOutputs):
             return np.inf
         return self.each.conjugate(v, y, weight)
 
-    def best_scale(
-        self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
-    ) -> float:
-        """Return that of f over all outputs."""
-        return self.each.best_scale(v, y, weight, quadratic)
-
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return the point nearest to v for f, with the sum 0 over every output."""
         return self._balanced(self.each.inside(v, y, weight))
@@ -259,26 +219,17 @@ class Responses(LossOfOutputs):
         return balance_each(self.by_output(v)).ravel()
 
 
-_LATEST = threading.local()  # the last point: its parts are asked for one after the other
+_LATEST = Latest()  # points
 
 
 @dataclass(frozen=True, slots=True)
 class _Point:
     """The loss at some margins."""
 
-    loss: Multinomial
-    z: FloatArray
-    y: FloatArray
-    weight: FloatArray
     intercepts: FloatArray  # (outputs,)
     shares: FloatArray  # (outputs, n) p
     value: float
     dual: FloatArray  # minus the gradient
-
-    def is_of(self, loss: Multinomial, z: FloatArray, y: FloatArray, weight: FloatArray) -> bool:
-        """Return whether this is the point of such margins."""
-        same = self.y is y and self.weight is weight and self.loss == loss
-        return same and np.array_equal(self.z, z)
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,17 +343,17 @@ class Multinomial(LossOfOutputs):
 
     def _at(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> _Point:
         """Return the point of some margins."""
-        latest: _Point | None = getattr(_LATEST, "point", None)
-        if latest is not None and latest.is_of(self, z, y, weight):
+        latest: _Point | None = _LATEST.at(self, z, y, weight)
+        if latest is not None:
             return latest
         b, p, dual = np.empty(self.outputs), np.empty(z.size), np.empty(z.size)
         value = _kernels.multinomial_at(
             *_contiguous(z, y, weight), self.outputs, self.free, b, p, dual
         )
-        point = _Point(self, z.copy(), y, weight, b, self.by_output(p), value, dual)
+        point = _Point(b, self.by_output(p), value, dual)
         for part in (point.intercepts, point.shares, point.dual):
             part.setflags(write=False)
-        _LATEST.point = point
+        _LATEST.keep(point, self, z, y, weight)
         return point
 
 

@@ -1,4 +1,4 @@
-"""Losses of the residual of numbers: least squares, Huber's, and quantiles."""
+"""Losses of numbers: of residuals (squares, Huber, quantiles), of counts, of positive numbers."""
 
 from __future__ import annotations
 
