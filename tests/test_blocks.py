@@ -17,7 +17,7 @@ from zeronorm.core.frames import is_lazy
 from zeronorm.data import Dense, as_design
 from zeronorm.data import chunked as _foreign
 from zeronorm.data import opening as _lazy
-from zeronorm.data.chunked import Blocks
+from zeronorm.data.chunked import Chunked
 from zeronorm.data.operations import moments, scan
 from zeronorm.verification import data as _columns
 
@@ -96,7 +96,7 @@ def test_a_pass_over_sparse_data_reads_every_chunk_once(tiny, form):
     S = sparse(N, P, density=0.5, form=form)
     parts = [Counted(part, (6,)) for part in (S.indices, S.data)]
     reader = _foreign.SparseReader(S.indptr, *parts, S.shape, by_column=form == "csc")
-    design = Blocks(reader)
+    design = Chunked(reader)
     assert len(reader.slabs) > 3 if form == "csr" else design.block < P
     np.testing.assert_allclose(scan(design, np.ones(N)), S.sum(axis=0), atol=1e-12)
     assert all((part.reads == 1).all() for part in parts)
@@ -181,7 +181,7 @@ def test_plain_hdf5_is_mapped(file):
         "fletcher": {"fletcher32": True},
     }.items():
         data = {} if name == "fill" else {"data": G}
-        assert isinstance(as_design(file.create_dataset(name, **data, **options)), Blocks)
+        assert isinstance(as_design(file.create_dataset(name, **data, **options)), Chunked)
 
 
 def test_hdf5_in_memory_and_virtual_is_not_mapped(tmp_path):
@@ -195,7 +195,7 @@ def test_hdf5_in_memory_and_virtual_is_not_mapped(tmp_path):
     layout[:] = h5py.VirtualSource(tmp_path / "a.h5", "x", (N, P))
     with h5py.File(tmp_path / "b.h5", "w") as file:
         design = as_design(file.create_virtual_dataset("x", layout))
-        assert isinstance(design, Blocks)
+        assert isinstance(design, Chunked)
         assert np.array_equal(design.gather(slice(None)), G)
 
 
@@ -373,7 +373,7 @@ def test_zarr(tiny, tmp_path, version):
     )
     x[:] = G
     design = as_design(x)
-    assert isinstance(design, Blocks)
+    assert isinstance(design, Chunked)
     np.testing.assert_allclose(scan(design, np.ones(N)), G.sum(axis=0), atol=1e-12)
     group = zarr.create_group(tmp_path / "s.zarr", zarr_format=version)
     S = sparse(N, P, form="csr")
@@ -399,6 +399,6 @@ def test_xarray(file, tmp_path):
         opened = xr.open_zarr(tmp_path / "x.zarr", chunks=None, consolidated=False)
     assert is_lazy(opened.x)
     design = as_design(opened.x)
-    assert isinstance(design, Blocks)
+    assert isinstance(design, Chunked)
     assert np.array_equal(design.gather(slice(None)), G)
     assert is_lazy(opened.x)  # still

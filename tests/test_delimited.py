@@ -21,7 +21,7 @@ from zeronorm.io import read_table
 from zeronorm.io import (
     source as _source,
 )
-from zeronorm.io.table import Request
+from zeronorm.io.table import TableRequest
 
 EXAMPLES = settings(
     max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -72,7 +72,7 @@ def is_fast(path, target="y"):
     source = _source.Source(path)
     with source.open() as stream, pytest.MonkeyPatch.context() as patch:
         patch.setattr(_delimited, "_FAST_SIZE", 0)
-        _, body = _delimited._parse(source, stream, ",", Request(target=target))
+        _, body = _delimited._parse(source, stream, ",", TableRequest(target=target))
     return body.is_fast
 
 

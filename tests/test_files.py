@@ -30,7 +30,7 @@ from zeronorm.io import (
     source as _source,
 )
 from zeronorm.io.groups import read_groups
-from zeronorm.io.table import Layout, Request, Table
+from zeronorm.io.table import Layout, Table, TableRequest
 from zeronorm.persistence import load
 
 try:
@@ -561,7 +561,7 @@ def test_fast_reader_reads_the_same(write, monkeypatch):
             patch.setattr(_delimited, "_FAST_SIZE", 0)
             source = _source.Source(path)
             with source.open() as stream:
-                _, body = _delimited._parse(source, stream, ",", Request(target="y"))
+                _, body = _delimited._parse(source, stream, ",", TableRequest(target="y"))
             assert body.is_fast
             fast = read_table(path, "y")
         same(fast.X, np.asarray(slow.X))

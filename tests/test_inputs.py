@@ -14,7 +14,7 @@ import pytest
 from zeronorm.core.files import FileError, MissingFeaturesError, MissingFileError
 from zeronorm.io.encoding import Coding
 from zeronorm.io.read import read_blocks, read_table
-from zeronorm.io.table import Layout, Request, Where
+from zeronorm.io.table import Layout, TableRequest, Where
 from zeronorm.persistence import load
 
 N, P = 60, 5
@@ -166,7 +166,7 @@ def test_a_key_is_looked_for_on_the_first_lines_alone(tmp_path):
     rows = [{"a": 1.0}] * 40 + [{"a": 1.0, "b": 2.0}]
     data = write_lines(tmp_path / "a.jsonl", rows)
     gaps = Coding("b", "number", gaps="mean", fill=5.0)
-    request = Request(like=Layout(2, ["a", "b"], codings={"b": gaps}))
+    request = TableRequest(like=Layout(2, ["a", "b"], codings={"b": gaps}))
     blocks = [table.X for table in read_blocks(data, request, 50)]
     assert np.concatenate(blocks)[:, 1].tolist() == [5.0] * 40 + [2.0]
     with pytest.raises(MissingFeaturesError, match="the feature 'b', which is not there"):

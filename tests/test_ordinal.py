@@ -20,7 +20,7 @@ from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.solvers.problem import Risk
 from zeronorm.solvers.ridge_fits import leave_ordered_row_out_loss
 from zeronorm.verification import CertificateError
-from zeronorm.verification.losses import Ordinal as Recomputed
+from zeronorm.verification.losses import ReferenceOrdinal as Recomputed
 
 pandas = pytest.importorskip("pandas")
 NAMES = np.array(["none", "mild", "severe", "fatal"])  # not in the order of the alphabet

@@ -34,7 +34,7 @@ from zeronorm.persistence import as_loaded
 from zeronorm.solvers import curvature, run_together
 from zeronorm.solvers.driver import Scan
 from zeronorm.verification import CertificateError
-from zeronorm.verification.losses import Multinomial as Verified
+from zeronorm.verification.losses import ReferenceMultinomial as Verified
 from zeronorm.verification.losses import _factors
 
 N, Q = 30, 3

@@ -17,7 +17,7 @@ from zeronorm.io import read_table
 from zeronorm.io import source as _spill
 from zeronorm.io.store import writing as _convert
 from zeronorm.io.store import writing as _writing
-from zeronorm.io.store.sources import OfRows, open_source
+from zeronorm.io.store.sources import StoredByRow, open_source
 
 
 def write(path, n, p, seed=0):
@@ -116,14 +116,14 @@ def test_a_full_disk_is_told(tmp_path, small_parts, monkeypatch):
 @pytest.mark.parametrize("kind", ["float32", "int8", "bool"])
 def test_arrays_by_row_are_read_by_slabs_of_rows(tmp_path, monkeypatch, kind):
     """Rows at the end of a slab would be lost, or columns of another block taken."""
-    monkeypatch.setattr(OfRows, "_SLAB", 300)
+    monkeypatch.setattr(StoredByRow, "_SLAB", 300)
     monkeypatch.setattr(_writing, "BLOCK_BYTES", 2000)
     X = np.random.default_rng(0).integers(0, 2, (70, 41)).astype(kind)
     np.save(tmp_path / "x.npy", X)
     made = convert(tmp_path / "x.npy", tmp_path / "x.zarr", memory=1 << 20)
     assert isinstance(
         open_source(tmp_path / "x.npy", None, None, (), (), None, None, None, tmp_path).matrix,
-        OfRows,
+        StoredByRow,
     )
     assert made.shape == (70, 41)
     np.testing.assert_array_equal(as_design(made.path).gather(slice(None)), X)

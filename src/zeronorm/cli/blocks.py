@@ -54,7 +54,7 @@ def _blocks(
     from ..core.files import FileError, GapError, MissingFeaturesError, TargetError
     from ..io.read import read_blocks
     from ..io.source import is_label_file
-    from ..io.table import ROLES, Request, Where
+    from ..io.table import ROLES, TableRequest, Where
 
     data, target = options.data, options.target
     if is_genotypes(data) or is_golub(data) or options.samples or options.transpose:
@@ -67,7 +67,7 @@ def _blocks(
         return
     others = {role: name for role, name in columns.items() if role in ROLES}
     where = None if options.where is None else Where(options.where)
-    request = Request(
+    request = TableRequest(
         target, like, options.id, need_labels, others, (), options.layer, where,
         encoding=options.encoding,
     )  # fmt: skip

@@ -144,11 +144,13 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
 def _as_it_stands(options: InfoOptions, path: str) -> Table:
     """Return data of which nothing is said: text and empty cells are not coded."""
     from ..io.read import read_request
-    from ..io.table import Request
+    from ..io.table import TableRequest
 
     if is_genotypes(path) or is_golub(path):
         return read(path, None, layer=options.layer, encoding=options.encoding)
-    return read_request(path, Request(layer=options.layer, encoding=options.encoding, is_part=True))
+    return read_request(
+        path, TableRequest(layer=options.layer, encoding=options.encoding, is_part=True)
+    )
 
 
 def _describe_installation() -> dict[str, Any]:

@@ -48,7 +48,7 @@ class CheckpointError(FileError):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """One record: what it is about, and where its values are in the file."""
 
     about: Mapping[str, Any]
@@ -97,7 +97,7 @@ class JournalFile:
         """Close the file, which also unlocks it."""
         os.close(self._descriptor)
 
-    def values(self, record: Record) -> FloatArray:
+    def values(self, record: JournalRecord) -> FloatArray:
         """Return the values of a record, in one dimension."""
         found = np.empty(record.size // 8, "<f8")
         self._fill(_raw(found), record.values)
@@ -130,7 +130,7 @@ class JournalFile:
                 os.ftruncate(self._descriptor, begin)
             raise
         after = begin + _CHECKED.size + len(text)
-        self.records.append(Record(about, begin, after, array.nbytes, digest))
+        self.records.append(JournalRecord(about, begin, after, array.nbytes, digest))
 
     def _end(self) -> tuple[int, bytes]:
         """Return where the next record begins, and the digest before it."""
@@ -151,7 +151,7 @@ class JournalFile:
         except OSError:  # a file system without locks
             pass
 
-    def _read(self) -> Iterable[Record]:
+    def _read(self) -> Iterable[JournalRecord]:
         """Yield the records of the file; begin it where there are none."""
         size = os.fstat(self._descriptor).st_size
         first = self._bytes(0, min(size, 40))
@@ -185,7 +185,7 @@ class JournalFile:
             finally:
                 os.close(folder)
 
-    def _record(self, begin: int, before: bytes, size: int, number: int) -> Record | None:
+    def _record(self, begin: int, before: bytes, size: int, number: int) -> JournalRecord | None:
         """Return the record at a place of the file; None: there is none, or the rest of one."""
         left = size - begin
         if left < _CHECKED.size:
@@ -216,7 +216,7 @@ class JournalFile:
             about = None
         if not isinstance(about, dict) or n_values % 8:
             raise self._damaged(begin, number)
-        return Record(about, begin, place, n_values, digest)
+        return JournalRecord(about, begin, place, n_values, digest)
 
     def _damaged(self, begin: int, number: int) -> CheckpointError:
         return CheckpointError(

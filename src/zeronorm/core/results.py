@@ -192,14 +192,6 @@ class Certificate:
         return int(self.forced.size)
 
     @property
-    def terms(self) -> tuple[IndexArray, FloatArray]:
-        """The features of the support and then the covariates; and their coefficients."""
-        if not self.covariates.size:
-            return self.support, self.coef
-        features = np.concatenate([self.support, self.covariates])
-        return features, np.concatenate([self.coef, self.effects], axis=-1)
-
-    @property
     def n_covariates(self) -> int:
         """The number of covariates."""
         return int(self.covariates.size)

@@ -394,7 +394,7 @@ def _compressed(kind: Any, indptr: Any, indices: Any, data: Any, shape: tuple[in
 KEPT_BYTES = 64 << 20  # of gathered columns, since some are asked for again and again
 
 
-class Blocks(Design):
+class Chunked(Design):
     """A matrix that a `Reader` reads block by block; every block is a design in memory for a while.
 
     A pass reads every chunk of the source once. Where the source is cut by rows, scores are sums

@@ -294,7 +294,7 @@ CONSTANT = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Best:
+class BestProducts:
     """The best products, largest |score| first.
 
     Attributes
@@ -311,7 +311,7 @@ class Best:
     share: float
 
 
-class _Kept:
+class _BestSeen:
     """The best k of the scores seen, and the least |score| that still counts."""
 
     def __init__(self, k: int, least: float) -> None:
@@ -345,7 +345,7 @@ def best_products(
     least: float,
     *,
     standardize: bool,
-) -> Best:
+) -> BestProducts:
     """Return the best products of a design; see `Products.best`."""
     n = design.shape[0]
     vector = np.asarray(v, np.float64)
@@ -363,7 +363,7 @@ def best_products(
         raise ValueError(f"least must be a finite number, not negative; got {least!r}.")
     if standardize:
         vector = vector - vector.mean()
-    kept, share = _Kept(min(k, pairs.size), float(least)), 1.0
+    kept, share = _BestSeen(min(k, pairs.size), float(least)), 1.0
     if isinstance(pairs, Listed):
         for start in range(0, pairs.size, LISTED):
             first, last = main + start, main + min(start + LISTED, pairs.size)
@@ -384,7 +384,7 @@ def best_products(
         error = 2.0 * design.scan_error + ROUNDING
         share = _search(factors, pairs, main, vector, kept, error)
     found = np.column_stack(pairs.factors(kept.columns - main))
-    return Best(kept.columns, found, kept.scores, share)
+    return BestProducts(kept.columns, found, kept.scores, share)
 
 
 def _standardized(scores: FloatArray, total: FloatArray, square: FloatArray) -> FloatArray:
@@ -394,7 +394,7 @@ def _standardized(scores: FloatArray, total: FloatArray, square: FloatArray) -> 
 
 
 def _search(
-    factors: Factors, pairs: Grid, main: int, v: FloatArray, kept: _Kept, error: float
+    factors: Factors, pairs: Grid, main: int, v: FloatArray, kept: _BestSeen, error: float
 ) -> float:
     """Keep the best of all pairs; return the part of the multiplications that was done.
 
@@ -629,7 +629,9 @@ class Products(Design):
         found._factors = Factors(base, self.center)
         return found
 
-    def best(self, v: ArrayLike, k: int, *, least: float = 0.0, standardize: bool = False) -> Best:
+    def best(
+        self, v: ArrayLike, k: int, *, least: float = 0.0, standardize: bool = False
+    ) -> BestProducts:
         """Return the k products with the largest |c_ab|, c_ab = sum_i v_i x_ab,i, of any number.
 
         It is for more products than vectors over all of them fit into memory: a screening, by the

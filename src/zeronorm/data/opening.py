@@ -24,7 +24,7 @@ from ..core.frames import (
 from ..core.memory import LARGEST_SHARE, available_memory, readable
 from ..core.types import Design
 from .arrays import Dense, read_dense, read_sparse
-from .chunked import ArrayReader, Blocks, Reader, SparseReader, chunks_of, name_of, unreadable
+from .chunked import ArrayReader, Chunked, Reader, SparseReader, chunks_of, name_of, unreadable
 from .store import is_store, open_filled
 
 # Opens data that other libraries have on disk: mapped where they lie plainly, else by blocks.
@@ -113,7 +113,7 @@ def _note(packed: bool, by_row: bool) -> str:
     return " and ".join(reasons)
 
 
-def _by_blocks(reader: Reader, n_threads: int) -> Blocks:
+def _by_blocks(reader: Reader, n_threads: int) -> Chunked:
     if reader.note and reader.nbytes > NOTED_BYTES:
         warnings.warn(
             f"X ({readable(reader.nbytes)}) {reader.note}. `zeronorm convert` writes a store of it "
@@ -121,7 +121,7 @@ def _by_blocks(reader: Reader, n_threads: int) -> Blocks:
             UserWarning,
             stacklevel=2,
         )
-    return Blocks(reader, n_threads)
+    return Chunked(reader, n_threads)
 
 
 def _loaded(X: Any, size: int, n_threads: int, error: Exception | None) -> Design:

@@ -18,7 +18,7 @@ from ..core.parallel import map_threads
 from ..core.ranking import largest
 from ..core.types import EXACT_SCAN, Design, FloatArray, IndexArray, Stored, Wrapper
 from .arrays import Dense, Sparse, as_vectors
-from .chunked import Blocks
+from .chunked import Chunked
 from .genotypes import Genotypes
 from .repeated import Repeated
 from .store import DenseStore, SparseStore, ZarrArray
@@ -668,7 +668,7 @@ def values_of(design: Design) -> Iterator[NDArray[Any]]:
     elif isinstance(design, Beside):
         for one in design.parts:
             yield from values_of(one)
-    elif isinstance(design, Blocks):
+    elif isinstance(design, Chunked):
         for first, last in design.reader.blocks(0, design.shape[1]):
             for top, bottom in pairwise(design.reader.slabs):
                 read: Any = design.reader.read(top, bottom, first, last)

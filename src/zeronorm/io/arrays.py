@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..core.files import FileError, TargetError, did_you_mean, quote
 from .npy import Member, checked_flags, decoded, listed, load_npz, read_npy, read_npy_header
 from .source import Source, Stream, check_path, format_of, is_label_file, not_utf8, similar_files
-from .table import MISSING, Columns, Request, Table, first_nonfinite, unique_names
+from .table import MISSING, Table, TableColumns, TableRequest, first_nonfinite, unique_names
 from .texts import strict_float as strict_float
 
 LABEL_KEYS = ("y", "target", "label", "labels")
@@ -38,8 +38,8 @@ def read_labels(
 
 def read_kept(
     source: Source | str,
-    request: Request,
-    columns: Columns,
+    request: TableRequest,
+    columns: TableColumns,
     stored: Mapping[int, NDArray[Any]],
     n_samples: int,
 ) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def read_kept(
 
 
 def _target_in(
-    source: Source | str, columns: Columns, stored: Mapping[int, NDArray[Any]]
+    source: Source | str, columns: TableColumns, stored: Mapping[int, NDArray[Any]]
 ) -> tuple[NDArray[Any], str | tuple[str, ...]]:
     """Return the target of a file with columns, and its name."""
     if len(columns.targets) == 1:
@@ -83,7 +83,7 @@ def _target_in(
 
 def read_others(
     source: Source | str,
-    request: Request,
+    request: TableRequest,
     n_samples: int,
     found: Mapping[str, tuple[str, NDArray[Any]]],
     *,
@@ -223,7 +223,7 @@ ROW_BYTES = 32  # A sample takes so many beside its entries: their begin, label,
 def read_npy_table(
     source: Source,
     stream: Stream,
-    request: Request,
+    request: TableRequest,
 ) -> Table:
     """Read a .npy file, memory-mapped unless it is compressed."""
     target = request.target
@@ -256,7 +256,7 @@ def read_npy_table(
 def read_npz(
     source: Source,
     stream: Stream,
-    request: Request,
+    request: TableRequest,
 ) -> Table:
     """Read an .npz file: named arrays, or a sparse matrix as SciPy saves it."""
     arrays = load_npz(source)

@@ -28,13 +28,13 @@ from ..core.files import FileError, quote
 from ..core.parallel import current_threads
 from ..core.types import FloatArray
 from .arrays import as_labels, as_whole, labels_from_text, read_kept
-from .encoding import DROP, MEND, Cells, Problem, as_table, needs_coding, text_features
+from .encoding import DROP, MEND, Cells, ColumnProblem, as_table, needs_coding, text_features
 from .source import DELIMITERS, Source, Stream, not_utf8, nul_byte, on_disk
 from .table import (
     MISSING,
-    Columns,
-    Request,
     Table,
+    TableColumns,
+    TableRequest,
     Where,
     assign,
     first_nonfinite,
@@ -170,8 +170,8 @@ class Body:
 
 
 def read_body(
-    source: Source, delimiter: str, columns: Columns, n_lines: int, row: Sequence[str],
-    texts: Collection[int], request: Request,
+    source: Source, delimiter: str, columns: TableColumns, n_lines: int, row: Sequence[str],
+    texts: Collection[int], request: TableRequest,
 ) -> Body | None:  # fmt: skip
     """Return the body of a text; None where it has anything odd.
 
@@ -237,7 +237,7 @@ class _Reader:
     """Reads with some of the columns as text, the others as numbers."""
 
     def __init__(
-        self, source: Source, delimiter: str, columns: Columns, words: Collection[int]
+        self, source: Source, delimiter: str, columns: TableColumns, words: Collection[int]
     ) -> None:
         self.source, self.delimiter, self.columns = source, delimiter, columns
         features = columns.features
@@ -252,7 +252,7 @@ class _Reader:
         self.places[self.texts] = -2 - np.arange(len(self.texts))
         self.words = [_Words() for _ in self.texts]
 
-    def read(self, n_lines: int, request: Request) -> Body:
+    def read(self, n_lines: int, request: TableRequest) -> Body:
         """Return the body of a text, or raise _Odd."""
         columns, n_features = self.columns, len(self.columns.features)
         with self.source.open() as stream:
@@ -460,7 +460,7 @@ def tables_of_cells(
     source: Source,
     names: list[str],
     rows: Iterator[Row],
-    request: Request,
+    request: TableRequest,
     size: int | None = None,
     word: str = "line",
     gaps: str | None = None,
@@ -504,7 +504,12 @@ class _CellReader:
     """Reads rows of typed cells."""
 
     def __init__(
-        self, source: Source, columns: Columns, request: Request, word: str, gaps: str | None
+        self,
+        source: Source,
+        columns: TableColumns,
+        request: TableRequest,
+        word: str,
+        gaps: str | None,
     ) -> None:
         self._source, self._columns, self._request, self._word = source, columns, request, word
         self._gaps = gaps
@@ -563,7 +568,7 @@ class _CellReader:
 class _Features:
     """The cells of features: numbers, and text beside them."""
 
-    def __init__(self, columns: Columns, request: Request, first: Sequence[Any]) -> None:
+    def __init__(self, columns: TableColumns, request: TableRequest, first: Sequence[Any]) -> None:
         self._n_features, self._n_rows = len(columns.features), 0
         self._texts: dict[int, list[str]] = {}
         # Columns that a model takes as text, whatever they hold.
@@ -578,7 +583,7 @@ class _Features:
         self._words = [(j, columns.features[j], found) for j, found in self._texts.items()]
         self._values = array("d")
         self._late: dict[int, dict[int, str]] = {}  # text among numbers, by row
-        self._problems: dict[int, Problem] = {}
+        self._problems: dict[int, ColumnProblem] = {}
 
     def take(self, cells: Sequence[Any]) -> None:
         """Take the cells of one row."""
@@ -611,7 +616,7 @@ class _Features:
         return math.nan
 
     def _refuse(self, order: int, what: str) -> None:
-        self._problems.setdefault(order, Problem(what, (MEND, DROP), self._n_rows))
+        self._problems.setdefault(order, ColumnProblem(what, (MEND, DROP), self._n_rows))
 
     def cells(self, places: Sequence[str], gaps: str | None) -> Cells:
         """Return what was taken; see `Cells`."""
@@ -625,7 +630,7 @@ class _Features:
             if not np.isnan(numbers[:, order]).all():
                 row, word = next(iter(words.items()))
                 what = f"is the text {quote(word)} where other rows have numbers"
-                self._problems.setdefault(order, Problem(what, (MEND, DROP), row))
+                self._problems.setdefault(order, ColumnProblem(what, (MEND, DROP), row))
             else:
                 self._texts[order] = [words.get(row, "") for row in range(n)]
         texts = {order: Texts.of(words) for order, words in self._texts.items()}
@@ -666,7 +671,7 @@ _MANY = 10  # numbers of a line that rise all along by chance once in a million 
 def read_delimited(
     source: Source,
     stream: Stream,
-    request: Request,
+    request: TableRequest,
 ) -> Table:
     """Read CSV, TSV or another delimited text."""
     # The bytes there are may end inside a character; only their first line is used.
@@ -698,7 +703,7 @@ def read_delimited(
     return replace(table, notes=(f"{NOTE} ({named}{more})", *table.notes))
 
 
-def _refuse_points(source: Source, columns: Columns, body: Body) -> None:
+def _refuse_points(source: Source, columns: TableColumns, body: Body) -> None:
     """Refuse numbers with a point beside columns with decimal commas: 1.234 may be a thousand."""
     numbers: dict[int, NDArray[Any]] = {
         j: values for j, values in body.stored.items() if values.dtype.kind == "f"
@@ -727,8 +732,8 @@ def _parse(
     source: Source,
     stream: Stream,
     delimiter: str,
-    request: Request,
-) -> tuple[Columns, Body]:
+    request: TableRequest,
+) -> tuple[TableColumns, Body]:
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         return _parse_text(source, text, delimiter, request)
@@ -769,8 +774,8 @@ class _Rows:
 
 
 def _parse_text(
-    source: Source, text: io.TextIOWrapper, delimiter: str, request: Request
-) -> tuple[Columns, Body]:
+    source: Source, text: io.TextIOWrapper, delimiter: str, request: TableRequest
+) -> tuple[TableColumns, Body]:
     rows = _Rows(source, text, delimiter)
     pending = list(itertools.islice(rows, 2))
     if not pending:
@@ -805,7 +810,10 @@ def _parse_text(
 
 
 def _held(
-    source: Source, columns: Columns, where: Where | None, rows: Iterable[tuple[int, list[str]]]
+    source: Source,
+    columns: TableColumns,
+    where: Where | None,
+    rows: Iterable[tuple[int, list[str]]],
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are kept; refuse one of another length."""
     pick = picker(columns.compared)
@@ -819,7 +827,7 @@ def _held(
             yield number, row
 
 
-def _texts_of(columns: Columns, row: Sequence[str], request: Request) -> set[int]:
+def _texts_of(columns: TableColumns, row: Sequence[str], request: TableRequest) -> set[int]:
     """Return the features, by place, that hold text: in the first row, or for a model."""
     text = {order for order, j in enumerate(columns.features) if _is_text(row[j])}
     return text | text_features(columns, request.like)
@@ -828,7 +836,7 @@ def _texts_of(columns: Columns, row: Sequence[str], request: Request) -> set[int
 class _Careful:
     """What a reader by rows has found; features that are text are kept as they stand."""
 
-    def __init__(self, source: Source, columns: Columns, texts: Collection[int]) -> None:
+    def __init__(self, source: Source, columns: TableColumns, texts: Collection[int]) -> None:
         self.source, self.columns = source, columns
         self.late: set[int] = set()  # features with text that are not among the texts
         self.values, self.lines = array("d"), array("q")
@@ -881,7 +889,7 @@ class _Careful:
             values.append(math.nan if value is None else value)
         return values
 
-    def body(self, request: Request) -> Body:
+    def body(self, request: TableRequest) -> Body:
         """Return what was read."""
         n, features = len(self.lines), self.columns.features
         X = np.frombuffer(self.values, np.float64).reshape(n, len(self.numeric))
@@ -910,8 +918,8 @@ class _Careful:
 def _arrange(
     source: Source,
     rows: Sequence[list[str]],
-    request: Request,
-) -> Columns:
+    request: TableRequest,
+) -> TableColumns:
     """Decide from the first two rows what each column is."""
     first = rows[0]
     n_columns = len(first)

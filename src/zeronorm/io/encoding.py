@@ -22,7 +22,7 @@ from ..core.files import FileError, Require, SampleNamesError, check_fields, quo
 from ..core.messages import Doubt, remedy
 from ..core.types import Design, FloatArray
 from .source import Source
-from .table import Columns, Layout, Request, Table, check_count, strict_float
+from .table import Layout, Table, TableColumns, TableRequest, check_count, strict_float
 from .texts import Texts, folded, has_comma, may_be_thousands
 
 # How one column of a table becomes features: categories one-hot, dates as parts, gaps filled.
@@ -48,7 +48,7 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ColumnProblem:
     """Why a column can be no feature, with an example."""
 
     what: str
@@ -149,7 +149,7 @@ class Coding:
         known = {"", *self.levels}
         return content.rows(lambda text: text not in known)
 
-    def problem(self, content: Content) -> Problem | None:
+    def problem(self, content: Content) -> ColumnProblem | None:
         """Return why other rows cannot be coded so."""
         if not isinstance(content, Texts):
             return _infinite(content) or self.gaps_problem(content, (UNKNOWN,))
@@ -166,10 +166,10 @@ class Coding:
                 elif has_comma(text):
                     no, ways = "a number with a comma", (POINTS,)
                 what = f"is {no}, and the model was trained on {self.kind}s there"
-                return Problem(what, ways, int(rows[0]), only=False)
+                return ColumnProblem(what, ways, int(rows[0]), only=False)
         return self._alike(content) or self.gaps_problem(content, (UNKNOWN,))
 
-    def _alike(self, texts: Texts) -> Problem | None:
+    def _alike(self, texts: Texts) -> ColumnProblem | None:
         """Return the problem of a text that is almost a level, which would be 0 in all features."""
         rows = self.unseen(texts)
         if not rows.size:
@@ -181,11 +181,11 @@ class Coding:
             return None
         known = quote(alike[texts[row]])
         what = f"differs from {known}, which the model knows, by case or blanks alone"
-        return Problem(what, (TRAINED,), row, only=False)
+        return ColumnProblem(what, (TRAINED,), row, only=False)
 
     def gaps_problem(
         self, content: Content, ways: tuple[str, ...] = (FILL, WRITE, DROP)
-    ) -> Problem | None:
+    ) -> ColumnProblem | None:
         """Return the problem of empty cells where there must be none."""
         found = gaps_of(content)
         if self.gaps is not None or not found.size:
@@ -193,8 +193,8 @@ class Coding:
         n = len(content)
         if found.size == n:
             ways = tuple(way for way in ways if way != FILL)  # by nothing
-            return Problem("all values are missing", ways, int(found[0]))
-        return Problem(f"a value is missing ({found.size:,} of {n:,})", ways, int(found[0]))
+            return ColumnProblem("all values are missing", ways, int(found[0]))
+        return ColumnProblem(f"a value is missing ({found.size:,} of {n:,})", ways, int(found[0]))
 
     def _levels(self, texts: Texts) -> Iterator[NDArray[np.bool_]]:
         code = {level: place for place, level in enumerate(self.levels)}
@@ -223,17 +223,17 @@ def gaps_of(content: Content) -> NDArray[np.int64]:
     return np.flatnonzero(np.isnan(content))
 
 
-def fitted(column: str, content: Content, way: str | None) -> Coding | Problem:
+def fitted(column: str, content: Content, way: str | None) -> Coding | ColumnProblem:
     """Return how a column is coded for a model, or why it cannot be.
 
     way : one of `WAYS`, None where empty cells are refused.
     """
-    coding: Coding | Problem
+    coding: Coding | ColumnProblem
     if isinstance(content, Texts):
         coding = _of_text(column, content)
     else:
         coding = _infinite(content) or Coding(column, "number")
-    if isinstance(coding, Problem):
+    if isinstance(coding, ColumnProblem):
         return coding
     empty = gaps_of(content).size > 0
     if way is None or not empty:
@@ -246,15 +246,15 @@ def by_frequency(codings: Mapping[str, Coding]) -> bool:
     return any(coding.gaps == FREQUENT for coding in codings.values())
 
 
-def _infinite(values: FloatArray) -> Problem | None:
+def _infinite(values: FloatArray) -> ColumnProblem | None:
     """Return the problem of a number that is not finite."""
     rows = np.flatnonzero(np.isinf(values))
     if not rows.size:
         return None
-    return Problem(f"a value is not finite ({values[rows[0]]})", (MEND, DROP), int(rows[0]))
+    return ColumnProblem(f"a value is not finite ({values[rows[0]]})", (MEND, DROP), int(rows[0]))
 
 
-def _of_text(column: str, texts: Texts) -> Coding | Problem:
+def _of_text(column: str, texts: Texts) -> Coding | ColumnProblem:
     """Return how a column of text is coded: as dates where they are, else as a category.
 
     Labels of a categorical column are a category, whatever they look like.
@@ -265,9 +265,9 @@ def _of_text(column: str, texts: Texts) -> Coding | Problem:
     def most(holds: Any) -> bool:
         return 2 * sum(count for text, count in counts.items() if holds(text)) > n
 
-    def problem(what: str, holds: Any, *ways: str) -> Problem:
+    def problem(what: str, holds: Any, *ways: str) -> ColumnProblem:
         row = int(texts.rows(lambda text: text and holds(text))[0])
-        return Problem(what, ways or (MEND, DROP), row, only=False)
+        return ColumnProblem(what, ways or (MEND, DROP), row, only=False)
 
     if most(_is_any_number) and not texts.are_labels:
         if any(text.startswith("=") for text in counts):
@@ -306,8 +306,8 @@ def _is_any_number(text: str) -> bool:
 
 
 def _of_dates(
-    column: str, moments: Mapping[str, datetime | None], problem: Callable[..., Problem]
-) -> Coding | Problem:
+    column: str, moments: Mapping[str, datetime | None], problem: Callable[..., ColumnProblem]
+) -> Coding | ColumnProblem:
     known = [moment for moment in moments.values() if moment is not None]
     if not all(map(_is_near, known)):
         what = f"is a date beyond the years {YEARS[0]} to {YEARS[1] - 1}"
@@ -355,7 +355,7 @@ def _parts(moment: datetime | None) -> tuple[str, ...]:
     return f"month={moment.month:02}", f"weekday={day}", f"hour={moment.hour:02}"
 
 
-def said(name: str, cell: str, problem: Problem) -> str:
+def said(name: str, cell: str, problem: ColumnProblem) -> str:
     """Return a problem in words. name : of the column, with the place of the example."""
     return f"{name}: {problem.what if problem.only else f'{quote(cell)} {problem.what}'}"
 
@@ -502,7 +502,7 @@ _SHOWN = 10  # columns of a list of bad ones
 _DENSE = 1 << 30  # bytes of features above which those of categories are stored sparse
 
 
-class _Kept(Sequence[str]):
+class _SomePlaces(Sequence[str]):
     """Some of the places of rows, each found when it is asked for: that may read the file again."""
 
     def __init__(self, places: Sequence[str], kept: NDArray[np.int64]) -> None:
@@ -523,7 +523,7 @@ class Cells:
     texts: Mapping[int, Texts]  # by place among the features
     places: Sequence[str]  # of every row, as "line 3"
     # What else is in the way, by place among the features.
-    problems: Mapping[int, Problem] | None = None
+    problems: Mapping[int, ColumnProblem] | None = None
     gaps: str | None = None  # what is to be said of empty cells where there must be none
 
     def content(self, order: int) -> Content:
@@ -543,7 +543,7 @@ class Cells:
             texts={
                 order: replace(some, codes=some.codes[kept]) for order, some in self.texts.items()
             },
-            places=_Kept(self.places, kept),
+            places=_SomePlaces(self.places, kept),
             problems={
                 order: replace(one, row=None if one.row is None else place.get(one.row))
                 for order, one in (self.problems or {}).items()
@@ -575,10 +575,10 @@ class Coded:
 
 def as_table(
     source: Source | str,
-    columns: Columns,
+    columns: TableColumns,
     X: NDArray[Any],
     cells: Cells | None,
-    request: Request,
+    request: TableRequest,
     others: Mapping[str, Any],
 ) -> Table:
     """Return a table, its features as they stand or, where there are cells, coded.
@@ -600,7 +600,7 @@ def as_table(
     return table
 
 
-def coded_whole(source: str, table: Table, request: Request) -> Table:
+def coded_whole(source: str, table: Table, request: TableRequest) -> Table:
     """Return a table with its features coded by the cells of all rows that it has."""
     if table.cells is None:
         more = [] if request.like else notes_of_constants(table.feature_names, table.X)
@@ -614,16 +614,16 @@ def uncodable(source: str, table: Table) -> FileError | None:
     if table.cells is None:
         return None
     try:
-        _fitted_codings(source, _columns_of(table), table.cells, Request(missing="indicator"))
+        _fitted_codings(source, _columns_of(table), table.cells, TableRequest(missing="indicator"))
     except FileError as error:
         return error
     return None
 
 
-def _columns_of(table: Table) -> Columns:
+def _columns_of(table: Table) -> TableColumns:
     names = table.feature_names or []
     samples = None if table.sample_names is None else 0
-    return Columns(names, len(names), [*range(len(names))], (), samples)
+    return TableColumns(names, len(names), [*range(len(names))], (), samples)
 
 
 def with_features(table: Table, found: Coded, like: Layout | None) -> Table:
@@ -642,7 +642,9 @@ def with_features(table: Table, found: Coded, like: Layout | None) -> Table:
     )
 
 
-def coded(source: Source | str, columns: Columns, cells: Cells, request: Request) -> Coded:
+def coded(
+    source: Source | str, columns: TableColumns, cells: Cells, request: TableRequest
+) -> Coded:
     """Return the features of a table, as of a model where the request has one.
 
     Raises
@@ -680,7 +682,7 @@ def coded(source: Source | str, columns: Columns, cells: Cells, request: Request
 
 
 def _fitted_codings(
-    source: Source | str, columns: Columns, cells: Cells, request: Request
+    source: Source | str, columns: TableColumns, cells: Cells, request: TableRequest
 ) -> dict[int, Coding]:
     """Return how every column is coded, by place; a FileError lists those that cannot be."""
     like, way = request.like, request.missing
@@ -698,7 +700,7 @@ def _fitted_codings(
         if own is None and like is not None and like.names is not None:
             own = Coding(name, "number")
         result = fitted(name, content, way) if own is None else own.problem(content) or own
-        if isinstance(result, Problem):
+        if isinstance(result, ColumnProblem):
             problems[order] = result
         else:
             found[order] = result
@@ -811,7 +813,7 @@ def _unseen(found: Mapping[int, Coding], cells: Cells) -> dict[str, tuple[int, s
 
 
 def _refusal(
-    source: Source | str, columns: Columns, cells: Cells, problems: Mapping[int, Problem]
+    source: Source | str, columns: TableColumns, cells: Cells, problems: Mapping[int, ColumnProblem]
 ) -> FileError:
     """Return the error that lists all columns that can be no features."""
     listed = []
@@ -840,7 +842,7 @@ def _refusal(
     return error
 
 
-def _may_name_samples(cells: Cells, problem: Problem) -> bool:
+def _may_name_samples(cells: Cells, problem: ColumnProblem) -> bool:
     """Whether the first column of features is mostly text and no value occurs twice."""
     texts = cells.texts.get(0)
     if texts is None or NAMES not in problem.ways or not 1 < len(texts) == len(texts.levels):
@@ -848,7 +850,7 @@ def _may_name_samples(cells: Cells, problem: Problem) -> bool:
     return 2 * sum(strict_float(text) is None for text in texts.levels) > len(texts)
 
 
-def text_features(columns: Columns, like: Layout | None) -> set[int]:
+def text_features(columns: TableColumns, like: Layout | None) -> set[int]:
     """Return the features, by place, that a model takes as text: categories and dates."""
     codings = {} if like is None else like.codings
     text = {one.column for one in codings.values() if one.kind != "number"}

@@ -13,11 +13,11 @@ from typing import Any
 from ..core.files import FileError, did_you_mean, engine_errors, quote
 from .delimited import Row, shown, tables_of_cells
 from .source import Source, Stream, refuse_bomb
-from .table import Request, Table
+from .table import Table, TableRequest
 
 
 def read_excel(
-    source: Source, stream: Stream, request: Request, size: int | None = None
+    source: Source, stream: Stream, request: TableRequest, size: int | None = None
 ) -> Iterator[Table]:
     """Yield the rows of a sheet as tables of about `size` cells each; None: as one table."""
     with _workbook(source, stream) as book:
@@ -54,7 +54,7 @@ def _workbook(source: Source, stream: Stream) -> Iterator[Any]:
         yield openpyxl.load_workbook(stream, read_only=True, data_only=True)
 
 
-def _chosen(source: Source, names: Sequence[str], request: Request) -> str:
+def _chosen(source: Source, names: Sequence[str], request: TableRequest) -> str:
     """Return the name of the sheet: the one asked for, that of the model, or the first."""
     if request.layer is not None:
         if request.layer not in names:
@@ -66,7 +66,7 @@ def _chosen(source: Source, names: Sequence[str], request: Request) -> str:
     return known if known in names else names[0]
 
 
-def _tables(source: Source, sheet: Any, request: Request, size: int | None) -> Iterator[Table]:
+def _tables(source: Source, sheet: Any, request: TableRequest, size: int | None) -> Iterator[Table]:
     sheet.reset_dimensions()  # what the file says of its size need not be so
     rows = _filled(sheet)
     number, header = next(rows, (0, []))

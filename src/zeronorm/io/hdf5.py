@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.files import FileError, did_you_mean, quote
 from ..core.types import Design
-from ..data.chunked import Blocks, SparseReader
+from ..data.chunked import Chunked, SparseReader
 from ..data.opening import open_lazy
 from ..data.store import (
     INDEX,
@@ -30,10 +30,10 @@ from ..data.views import Filled
 from .arrays import as_labels, read_labels
 from .encoding import notes_of, with_fills
 from .source import Source, Stream, check_path, is_label_file
-from .table import Layout, Request, Table, places_of_features, unique_names
+from .table import Layout, Table, TableRequest, places_of_features, unique_names
 
 
-class Cells(Protocol):
+class CellMatrix(Protocol):
     """A matrix of samples and features, and columns of the samples."""
 
     layer: str | None
@@ -81,7 +81,7 @@ def open_annotated(path: str, layer: str | None = None) -> Annotated | Datasets:
         return (Datasets if is_array else Annotated)(file, path, layer)
 
 
-def read_hdf5(source: Source, stream: Stream, request: Request) -> Table:
+def read_hdf5(source: Source, stream: Stream, request: TableRequest) -> Table:
     """Read an HDF5 file."""
     if source.compression is not None:
         raise FileError(f"{source}: a compressed HDF5 file has to be unpacked first.")
@@ -93,7 +93,7 @@ def read_hdf5(source: Source, stream: Stream, request: Request) -> Table:
         return table_from(source, cells, request)
 
 
-def table_from(source: Any, cells: Cells, request: Request) -> Table:
+def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Table:
     """Return the table of an opened file, or of a store."""
     like, known = request.like, cells.columns
     target = request.target
@@ -125,7 +125,7 @@ def table_from(source: Any, cells: Cells, request: Request) -> Table:
     )  # fmt: skip
 
 
-def _roles(request: Request, known: list[str]) -> dict[str, str]:
+def _roles(request: TableRequest, known: list[str]) -> dict[str, str]:
     """Return the columns that are asked for, and those of a model that the file has."""
     roles = dict(request.columns)
     if request.like is not None:
@@ -138,7 +138,9 @@ def _roles(request: Request, known: list[str]) -> dict[str, str]:
     return roles
 
 
-def _target(source: Any, cells: Cells, target: str) -> tuple[NDArray[Any], str | tuple[str, ...]]:
+def _target(
+    source: Any, cells: CellMatrix, target: str
+) -> tuple[NDArray[Any], str | tuple[str, ...]]:
     """Return the target, a column of obs, several of numbers, or a file of its own."""
     parts = [part.strip() for part in target.split(",")]
     if len(parts) == 1 or target in cells.columns:
@@ -153,7 +155,7 @@ def _target(source: Any, cells: Cells, target: str) -> tuple[NDArray[Any], str |
     return np.column_stack(values).astype(np.float64), tuple(parts)
 
 
-def _one(source: Any, cells: Cells, name: str) -> tuple[NDArray[Any], str]:
+def _one(source: Any, cells: CellMatrix, name: str) -> tuple[NDArray[Any], str]:
     n_samples = cells.n_samples
     if _is_file(cells, name):
         values, stem = read_labels(name, n_samples, several=False)
@@ -162,7 +164,7 @@ def _one(source: Any, cells: Cells, name: str) -> tuple[NDArray[Any], str]:
     return as_labels(source, values, n_samples, f"the column {quote(name)} of obs"), name
 
 
-def _is_file(cells: Cells, name: str) -> bool:
+def _is_file(cells: CellMatrix, name: str) -> bool:
     """Return whether what is asked for is a file of labels, and no column."""
     return name not in cells.columns and is_label_file(name)
 
@@ -227,7 +229,7 @@ class Annotated:
     def design(self, n_threads: int = 1) -> Design:
         """Return the matrix as a design whose columns have names."""
         if self._genomes:
-            return Blocks(self._matrix, n_threads).named(self.features)
+            return Chunked(self._matrix, n_threads).named(self.features)
         return open_lazy(self._matrix, n_threads).named(self.features)
 
     @property
@@ -607,7 +609,7 @@ class _Stored:
         return replace(table, codings=codings, filled=filled, notes=(*table.notes, *notes))
 
 
-def read_stored(path: Path, request: Request) -> Table:
+def read_stored(path: Path, request: TableRequest) -> Table:
     """Read a store."""
     try:
         stored = _Stored(path, request.like)

@@ -19,7 +19,7 @@ from .samples import SampleFile
 
 if TYPE_CHECKING:
     from ..core.groups import Groups
-    from .table import Layout, Request, Table
+    from .table import Layout, Table, TableRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def read(
         return _golub({**given, "--target": target, **named})
     from ..core.files import FileError, TargetError
     from .read import read_request
-    from .table import Layout, Request, Where
+    from .table import Layout, TableRequest, Where
 
     if transpose:
         check_across(samples, {"--where": where, "--drop": drop, "--time": roles})
@@ -147,7 +147,7 @@ def read(
         def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
             rows = None if own_where is None else Where(own_where.text, own_where.comparisons)
             own = id or of_id
-            request = Request(
+            request = TableRequest(
                 target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
                 is_part=True, encoding=encoding,
             )  # fmt: skip
@@ -160,7 +160,7 @@ def read(
             )  # fmt: skip
             return as_named(table, path, data)
     rows = None if where is None else Where(where)
-    request = Request(
+    request = TableRequest(
         target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
         tuple(covariates) if intercept else (), encoding,
     )  # fmt: skip
@@ -192,7 +192,7 @@ def _target_of(
 
 
 def _own_part(
-    data: str, name: str | None, request: Request, joined: Sequence[str], is_new: bool
+    data: str, name: str | None, request: TableRequest, joined: Sequence[str], is_new: bool
 ) -> Table:
     """Return the data beside which tables of the samples stand, with what became of the rows.
 

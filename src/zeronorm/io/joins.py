@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.messages import counted, remedy, some
 from .samples import (
     OWN,
-    Known,
+    KnownSamples,
     SampleFile,
     SampleTable,
     column_of,
@@ -98,7 +98,7 @@ def read_joined(
     own = table.sample_names or []
     refuse_twice(data, own)
     people = np.array([(name, name) for name in own], [("family", object), ("name", object)])
-    known = Known(
+    known = KnownSamples(
         data,
         people,
         [SampleTable.of_names(one, own, table.feature_names or ()) for one in tables],
@@ -185,7 +185,7 @@ def read_genotypes(
 
     roles = {role: name for role, name in columns.items() if role != "event_value"}
     people = read_samples(data)
-    known = Known(data, people, [*map(SampleTable.of_people, files)])
+    known = KnownSamples(data, people, [*map(SampleTable.of_people, files)])
     if where is not None:
         known.keep(of_samples(where, known))
     if target is None and like is None and not roles.keys() - {"blocks"}:
@@ -248,7 +248,7 @@ def _families(people: Any) -> Any:
 
 
 def _coded(
-    known: Known, names: Sequence[str], like: Layout | None, covariates: Sequence[str]
+    known: KnownSamples, names: Sequence[str], like: Layout | None, covariates: Sequence[str]
 ) -> Table:
     """Return columns of the tables alone as features: text is coded, as by a model if there is one.
 
@@ -294,7 +294,7 @@ def _distinct(people: Any) -> list[str]:
 
 def with_columns(
     table: Table,
-    known: Known,
+    known: KnownSamples,
     names: Sequence[str],
     codings: Mapping[str, Coding],
     missing: str | None,
@@ -337,10 +337,10 @@ def with_columns(
     return replace(table, X=X, feature_names=[*features, *names], cells=cells)
 
 
-def _content(known: Known, name: str, coding: Coding | None, missing: str | None) -> Content:
+def _content(known: KnownSamples, name: str, coding: Coding | None, missing: str | None) -> Content:
     """Return a column, which must be numbers or text of few values."""
     from ..core.files import quote
-    from .encoding import Problem, fitted
+    from .encoding import ColumnProblem, fitted
     from .texts import Texts
 
     content: Content = known.content(name, as_text=coding is not None and coding.kind != "number")
@@ -353,9 +353,9 @@ def _content(known: Known, name: str, coding: Coding | None, missing: str | None
             f"{known.data}: the covariate {quote(name)}: {shown} {problem.what}."
             f"{remedy(*problem.ways)}"
         )
-    if isinstance(result, Problem) or result.kind == "date":
-        what = result.what if isinstance(result, Problem) else "is a date"
-        row = (result.row if isinstance(result, Problem) else None) or 0
+    if isinstance(result, ColumnProblem) or result.kind == "date":
+        what = result.what if isinstance(result, ColumnProblem) else "is a date"
+        row = (result.row if isinstance(result, ColumnProblem) else None) or 0
         cell = quote(content[row]) if isinstance(content, Texts) else content[row]
         raise ValueError(
             f"{known.data}: the covariate {quote(name)} must be numbers, or text of few values; "
@@ -385,7 +385,7 @@ def as_trained(
     import numpy as np
 
     from .encoding import Cells, coded_whole, needs_coding
-    from .table import Request
+    from .table import TableRequest
 
     if like is not None and like.sources is not None and table.feature_names is not None:
         table = picked(table, like.sources, data)
@@ -396,7 +396,7 @@ def as_trained(
                 "memory alone; write the data as CSV or Parquet."
             )
         table = replace(table, cells=Cells(table.X, {}, table.sample_names or ()))
-    request = Request(like=like, missing=missing, covariates=covariates)
+    request = TableRequest(like=like, missing=missing, covariates=covariates)
     table = coded_whole(data, table, request)
     if like is not None and like.names is None and table.X.shape[1] != like.n_features:
         raise ValueError(
@@ -530,15 +530,17 @@ def features_in_rows(data: str, like: Layout, encoding: str | None, id: str | No
     """
     from ..core.files import MissingFeaturesError, quote
     from .read import read_request
-    from .table import Request, unique_names
+    from .table import TableRequest, unique_names
 
     if not Path(data).is_file():
         return None
     wanted = like.sources or ()
-    column = id or _naming(read_request(data, Request(is_part=True, encoding=encoding)), wanted)
+    column = id or _naming(
+        read_request(data, TableRequest(is_part=True, encoding=encoding)), wanted
+    )
     if column is None:
         return None
-    table = read_request(data, Request(id=column, is_part=True, encoding=encoding))
+    table = read_request(data, TableRequest(id=column, is_part=True, encoding=encoding))
     rows = set(unique_names(table.sample_names or ())[0])
     n_found = len(rows.intersection(wanted))
     if not n_found:
@@ -593,10 +595,10 @@ def read_across(
     from .arrays import read_labels
     from .read import read_request
     from .source import is_label_file
-    from .table import Request
+    from .table import TableRequest
 
     def read(column: str | None) -> Table:
-        request = Request(
+        request = TableRequest(
             None, None, id or column, False, {}, (), layer, None, missing, is_part=True,
             encoding=encoding,
         )  # fmt: skip
@@ -621,12 +623,12 @@ def across_hint(data: str, target: str | None, encoding: str | None) -> str:
     from .arrays import read_labels
     from .read import read_request
     from .source import is_label_file
-    from .table import Request
+    from .table import TableRequest
 
     if target is None or not Path(data).is_file():
         return ""
     try:
-        table = read_request(data, Request(is_part=True, encoding=encoding))
+        table = read_request(data, TableRequest(is_part=True, encoding=encoding))
         n_rows, names = table.X.shape[0], table.feature_names or []
         if is_label_file(target):
             n_columns = _without_texts(table, data, ()).X.shape[1]

@@ -11,14 +11,14 @@ from typing import Any
 from ..core.files import FileError, did_you_mean, quote
 from .delimited import Row, shown, tables_of_cells
 from .source import Source, Stream, not_utf8
-from .table import Request, Table
+from .table import Table, TableRequest
 
 _GAPS = " A key that a line lacks is a missing value; where it means 0, write 0."
 _MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
 
 def read_json_lines(
-    source: Source, stream: Stream, request: Request, size: int | None = None
+    source: Source, stream: Stream, request: TableRequest, size: int | None = None
 ) -> Iterator[Table]:
     """Yield the rows as tables of about `size` cells each; None: as one table."""
     lines = _objects(source, stream)
@@ -77,7 +77,7 @@ def _refuse_new_key(source: Source, number: int, found: dict[str, Any], names: l
         )
 
 
-def _wanted(request: Request) -> set[str]:
+def _wanted(request: TableRequest) -> set[str]:
     """Return the keys that are columns where any line has them: those that are asked for."""
     like = request.like
     named = [name for name in (request.target, request.id) if name is not None]

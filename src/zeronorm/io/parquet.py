@@ -18,9 +18,9 @@ from ..core.files import FileError, engine_errors
 from ..core.frames import categories_of_pandas, is_number, kinds_of
 from .arrays import as_labels, read_kept
 from .delimited import shown
-from .encoding import DROP, Cells, Problem, as_table, needs_coding, text_features
+from .encoding import DROP, Cells, ColumnProblem, as_table, needs_coding, text_features
 from .source import Source, Stream
-from .table import Columns, Request, Table, assign, first_nonfinite, labels_needed
+from .table import Table, TableColumns, TableRequest, assign, first_nonfinite, labels_needed
 from .texts import Texts
 
 _WORDS = ("text", "categories", "dates", "objects")  # kinds of columns that are read as text
@@ -29,7 +29,7 @@ _WORDS = ("text", "categories", "dates", "objects")  # kinds of columns that are
 def read_parquet(
     source: Source,
     stream: Stream,
-    request: Request,
+    request: TableRequest,
 ) -> Table:
     """Read a Parquet file."""
     frame = _frame_of(source, stream)
@@ -78,7 +78,7 @@ def _with_categories(frame: Any, metadata: Mapping[str, str]) -> Any:
     return frame.with_columns(labels.cast(pl.String).cast(pl.Categorical))
 
 
-def table_from(source: Source | str, frame: Any, request: Request) -> Table:
+def table_from(source: Source | str, frame: Any, request: TableRequest) -> Table:
     """Return the table in a data frame of narwhals."""
     names: list[str] = frame.columns
     kinds = kinds_of(frame)
@@ -120,7 +120,7 @@ def table_from(source: Source | str, frame: Any, request: Request) -> Table:
 
 
 def _matrix_of(
-    source: Source | str, columns: Sequence[Any], known: Columns, places: Sequence[str]
+    source: Source | str, columns: Sequence[Any], known: TableColumns, places: Sequence[str]
 ) -> NDArray[Any]:
     """Return columns of numbers as a matrix, of a small type where all have it."""
     import narwhals as nw
@@ -149,8 +149,8 @@ def _matrix_of(
 def cells_of(
     columns: Sequence[Any],
     kinds: Mapping[str, str],
-    known: Columns,
-    request: Request,
+    known: TableColumns,
+    request: TableRequest,
     places: Sequence[str],
 ) -> Cells:
     """Return what stands in columns of any type.
@@ -163,7 +163,7 @@ def cells_of(
     n = len(columns[0])
     numbers = np.full((n, len(columns)), np.nan, order="F")
     texts: dict[int, Texts] = {}
-    problems: dict[int, Problem] = {}
+    problems: dict[int, ColumnProblem] = {}
     for order, series in enumerate(columns):
         kind = kinds[series.name]
         if is_number(kind) and order not in text:
@@ -173,7 +173,7 @@ def cells_of(
             texts[order] = Texts.of(words, are_labels=kind == "categories")
         else:
             what = f"is of the type {series.dtype}; features are numbers, text or dates"
-            problems[order] = Problem(what, (DROP,))
+            problems[order] = ColumnProblem(what, (DROP,))
     return Cells(numbers, texts, places, problems)
 
 

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from ..core.files import FileError, MissingFileError, PathLike, WhereError, quote
 from ..core.frames import frame_of, kinds_of
 from ..core.messages import remedy
-from .encoding import DROP, WAYS, Cells, Problem, coded, coded_whole, notes_of
+from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
 from .parquet import cells_of, table_from
 from .source import Source, check_path, checked_encoding, format_of, refuse_format, standard_input
-from .table import Columns, Layout, Request, Table, Where, assign, check_count
+from .table import Layout, Table, TableColumns, TableRequest, Where, assign, check_count
 from .texts import Texts
 
 # Tables in several files, a directory of Parquet or a pattern: rows one after the other.
@@ -76,8 +76,8 @@ def _by_numbers(name: str) -> list[tuple[int, str]]:
 def tables_of_parts(
     path: PathLike,
     parts: Sequence[Path],
-    request: Request,
-    read: Callable[[Path, Request], Iterator[Table]],
+    request: TableRequest,
+    read: Callable[[Path, TableRequest], Iterator[Table]],
 ) -> Iterator[Table]:
     """Yield the table of each part; all must have the columns of the first, in any order.
 
@@ -93,7 +93,9 @@ def tables_of_parts(
 
 
 def _read_alike(
-    parts: Sequence[Path], request: Request, read: Callable[[Path, Request], Iterator[Table]]
+    parts: Sequence[Path],
+    request: TableRequest,
+    read: Callable[[Path, TableRequest], Iterator[Table]],
 ) -> Iterator[tuple[Path, Table]]:
     """Yield each part of which rows are kept, and its table."""
     first: Table | None = None
@@ -115,7 +117,9 @@ def _read_alike(
         yield path, table
 
 
-def _coded_together(path: PathLike, found: Sequence[tuple[Path, Table]], request: Request) -> Table:
+def _coded_together(
+    path: PathLike, found: Sequence[tuple[Path, Table]], request: TableRequest
+) -> Table:
     """Return all parts as one table, their columns coded by the cells of all."""
     tables = [table for _, table in found]
     whole = joined(tables)
@@ -138,7 +142,7 @@ def _joined_cells(
     own = [{} if table.cells is None else table.cells.texts for _, table in found]
     texts: dict[int, list[str]] = {order: [] for order in sorted({*itertools.chain(*own)})}
     places: list[str] = []
-    problems: dict[int, Problem] = {}
+    problems: dict[int, ColumnProblem] = {}
     for (path, table), words in zip(found, own, strict=True):
         n, top = table.X.shape[0], len(places)
         for order, column in texts.items():
@@ -371,7 +375,7 @@ def read_table(
     if missing not in (None, *WAYS):
         raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
     rows = None if where is None else Where(where)
-    request = Request(
+    request = TableRequest(
         target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing,
         tuple(covariates), encoding,
     )  # fmt: skip
@@ -380,7 +384,7 @@ def read_table(
 
 
 def read_blocks(
-    path: PathLike, request: Request, size: int | None = None, name: str | None = None
+    path: PathLike, request: TableRequest, size: int | None = None, name: str | None = None
 ) -> Iterator[Table]:
     """Yield the samples of a file as tables, one after the other; see `read_table`.
 
@@ -432,7 +436,7 @@ def read_blocks(
             yield replace(table, form=form)
 
 
-def read_request(path: PathLike, request: Request, name: str | None = None) -> Table:
+def read_request(path: PathLike, request: TableRequest, name: str | None = None) -> Table:
     """Read samples from a file; see `read_table` and, of the name, `read_blocks`."""
     tables = list(read_blocks(path, request, name=name))
     if not tables and request.where is not None:
@@ -440,7 +444,7 @@ def read_request(path: PathLike, request: Request, name: str | None = None) -> T
     return joined(tables)
 
 
-def _check_request(source: Source, form: str, request: Request) -> None:
+def _check_request(source: Source, form: str, request: TableRequest) -> None:
     """Refuse what a format has not."""
     if form not in WITH_COLUMNS:
         tables = "CSV, JSON lines, Excel or Parquet"
@@ -506,7 +510,7 @@ def read_frame(
         )
     if not len(table):
         raise FileError(f"{_FRAME}: no samples in it.")
-    request = Request(
+    request = TableRequest(
         target, like, columns=columns or {}, drop=tuple(drop), missing=missing,
         covariates=tuple(covariates),
     )  # fmt: skip
@@ -518,8 +522,8 @@ def coded_frame(frame: Any, like: Layout) -> Any:
 
     frame : a data frame of narwhals with the columns that they are made of.
     """
-    request = Request(like=like)
-    columns: Columns = assign(_FRAME, list(frame.columns), len(frame.columns), None, request)
+    request = TableRequest(like=like)
+    columns: TableColumns = assign(_FRAME, list(frame.columns), len(frame.columns), None, request)
     series = [frame[frame.columns[position]] for position in columns.features]
     places = [f"row {row}" for row in range(1, len(frame) + 1)]
     cells: Cells = cells_of(series, kinds_of(frame), columns, request, places)

@@ -358,7 +358,7 @@ def refuse_typo(
 OWN = "phenotype"  # what the .fam file has
 
 
-class Known:
+class KnownSamples:
     """What tables say of the samples, and which samples have all that was asked for."""
 
     def __init__(self, data: str, people: Any, tables: Sequence[SampleTable]) -> None:
@@ -515,7 +515,7 @@ class Known:
             self._kept &= ~lacking
 
 
-def of_samples(where: str, known: Known) -> Where:
+def of_samples(where: str, known: KnownSamples) -> Where:
     """Return comparisons, all of which must be of columns of the tables."""
     from ..core.files import WhereError, did_you_mean, quote
     from .table import Where

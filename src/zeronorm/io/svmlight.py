@@ -22,7 +22,7 @@ from ..core.types import FloatArray, IndexArray
 from .arrays import as_labels, read_labels, read_others
 from .delimited import PART, Text, cut, parts_of
 from .source import Source, Stream, check_path, is_label_file
-from .table import Request, Table
+from .table import Table, TableRequest
 
 T = TypeVar("T", bound=np.generic)
 
@@ -32,7 +32,7 @@ _NUMBER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SvmlightRows:
     """Successive rows of an svmlight file, their indices as the file has them.
 
     Parameters
@@ -68,7 +68,7 @@ class Rows:
         )
 
 
-def svmlight_blocks(path: PathLike, size: int = PART) -> Iterator[Rows]:
+def svmlight_blocks(path: PathLike, size: int = PART) -> Iterator[SvmlightRows]:
     """Yield the rows of an svmlight file, plain or compressed, block by block.
 
     Parameters
@@ -89,7 +89,7 @@ def svmlight_blocks(path: PathLike, size: int = PART) -> Iterator[Rows]:
         yield from _blocks(source, stream, size)
 
 
-def _blocks(source: Source, stream: Stream, size: int) -> Iterator[Rows]:
+def _blocks(source: Source, stream: Stream, size: int) -> Iterator[SvmlightRows]:
     start = n_lines = 0
     for text in parts_of(source, stream, size):
         read = _Reading(source)
@@ -100,7 +100,7 @@ def _blocks(source: Source, stream: Stream, size: int) -> Iterator[Rows]:
         n_lines += read.n_lines
 
 
-def _whole(source: Source, stream: Stream) -> Rows:
+def _whole(source: Source, stream: Stream) -> SvmlightRows:
     read = _Reading(source)
     n_bytes = 0
     for text in parts_of(source, stream, PART):
@@ -153,9 +153,9 @@ class _Reading:
         self.n_entries += n_entries
         self.lowest, self.highest = min(self.lowest, lowest), max(self.highest, highest)
 
-    def rows(self, start: int) -> Rows:
+    def rows(self, start: int) -> SvmlightRows:
         """Return what was read; the number of its first row is `start`."""
-        return Rows(
+        return SvmlightRows(
             start,
             self._labels[: self.n_rows],
             self._lengths[: self.n_rows],
@@ -179,7 +179,7 @@ def _with_room(array: NDArray[T], size: int, rest: float) -> NDArray[T]:
     return array
 
 
-def _matrix(rows: Rows, first: int, width: int) -> sp.csr_array[Any]:
+def _matrix(rows: SvmlightRows, first: int, width: int) -> sp.csr_array[Any]:
     """Return the matrix of so many columns from the index `first`; takes the arrays of the rows."""
     index_type = np.int32 if max(width, rows.values.size) < 2**31 else np.int64
     indptr = np.zeros(rows.labels.size + 1, index_type)
@@ -195,7 +195,7 @@ def _matrix(rows: Rows, first: int, width: int) -> sp.csr_array[Any]:
 def read_svmlight(
     source: Source,
     stream: Stream,
-    request: Request,
+    request: TableRequest,
 ) -> Table:
     """Read an svmlight file."""
     target, like = request.target, request.like

@@ -138,7 +138,7 @@ _MAX_SEEN = 1000  # Of a column so many values are kept, of which an error may n
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ColumnComparison:
     """A column, an operator and what the column is compared with."""
 
     name: str
@@ -207,12 +207,12 @@ class Where:
         If it is something else.
     """
 
-    def __init__(self, text: str, comparisons: tuple[Comparison, ...] | None = None) -> None:
+    def __init__(self, text: str, comparisons: tuple[ColumnComparison, ...] | None = None) -> None:
         self.text = " ".join(text.split())
         self.comparisons = _parsed(text) if comparisons is None else comparisons
         self.n_rows = self.n_kept = self.n_missing = 0
         # The comparisons that did not hold for a row; of what was to be a text what it was.
-        self._failed: dict[Comparison, set[str]] = {}
+        self._failed: dict[ColumnComparison, set[str]] = {}
 
     def parted(self, names: Collection[str]) -> tuple[Where | None, Where | None]:
         """Return the comparisons of other columns, and those of columns of these names."""
@@ -283,9 +283,9 @@ def typed(comparisons: str) -> str:
     return f"--where {shlex.quote(comparisons)}"
 
 
-def _parsed(text: str) -> tuple[Comparison, ...]:
+def _parsed(text: str) -> tuple[ColumnComparison, ...]:
     """Return the comparisons that a text says."""
-    found, place = list[Comparison](), 0
+    found, place = list[ColumnComparison](), 0
     while True:
         match = _COMPARISON.match(text, place)
         if match is None:
@@ -299,7 +299,7 @@ def _parsed(text: str) -> tuple[Comparison, ...]:
                 value = math.nan
             if math.isnan(value):
                 raise _refused(text, bare, f"; write text in quotes: {sign} {bare!r}")
-        found.append(Comparison(quoted_name or name, sign, value))
+        found.append(ColumnComparison(quoted_name or name, sign, value))
         place = match.end()
         if place == len(text):
             return tuple(found)
@@ -380,7 +380,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TableRequest:
     """What the caller says about the file."""
 
     target: str | None = None
@@ -404,13 +404,13 @@ class Request:
         named = {target, *(part.strip() for part in target.split(",")), *self.columns.values()}
         return {*named, *self.drop, self.id or "", *((self.like and self.like.sources) or ())}
 
-    def lacks_labels(self, columns: Columns) -> bool:
+    def lacks_labels(self, columns: TableColumns) -> bool:
         """Whether labels are needed and nothing says where they are."""
         return self.need_labels and self.target is None and not columns.targets
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TableColumns:
     """What each column of a file is."""
 
     names: list[str] | None  # of all columns
@@ -470,8 +470,8 @@ def assign(
     names: list[str] | None,
     n_columns: int,
     samples: int | None,
-    request: Request,
-) -> Columns:
+    request: TableRequest,
+) -> TableColumns:
     """Find the target, the names of samples and the features among the columns."""
     like = request.like
     targets = _find_targets(source, names, n_columns, request)
@@ -522,7 +522,7 @@ def assign(
     if not features:
         raise FileError(f"{source}: no features in it (one column, which is the target).")
     others = {what: place for what, place in there.items() if what != "id"}
-    return Columns(names, n_columns, features, targets, samples, others, compared)
+    return TableColumns(names, n_columns, features, targets, samples, others, compared)
 
 
 def check_count(source: Source | str, n_features: int, like: Layout, named: bool) -> None:
@@ -546,7 +546,7 @@ def check_count(source: Source | str, n_features: int, like: Layout, named: bool
 
 
 def _find_targets(
-    source: Source | str, names: list[str] | None, n_columns: int, request: Request
+    source: Source | str, names: list[str] | None, n_columns: int, request: TableRequest
 ) -> tuple[int, ...]:
     """Return the positions of the target's columns; none if it is a file of its own, or nowhere."""
     target, like = request.target, request.like
@@ -589,7 +589,7 @@ def _find_column(
     target: str,
     names: list[str] | None,
     n_columns: int,
-    request: Request,
+    request: TableRequest,
     what: str = "target",
 ) -> int | None:
     """Return the position of a column; None if it is a file of its own."""
@@ -628,7 +628,7 @@ def _find_column(
     raise error
 
 
-def labels_needed(source: Source | str, columns: Columns, text: Sequence[int]) -> FileError:
+def labels_needed(source: Source | str, columns: TableColumns, text: Sequence[int]) -> FileError:
     """Return the error of a file that does not say which column is the target."""
     *_, last = columns.features
     hint = f" The last column is {quote(columns.argument(last))}"

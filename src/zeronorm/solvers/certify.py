@@ -26,7 +26,7 @@ from ..data.gathered import GatheredColumns, gather
 from ..data.operations import column_scaling, score_errors, top_features
 from .bounds import Bound, bound_at, safe_scores
 from .branch_and_bound import BranchAndBound, Candidates, NearBest, Start
-from .curvature import Curved, Squares
+from .curvature import CurvedCandidates, Squares
 from .driver import BestDual, Scan, Solver, Stopwatch
 from .problem import Risk, Task, admitted, oriented
 from .relaxation import PROVEN, proximal_shares, support_norm, top_squares
@@ -255,7 +255,7 @@ def nodes_before(problem: Candidates) -> int | None:
     """
     if Squares.can_pose(problem):
         return PROOF_CURVATURE.first_nodes if problem.risk.loss.outputs == 1 else 0
-    if Curved.can_pose(problem):
+    if CurvedCandidates.can_pose(problem):
         return PROOF_CURVATURE.first_nodes + problem.risk.size // PROOF_CURVATURE.rows_a_node
     return None
 
@@ -277,19 +277,19 @@ def with_curvature(
     upper : models that are in question have an objective of so much at most.
     deadline : of `time.perf_counter`.
     """
-    if Curved.can_pose(problem):
+    if CurvedCandidates.can_pose(problem):
         seconds = PROOF_CURVATURE.seconds * problem.risk.size**2 * problem.n_units
         late = seconds > PROOF_CURVATURE.share * (deadline - time.perf_counter())
         if late or so_far - bound > PROOF_CURVATURE.quick * (objective - bound):
             return None
-        return Curved.of(problem, bound, objective, upper, deadline)
+        return CurvedCandidates.of(problem, bound, objective, upper, deadline)
     squares = Squares.of(problem)
     return squares and squares.extracted(bound, objective, deadline)
 
 
 def noted(tree: Tree, problem: Candidates, m: int) -> Tree:
     """Return a tree with a note of the curvature that its bounds take; m: the features of X."""
-    if isinstance(problem, Curved):
+    if isinstance(problem, CurvedCandidates):
         return replace(tree, minorants=problem.minorants)
     if not problem.diagonal.any():
         return tree
@@ -601,9 +601,9 @@ class Left:
         before = nodes_before(problem) if self.single else None
         if before is not None and resume is not None and resume.minorants:
             objective = problem.objective(self.support)
-            problem = Curved.again(problem, resume.minorants, objective) or problem
+            problem = CurvedCandidates.again(problem, resume.minorants, objective) or problem
         search = begin(problem, self.support)
-        if before is None or isinstance(problem, Curved):
+        if before is None or isinstance(problem, CurvedCandidates):
             return search, run(search, most), steps
         anew = resume is None or not (resume.diagonal.any() or resume.minorants)
         support = self.support

@@ -545,7 +545,7 @@ NEAR, LEAST_MOVED = 0.9, 32  # of the scores of features that move; how many do
 
 
 @dataclass(frozen=True, slots=True)
-class Curved(Candidates):
+class CurvedCandidates(Candidates):
     """The l0 problem of the logistic loss over candidates of one feature each."""
 
     X: FloatArray  # (n, n_units) the features, centred where the intercept is free
@@ -569,7 +569,7 @@ class Curved(Candidates):
     @classmethod
     def of(
         cls, problem: Candidates, bound: float, objective: float, upper: float, deadline: float
-    ) -> Curved | None:
+    ) -> CurvedCandidates | None:
         """Return the problem with the curvature of its loss, None where that is not worth it.
 
         bound : of the relaxation without it.
@@ -581,7 +581,7 @@ class Curved(Candidates):
         every, q = np.arange(problem.n_units), problem.budget - problem.n_forced
         start: Start = every[:0], np.empty(0), 0.0
 
-        def relaxed(known: Curved) -> Relaxed:
+        def relaxed(known: CurvedCandidates) -> Relaxed:
             """Return the solution of the relaxation, from the one before."""
             nonlocal start
             answer = known.relax(
@@ -620,7 +620,7 @@ class Curved(Candidates):
     @classmethod
     def again(
         cls, problem: Candidates, minorants: Sequence[Minorant], upper: float
-    ) -> Curved | None:
+    ) -> CurvedCandidates | None:
         """Return the problem with the minorants of an earlier search, which are shown anew.
 
         None where they are of other candidates or better models, or show less here.
@@ -645,7 +645,7 @@ class Curved(Candidates):
         return known
 
     @classmethod
-    def _without(cls, problem: Candidates) -> Curved:
+    def _without(cls, problem: Candidates) -> CurvedCandidates:
         """Return a problem without tails and D."""
         X, risk, nothing = np.asarray(problem.Z.dense(), np.float64), problem.risk, np.empty((0, 0))
         if risk.intercept:
@@ -779,7 +779,7 @@ class Curved(Candidates):
 
     def _with_tails(
         self, u: FloatArray, b: float, low: FloatArray, high: FloatArray
-    ) -> Curved | None:
+    ) -> CurvedCandidates | None:
         """Return the problem with tails for margins from low to high, next to no D.
 
         u, b : a solution, whose margins are to be in the core. None where no curvature is left.
@@ -800,7 +800,7 @@ class Curved(Candidates):
         part = np.full(p, EXTRACTION.inside * least)
         return replace(self, tailed=tailed, part=part, centre=centre, inverse=inverse, limit=H)
 
-    def _with_part(self, slope: FloatArray, barriers: Sequence[float]) -> Curved:
+    def _with_part(self, slope: FloatArray, barriers: Sequence[float]) -> CurvedCandidates:
         """Return the problem with a better D, by the derivative of the value in it."""
         D, slope = self.part, slope + CURVED.steady * float(slope.mean())
         for barrier in np.repeat(barriers, SOLVED):
@@ -808,7 +808,7 @@ class Curved(Candidates):
             D = centred_diagonal(self.limit, D, slope, mu)
         return replace(self, part=D)
 
-    def _noted(self, u: FloatArray, b: float, upper: float) -> Curved:
+    def _noted(self, u: FloatArray, b: float, upper: float) -> CurvedCandidates:
         """Return the problem with a note of how it was found: from which solution."""
         order, tailed = np.argsort(self.names), self.tailed
         minorant = Minorant(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.types import FloatArray
 from .form import CertificateError
-from .losses import ROUNDOFF, Loss, Multinomial
+from .losses import ROUNDOFF, ReferenceLoss, ReferenceMultinomial
 
 NEAR = 1e-9  # A dual point is moved by this share of it at most, to be feasible.
 DEPENDENT = 1e-9  # A column with a smaller part of its own depends on others.
@@ -43,7 +43,7 @@ class Covariates:
     columns: FloatArray  # (n, p) orthonormal
     error: FloatArray  # (p,) rounding of their sums, relative to the sum of the dual point
     n_strata: int  # how many columns, the last ones, have sums that the loss itself asks for
-    loss: Loss
+    loss: ReferenceLoss
     y: FloatArray
     weight: FloatArray
     outputs: int
@@ -53,7 +53,7 @@ class Covariates:
         cls,
         columns: FloatArray,
         error: FloatArray,
-        loss: Loss,
+        loss: ReferenceLoss,
         y: FloatArray,
         weight: FloatArray,
         free: bool,
@@ -92,7 +92,7 @@ class Covariates:
         for _ in range(3):
             bent, inverse = self._system(dual)
             dual = dual - bent @ (inverse @ self._sums(dual))
-            if isinstance(self.loss, Multinomial):
+            if isinstance(self.loss, ReferenceMultinomial):
                 dual = self.loss.balanced(dual, self.y, self.weight, False)
         away = float(np.abs(dual - given).sum())
         if not (away <= near * total and self._is_inside(dual)):
@@ -174,7 +174,7 @@ class Covariates:
 
     def _counted(self) -> int:
         """Return of how many outputs sums are asked: of classes the last one has the rest."""
-        return self.outputs - 1 if isinstance(self.loss, Multinomial) else self.outputs
+        return self.outputs - 1 if isinstance(self.loss, ReferenceMultinomial) else self.outputs
 
     def _sums(self, dual: FloatArray) -> FloatArray:
         """Return N'v of the outputs that count, one after the other."""
@@ -195,7 +195,7 @@ class Covariates:
         """Return E and the inverse of N'E."""
         n, p = self.columns.shape
         counted, room = self._counted(), self._parts(self._room(dual))
-        if isinstance(self.loss, Multinomial):
+        if isinstance(self.loss, ReferenceMultinomial):
             s = self._parts(self.weight)
             share = np.clip(self._parts(self.y) - self._parts(dual) / s, 0.0, 1.0)
             blocks = -(s * share)[:, None] * share[:counted]

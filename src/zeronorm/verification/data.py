@@ -14,7 +14,15 @@ from ..core.results import Certificate
 from ..core.types import Design, FloatArray, IndexArray
 from .covariates import Covariates
 from .form import CertificateError, check_range
-from .losses import ROUNDOFF, Loss, Multinomial, Ordinal, in_order, loss_of, survival_target
+from .losses import (
+    ROUNDOFF,
+    ReferenceLoss,
+    ReferenceMultinomial,
+    ReferenceOrdinal,
+    in_order,
+    loss_of,
+    survival_target,
+)
 
 # The columns of X on the scaling of a certificate, held in memory where there is room for them.
 
@@ -281,7 +289,7 @@ class Data:
     weight: FloatArray  # (n,) C s_i, times e^o_i where an offset o makes it so
     usable: np.ndarray  # (m,) columns that are not constant, and no covariates
     error: FloatArray  # (m,) rounding of a score, relative to the sum of the dual point
-    loss: Loss
+    loss: ReferenceLoss
     intercept: bool
     outputs: int = 1
     signs: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # (m,), or none
@@ -362,14 +370,14 @@ class Data:
         return self.loss.slopes(z, self.y, self.weight)
 
 
-def read_target(y: np.ndarray, loss: Loss) -> FloatArray:
+def read_target(y: np.ndarray, loss: ReferenceLoss) -> FloatArray:
     """Return numbers, and +-1 for the two classes of labels."""
     if loss.survival:
         return read_survival(y)
     wrong = ~np.isfinite(y) if y.dtype.kind in "fc" else y != y  # as NaN among objects, and NaT
     if wrong.any():
         raise ValueError("y must be labels or numbers; got NaN or infinity.")
-    if isinstance(loss, Ordinal):
+    if isinstance(loss, ReferenceOrdinal):
         classes, places = np.unique(y, return_inverse=True)
         n_classes = loss.thresholds.size + 1
         if len(classes) != n_classes:
@@ -388,7 +396,7 @@ def read_target(y: np.ndarray, loss: Loss) -> FloatArray:
             )
         return numbers
     classes = np.unique(y)
-    if isinstance(loss, Multinomial):
+    if isinstance(loss, ReferenceMultinomial):
         if len(classes) != loss.outputs:
             raise ValueError(
                 f"y must have the {loss.outputs} classes of the certificate; got {len(classes)}."

@@ -15,7 +15,7 @@ ROUNDOFF = 2.0**-53
 
 
 @dataclass(frozen=True)
-class Loss:
+class ReferenceLoss:
     """f(y, z), convex in z, not negative."""
 
     labels: ClassVar[bool] = False  # whether y is +-1
@@ -129,7 +129,7 @@ BALANCED = 1e-14  # relative: rounding leaves no more
 
 
 @dataclass(frozen=True)
-class Multinomial(Loss):
+class ReferenceMultinomial(ReferenceLoss):
     """log(sum_o e^z_o) - z_c, c the class; y is 1 in the output of it, else 0.
 
     Arrays have all rows of the first output, then those of the next one. -v_o of the outputs of
@@ -215,7 +215,7 @@ LEAST_REST = 2.0**-60  # 1 - c of a probability c that is 1 in float64
 
 
 @dataclass(frozen=True)
-class Ordinal(Loss):
+class ReferenceOrdinal(ReferenceLoss):
     """-log( sigma(b_k - z) - sigma(b_{k-1} - z) ), k the class, at thresholds b that are given.
 
     y is the number of the class, from 0. A dual point has v_i = s_i (c_i - a_i), a and c the
@@ -521,7 +521,7 @@ HALVINGS = 100
 
 
 @dataclass(frozen=True)
-class Cox(Loss):
+class ReferenceCox(ReferenceLoss):
     """Minus the logarithm of Cox's partial likelihood, less its least value; ties by Breslow.
 
     It is written row by row here: every event time t of a stratum has the weight D_t of its events
@@ -783,7 +783,7 @@ def survival_target(y: np.ndarray) -> FloatArray:
 # The losses as the verifier knows them: plain formulas of a row, that share no code with ours.
 
 
-class Logistic(Loss):
+class ReferenceLogistic(ReferenceLoss):
     """log(1 + exp(-y z))."""
 
     labels = True
@@ -814,7 +814,7 @@ class Logistic(Loss):
         return np.asarray(y * np.exp(-np.logaddexp(0.0, y * z)))
 
 
-class _Square(Loss):
+class _Square(ReferenceLoss):
     """What is 1/2 t^2 for a share t; a square without its weight may underflow."""
 
     def conjugates(
@@ -825,7 +825,7 @@ class _Square(Loss):
         return 0.5 * square - own, 2.0 * (square + np.abs(own))
 
 
-class SquaredHinge(_Square):
+class ReferenceSquaredHinge(_Square):
     """1/2 max(0, 1 - y z)^2."""
 
     labels = True
@@ -877,7 +877,7 @@ class Residual(_Square):
         return y - o, np.ones_like(y)
 
 
-class Poisson(Loss):
+class ReferencePoisson(ReferenceLoss):
     """e^z - y z - y + y log y, y >= 0."""
 
     least = 0.0
@@ -918,7 +918,7 @@ class Poisson(Loss):
         return y / np.exp(o), np.exp(o)
 
 
-class Gamma(Loss):
+class ReferenceGamma(ReferenceLoss):
     """z + y e^-z - 1 - log y, y > 0."""
 
     least = 2.0**-1022  # the smallest number with all its digits
@@ -972,28 +972,28 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "multinomial": (),
     "ordinal": (),
 }
-_PLAIN: Mapping[str, Callable[[], Loss]] = {
-    "logistic": Logistic,
-    "squared_hinge": SquaredHinge,
+_PLAIN: Mapping[str, Callable[[], ReferenceLoss]] = {
+    "logistic": ReferenceLogistic,
+    "squared_hinge": ReferenceSquaredHinge,
     "least_squares": Residual,
-    "poisson": Poisson,
-    "gamma": Gamma,
-    "cox": Cox,
-    "cox_efron": lambda: Cox(efron=True),
+    "poisson": ReferencePoisson,
+    "gamma": ReferenceGamma,
+    "cox": ReferenceCox,
+    "cox_efron": lambda: ReferenceCox(efron=True),
 }
 
 
 def loss_of(
     name: str, parameters: Mapping[str, float], outputs: int = 1, intercept: Any = 0.0
-) -> Loss:
+) -> ReferenceLoss:
     """Return the loss of a name that is known, with its parameters.
 
     intercept : of the certificate; of ordered classes minus the thresholds.
     """
     if name == "ordinal":
-        return Ordinal(-np.asarray(intercept, np.float64))
+        return ReferenceOrdinal(-np.asarray(intercept, np.float64))
     if name == "multinomial":
-        return Multinomial(outputs)
+        return ReferenceMultinomial(outputs)
     if name == "huber":
         return Residual(-parameters["width"], parameters["width"])
     if name == "quantile":

@@ -31,12 +31,12 @@ from ..genotypes import (
     read_sample,
     variant,
 )
-from ..hdf5 import Annotated, Cells, open_annotated
+from ..hdf5 import Annotated, CellMatrix, open_annotated
 from ..opening import as_design
 from ..read import matching, parts_of, read_request
 from ..source import check_path, refuse_format
 from ..svmlight import svmlight_blocks
-from ..table import Request, Table
+from ..table import Table, TableRequest
 
 # Sparse data that lie by row: their columns, a few at a time.
 #
@@ -490,7 +490,7 @@ class OfDesign:
         return end_of(self._indptr, first, n_bytes)
 
 
-class OfRows:
+class StoredByRow:
     """The columns of numbers that lie by row in a mapped file: a pass over it for a few columns."""
 
     is_sparse = False
@@ -589,7 +589,7 @@ def open_source(
         numbers = _of_parquet(parquet, target, id, keep, drop)
         if numbers is not None:
             return numbers
-    request = Request(
+    request = TableRequest(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
         encoding=encoding, missing=missing, spill=spill,
     )  # fmt: skip
@@ -614,7 +614,7 @@ def _matrix_of(X: Any) -> Matrix:
     if sp.issparse(X):
         return (OfCompressedColumns if isinstance(X, sp.csc_array) else OfCompressedRows)(X)
     by_row = isinstance(X, np.memmap) and X.ndim == 2 and X.flags.c_contiguous and X.dtype in KINDS
-    return OfRows(np.asarray(X)) if by_row else OfDesign(X)
+    return StoredByRow(np.asarray(X)) if by_row else OfDesign(X)
 
 
 def of_genotypes(
@@ -650,7 +650,7 @@ def _of_annotated(
     return _of_cells(open_annotated(str(path), layer), target, keep)
 
 
-def _of_cells(cells: Cells, target: str | None, keep: Sequence[str]) -> Contents:
+def _of_cells(cells: CellMatrix, target: str | None, keep: Sequence[str]) -> Contents:
     columns, notes = {}, list(cells.notes)
     needed = {*keep, *(target.split(",") if target else ())}
     for name in needed:
@@ -780,7 +780,7 @@ def several(data: Any) -> list[Path] | None:
     return paths
 
 
-class Beside(Dosages):
+class JoinedDosages(Dosages):
     """The variants of several files, one file after the other."""
 
     def __init__(self, parts: Sequence[Dosages]) -> None:
@@ -809,7 +809,7 @@ def open_several(
     if len(paths) == 1:
         return matrix, columns, notes
     parts = [matrix, *(open_genotypes(path, ())[0] for path in paths[1:])]
-    return Beside(parts), columns, notes
+    return JoinedDosages(parts), columns, notes
 
 
 def _check_samples(first: Dosages, part: Dosages) -> None:

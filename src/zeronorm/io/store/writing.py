@@ -100,7 +100,7 @@ def _is_at(path: Path, handle: int) -> bool:
 
 
 @dataclass(slots=True)
-class Journal:
+class ConversionJournal:
     """What of a conversion is on the disk."""
 
     path: Path
@@ -111,7 +111,7 @@ class Journal:
     incomplete: int = 0  # columns with such
 
     @classmethod
-    def begin(cls, partial: Path, identity: Mapping[str, Any] | None) -> Journal:
+    def begin(cls, partial: Path, identity: Mapping[str, Any] | None) -> ConversionJournal:
         """Return the journal of an unfinished conversion of the same data, or a new one."""
         file = partial / JOURNAL_FILE
         try:
@@ -148,7 +148,7 @@ class DenseWriter:
         self._array = ZarrArray(path, matrix.shape, (n_samples, width), kind.newbyteorder("<"))
         self._width = width
 
-    def resume(self, journal: Journal) -> None:
+    def resume(self, journal: ConversionJournal) -> None:
         """Nothing has to be found again."""
 
     def end(self, first: int, memory: int) -> int:
@@ -164,7 +164,7 @@ class DenseWriter:
             self._array.write(start // self._width, _cast(part, self._array.dtype))
         return {}
 
-    def finish(self, journal: Journal) -> None:
+    def finish(self, journal: ConversionJournal) -> None:
         """Write the metadata."""
         self._array.create({"encoding-type": "array", "encoding-version": "0.2.0"})
 
@@ -181,7 +181,7 @@ class SparseWriter:
         self._indices, self._data = np.empty(0, np.int32), np.empty(0, kind)
         path.mkdir(exist_ok=True)
 
-    def resume(self, journal: Journal) -> None:
+    def resume(self, journal: ConversionJournal) -> None:
         """Find the entries that fill no file yet, and forget what was written after them."""
         if journal.columns:
             with np.load(self._tail(journal.columns)) as tail:
@@ -221,7 +221,7 @@ class SparseWriter:
                 old.unlink()
         return {"entries": self._entries}
 
-    def finish(self, journal: Journal) -> None:
+    def finish(self, journal: ConversionJournal) -> None:
         """Write what is left, the pointers and the metadata."""
         if self._indices.size:
             number = (self._entries - self._indices.size) // SPARSE_ENTRIES
@@ -460,7 +460,7 @@ def convert(
     partial = path.with_name(path.name + PARTIAL)
     with alone(partial):
         _check_free(path, overwrite)  # another conversion may have ended since
-        journal = Journal.begin(partial, identity)
+        journal = ConversionJournal.begin(partial, identity)
         resumed = journal.columns
         with _ended(partial, journal, matrix):
             writer = (SparseWriter if matrix.is_sparse else DenseWriter)(
@@ -553,7 +553,7 @@ def _check_unchanged(paths: Sequence[Path], identity: Mapping[str, Any], partial
 
 
 @contextmanager
-def _ended(partial: Path, journal: Journal, matrix: Matrix) -> Iterator[None]:
+def _ended(partial: Path, journal: ConversionJournal, matrix: Matrix) -> Iterator[None]:
     """Keep what is written when a conversion of a file ends early, and nothing of one of arrays.
 
     Nothing says that an array of a later call is the same one.
@@ -590,7 +590,7 @@ def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
     return kind
 
 
-def _imputed(values: NDArray[Any], journal: Journal) -> NDArray[Any]:
+def _imputed(values: NDArray[Any], journal: ConversionJournal) -> NDArray[Any]:
     """Put the mean of its column where a number is NaN, 0 where all are, and count these."""
     missing = np.isnan(values)
     counts = missing.sum(axis=0)

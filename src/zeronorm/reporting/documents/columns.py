@@ -16,15 +16,15 @@ from ...io.encoding import (
     DROP,
     NAMES,
     Coding,
+    ColumnProblem,
     Content,
-    Problem,
     coded_whole,
     fitted,
     gaps_of,
     is_constant,
     said,
 )
-from ...io.table import Request, Table
+from ...io.table import Table, TableRequest
 from ...io.texts import Texts
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def coded_as_far_as_can_be(source: str, table: Table, columns: list[dict[str, An
     cells = table.cells.columns(kept)
     names = [columns[j]["name"] for j in kept]
     own = replace(table, X=cells.numbers, feature_names=names, cells=cells)
-    return coded_whole(source, own, Request(missing="mean"))
+    return coded_whole(source, own, TableRequest(missing="mean"))
 
 
 def _content(table: Table, order: int) -> Content:
@@ -81,7 +81,7 @@ def _records(table: Table) -> Iterator[dict[str, Any]]:
         yield {**record, **(_of_texts(texts[order]) if order in texts else values)}
 
 
-def _kind(table: Table, order: int, name: str, problem: Problem | None) -> dict[str, Any]:
+def _kind(table: Table, order: int, name: str, problem: ColumnProblem | None) -> dict[str, Any]:
     """Return what a column can be, or why it can be no feature."""
     content = _content(table, order)
     result = problem or fitted(name, content, "mean")
@@ -139,7 +139,7 @@ def _of_texts(texts: Texts) -> dict[str, Any]:
     return {"missing": int(gaps_of(texts).size), **values}
 
 
-def _in_words(table: Table, order: int, name: str, problem: Problem) -> str:
+def _in_words(table: Table, order: int, name: str, problem: ColumnProblem) -> str:
     """Return why a column can be no feature, with the place of an example."""
     if table.cells is None or problem.row is None:
         return said(name, "", replace(problem, only=True))
