@@ -72,6 +72,3 @@ def criteria_table(paths: Sequence[Path]) -> dict[str, np.ndarray]:
             [sum(model.criteria.get(name, np.nan) for model in row) for row in models]
         )
     return table
-
-
-__all__ = ["CRITERIA", "criteria_table", "information_criteria", "no_criteria"]

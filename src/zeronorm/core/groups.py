@@ -241,6 +241,3 @@ def _feature(member: Any, label: Any, n_features: int, place: Mapping[str, int])
             f"{int(member)} in group {label!r}."
         )
     return int(member)
-
-
-__all__ = ["Groups"]

@@ -1,4 +1,4 @@
-"""The values of X as arrays, to tell data from any other, however small the difference."""
+"""Arrays as designs, in memory or mapped from files: dense ones, and compressed sparse ones."""
 
 from __future__ import annotations
 

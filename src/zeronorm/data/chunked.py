@@ -1,4 +1,8 @@
-"""Data that are not in memory, as h5py, zarr, anndata and xarray hand them out, read by blocks."""
+"""Data that are not in memory, as h5py, zarr, anndata and xarray hand them out, read by blocks.
+
+A reader knows how its array is cut into chunks, and reads so that a pass over all blocks reads
+every chunk once. No library is imported here: an array is known by what it has.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,6 @@ from .arrays import (
     read_sparse,
 )
 from .views import IN_MEMORY, as_slice, feature_blocks
-
-# Arrays of other libraries that are not in memory, read by blocks: HDF5, Zarr, AnnData, xarray.
-#
-# A reader knows how its array is cut into chunks, and reads so that a pass over all blocks reads
-# every chunk once. No library is imported here: an array is known by what it has.
 
 # What one read brings into memory: a block of an array, or entries of a sparse matrix.
 READ_BYTES = 48 << 20

@@ -1,4 +1,8 @@
-"""TODO."""
+"""Columns as coordinate descent visits them: in place where X lies by column, or gathered.
+
+Those of a `ColumnSet` are for its kernels; `ColumnsInPlace` and `View` stay where they are, in a
+design or in other columns, until some of them are taken.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,9 @@ from .repeated import Repeated
 from .views import storage_of
 
 ROOM = 500  # columns that room is made for at first
+COPIED = 2**28  # bytes of columns in float64 that a copy is made of, at most
+PASSED = 8  # times as many columns in memory are passed over in place of a larger copy, at most
+MULTIPLIED = 2**22  # entries of columns that a thread takes and multiplies at once
 
 
 class ColumnSet:
@@ -348,12 +355,3 @@ def times_of_used(Z: Columns | View, u: FloatArray) -> FloatArray:
     parts = [used[i : i + width] for i in range(0, max(used.size, 1), width)]
     products = map_threads(lambda some: Z.take(some).times(u[some]), parts)
     return np.asarray(sum(products[1:], products[0]))
-
-
-COPIED = 2**28  # bytes of columns in float64 that a copy is made of, at most
-
-
-PASSED = 8  # times as many columns in memory are passed over in place of a larger copy, at most
-
-
-MULTIPLIED = 2**22  # entries of columns that a thread takes and multiplies at once

@@ -363,9 +363,3 @@ class GatheredColumns:
     def columns(self) -> Columns:
         """Return all gathered columns, (n, size)."""
         return self._columns.columns()
-
-
-# Columns as coordinate descent visits them: in place where X lies by column, or gathered.
-
-
-# Columns that stay where they are, in others or in a design, until some of them are taken.

@@ -27,9 +27,94 @@ from .arrays import Dense, read_dense, read_sparse
 from .chunked import ArrayReader, Chunked, Reader, SparseReader, chunks_of, name_of, unreadable
 from .store import is_store, open_filled
 
-# Opens data that other libraries have on disk: mapped where they lie plainly, else by blocks.
-
+MAX_THREADS = 1024  # more are of no use, and starting them is not free
 NOTED_BYTES = 256 << 20  # of less, nobody notices that every scan reads and unpacks it again
+
+
+def as_design(X: Any, n_threads: int | None = None) -> Design:
+    """Return X as a design, without a copy wherever its storage can be read as it is.
+
+    Parameters
+    ----------
+    X : two-dimensional, samples by features:
+        a NumPy array of any real type, order and strides (memory maps and read-only arrays too);
+        the path of a .npy file, which is mapped and not loaded;
+        the path of a store, as `zeronorm.convert` writes it, whose blocks are mapped one by one;
+        a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
+        a data frame of numbers, by narwhals, whose names are those of the columns; nested lists;
+        an array of h5py, zarr or xarray, or another one with `shape`, `dtype` and slicing by
+        columns: it is read block by block, or mapped where an HDF5 file holds it in one piece;
+        a group of HDF5 or Zarr that is a sparse matrix as AnnData writes it;
+        an AnnData, in memory or backed: its X, and `var_names` as the names of the columns;
+        a Dask array or data frame, whose columns are scanned by the workers of the current client
+        of `distributed`, or by threads;
+        a design, which is returned as it is.
+        X is never changed, and must not be changed by others while the design is in use.
+    n_threads : threads of a scan, from 1 to 1024; None: as many as this process may use. They
+        change no bit of any result.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where X is no matrix of real numbers, has no rows or no columns, or is sparse with broken
+        indices. NaN and infinity are found by the first scan.
+    MemoryError
+        Where X can only be loaded, and has more than half of the memory that is available.
+    OSError
+        Where X is of a file that is closed or gone.
+    """
+    threads = resolve_threads(n_threads)
+    if sp.issparse(X):
+        return read_sparse(X, threads)
+    if not isinstance(X, np.ndarray) and isinstance(X, Design):
+        return X
+    if isinstance(X, str | os.PathLike):
+        return _open(Path(X), threads)
+    if is_dask(X):
+        from .dask import open_dask
+
+        return open_dask(X, threads)
+    if is_lazy(X):
+        return open_lazy(X, threads)
+    frame = frame_of(X)
+    if frame is not None:
+        return as_design(numbers_of(frame), threads).named(names_of(frame))
+    return read_dense(X, threads)
+
+
+def _open(path: Path, n_threads: int) -> Design:
+    """Return what lies at a path as a design."""
+    if is_store(path):
+        return open_filled(path, n_threads)
+    if path.suffix in (".bed", ".h5ad", ".h5"):
+        raise ValueError(
+            f"{path}: genotypes and single cells are opened by zeronorm.io; pass "
+            "zeronorm.io.opening.as_design(path)."
+        )
+    return read_dense(path, n_threads)
+
+
+def resolve_threads(n_threads: int | None) -> int:
+    """Return a number of threads after its check; None: as many as this process may use."""
+    if n_threads is None:
+        has_affinity = hasattr(os, "sched_getaffinity")
+        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        return min(cores, MAX_THREADS)
+    message = (
+        f"n_threads must be an integer from 1 to {MAX_THREADS}, or None (all); got {n_threads!r}."
+    )
+    if isinstance(n_threads, bool | np.bool_):
+        raise TypeError(message)
+    try:
+        threads = operator.index(n_threads)
+    except TypeError:
+        raise TypeError(message) from None
+    if not 1 <= threads <= MAX_THREADS:
+        raise ValueError(message)
+    return threads
+
+
+# Data that other libraries have on disk: mapped where they lie plainly, else read by blocks.
 
 
 def open_lazy(X: Any, n_threads: int = 1) -> Design:
@@ -182,89 +267,3 @@ def _open_annotated(X: Any, n_threads: int) -> Design:
         raise ValueError("X must have a matrix X; got an AnnData without one. Pass a layer of it.")
 
     return as_design(matrix, n_threads).named(names)
-
-
-MAX_THREADS = 1024  # more are of no use, and starting them is not free
-
-
-def as_design(X: Any, n_threads: int | None = None) -> Design:
-    """Return X as a design, without a copy wherever its storage can be read as it is.
-
-    Parameters
-    ----------
-    X : two-dimensional, samples by features:
-        a NumPy array of any real type, order and strides (memory maps and read-only arrays too);
-        the path of a .npy file, which is mapped and not loaded;
-        the path of a store, as `zeronorm.convert` writes it, whose blocks are mapped one by one;
-        a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
-        a data frame of numbers, by narwhals, whose names are those of the columns; nested lists;
-        an array of h5py, zarr or xarray, or another one with `shape`, `dtype` and slicing by
-        columns: it is read block by block, or mapped where an HDF5 file holds it in one piece;
-        a group of HDF5 or Zarr that is a sparse matrix as AnnData writes it;
-        an AnnData, in memory or backed: its X, and `var_names` as the names of the columns;
-        a Dask array or data frame, whose columns are scanned by the workers of the current client
-        of `distributed`, or by threads;
-        a design, which is returned as it is.
-        X is never changed, and must not be changed by others while the design is in use.
-    n_threads : threads of a scan, from 1 to 1024; None: as many as this process may use. They
-        change no bit of any result.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where X is no matrix of real numbers, has no rows or no columns, or is sparse with broken
-        indices. NaN and infinity are found by the first scan.
-    MemoryError
-        Where X can only be loaded, and has more than half of the memory that is available.
-    OSError
-        Where X is of a file that is closed or gone.
-    """
-    threads = resolve_threads(n_threads)
-    if sp.issparse(X):
-        return read_sparse(X, threads)
-    if not isinstance(X, np.ndarray) and isinstance(X, Design):
-        return X
-    if isinstance(X, str | os.PathLike):
-        return _open(Path(X), threads)
-    if is_dask(X):
-        from .dask import open_dask
-
-        return open_dask(X, threads)
-    if is_lazy(X):
-        return open_lazy(X, threads)
-    frame = frame_of(X)
-    if frame is not None:
-        return as_design(numbers_of(frame), threads).named(names_of(frame))
-    return read_dense(X, threads)
-
-
-def _open(path: Path, n_threads: int) -> Design:
-    """Return what lies at a path as a design."""
-    if is_store(path):
-        return open_filled(path, n_threads)
-    if path.suffix in (".bed", ".h5ad", ".h5"):
-        raise ValueError(
-            f"{path}: genotypes and single cells are opened by zeronorm.io; pass "
-            "zeronorm.io.opening.as_design(path)."
-        )
-    return read_dense(path, n_threads)
-
-
-def resolve_threads(n_threads: int | None) -> int:
-    """Return a number of threads after its check; None: as many as this process may use."""
-    if n_threads is None:
-        has_affinity = hasattr(os, "sched_getaffinity")
-        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-        return min(cores, MAX_THREADS)
-    message = (
-        f"n_threads must be an integer from 1 to {MAX_THREADS}, or None (all); got {n_threads!r}."
-    )
-    if isinstance(n_threads, bool | np.bool_):
-        raise TypeError(message)
-    try:
-        threads = operator.index(n_threads)
-    except TypeError:
-        raise TypeError(message) from None
-    if not 1 <= threads <= MAX_THREADS:
-        raise ValueError(message)
-    return threads

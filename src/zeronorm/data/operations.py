@@ -642,6 +642,8 @@ class Whitened(Wrapper):
         return weight @ columns, weight @ columns**2
 
 
+# The values of X as arrays, to tell data from any other, however small the difference.
+
 _SLAB = 1 << 24  # bytes of an array that are looked at together
 
 

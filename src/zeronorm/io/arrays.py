@@ -1,4 +1,13 @@
-"""TODO."""
+"""Labels, one number or string per sample, and tables in .npy and .npz files.
+
+Labels lie in the file of X or in one of their own; several responses are several columns of
+numbers. Whole numbers become int64, whatever the file had them in; other numbers and strings stay
+what they are. A label that is missing is refused, and so is one for more or fewer samples than X
+has.
+
+In .npy and .npz files which array is X, which holds the labels and which the names is decided here;
+that the arrays are what their headers claim has been verified by `npy` before.
+"""
 
 from __future__ import annotations
 

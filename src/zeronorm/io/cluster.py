@@ -69,6 +69,3 @@ def _shared(design: Design, client: Any) -> Design:
     found = copy.copy(design)
     found.base = _shared(design.base, client)
     return found
-
-
-__all__ = ["on_cluster"]

@@ -122,20 +122,6 @@ def cut(text: Text, mark: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     return cuts, counts, n_threads
 
 
-# A column of text: its different values, and which of them every row has.
-
-
-# Text whose numbers have a comma for a point, as spreadsheets write them in many countries.
-#
-# Such files separate their columns by semicolons or tabs. A cell that is a number with one comma is
-# read with a point; text is left as it is, and so is everything in quotes. A file that has both
-# kinds of numbers is refused, as 1.234 might be a thousand in it; so is one with tabs whose numbers
-# with commas are all like 1,234, which may be thousands as well.
-#
-# Where commas separate the columns, or all numbers are in quotes, the same is decided of a column
-# as a whole: its cells are text, which the readers have by then.
-
-
 # Delimited text by a kernel on all threads.
 #
 # It reads what has no surprises: fields that are numbers, or text, quoted as a whole or not at all.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # PLINK's files as text and bytes: which there are, their samples and variants, and what is wrong.
 #
-# The genotypes themselves are read by `designs`, where they lie.
+# The genotypes themselves are read by `data.genotypes`, where they lie.
 
 SAMPLE = np.dtype(
     [(name, "O") for name in ("family", "name", "father", "mother", "sex", "phenotype")]
@@ -600,6 +600,3 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 raise not_utf8(source) from None
             if text.strip():
                 yield number, text.split()
-
-
-# Genotypes on the command line: PLINK's files, and tables of their samples.

@@ -188,9 +188,3 @@ def is_text(values: NDArray[Any]) -> bool:
     kind = np.dtype(np.uint32).newbyteorder(values.dtype.byteorder)
     codes = np.ascontiguousarray(values).reshape(-1).view(kind)
     return bool(codes.max() <= 0x10FFFF)
-
-
-# Reads .npy and .npz files as tables.
-#
-# Which array is X, which holds the labels and which the names is decided here; that the arrays are
-# what their headers claim has been verified by `_npy` before.

@@ -537,6 +537,3 @@ def standard_input() -> Iterator[Path]:
                 "there, or name another directory in the environment variable TMPDIR."
             ) from None
         yield Path(file.name)
-
-
-# Names of data that are no files: the stem of genotypes, the demo set.

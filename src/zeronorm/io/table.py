@@ -644,10 +644,3 @@ def first_nonfinite(values: NDArray[Any]) -> int | None:
     finite = np.isfinite(values)
     return None if finite.all() else int(finite.argmin())
 
-
-# Labels: one number or string per sample, in the file of X or in a file of their own.
-#
-# Several responses are several columns of numbers.
-#
-# Whole numbers become int64, whatever the file had them in; other numbers and strings stay what
-# they are. A label that is missing is refused, and so is one for more or fewer samples than X has.

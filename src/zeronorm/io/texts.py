@@ -1,4 +1,4 @@
-"""TODO."""
+"""Columns of text: their different values, and numbers in them with a comma for a point."""
 
 from __future__ import annotations
 
@@ -84,6 +84,16 @@ def strict_float(token: str) -> float | None:
     except ValueError:
         return None
 
+
+# Text whose numbers have a comma for a point, as spreadsheets write them in many countries.
+#
+# Such files separate their columns by semicolons or tabs. A cell that is a number with one comma is
+# read with a point; text is left as it is, and so is everything in quotes. A file that has both
+# kinds of numbers is refused, as 1.234 might be a thousand in it; so is one with tabs whose numbers
+# with commas are all like 1,234, which may be thousands as well.
+#
+# Where commas separate the columns, or all numbers are in quotes, the same is decided of a column
+# as a whole: its cells are text, which the readers have by then.
 
 _PART = 1 << 20
 

@@ -1,4 +1,4 @@
-"""What all measures are to a solver: cuts for training, a threshold, a score."""
+"""What all measures are to a solver; AUC, average precision and the number of errors."""
 
 from __future__ import annotations
 
@@ -107,9 +107,6 @@ def refuse_weights(measure: Measure, weight: Weight) -> None:
         raise ValueError(f"sample_weight has no meaning for the measure {measure.name!r}.")
 
 
-# Measures of the whole ranking: AUC and average precision.
-
-
 def _as_sum(weight: Weight, part: np.ndarray) -> float:
     """Return the weight of the rows in a mask."""
     return float(part.sum()) if weight is None else float(weight[part].sum())
@@ -191,12 +188,6 @@ class AveragePrecision(Measure):
     ) -> float:
         """Return the average precision."""
         return float(average_precision_score(y > 0, z, sample_weight=weight))
-
-
-# Measures of the k rows with the largest scores: precision and recall at k, PRBEP.
-
-
-# Hamming: the errors of the labels, accuracy by the hinge loss.
 
 
 @dataclass(frozen=True, slots=True)

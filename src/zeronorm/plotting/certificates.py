@@ -1,4 +1,4 @@
-"""How a proof closes."""
+"""How a proof closes, and all models that are nearly as good as the best one."""
 
 from __future__ import annotations
 
@@ -111,8 +111,6 @@ class ProofDisplay:
         ax.legend(fontsize="small", frameon=False)
         return self
 
-
-# All models that are nearly as good as the best one.
 
 MOST_LINES = 100  # supports that are drawn one by one; more are an image
 

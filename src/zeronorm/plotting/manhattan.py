@@ -249,6 +249,3 @@ def _spread(x: FloatArray) -> FloatArray:
     near: FloatArray = isotonic_regression(x - steps)
     near = np.clip(near, 0.0, 0.97 - steps[-1])
     return near + steps
-
-
-__all__ = ["ManhattanDisplay"]

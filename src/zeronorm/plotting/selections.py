@@ -1,4 +1,4 @@
-"""The score of every size, and what is certified of it."""
+"""What was selected: the score of every size, how stable, with which features, how they count."""
 
 from __future__ import annotations
 
@@ -489,9 +489,6 @@ def _signs_of(path: Path) -> tuple[list[int], FloatArray]:
     first = present.argmax(axis=1)
     order = np.lexsort((features, first, -present.sum(axis=1)))
     return features[order].tolist(), signs[order]
-
-
-# The coefficients of a model.
 
 
 class CoefficientsDisplay:

@@ -203,6 +203,3 @@ def _curve(time: FloatArray, event: np.ndarray) -> Curve:
         np.concatenate([[time.size], at_risk]),
         time[~event],
     )
-
-
-__all__ = ["KaplanMeierDisplay"]

@@ -1,4 +1,8 @@
-"""TODO."""
+"""The losses as the verifier knows them: plain formulas that share no code with those of solvers.
+
+A dual point has v_i = -s_i f'(z_i), so its share of the weight, t_i = v_i / s_i, lies between two
+ends, and the conjugate of f at -t is finite there.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +126,185 @@ def _balanced(dual: FloatArray) -> FloatArray:
     return np.asarray(np.where(heavier, dual * (min(up, down) / max(up, down)), dual))
 
 
-# What the verifier asks of the multinomial loss, whose rows couple the outputs.
+# Losses of a row by itself.
+
+
+class ReferenceLogistic(ReferenceLoss):
+    """log(1 + exp(-y z))."""
+
+    labels = True
+
+    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return 0 and y, in order."""
+        return np.minimum(y, 0.0), np.maximum(y, 0.0)
+
+    def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return minus the entropy of |t|.
+
+        A relative error of t is one of t log(t / (1 - t)); each logarithm has one of its own.
+        """
+        share = np.abs(t)
+        positive = np.clip(share, 1e-300, None)
+        rest = np.clip(1.0 - share, 1e-300, None)
+        log_rest = np.where(share < 0.5, np.log1p(-np.minimum(share, 0.5)), np.log(rest))
+        found = share * np.log(positive) + rest * log_rest  # none is positive
+        return found, -(found + 4.0 * share * (np.log(positive) + log_rest))
+
+    def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f twice."""
+        found = np.logaddexp(0.0, -y * z)
+        return found, found
+
+    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return y / (1 + exp(y z))."""
+        return np.asarray(y * np.exp(-np.logaddexp(0.0, y * z)))
+
+
+class _Square(ReferenceLoss):
+    """What is 1/2 t^2 for a share t; a square without its weight may underflow."""
+
+    def conjugates(
+        self, v: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return v t / 2 - y v."""
+        own, square = y * v, v * (v / weight)
+        return 0.5 * square - own, 2.0 * (square + np.abs(own))
+
+
+class ReferenceSquaredHinge(_Square):
+    """1/2 max(0, 1 - y z)^2."""
+
+    labels = True
+
+    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return 0, and infinity of the sign of y."""
+        return np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0)
+
+    def losses(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the weighted losses twice."""
+        away = np.maximum(0.0, 1.0 - y * z)
+        found = 0.5 * (weight * away) * away
+        return found, found
+
+    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return y max(0, 1 - y z)."""
+        return np.asarray(y * np.maximum(0.0, 1.0 - y * z))
+
+
+@dataclass(frozen=True)
+class Residual(_Square):
+    """max over low <= t <= high of t (y - z) - t^2 / 2: least squares where there are no ends."""
+
+    centred: ClassVar[bool] = True
+    low: float = -np.inf
+    high: float = np.inf
+
+    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the two ends."""
+        return np.full(y.shape, self.low), np.full(y.shape, self.high)
+
+    def losses(
+        self, z: FloatArray, y: FloatArray, weight: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the weighted losses twice; a square alone may underflow."""
+        away = y - z
+        t = np.clip(away, self.low, self.high)
+        found = (weight * t) * (away - 0.5 * t)
+        return found, found
+
+    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return the residual, clipped."""
+        return np.asarray(np.clip(y - z, self.low, self.high))
+
+    def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return y - o and 1."""
+        return y - o, np.ones_like(y)
+
+
+class ReferencePoisson(ReferenceLoss):
+    """e^z - y z - y + y log y, y >= 0."""
+
+    least = 0.0
+
+    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return -inf and y."""
+        return np.full(y.shape, -np.inf), y
+
+    def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return r log r - r - y log y + y with r = y - t."""
+        r = np.maximum(y - t, 0.0)
+        log_r, log_y = _log(r), _log(y)
+        # r log(r / y) - r + y, and the rest of what r log r is.
+        ratio = np.where(y > 0, -t / np.where(y > 0, y, 1.0), 0.0)
+        near = np.where(np.abs(ratio) < 0.5, np.log1p(np.clip(ratio, -0.5, 0.5)), log_r - log_y)
+        found = np.where(y > 0, r * near + t - t * log_y, r * log_r + t)
+        size = np.abs(t)
+        return found, 4.0 * (r * np.abs(near) + size * (1.0 + np.abs(log_r) + np.abs(log_y)))
+
+    def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f and the sum of its terms."""
+        away = np.where(y > 0, z - _log(y), 0.0)
+        near = y * (np.expm1(np.minimum(away, 1.0)) - away)
+        mean = np.exp(z)
+        found = np.where(y > 0, np.where(away < 1.0, near, mean - y * (1.0 + away)), mean)
+        return found, (mean + y) * (2.0 + np.abs(z) + np.abs(np.where(y > 0, _log(y), 0.0)))
+
+    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return y - e^z."""
+        return np.asarray(y - np.exp(z))
+
+    def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
+        """Return e^z, moved."""
+        return np.exp(z + by)
+
+    def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return y e^-o and e^o."""
+        return y / np.exp(o), np.exp(o)
+
+
+class ReferenceGamma(ReferenceLoss):
+    """z + y e^-z - 1 - log y, y > 0."""
+
+    least = 2.0**-1022  # the smallest number with all its digits
+
+    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return -1 and infinity."""
+        return np.full(y.shape, -1.0), np.full(y.shape, np.inf)
+
+    def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return q log q - q + 1 - t log y with q = 1 + t."""
+        q = np.maximum(1.0 + t, 0.0)
+        log_q, log_y = np.where(q > 0, np.log1p(np.maximum(t, -1.0)), 0.0), np.log(y)
+        found = q * log_q - t - t * log_y
+        return found, 4.0 * (q * np.abs(log_q) + np.abs(t) * (1.0 + np.abs(log_q) + np.abs(log_y)))
+
+    def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f and the sum of its terms."""
+        away = np.log(y) - z
+        found = np.expm1(away) - away
+        return found, (1.0 + np.exp(away)) * (2.0 + np.abs(z) + np.abs(np.log(y)))
+
+    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
+        """Return y e^-z - 1."""
+        return np.asarray(np.expm1(np.log(y) - z))
+
+    def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
+        """Return y e^-z, moved."""
+        return np.exp(np.log(y) - z + by)
+
+    def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return y e^-o and 1."""
+        return y * np.exp(-o), np.ones_like(y)
+
+
+def _log(x: FloatArray) -> FloatArray:
+    """Return log x, of next to nothing that of 1e-300."""
+    return np.log(np.maximum(x, 1e-300))
+
+
+# The multinomial loss, whose rows couple the outputs.
 
 MOST_ROUNDS = 10_000
 BALANCED = 1e-14  # relative: rounding leaves no more
@@ -208,7 +390,7 @@ def _factors(flow: FloatArray) -> FloatArray:
     return np.asarray(found / max(1.0, float(found.max(initial=0.0))))
 
 
-# The ordinal logistic loss as the verifier knows it, and its targets.
+# The ordinal logistic loss, and its targets.
 
 ORDINAL_HALVINGS = 40
 LEAST_REST = 2.0**-60  # 1 - c of a probability c that is 1 in float64
@@ -368,154 +550,7 @@ def in_order(y: Any) -> np.ndarray:
     return labels
 
 
-# Cox's partial likelihood as the verifier knows it, and its targets.
-
-# Cox's partial likelihood of rows that come under observation late, as the verifier knows it.
-#
-# A row is at risk at t with start < t <= stop. Dual points give parts of events to rows, and any
-# way to share the events out that gives every row its part is an upper bound of the conjugate.
-
-MOST_STEPS = 200
-MOST_LOG = 300.0  # of hazards: more would leave the range of numbers
-MIXED = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-
-
-@dataclass(frozen=True)
-class Events:
-    """The events of a stratum; with Efron's ties those at a time are one after the other."""
-
-    y: FloatArray  # (n, 4) stop, event, stratum and start
-    s: FloatArray  # (n,)
-    time: FloatArray  # (m,)
-    weight: FloatArray  # (m,) a
-    at_risk: FloatArray  # (n, m) the part of each row that is at risk
-    constant: float  # sum of a log(a (d - l))
-
-    @classmethod
-    def of(cls, y: FloatArray, s: FloatArray, efron: bool) -> Events:
-        """Return the events of rows of one stratum."""
-        columns, times, weights, constant = [], [], [], 0.0
-        event = y[:, 1] > 0
-        for t in np.unique(y[event, 0]):
-            dead = event & (y[:, 0] == t)
-            d = int(dead.sum()) if efron else 1
-            for before in range(d):
-                columns.append(1.0 * ((y[:, 3] < t) & (y[:, 0] >= t)) - before / d * dead)
-                times.append(float(t))
-                weights.append(float(s[dead].sum()) / d)
-                constant += weights[-1] * float(np.log(weights[-1] * (d - before)))
-        at_risk = np.array(columns).reshape(-1, len(y)).T
-        return cls(y, s, np.array(times), np.array(weights), at_risk, constant)
-
-    def shares(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the logarithm of the sum over what is at risk at each event, and p."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.at_risk) + (np.log(self.s) + z)[:, None]
-        top = logs.max(axis=0, initial=-np.inf)
-        log_sum = top + np.log(np.exp(logs - top).sum(axis=0))
-        return log_sum, np.asarray(np.exp(logs - log_sum) @ self.weight)
-
-    def conjugate(self, p: FloatArray, noise: float) -> tuple[float, float]:
-        """Return an upper bound of the conjugate, and its terms; infinite where there is none.
-
-        The best shares are those of margins z with the parts p. What is found has those of p(z),
-        nearly p; it is mixed with any shares of what is missing, times a large number.
-        """
-        if not self.weight.size:
-            return (0.0 if (np.abs(p) <= noise).all() else np.inf), 0.0
-        z = self._margins(p)
-        some, near, value = p > 0, p, 0.0
-        if z is not None:
-            log_sum, near = self.shares(z)
-            value = float(near[some] @ z[some] - self.weight @ log_sum)
-        logs = np.abs(np.log(self.weight)).max() + np.abs(np.log(self.s)).max() + np.log(len(p))
-        size = self.weight.sum() * (1.0 + logs + (0.0 if z is None else np.ptp(z[some])))
-        for mixed in MIXED if z is not None else (1.0,):
-            missing = (p - (1.0 - mixed) * near) / mixed
-            rest = self._shared_out(missing, noise / mixed)
-            if rest is not None:
-                found = (1.0 - mixed) * value + mixed * rest + self.constant
-                return found, 8.0 * size + abs(found)
-        return np.inf, size
-
-    def _margins(self, p: FloatArray) -> FloatArray | None:
-        """Return margins with nearly the parts p, by Newton's method in the logarithms of hazards.
-
-        Rows without a part have -inf.
-        """
-        some = p > 0
-        A, own, a = self.at_risk[some], p[some], self.weight
-        if not some.any() or not (A > 0).any(axis=0).all() or not (A > 0).any(axis=1).all():
-            return None
-        logs = np.clip(np.log(a) - np.log(own @ (A > 0)), -MOST_LOG, MOST_LOG)
-        best, least = logs, np.inf
-        for _ in range(MOST_STEPS):
-            sums = A @ np.exp(logs)
-            part = A * np.exp(logs) / sums[:, None]
-            slope = a - own @ part
-            size = float(np.abs(slope).max())
-            if size < least:
-                best, least = logs, size
-            elif size < 1e-9 * a.sum():
-                break
-            bend = np.diag(own @ part) - (part.T * own) @ part + np.outer(a, a / a.sum())
-            step = np.linalg.lstsq(bend, slope, rcond=1e-14)[0]
-            logs = logs + step * min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-300))
-            logs = np.clip(logs - logs.mean(), -MOST_LOG, MOST_LOG)
-        z = np.full(p.size, -np.inf)
-        z[some] = np.log(own / self.s[some]) - np.log(A @ np.exp(best))
-        return z
-
-    def _shared_out(self, p: FloatArray, noise: float) -> float | None:
-        """Return sum m log(m / (a A s)) of a way to share the events out with parts p, or None.
-
-        Each event, of weight a, goes to the rows at risk that leave first.
-        """
-        if p.min() < -noise:
-            return None
-        left, total, lost = np.maximum(p, 0.0), 0.0, 0.0
-        waiting: list[tuple[float, int]] = []
-        order = np.argsort(self.y[:, 3], kind="stable").tolist()
-        entered = 0
-        for number, (t, a) in enumerate(zip(self.time.tolist(), self.weight.tolist(), strict=True)):
-            while entered < len(order) and self.y[order[entered], 3] < t:
-                heapq.heappush(waiting, (float(self.y[order[entered], 0]), order[entered]))
-                entered += 1
-            whole = a
-            while a > 0 and waiting:
-                stop, row = waiting[0]
-                part = min(a, float(left[row])) if stop >= t else 0.0
-                if part > 0:
-                    own = self.at_risk[row, number] * self.s[row]
-                    total += part * float(np.log(part / (whole * own)))
-                    a, left[row] = a - part, left[row] - part
-                if left[row] <= 0 or stop < t:
-                    heapq.heappop(waiting)
-            lost += a
-        return total if max(lost, float(left.sum())) <= noise else None
-
-
-def parts_of(y: FloatArray) -> list[IndexArray]:
-    """Return the rows of a stratum that are at risk at the same events, or at some with others.
-
-    y : (n, 4). A dual point has the sum 0 over each of these parts; rows that are at no event are
-    in none.
-    """
-    times = np.unique(y[y[:, 1] > 0, 0])
-    first = np.searchsorted(times, y[:, 3], side="right")
-    last = np.searchsorted(times, y[:, 0], side="right")  # events first, ..., last - 1
-    found: list[IndexArray] = []
-    own, end = list[int](), 0
-    for row in np.argsort(first, kind="stable").tolist():
-        if first[row] == last[row]:
-            continue
-        if own and first[row] >= end:
-            found.append(np.array(own))
-            own = []
-        own.append(row)
-        end = max(end, int(last[row]))
-    return [*found, np.array(own)] if own else found
-
+# Cox's partial likelihood, and its targets.
 
 HALVINGS = 100
 
@@ -775,188 +810,154 @@ def survival_target(y: np.ndarray) -> FloatArray:
     return np.column_stack([found, start]) if late else found
 
 
-# What the verifier asks of a loss.
+# Cox's partial likelihood of rows that come under observation late.
 #
-# A dual point has v_i = -s_i f'(z_i), so its share of the weight, t_i = v_i / s_i, lies between two
-# ends, and the conjugate of f at -t is finite there.
+# A row is at risk at t with start < t <= stop. Dual points give parts of events to rows, and any
+# way to share the events out that gives every row its part is an upper bound of the conjugate.
 
-# The losses as the verifier knows them: plain formulas of a row, that share no code with ours.
-
-
-class ReferenceLogistic(ReferenceLoss):
-    """log(1 + exp(-y z))."""
-
-    labels = True
-
-    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return 0 and y, in order."""
-        return np.minimum(y, 0.0), np.maximum(y, 0.0)
-
-    def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return minus the entropy of |t|.
-
-        A relative error of t is one of t log(t / (1 - t)); each logarithm has one of its own.
-        """
-        share = np.abs(t)
-        positive = np.clip(share, 1e-300, None)
-        rest = np.clip(1.0 - share, 1e-300, None)
-        log_rest = np.where(share < 0.5, np.log1p(-np.minimum(share, 0.5)), np.log(rest))
-        found = share * np.log(positive) + rest * log_rest  # none is positive
-        return found, -(found + 4.0 * share * (np.log(positive) + log_rest))
-
-    def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f twice."""
-        found = np.logaddexp(0.0, -y * z)
-        return found, found
-
-    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y / (1 + exp(y z))."""
-        return np.asarray(y * np.exp(-np.logaddexp(0.0, y * z)))
-
-
-class _Square(ReferenceLoss):
-    """What is 1/2 t^2 for a share t; a square without its weight may underflow."""
-
-    def conjugates(
-        self, v: FloatArray, y: FloatArray, weight: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return v t / 2 - y v."""
-        own, square = y * v, v * (v / weight)
-        return 0.5 * square - own, 2.0 * (square + np.abs(own))
-
-
-class ReferenceSquaredHinge(_Square):
-    """1/2 max(0, 1 - y z)^2."""
-
-    labels = True
-
-    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return 0, and infinity of the sign of y."""
-        return np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0)
-
-    def losses(
-        self, z: FloatArray, y: FloatArray, weight: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted losses twice."""
-        away = np.maximum(0.0, 1.0 - y * z)
-        found = 0.5 * (weight * away) * away
-        return found, found
-
-    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y max(0, 1 - y z)."""
-        return np.asarray(y * np.maximum(0.0, 1.0 - y * z))
+MOST_STEPS = 200
+MOST_LOG = 300.0  # of hazards: more would leave the range of numbers
+MIXED = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 
 
 @dataclass(frozen=True)
-class Residual(_Square):
-    """max over low <= t <= high of t (y - z) - t^2 / 2: least squares where there are no ends."""
+class Events:
+    """The events of a stratum; with Efron's ties those at a time are one after the other."""
 
-    centred: ClassVar[bool] = True
-    low: float = -np.inf
-    high: float = np.inf
+    y: FloatArray  # (n, 4) stop, event, stratum and start
+    s: FloatArray  # (n,)
+    time: FloatArray  # (m,)
+    weight: FloatArray  # (m,) a
+    at_risk: FloatArray  # (n, m) the part of each row that is at risk
+    constant: float  # sum of a log(a (d - l))
 
-    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the two ends."""
-        return np.full(y.shape, self.low), np.full(y.shape, self.high)
+    @classmethod
+    def of(cls, y: FloatArray, s: FloatArray, efron: bool) -> Events:
+        """Return the events of rows of one stratum."""
+        columns, times, weights, constant = [], [], [], 0.0
+        event = y[:, 1] > 0
+        for t in np.unique(y[event, 0]):
+            dead = event & (y[:, 0] == t)
+            d = int(dead.sum()) if efron else 1
+            for before in range(d):
+                columns.append(1.0 * ((y[:, 3] < t) & (y[:, 0] >= t)) - before / d * dead)
+                times.append(float(t))
+                weights.append(float(s[dead].sum()) / d)
+                constant += weights[-1] * float(np.log(weights[-1] * (d - before)))
+        at_risk = np.array(columns).reshape(-1, len(y)).T
+        return cls(y, s, np.array(times), np.array(weights), at_risk, constant)
 
-    def losses(
-        self, z: FloatArray, y: FloatArray, weight: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted losses twice; a square alone may underflow."""
-        away = y - z
-        t = np.clip(away, self.low, self.high)
-        found = (weight * t) * (away - 0.5 * t)
-        return found, found
+    def shares(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the logarithm of the sum over what is at risk at each event, and p."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.at_risk) + (np.log(self.s) + z)[:, None]
+        top = logs.max(axis=0, initial=-np.inf)
+        log_sum = top + np.log(np.exp(logs - top).sum(axis=0))
+        return log_sum, np.asarray(np.exp(logs - log_sum) @ self.weight)
 
-    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the residual, clipped."""
-        return np.asarray(np.clip(y - z, self.low, self.high))
+    def conjugate(self, p: FloatArray, noise: float) -> tuple[float, float]:
+        """Return an upper bound of the conjugate, and its terms; infinite where there is none.
 
-    def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return y - o and 1."""
-        return y - o, np.ones_like(y)
+        The best shares are those of margins z with the parts p. What is found has those of p(z),
+        nearly p; it is mixed with any shares of what is missing, times a large number.
+        """
+        if not self.weight.size:
+            return (0.0 if (np.abs(p) <= noise).all() else np.inf), 0.0
+        z = self._margins(p)
+        some, near, value = p > 0, p, 0.0
+        if z is not None:
+            log_sum, near = self.shares(z)
+            value = float(near[some] @ z[some] - self.weight @ log_sum)
+        logs = np.abs(np.log(self.weight)).max() + np.abs(np.log(self.s)).max() + np.log(len(p))
+        size = self.weight.sum() * (1.0 + logs + (0.0 if z is None else np.ptp(z[some])))
+        for mixed in MIXED if z is not None else (1.0,):
+            missing = (p - (1.0 - mixed) * near) / mixed
+            rest = self._shared_out(missing, noise / mixed)
+            if rest is not None:
+                found = (1.0 - mixed) * value + mixed * rest + self.constant
+                return found, 8.0 * size + abs(found)
+        return np.inf, size
 
+    def _margins(self, p: FloatArray) -> FloatArray | None:
+        """Return margins with nearly the parts p, by Newton's method in the logarithms of hazards.
 
-class ReferencePoisson(ReferenceLoss):
-    """e^z - y z - y + y log y, y >= 0."""
+        Rows without a part have -inf.
+        """
+        some = p > 0
+        A, own, a = self.at_risk[some], p[some], self.weight
+        if not some.any() or not (A > 0).any(axis=0).all() or not (A > 0).any(axis=1).all():
+            return None
+        logs = np.clip(np.log(a) - np.log(own @ (A > 0)), -MOST_LOG, MOST_LOG)
+        best, least = logs, np.inf
+        for _ in range(MOST_STEPS):
+            sums = A @ np.exp(logs)
+            part = A * np.exp(logs) / sums[:, None]
+            slope = a - own @ part
+            size = float(np.abs(slope).max())
+            if size < least:
+                best, least = logs, size
+            elif size < 1e-9 * a.sum():
+                break
+            bend = np.diag(own @ part) - (part.T * own) @ part + np.outer(a, a / a.sum())
+            step = np.linalg.lstsq(bend, slope, rcond=1e-14)[0]
+            logs = logs + step * min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-300))
+            logs = np.clip(logs - logs.mean(), -MOST_LOG, MOST_LOG)
+        z = np.full(p.size, -np.inf)
+        z[some] = np.log(own / self.s[some]) - np.log(A @ np.exp(best))
+        return z
 
-    least = 0.0
+    def _shared_out(self, p: FloatArray, noise: float) -> float | None:
+        """Return sum m log(m / (a A s)) of a way to share the events out with parts p, or None.
 
-    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return -inf and y."""
-        return np.full(y.shape, -np.inf), y
-
-    def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return r log r - r - y log y + y with r = y - t."""
-        r = np.maximum(y - t, 0.0)
-        log_r, log_y = _log(r), _log(y)
-        # r log(r / y) - r + y, and the rest of what r log r is.
-        ratio = np.where(y > 0, -t / np.where(y > 0, y, 1.0), 0.0)
-        near = np.where(np.abs(ratio) < 0.5, np.log1p(np.clip(ratio, -0.5, 0.5)), log_r - log_y)
-        found = np.where(y > 0, r * near + t - t * log_y, r * log_r + t)
-        size = np.abs(t)
-        return found, 4.0 * (r * np.abs(near) + size * (1.0 + np.abs(log_r) + np.abs(log_y)))
-
-    def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and the sum of its terms."""
-        away = np.where(y > 0, z - _log(y), 0.0)
-        near = y * (np.expm1(np.minimum(away, 1.0)) - away)
-        mean = np.exp(z)
-        found = np.where(y > 0, np.where(away < 1.0, near, mean - y * (1.0 + away)), mean)
-        return found, (mean + y) * (2.0 + np.abs(z) + np.abs(np.where(y > 0, _log(y), 0.0)))
-
-    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y - e^z."""
-        return np.asarray(y - np.exp(z))
-
-    def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
-        """Return e^z, moved."""
-        return np.exp(z + by)
-
-    def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return y e^-o and e^o."""
-        return y / np.exp(o), np.exp(o)
-
-
-class ReferenceGamma(ReferenceLoss):
-    """z + y e^-z - 1 - log y, y > 0."""
-
-    least = 2.0**-1022  # the smallest number with all its digits
-
-    def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return -1 and infinity."""
-        return np.full(y.shape, -1.0), np.full(y.shape, np.inf)
-
-    def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return q log q - q + 1 - t log y with q = 1 + t."""
-        q = np.maximum(1.0 + t, 0.0)
-        log_q, log_y = np.where(q > 0, np.log1p(np.maximum(t, -1.0)), 0.0), np.log(y)
-        found = q * log_q - t - t * log_y
-        return found, 4.0 * (q * np.abs(log_q) + np.abs(t) * (1.0 + np.abs(log_q) + np.abs(log_y)))
-
-    def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and the sum of its terms."""
-        away = np.log(y) - z
-        found = np.expm1(away) - away
-        return found, (1.0 + np.exp(away)) * (2.0 + np.abs(z) + np.abs(np.log(y)))
-
-    def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y e^-z - 1."""
-        return np.asarray(np.expm1(np.log(y) - z))
-
-    def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
-        """Return y e^-z, moved."""
-        return np.exp(np.log(y) - z + by)
-
-    def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return y e^-o and 1."""
-        return y * np.exp(-o), np.ones_like(y)
+        Each event, of weight a, goes to the rows at risk that leave first.
+        """
+        if p.min() < -noise:
+            return None
+        left, total, lost = np.maximum(p, 0.0), 0.0, 0.0
+        waiting: list[tuple[float, int]] = []
+        order = np.argsort(self.y[:, 3], kind="stable").tolist()
+        entered = 0
+        for number, (t, a) in enumerate(zip(self.time.tolist(), self.weight.tolist(), strict=True)):
+            while entered < len(order) and self.y[order[entered], 3] < t:
+                heapq.heappush(waiting, (float(self.y[order[entered], 0]), order[entered]))
+                entered += 1
+            whole = a
+            while a > 0 and waiting:
+                stop, row = waiting[0]
+                part = min(a, float(left[row])) if stop >= t else 0.0
+                if part > 0:
+                    own = self.at_risk[row, number] * self.s[row]
+                    total += part * float(np.log(part / (whole * own)))
+                    a, left[row] = a - part, left[row] - part
+                if left[row] <= 0 or stop < t:
+                    heapq.heappop(waiting)
+            lost += a
+        return total if max(lost, float(left.sum())) <= noise else None
 
 
-def _log(x: FloatArray) -> FloatArray:
-    """Return log x, of next to nothing that of 1e-300."""
-    return np.log(np.maximum(x, 1e-300))
+def parts_of(y: FloatArray) -> list[IndexArray]:
+    """Return the rows of a stratum that are at risk at the same events, or at some with others.
 
+    y : (n, 4). A dual point has the sum 0 over each of these parts; rows that are at no event are
+    in none.
+    """
+    times = np.unique(y[y[:, 1] > 0, 0])
+    first = np.searchsorted(times, y[:, 3], side="right")
+    last = np.searchsorted(times, y[:, 0], side="right")  # events first, ..., last - 1
+    found: list[IndexArray] = []
+    own, end = list[int](), 0
+    for row in np.argsort(first, kind="stable").tolist():
+        if first[row] == last[row]:
+            continue
+        if own and first[row] >= end:
+            found.append(np.array(own))
+            own = []
+        own.append(row)
+        end = max(end, int(last[row]))
+    return [*found, np.array(own)] if own else found
+
+
+# The losses by their names.
 
 # The numbers that a loss is stated with, by its name; all are positive, and levels are below 1.
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
