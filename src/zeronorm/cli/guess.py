@@ -38,7 +38,7 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
 
     from ..core.files import quote
     from ..core.targets import NUMBERS
-    from ..io.table import strict_float
+    from ..io.texts import strict_float
 
     if y.dtype.kind != "U":
         return

@@ -193,7 +193,7 @@ def _numbers(values: Any, name: str, data: str) -> Any:
     import numpy as np
 
     from ..core.files import quote
-    from ..io.table import strict_float
+    from ..io.texts import strict_float
 
     if values.dtype.kind == "U":
         numbers = [strict_float(text) for text in values.tolist()]

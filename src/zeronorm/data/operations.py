@@ -35,96 +35,7 @@ from .views import (
     storage_of,
 )
 
-# Means and standard deviations of gathered columns in two passes; which columns lie far from 0.
-
-# Above this |mean| / std, the curvature of a column beside an intercept has lost 8 digits.
-DISTANT = 1e4
-# A standard deviation below this share of the largest |x_ij| is the rounding of a constant: some
-# four units in the last place.
-CONSTANT = 1e-15
-# Below this share few digits of the differences are left, and products with coefficients lose them.
-COARSE = 1e-12
-
-
-def distant_means(design: Design) -> FloatArray | None:
-    """Return the means of the columns that lie far from 0, 0 for the others; None if all are near.
-
-    Far is more than 1e4 standard deviations. A few rows tell which columns may be; only those are
-    read. None for sparse data, which are never centred.
-    """
-    rows = storage_of(design).some_rows()
-    if rows is None:
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):  # NaN is found by the first scan
-        near = np.abs(rows.mean(axis=0)) <= 0.1 * DISTANT * rows.std(axis=0)
-        found = np.zeros(near.size)
-        share = np.full(design.shape[0], 1.0 / design.shape[0])
-        for features in feature_blocks(np.flatnonzero(~near), share.size):
-            columns = dense(design.gather(as_slice(features)))
-            mean, std, _ = two_pass(columns, share, design.n_threads)
-            found[features] = np.where((std > 0) & (np.abs(mean) > DISTANT * std), mean, 0.0)
-    return found if found.any() else None
-
-
-def coarse_columns(design: Design, features: IndexArray) -> IndexArray:
-    """Return those of some features whose standard deviation is below 1e-12 of their largest value.
-
-    A few rows tell which columns may be; only those are read. None of sparse data, which hold 0.
-    """
-    rows = storage_of(design).some_rows()
-    if rows is None or not features.size:
-        return np.empty(0, np.int64)
-    rows = rows[:, features]
-    with np.errstate(over="ignore", invalid="ignore"):
-        near = rows.std(axis=0) > 1e3 * COARSE * np.abs(rows).max(axis=0)
-    found = []
-    share = np.full(design.shape[0], 1.0 / design.shape[0])
-    for block in feature_blocks(features[~near], share.size):
-        columns = dense(design.gather(as_slice(block)))
-        std = two_pass(columns, share, design.n_threads)[1]
-        found.append(block[(std > 0) & (std <= COARSE * np.abs(columns).max(axis=0))])
-    return np.concatenate([np.empty(0, np.int64), *found])
-
-
-def dense(stored: Stored) -> FloatArray:
-    """Return gathered columns as a dense array; for few columns only."""
-    return stored if isinstance(stored, np.ndarray) else stored.toarray(order="F")
-
-
-def two_pass(
-    x: FloatArray, share: FloatArray, n_threads: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean, standard deviation (0: constant), and what rounding took off the mean.
-
-    share : (n,) sums to 1.
-    """
-    low, high = x.min(axis=0), x.max(axis=0)
-    n_columns = x.shape[1]
-    # Numbers are subtracted before they are squared; the second mean removes the first one's error.
-    centred = x - low
-    mean, _ = Dense(centred, n_threads).moments(share, 0, n_columns)
-    centred -= mean
-    rest, square = Dense(centred, n_threads).moments(share, 0, n_columns)
-    away = mean + rest
-    mean = low + away
-    lost = away - (mean - low)  # exact where low and mean are close
-    std = np.sqrt(np.maximum(square - rest**2, 0.0))
-    constant = std <= CONSTANT * np.maximum(np.abs(low), np.abs(high))
-    constant |= low == high
-    return mean, np.where(constant, 0.0, std), np.where(constant, 0.0, lost)
-
-
-# Above this mean^2 / variance, the variance from sums of squares has lost 6 of its 16 digits.
-CANCELLED = 1e6
-# What rounding takes off a mean is kept from this share of the standard deviation on.
-COARSE_REST = 1e-9
-# Sparse columns are not centred: above this |mean| / std no digits of their curvature are left.
-DISTANT_SPARSE = 1e6
 VECTORS = 6  # of float64 over all features, that a fit has at a time, or more
-# Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
-TINY_SQUARE = 1e-280
-# What else helps where sums over the samples overflow.
-_SMALLER = ("use a smaller --C", "use a smaller --sample-weight")
 
 
 def scan(design: Design, v: FloatArray) -> FloatArray:
@@ -242,6 +153,143 @@ def multiply(design: Design, coef: FloatArray) -> FloatArray:
     return margins(design, np.arange(design.shape[1]), coef, 0.0)
 
 
+def select_rows(design: Design, index: IndexArray, weight: FloatArray) -> tuple[Design, np.ndarray]:
+    """Return some rows of a design, and the mask of the columns that are not constant there.
+
+    Columns that are scaled, centred or filled are so again, by the rows themselves; no data are
+    copied.
+
+    weight : (n_rows,) of these rows; of each output, if there are several.
+    """
+    if isinstance(design, Repeated):
+        rows, varies = select_rows(design.base, index, weight[: index.size])
+        return Repeated(rows, design.outputs), np.repeat(varies, design.outputs)
+    base = design.base if isinstance(design, Scaled) else design
+    center = isinstance(design, Scaled) and design.mean is not None
+    scaled = center_scale(Rows(filled_over(base, index), index), weight, center=center)
+    return scaled if isinstance(design, Scaled) else scaled.base, scaled.scale > 0
+
+
+def dense(stored: Stored) -> FloatArray:
+    """Return gathered columns as a dense array; for few columns only."""
+    return stored if isinstance(stored, np.ndarray) else stored.toarray(order="F")
+
+
+def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
+    """Raise the ValueError that says why scores or moments of a design are not finite.
+
+    It names the first column of the user's matrix with NaN or infinity and its first such row;
+    else the first column whose values are so large that sums overflow. Rows are numbered as in the
+    storage, under all wrappers.
+
+    v : (n_samples,) or (n_samples, m), the vector of the scan that was not finite.
+    """
+    storage = storage_of(design)
+    n_samples, n_features = storage.shape
+    vectors = [np.ones(n_samples)]
+    if v is not None:
+        vectors.append(np.abs(_lowered(design, v)).reshape(n_samples, -1).sum(axis=1))
+    # Columns whose sums overflow, and the column with the largest sum of squares.
+    overflowed: list[int] = []
+    widest, widest_square = 0, -1.0
+    for start in range(0, n_features, storage.block):
+        stop = min(start + storage.block, n_features)
+        # The sum of a column with NaN or infinity is not finite: no look at the storage is needed.
+        wrong = ~np.isfinite(storage.correlate(vectors[0], start, stop))
+        _refuse_nonfinite(storage, start + np.flatnonzero(wrong))
+        square = storage.moments(vectors[0], start, stop)[1]
+        wrong |= ~np.isfinite(square)
+        for vector in vectors[1:]:
+            wrong |= ~np.isfinite(storage.correlate(vector, start, stop))
+        overflowed.extend(start + np.flatnonzero(wrong)[:1])
+        block_widest = int(np.argmax(square))
+        if square[block_widest] > widest_square:
+            widest, widest_square = start + block_widest, float(square[block_widest])
+    if not all(np.isfinite(vector).all() for vector in vectors):
+        raise ValueError(f"The vector of a scan is not finite although X is.{remedy(*_SMALLER)}")
+    column = int(overflowed[0]) if overflowed else widest
+    top = float(np.abs(dense(storage.gather(np.array([column])))).max())
+    raise ValueError(
+        f"X has values too large in column {column} (up to {top:.3g} in magnitude): sums over the "
+        f"samples overflow.{remedy('rescale that column', *_SMALLER)}"
+    )
+
+
+# What else helps where sums over the samples overflow.
+_SMALLER = ("use a smaller --C", "use a smaller --sample-weight")
+
+
+def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
+    """Raise ValueError if a column holds NaN or infinity: the first such, in its first row."""
+    for block in feature_blocks(features, design.shape[0], IN_MEMORY):
+        columns = dense(design.gather(block))
+        wrong = ~np.isfinite(columns)
+        if not wrong.any():
+            continue
+        at = int(np.argmax(wrong.any(axis=0)))
+        row = int(np.argmax(wrong[:, at]))
+        where = f"at row {row}, column {block[at]}"
+        if np.isnan(columns[row, at]):
+            raise ValueError(f"Input X contains NaN {where}; remove or impute missing values.")
+        raise ValueError(f"Input X contains infinity {where}; replace it, or remove that row.")
+
+
+def _lowered(design: Design, v: FloatArray) -> FloatArray:
+    while isinstance(design, Wrapper):
+        v = design.lower(v)
+        design = design.base
+    return v
+
+
+def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray | None:
+    """Return by how much every score of a scan for ||v|| = 1 may err, (n_features,).
+
+    None where sums are of float64, whose rounding touches no digit that counts.
+
+    weight : (n_samples,) of the means and scales of `design`; equal weights save a pass over X.
+    """
+    factor = design.scan_error
+    return None if factor <= EXACT_SCAN else factor * _column_norms(design, weight)
+
+
+# Squares below this are close to underflow (and gone where denormals are flushed): |x_ij| < 1e-140.
+TINY_SQUARE = 1e-280
+
+
+def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
+    """Return ||x_j|| of the stored columns times the scale of `design`, or a little more."""
+    if isinstance(design, Repeated):
+        own = None if weight is None else weight[: design.base.shape[0]]
+        return np.repeat(_column_norms(design.base, own), design.outputs)
+    n = design.shape[0]
+    if isinstance(design, Scaled):
+        if design.mean is not None and weight is not None and np.ptp(weight) == 0:
+            # ||x_j||^2 = n (mean^2 + std^2) and scale = 1 / std
+            return np.asarray(np.sqrt(n * ((design.mean * design.scale) ** 2 + 1.0)))
+        return _column_norms(design.base, None) * design.scale
+    bounds = design.norm_bounds()
+    if bounds is not None:
+        return bounds
+    return np.sqrt(moments(design, np.ones(n))[1])
+
+
+# Columns scaled by their standard deviations, and centred; which of them lie far from 0.
+
+# Above this |mean| / std, the curvature of a column beside an intercept has lost 8 digits.
+DISTANT = 1e4
+# Sparse columns are not centred: above this |mean| / std no digits of their curvature are left.
+DISTANT_SPARSE = 1e6
+# A standard deviation below this share of the largest |x_ij| is the rounding of a constant: some
+# four units in the last place.
+CONSTANT = 1e-15
+# Below this share few digits of the differences are left, and products with coefficients lose them.
+COARSE = 1e-12
+# What rounding takes off a mean is kept from this share of the standard deviation on.
+COARSE_REST = 1e-9
+# Above this mean^2 / variance, the variance from sums of squares has lost 6 of its 16 digits.
+CANCELLED = 1e6
+
+
 def center_scale(design: Design, weight: FloatArray, *, center: bool) -> Scaled:
     """Return the columns divided by their standard deviation, centred if `center` and X is dense.
 
@@ -331,6 +379,69 @@ def deviations(columns: Stored) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
 
 
+def two_pass(
+    x: FloatArray, share: FloatArray, n_threads: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean, standard deviation (0: constant), and what rounding took off the mean.
+
+    share : (n,) sums to 1.
+    """
+    low, high = x.min(axis=0), x.max(axis=0)
+    n_columns = x.shape[1]
+    # Numbers are subtracted before they are squared; the second mean removes the first one's error.
+    centred = x - low
+    mean, _ = Dense(centred, n_threads).moments(share, 0, n_columns)
+    centred -= mean
+    rest, square = Dense(centred, n_threads).moments(share, 0, n_columns)
+    away = mean + rest
+    mean = low + away
+    lost = away - (mean - low)  # exact where low and mean are close
+    std = np.sqrt(np.maximum(square - rest**2, 0.0))
+    constant = std <= CONSTANT * np.maximum(np.abs(low), np.abs(high))
+    constant |= low == high
+    return mean, np.where(constant, 0.0, std), np.where(constant, 0.0, lost)
+
+
+def distant_means(design: Design) -> FloatArray | None:
+    """Return the means of the columns that lie far from 0, 0 for the others; None if all are near.
+
+    Far is more than 1e4 standard deviations. A few rows tell which columns may be; only those are
+    read. None for sparse data, which are never centred.
+    """
+    rows = storage_of(design).some_rows()
+    if rows is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN is found by the first scan
+        near = np.abs(rows.mean(axis=0)) <= 0.1 * DISTANT * rows.std(axis=0)
+        found = np.zeros(near.size)
+        share = np.full(design.shape[0], 1.0 / design.shape[0])
+        for features in feature_blocks(np.flatnonzero(~near), share.size):
+            columns = dense(design.gather(as_slice(features)))
+            mean, std, _ = two_pass(columns, share, design.n_threads)
+            found[features] = np.where((std > 0) & (np.abs(mean) > DISTANT * std), mean, 0.0)
+    return found if found.any() else None
+
+
+def coarse_columns(design: Design, features: IndexArray) -> IndexArray:
+    """Return those of some features whose standard deviation is below 1e-12 of their largest value.
+
+    A few rows tell which columns may be; only those are read. None of sparse data, which hold 0.
+    """
+    rows = storage_of(design).some_rows()
+    if rows is None or not features.size:
+        return np.empty(0, np.int64)
+    rows = rows[:, features]
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = rows.std(axis=0) > 1e3 * COARSE * np.abs(rows).max(axis=0)
+    found = []
+    share = np.full(design.shape[0], 1.0 / design.shape[0])
+    for block in feature_blocks(features[~near], share.size):
+        columns = dense(design.gather(as_slice(block)))
+        std = two_pass(columns, share, design.n_threads)[1]
+        found.append(block[(std > 0) & (std <= COARSE * np.abs(columns).max(axis=0))])
+    return np.concatenate([np.empty(0, np.int64), *found])
+
+
 def on_scaling_of_x(
     design: Design, support: IndexArray, coef: FloatArray, intercept: Any
 ) -> tuple[FloatArray, Any]:
@@ -352,118 +463,11 @@ def unscaled(design: Design) -> tuple[Design, FloatArray]:
     return design, np.ones(design.shape[1])
 
 
-def select_rows(design: Design, index: IndexArray, weight: FloatArray) -> tuple[Design, np.ndarray]:
-    """Return some rows of a design, and the mask of the columns that are not constant there.
-
-    Columns that are scaled, centred or filled are so again, by the rows themselves; no data are
-    copied.
-
-    weight : (n_rows,) of these rows; of each output, if there are several.
-    """
-    if isinstance(design, Repeated):
-        rows, varies = select_rows(design.base, index, weight[: index.size])
-        return Repeated(rows, design.outputs), np.repeat(varies, design.outputs)
-    base = design.base if isinstance(design, Scaled) else design
-    center = isinstance(design, Scaled) and design.mean is not None
-    scaled = center_scale(Rows(filled_over(base, index), index), weight, center=center)
-    return scaled if isinstance(design, Scaled) else scaled.base, scaled.scale > 0
-
-
 def offsets(design: Design, features: IndexArray) -> FloatArray:
     """Return what is to be subtracted from gathered columns: sparse ones are not centred."""
     if isinstance(design, Scaled) and design.is_sparse and design.mean is not None:
         return np.asarray(design.mean[features] * design.scale[features])
     return np.zeros(features.size)
-
-
-def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
-    """Raise the ValueError that says why scores or moments of a design are not finite.
-
-    It names the first column of the user's matrix with NaN or infinity and its first such row;
-    else the first column whose values are so large that sums overflow. Rows are numbered as in the
-    storage, under all wrappers.
-
-    v : (n_samples,) or (n_samples, m), the vector of the scan that was not finite.
-    """
-    storage = storage_of(design)
-    n_samples, n_features = storage.shape
-    vectors = [np.ones(n_samples)]
-    if v is not None:
-        vectors.append(np.abs(_lowered(design, v)).reshape(n_samples, -1).sum(axis=1))
-    # Columns whose sums overflow, and the column with the largest sum of squares.
-    overflowed: list[int] = []
-    widest, widest_square = 0, -1.0
-    for start in range(0, n_features, storage.block):
-        stop = min(start + storage.block, n_features)
-        # The sum of a column with NaN or infinity is not finite: no look at the storage is needed.
-        wrong = ~np.isfinite(storage.correlate(vectors[0], start, stop))
-        _refuse_nonfinite(storage, start + np.flatnonzero(wrong))
-        square = storage.moments(vectors[0], start, stop)[1]
-        wrong |= ~np.isfinite(square)
-        for vector in vectors[1:]:
-            wrong |= ~np.isfinite(storage.correlate(vector, start, stop))
-        overflowed.extend(start + np.flatnonzero(wrong)[:1])
-        block_widest = int(np.argmax(square))
-        if square[block_widest] > widest_square:
-            widest, widest_square = start + block_widest, float(square[block_widest])
-    if not all(np.isfinite(vector).all() for vector in vectors):
-        raise ValueError(f"The vector of a scan is not finite although X is.{remedy(*_SMALLER)}")
-    column = int(overflowed[0]) if overflowed else widest
-    top = float(np.abs(dense(storage.gather(np.array([column])))).max())
-    raise ValueError(
-        f"X has values too large in column {column} (up to {top:.3g} in magnitude): sums over the "
-        f"samples overflow.{remedy('rescale that column', *_SMALLER)}"
-    )
-
-
-def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
-    """Raise ValueError if a column holds NaN or infinity: the first such, in its first row."""
-    for block in feature_blocks(features, design.shape[0], IN_MEMORY):
-        columns = dense(design.gather(block))
-        wrong = ~np.isfinite(columns)
-        if not wrong.any():
-            continue
-        at = int(np.argmax(wrong.any(axis=0)))
-        row = int(np.argmax(wrong[:, at]))
-        where = f"at row {row}, column {block[at]}"
-        if np.isnan(columns[row, at]):
-            raise ValueError(f"Input X contains NaN {where}; remove or impute missing values.")
-        raise ValueError(f"Input X contains infinity {where}; replace it, or remove that row.")
-
-
-def _lowered(design: Design, v: FloatArray) -> FloatArray:
-    while isinstance(design, Wrapper):
-        v = design.lower(v)
-        design = design.base
-    return v
-
-
-def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray | None:
-    """Return by how much every score of a scan for ||v|| = 1 may err, (n_features,).
-
-    None where sums are of float64, whose rounding touches no digit that counts.
-
-    weight : (n_samples,) of the means and scales of `design`; equal weights save a pass over X.
-    """
-    factor = design.scan_error
-    return None if factor <= EXACT_SCAN else factor * _column_norms(design, weight)
-
-
-def _column_norms(design: Design, weight: FloatArray | None) -> FloatArray:
-    """Return ||x_j|| of the stored columns times the scale of `design`, or a little more."""
-    if isinstance(design, Repeated):
-        own = None if weight is None else weight[: design.base.shape[0]]
-        return np.repeat(_column_norms(design.base, own), design.outputs)
-    n = design.shape[0]
-    if isinstance(design, Scaled):
-        if design.mean is not None and weight is not None and np.ptp(weight) == 0:
-            # ||x_j||^2 = n (mean^2 + std^2) and scale = 1 / std
-            return np.asarray(np.sqrt(n * ((design.mean * design.scale) ** 2 + 1.0)))
-        return _column_norms(design.base, None) * design.scale
-    bounds = design.norm_bounds()
-    if bounds is not None:
-        return bounds
-    return np.sqrt(moments(design, np.ones(n))[1])
 
 
 # Sums of the columns and of their squares over many sets of rows, in one pass.

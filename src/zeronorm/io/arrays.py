@@ -26,7 +26,7 @@ from ..core.files import FileError, TargetError, did_you_mean, quote
 from .npy import Member, checked_flags, decoded, listed, load_npz, read_npy, read_npy_header
 from .source import Source, Stream, check_path, format_of, is_label_file, not_utf8, similar_files
 from .table import MISSING, Table, TableColumns, TableRequest, first_nonfinite, unique_names
-from .texts import strict_float as strict_float
+from .texts import strict_float
 
 LABEL_KEYS = ("y", "target", "label", "labels")
 

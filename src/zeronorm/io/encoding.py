@@ -22,8 +22,8 @@ from ..core.files import FileError, Require, SampleNamesError, check_fields, quo
 from ..core.messages import Doubt, remedy
 from ..core.types import Design, FloatArray
 from .source import Source
-from .table import Layout, Table, TableColumns, TableRequest, check_count, strict_float
-from .texts import Texts, folded, has_comma, may_be_thousands
+from .table import Layout, Table, TableColumns, TableRequest, check_count
+from .texts import Texts, folded, has_comma, may_be_thousands, strict_float
 
 # How one column of a table becomes features: categories one-hot, dates as parts, gaps filled.
 #

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,11 +21,7 @@ from ..data import Beside, Rows, as_design, resolve_threads
 from ..data.genotypes import CODINGS, HEADER, PER_BYTE, Genotypes
 from .read import matching
 from .source import Source, check_path, not_utf8
-from .table import strict_float
-
-if TYPE_CHECKING:
-    pass
-
+from .texts import strict_float
 
 # PLINK's files as text and bytes: which there are, their samples and variants, and what is wrong.
 #

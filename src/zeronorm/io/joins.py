@@ -464,7 +464,7 @@ def _naming(table: Table, wanted: Collection[str] = ()) -> str | None:
 
 def _is_text(column: Texts) -> bool:
     """Return whether no cell of a column is a number."""
-    from .table import strict_float
+    from .texts import strict_float
 
     return all(strict_float(text) is None for text in column.levels)
 

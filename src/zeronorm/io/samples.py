@@ -421,7 +421,7 @@ class KnownSamples:
         import numpy as np
 
         from ..core.files import did_you_mean
-        from .table import strict_float
+        from .texts import strict_float
 
         number = self.table_of(name)
         if number is None:
@@ -482,7 +482,7 @@ class KnownSamples:
         import numpy as np
 
         from ..core.files import quote
-        from .table import strict_float
+        from .texts import strict_float
 
         text = self._columns[name][self.kept]
         values = text.tolist()

@@ -32,7 +32,6 @@ from ..core.files import (
 from ..core.messages import remedy
 from ..core.types import Design
 from .source import Source, is_label_file
-from .texts import strict_float as strict_float
 
 if TYPE_CHECKING:
     from .encoding import Cells, Coding
@@ -643,4 +642,3 @@ def first_nonfinite(values: NDArray[Any]) -> int | None:
     """Return the position of the first NaN or infinity in C order; None if there is none."""
     finite = np.isfinite(values)
     return None if finite.all() else int(finite.argmin())
-
