@@ -319,7 +319,6 @@ def check_signs(value: Any, n_columns: int) -> FloatArray:
 
 
 def _per_column(name: str, value: Any, n_columns: int) -> FloatArray:
-    """Return numbers, one per column of X, as float64."""
     check_unmasked(name, value)
     found = as_numbers(value)
     if found is None:

@@ -170,7 +170,6 @@ def _named(labels: np.ndarray, refuse_missing: Callable[[int], None]) -> np.ndar
 
 
 def _shown(feature: int, names: Sequence[str] | None) -> str:
-    """Return what a message calls a feature."""
     return f"feature {feature}" + (f" ({names[feature]!r})" if names is not None else "")
 
 

@@ -28,6 +28,14 @@ def available_memory() -> float:
     return max(0.0, min(found))
 
 
+def machine_memory() -> float:
+    """Return the bytes of memory of this machine, infinity where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
 def used_memory() -> float:
     """Return the bytes that this process has in memory of its own, 0 where nobody tells."""
     try:
@@ -61,10 +69,7 @@ def _of_machine() -> float:
                 return 1024.0 * float(line.split()[1])
     except (OSError, ValueError, IndexError):
         pass
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return math.inf
+    return machine_memory()
 
 
 def _control_groups() -> Iterator[Path]:

@@ -102,7 +102,6 @@ def _within(name: str, value: Any, rule: str, holds: Callable[[float], bool]) ->
 
 
 def _not_above(name: str, value: Any) -> float:
-    """Return a number of at most LARGEST."""
     return _within(name, value, f"at most {LARGEST:g}", lambda got: got <= LARGEST)
 
 
@@ -547,7 +546,6 @@ def check_together(
 
 
 def _rows(rows: Any, what: str, n_samples: int) -> IndexArray:
-    """Return the numbers of some rows."""
     try:
         index = np.asarray(rows)
     except ValueError:

@@ -83,7 +83,6 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
 
 
 def _open(path: Path, n_threads: int) -> Design:
-    """Return what lies at a path as a design."""
     if is_store(path):
         return open_filled(path, n_threads)
     if path.suffix in (".bed", ".h5ad", ".h5"):

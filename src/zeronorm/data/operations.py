@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..core.memory import machine_memory
 from ..core.messages import remedy
 from ..core.parallel import map_threads
 from ..core.ranking import largest
@@ -76,20 +76,13 @@ def check_room(n_features: int) -> None:
     A system that promises more memory than it has would end the process in the middle of a fit.
     """
     needed = VECTORS * 8 * n_features
-    if needed > memory():
+    if needed > machine_memory():
         raise ValueError(
             f"X has {n_features:,} columns; a fit keeps about {VECTORS} vectors over all of them, "
-            f"{needed / 2**30:.3g} GiB, and this machine has {memory() / 2**30:.3g} GiB. Take "
-            "fewer columns; of products, those that Products.best finds, or those within= groups."
+            f"{needed / 2**30:.3g} GiB, and this machine has {machine_memory() / 2**30:.3g} GiB. "
+            "Take fewer columns; of products, those that Products.best finds, or those within= "
+            "groups."
         )
-
-
-def memory() -> float:
-    """Return the bytes of memory of this machine; infinity where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
 
 
 def top_features(scores: FloatArray, k: int) -> IndexArray:

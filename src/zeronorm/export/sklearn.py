@@ -145,7 +145,6 @@ def _estimator(model: LoadedModel, coef: FloatArray) -> Any:
 
 
 def _classifier(model: LoadedClassifier, link: str, coef: FloatArray) -> Any:
-    """Return a classifier of scikit-learn."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.svm import LinearSVC
@@ -179,7 +178,6 @@ def _acting(estimator: Any, model: LoadedClassifier) -> Any:
 
 
 def _regressor(model: LoadedRegressor, coef: FloatArray) -> Any:
-    """Return a regressor of scikit-learn."""
     from sklearn import linear_model
 
     own = {

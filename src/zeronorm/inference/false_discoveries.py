@@ -14,11 +14,12 @@ from scipy import optimize, special
 from ..core import validation as validate
 from ..core.budgets import check_usable
 from ..core.frames import in_memory
+from ..core.memory import machine_memory
 from ..core.parallel import map_threads, one_blas_thread, solver_threads
 from ..core.targets import check_labels, check_target
 from ..core.types import Design, FloatArray, IndexArray, Smooth
 from ..data.gathered import gather
-from ..data.operations import Mixed, Whitened, Whitening, center_scale, memory
+from ..data.operations import Mixed, Whitened, Whitening, center_scale
 from ..data.views import IN_MEMORY, Scaled, as_slice, feature_blocks
 from ..estimators import base as _covariates
 from ..estimators.budget import BudgetRegressor
@@ -576,11 +577,11 @@ class Experiments:
 def _check_room(n_features: int, n_experiments: int) -> None:
     """Raise ValueError where the models of all experiments exceed the memory of this machine."""
     needed = BYTES * n_features * n_experiments
-    if needed > memory():
+    if needed > machine_memory():
         raise ValueError(
             f"n_experiments must be smaller: the models of {n_experiments} experiments on "
             f"{n_features:,} features take {needed / 2**30:.3g} GiB, and this machine has "
-            f"{memory() / 2**30:.3g} GiB."
+            f"{machine_memory() / 2**30:.3g} GiB."
         )
 
 

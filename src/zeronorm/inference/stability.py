@@ -20,11 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..core import validation as validate
 from ..core.budgets import UnfittableError
 from ..core.groups import Groups
+from ..core.memory import machine_memory
 from ..core.parallel import map_threads, one_blas_thread, solver_threads
 from ..core.ranking import largest
 from ..core.types import Design, FloatArray, IndexArray
 from ..data import Rows
-from ..data.operations import measured, memory
+from ..data.operations import measured
 from ..data.views import filling_of
 from ..estimators.folds import Problem, Rowwise, Selector, kinds_of_groups
 from ..estimators.wrapped import way_out, without_threshold
@@ -745,7 +746,7 @@ class Halves:
 
         width : numbers that one of them needs.
         """
-        room = int(MEMORY_SHARE * min(memory(), 2.0**62) / (8.0 * width))
+        room = int(MEMORY_SHARE * min(machine_memory(), 2.0**62) / (8.0 * width))
         count = max(1, min(len(self.rows), room))
         for first in range(0, len(self.rows), count):
             yield first, self.rows[first : first + count]

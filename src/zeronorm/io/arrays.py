@@ -12,7 +12,6 @@ that the arrays are what their headers claim has been verified by `npy` before.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.files import FileError, TargetError, did_you_mean, quote
+from ..core.memory import machine_memory
 from .npy import Member, checked_flags, decoded, listed, load_npz, read_npy, read_npy_header
 from .source import Source, Stream, check_path, format_of, is_label_file, not_utf8, similar_files
 from .table import MISSING, Table, TableColumns, TableRequest, first_nonfinite, unique_names
@@ -362,7 +362,7 @@ def _sparse_from(source: Source, arrays: Mapping[str, Member], spill: Path | Non
     if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in index):
         raise FileError(f"{source}: the indices of a sparse matrix must be whole numbers.")
     size = (int(shape[0]), int(shape[1]))
-    if ROW_BYTES * size[0] > _memory():
+    if ROW_BYTES * size[0] > machine_memory():
         raise _too_many_rows(source, size[0], data.size)
     try:
         if form == "coo":
@@ -376,13 +376,6 @@ def _sparse_from(source: Source, arrays: Mapping[str, Member], spill: Path | Non
         raise _too_many_rows(source, size[0], data.size) from None
     except (ValueError, OverflowError) as error:
         raise FileError(f"{source}: a broken sparse matrix ({error}).") from None
-
-
-def _memory() -> float:
-    """Return the bytes of memory of this machine, infinity where the system does not tell."""
-    if not hasattr(os, "sysconf"):
-        return math.inf
-    return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
 
 
 def _too_many_rows(source: Source, n_rows: int, n_entries: int) -> FileError:

@@ -586,7 +586,6 @@ def distinct(path: Path, names: Sequence[str], families: Sequence[str] = ()) -> 
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the numbers and words of the lines that are not empty."""
     source = Source(check_path(path))
     with source.open() as stream:
         for number, line in enumerate(stream, 1):

@@ -177,7 +177,6 @@ def _rows(source: Source, what: str, remedy: str) -> Iterator[_Row]:
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    """Return the fields of a line."""
     if '"' not in line:  # many times faster than a reader for every line
         parts = line.split(None if delimiter == " " else delimiter)
         return [part.strip() for part in parts]

@@ -170,7 +170,6 @@ def _is_file(cells: CellMatrix, name: str) -> bool:
 
 
 def _needed(source: Any, X: Design, names: list[str], wanted: Any) -> Any:
-    """Return the columns that a model needs, by name."""
     return X.gather(np.array(places_of_features(source, wanted, names), np.int64))
 
 
@@ -340,7 +339,6 @@ def genomes_of(group: Any) -> dict[str, Any]:
 
 
 def _chosen(genomes: dict[str, Any], layer: str | None, path: str) -> Any:
-    """Return one of the matrices of 10x Genomics."""
     names = sorted(genomes)
     if layer is None and len(names) == 1:
         return genomes[names[0]]

@@ -109,7 +109,6 @@ def _in_memory(where: str, stream: IO[bytes], n_bytes: int, what: str) -> NDArra
 
 
 def _chunks(where: str, stream: IO[bytes], n_bytes: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield so many bytes of a stream, some at a time."""
     done = 0
     while done < n_bytes:
         chunk = stream.read(min(1 << 22, n_bytes - done))

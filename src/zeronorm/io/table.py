@@ -283,7 +283,6 @@ def typed(comparisons: str) -> str:
 
 
 def _parsed(text: str) -> tuple[ColumnComparison, ...]:
-    """Return the comparisons that a text says."""
     found, place = list[ColumnComparison](), 0
     while True:
         match = _COMPARISON.match(text, place)

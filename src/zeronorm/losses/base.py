@@ -402,13 +402,13 @@ def compiled_scale(
 ) -> float:
     """Return `best_scale` of a loss whose dual points are compiled."""
     return _kernels.loss_scale(
-        *_as_arrays(v, y, weight), loss.kernel, loss.kernel_parameters, quadratic
+        *as_arrays(v, y, weight), loss.kernel, loss.kernel_parameters, quadratic
     )
 
 
 def compiled_conjugate(loss: Curved, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     """Return `conjugate` of a loss whose dual points are compiled."""
-    return _kernels.loss_conjugate(*_as_arrays(v, y, weight), loss.kernel, loss.kernel_parameters)
+    return _kernels.loss_conjugate(*as_arrays(v, y, weight), loss.kernel, loss.kernel_parameters)
 
 
 def at_margins(
@@ -426,13 +426,13 @@ def at_margins(
     """
     gradient, curvature = np.empty(z.size), np.empty(z.size)
     b, value = _kernels.loss_at(
-        *_as_arrays(z, y, weight), loss.kernel, loss.kernel_parameters, intercept, start, gradient,
+        *as_arrays(z, y, weight), loss.kernel, loss.kernel_parameters, intercept, start, gradient,
         curvature,
     )  # fmt: skip
     return b, value, gradient, curvature
 
 
-def _as_arrays(
+def as_arrays(
     v: FloatArray, y: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return arrays as kernels take them."""

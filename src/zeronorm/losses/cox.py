@@ -604,7 +604,6 @@ class _Events:
 
 
 def _events_of(y: FloatArray, weight: FloatArray, efron: bool) -> list[_Events]:
-    """Return the events of all strata."""
     if (weight > 0).all():
         return kept_with(y, _in_strata, efron)
     return _in_strata(y, efron, weight > 0)

@@ -18,6 +18,7 @@ from .base import (
     Latest,
     LossOfAnother,
     LossOfRows,
+    as_arrays,
     balance_each,
     fit_intercept,
     taken_off,
@@ -224,8 +225,6 @@ _LATEST = Latest()  # points
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """The loss at some margins."""
-
     intercepts: FloatArray  # (outputs,)
     shares: FloatArray  # (outputs, n) p
     value: float
@@ -315,7 +314,7 @@ class Multinomial(LossOfOutputs):
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return the conjugate at -v, infinite outside of its domain."""
-        return _kernels.multinomial_conjugate(*_contiguous(v, y, weight), self.outputs, self.free)
+        return _kernels.multinomial_conjugate(*as_arrays(v, y, weight), self.outputs, self.free)
 
     def best_scale(
         self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
@@ -324,7 +323,7 @@ class Multinomial(LossOfOutputs):
 
         Only log p of the entries that v moves counts, and these are numbers of single entries.
         """
-        return _kernels.multinomial_scale(*_contiguous(v, y, weight), self.outputs, quadratic)
+        return _kernels.multinomial_scale(*as_arrays(v, y, weight), self.outputs, quadratic)
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         """Return a point near v where the conjugate is finite.
@@ -334,7 +333,7 @@ class Multinomial(LossOfOutputs):
         gives; the entry of its own class is the rest of a row.
         """
         found = np.empty(v.size)
-        _kernels.multinomial_inside(*_contiguous(v, y, weight), self.outputs, self.free, found)
+        _kernels.multinomial_inside(*as_arrays(v, y, weight), self.outputs, self.free, found)
         return found
 
     def _shares(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -342,27 +341,18 @@ class Multinomial(LossOfOutputs):
         return self._at(z, y, weight).shares
 
     def _at(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> _Point:
-        """Return the point of some margins."""
         latest: _Point | None = _LATEST.at(self, z, y, weight)
         if latest is not None:
             return latest
         b, p, dual = np.empty(self.outputs), np.empty(z.size), np.empty(z.size)
         value = _kernels.multinomial_at(
-            *_contiguous(z, y, weight), self.outputs, self.free, b, p, dual
+            *as_arrays(z, y, weight), self.outputs, self.free, b, p, dual
         )
         point = _Point(b, self.by_output(p), value, dual)
         for part in (point.intercepts, point.shares, point.dual):
             part.setflags(write=False)
         _LATEST.keep(point, self, z, y, weight)
         return point
-
-
-def _contiguous(
-    z: FloatArray, y: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return arrays as compiled functions take them."""
-    found = [np.ascontiguousarray(one, np.float64) for one in (z, y, weight)]
-    return found[0], found[1], found[2]
 
 
 def classes_as_outputs(codes: IndexArray, n_classes: int) -> FloatArray:

@@ -247,7 +247,6 @@ def describe_features(
 
 
 def _response_names(given: str | Sequence[str] | None, n_responses: int) -> list[str]:
-    """Return the names of several responses."""
     if given is None:
         return [f"response {number}" for number in range(1, n_responses + 1)]
     names = [] if isinstance(given, str) else [str(name) for name in given]

@@ -422,7 +422,6 @@ def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
 
 
 def _equal(one: Groups | None, other: Groups | None) -> bool:
-    """Return whether groups are the same."""
     if one is None or other is None or one is other:
         return one is other
     return np.array_equal(one.labels, other.labels) and np.array_equal(one.code, other.code)
@@ -434,7 +433,6 @@ def _no_tree(n: int) -> Tree:
 
 
 def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
-    """Return what the metadata say of a certificate."""
     equivalents = [
         [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
     ]

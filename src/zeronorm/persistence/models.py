@@ -513,7 +513,6 @@ def _members(n_arrays: int) -> tuple[str, ...]:
 
 
 def _baseline(arrays: Mapping[str, NDArray[Any]], highest: float, require: Require) -> Baseline:
-    """Return the baseline of a survival model."""
     from ..estimators.survival import Baseline, StepFunction
 
     stratum, time, hazard = (arrays[name] for name in _SURVIVAL)

@@ -185,7 +185,6 @@ class KaplanMeierDisplay:
 
 
 def _curve(time: FloatArray, event: np.ndarray) -> Curve:
-    """Return the curve of rows."""
     times, places = np.unique(time, return_inverse=True)
     died = np.bincount(places, event)
     at_risk = time.size - np.concatenate([[0], np.cumsum(np.bincount(places))[:-1]])

@@ -140,7 +140,6 @@ def _intercept(given: Any, several: bool) -> Any:
 
 
 def _parameters(given: Any) -> dict[str, float]:
-    """Return the numbers that the loss is stated with."""
     if type(given) is not dict:
         raise CertificateError("parameters of the certificate must be a dict.")
     for name, value in given.items():

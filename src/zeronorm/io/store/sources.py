@@ -21,6 +21,7 @@ from ...core.files import FileError, did_you_mean, engine_errors, quote
 from ...core.frames import categories_of_schema
 from ...core.types import FloatArray, IndexArray
 from ...data.views import Filled
+from ..arrays import as_whole
 from ..encoding import Coding
 from ..genotypes import (
     as_variants,
@@ -94,7 +95,7 @@ def open_source(
         _refuse(path, "svmlight has", target=target, id=id, keep=keep, drop=drop)
         _refuse_missing(path, missing)
         matrix = OfText(path)
-        labels = {LABEL: _plain(matrix.labels)}
+        labels = {LABEL: as_whole(matrix.labels)}
         return Contents(matrix, columns=labels, first_index=matrix.first_index)
     if genotypes_suffix(path) is not None and not path.is_dir():
         _refuse_missing(path, missing)
@@ -256,12 +257,6 @@ def _targets(y: NDArray[Any], name: str | tuple[str, ...] | None) -> dict[str, N
         return {name if isinstance(name, str) else LABEL: y}
     names = name if isinstance(name, tuple) else tuple(f"{LABEL} {j}" for j in range(y.shape[1]))
     return dict(zip(names, y.T, strict=True))
-
-
-def _plain(labels: FloatArray) -> NDArray[Any]:
-    """Return whole numbers as such."""
-    whole = (labels == np.rint(labels)).all() and np.abs(labels).max() < 2**53
-    return labels.astype(np.int64) if whole else labels
 
 
 class OfDesign:
@@ -713,7 +708,6 @@ def _column(path: Path, name: str, about: dict[str, list[str]]) -> NDArray[Any]:
 
 
 def _library(path: Path, suffix: str) -> Any:
-    """Return the package that reads a format."""
     name = _LIBRARIES[suffix]
     try:
         return importlib.import_module(name)
@@ -814,7 +808,6 @@ class JoinedDosages(Dosages):
 
 
 def _check_samples(first: Dosages, part: Dosages) -> None:
-    """Refuse files whose samples are not the same."""
     rule = "All files must have the same samples in the same order; give each set by itself."
     if part.n_samples != first.n_samples:
         raise FileError(

@@ -306,7 +306,6 @@ def _ended(partial: Path, journal: ConversionJournal, matrix: Matrix) -> Iterato
 
 
 def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
-    """Return the type of the numbers of a store."""
     kind = matrix.dtype
     if dtype is not None:
         names = sorted(one.name for one in KINDS)
