@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     )
     from .estimators.memory import estimate_memory
     from .inspection.certification import certify, prove
-    from .io.cluster import on_cluster
     from .io.genotypes import read_plink
+    from .io.opening import on_cluster
     from .io.store import convert
     from .model_selection import BilevelCV
     from .model_selection.cross_validation import cross_validate, permutation_test
@@ -69,7 +69,7 @@ _HOMES = {
     "convert": "io.store",
     "cross_validate": "model_selection",
     "permutation_test": "model_selection",
-    "on_cluster": "io.cluster",
+    "on_cluster": "io.opening",
     "report": "reporting.create",
     "verify": "verification",
 }

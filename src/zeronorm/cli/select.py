@@ -59,7 +59,7 @@ def selected(options: SelectOptions, report: str) -> None:
                 if group_file is not None:
                     groups = read_groups(group_file, table, work.notes)
             if client is not None:
-                from ..io.cluster import on_cluster
+                from ..io.opening import on_cluster
 
                 table = replace(table, X=on_cluster(table.X, client))
             others = "say --no-cv" if report == "print_selection" else ""
