@@ -1,4 +1,4 @@
-"""How the readers refuse: their exceptions, and the words of a message.
+"""Files: how the readers refuse them, and how they are written, complete or not at all.
 
 Every refusal is a `FileError` that names the file, the place and the remedy. Text from a file gets
 into a message only through `quote`, and errors of other libraries only as one line.
@@ -15,6 +15,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+Require: TypeAlias = Callable[[bool, str], None]
 
 
 class FileError(ValueError):
@@ -102,13 +105,26 @@ def did_you_mean(
     return ""
 
 
+def check_fields(
+    what: str, values: Mapping[str, Any], fields: Mapping[str, Any], require: Require
+) -> None:
+    """Check that an object has these fields, each of its type, and no other."""
+    unknown = [key for key in values if key not in fields]
+    require(not unknown, f"{what} has the unknown entry {quote(unknown[0]) if unknown else ''}")
+    for key, kind in fields.items():
+        require(key in values, f"{what} has no {key}")
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        # `type`, not isinstance: true is no number.
+        require(type(values[key]) in kinds, f"{what} has a wrong type of {key}")
+
+
+# Files that are written.
+
 locks: Any = None
 with contextlib.suppress(ImportError):  # Windows has no such locks
     import fcntl
 
     locks = fcntl
-
-Require: TypeAlias = Callable[[bool, str], None]
 
 
 def write_file(path: PathLike, data: bytes) -> Path:
@@ -116,35 +132,6 @@ def write_file(path: PathLike, data: bytes) -> Path:
     with writing(path) as file:
         file.write(data)
     return Path(path)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes have left of files in a folder.
-
-    A process locks the file that it writes, and the system unlocks it when the process ends. Where
-    there are no locks, nothing is removed.
-    """
-    for old in folder.glob(".zeronorm-*.tmp") if locks is not None else ():
-        with contextlib.suppress(OSError):  # locked, gone by now, or somebody else's
-            handle = os.open(old, os.O_RDWR | os.O_NOFOLLOW)
-            try:
-                locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
-                old.unlink()
-            finally:
-                os.close(handle)
-
-
-def _begun(path: Path) -> int:
-    """Return a new file, locked, with the permissions that the user's mask gives to any."""
-    while True:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        if locks is None:  # pragma: no cover
-            return handle
-        with contextlib.suppress(OSError):  # a file system without locks
-            locks.flock(handle, locks.LOCK_EX)
-        if os.fstat(handle).st_nlink:
-            return handle
-        os.close(handle)  # taken for a leftover before it was locked
 
 
 @contextlib.contextmanager
@@ -180,17 +167,30 @@ def writing(path: PathLike) -> Iterator[BinaryIO]:
             os.close(folder)
 
 
-def check_fields(
-    what: str, values: Mapping[str, Any], fields: Mapping[str, Any], require: Require
-) -> None:
-    """Check that an object has these fields, each of its type, and no other."""
-    unknown = [key for key in values if key not in fields]
-    require(not unknown, f"{what} has the unknown entry {quote(unknown[0]) if unknown else ''}")
-    for key, kind in fields.items():
-        require(key in values, f"{what} has no {key}")
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        # `type`, not isinstance: true is no number.
-        require(type(values[key]) in kinds, f"{what} has a wrong type of {key}")
+def _begun(path: Path) -> int:
+    """Return a new file, locked, with the permissions that the user's mask gives to any."""
+    while True:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        if locks is None:  # pragma: no cover
+            return handle
+        with contextlib.suppress(OSError):  # a file system without locks
+            locks.flock(handle, locks.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle
+        os.close(handle)  # taken for a leftover before it was locked
 
 
-PathLike: TypeAlias = "str | os.PathLike[str]"
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes have left of files in a folder.
+
+    A process locks the file that it writes, and the system unlocks it when the process ends. Where
+    there are no locks, nothing is removed.
+    """
+    for old in folder.glob(".zeronorm-*.tmp") if locks is not None else ():
+        with contextlib.suppress(OSError):  # locked, gone by now, or somebody else's
+            handle = os.open(old, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
+                old.unlink()
+            finally:
+                os.close(handle)

@@ -1,4 +1,10 @@
-"""Columns on a cluster: Dask arrays and data frames, and files that all workers can open."""
+"""Columns on a cluster: Dask arrays and data frames, and files that all workers can open.
+
+One task per worker and call loops over the blocks of columns that are there. Blocks are futures, so
+that what a dead worker held is made again from its source, by other workers, and what was asked of
+it is asked again: neither needs anything here. Vectors travel as arguments of tasks, which the
+scheduler keeps for that.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +37,6 @@ from .arrays import (
 )
 from .gathered import as_columns
 from .views import IN_MEMORY, feature_blocks
-
-# Blocks of columns on the workers of a Dask cluster: where they are, and work on them.
-#
-# One task per worker and call loops over the blocks that are there. Blocks are futures, so that
-# what a dead worker held is made again from its source, by other workers, and what was asked of it
-# is asked again: neither needs anything here. Vectors travel as arguments of tasks, which the
-# scheduler keeps for that.
 
 # A job: the number of a block, and the arguments that are for this block alone.
 Job: TypeAlias = tuple[int, tuple[Any, ...]]

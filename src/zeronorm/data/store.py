@@ -1,4 +1,11 @@
-"""A store on disk: blocks of columns, dense or sparse, each mapped while a scan reads it."""
+"""A store on disk: blocks of columns, dense or sparse, each mapped while a scan reads it.
+
+Its arrays are those of Zarr v3: chunks without compression, each with its checksum. A chunk is a
+file of its own that is read where it lies: the numbers, little endian, columns one after the other,
+and four bytes of CRC-32C. zarr, dask and anndata read such arrays by themselves.
+
+Source: the Zarr core specification, version 3.1, with its codecs transpose, bytes and crc32c.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +30,6 @@ from ..core.memory import available_memory
 from ..core.types import Design, FloatArray, IndexArray, Stored, float64_scan_error
 from .arrays import SAMPLED_ROWS, Dense, Sparse, as_features, compressed
 from .views import Filled, InParts
-
-# Zarr v3 arrays as a store has them: chunks without compression, each with its checksum.
-#
-# A chunk is a file of its own that is read where it lies: the numbers, little endian, columns one
-# after the other, and four bytes of CRC-32C. zarr, dask and anndata read such arrays by themselves.
-#
-# Source: the Zarr core specification, version 3.1, with its codecs transpose, bytes and crc32c.
 
 METADATA = "zarr.json"
 CHECKSUM_BYTES = 4
