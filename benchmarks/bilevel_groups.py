@@ -2,7 +2,7 @@
 
     python benchmarks/bilevel_groups.py        a minute
 
-`BilevelCV` over all numbers of groups and up to so many features, five folds. `splice`: is a donor
+`BudgetCV` over all numbers of groups and up to so many features, five folds. `splice`: is a donor
 splice site true (400 sites, half of them; the letter at each of 7 positions, one-hot, a position is
 a group). `bardet`: the expression of a gene in the eye of 120 rats by 20 others, five splines each,
 a gene is a group. For every number of groups the number of features with the best mean score.
@@ -16,14 +16,14 @@ import numpy as np
 
 import _common as common
 import _protocol as protocol
-from zeronorm import BilevelCV
+from zeronorm import BudgetCV
 from zeronorm.published import BilevelClassifier, BilevelRegressor
 
 MOST_FEATURES = {"splice": 14, "bardet": 15}
 MOST_GROUPS = {"splice": 7, "bardet": 6}
 
 
-def search(name: str, arrays: dict[str, np.ndarray]) -> tuple[BilevelCV, float]:
+def search(name: str, arrays: dict[str, np.ndarray]) -> tuple[BudgetCV, float]:
     """Return the cross-validation, and the score of the model without features."""
     X, y, groups = arrays["X"].astype(float), arrays["y"], arrays["group"]
     if name == "splice":
@@ -33,7 +33,7 @@ def search(name: str, arrays: dict[str, np.ndarray]) -> tuple[BilevelCV, float]:
     else:
         model, null = BilevelRegressor(feature_groups=groups), float(np.var(y))
     grid = range(1, MOST_FEATURES[name] + 1), range(1, MOST_GROUPS[name] + 1)
-    return BilevelCV(model, *grid).fit(X, y), null
+    return BudgetCV(model, *grid).fit(X, y), null
 
 
 def main() -> int:
@@ -49,12 +49,13 @@ def main() -> int:
         found, null = search(name, arrays)
         rows = []
         for g in range(1, MOST_GROUPS[name] + 1):
-            places = [i for i, size in enumerate(found.sizes_) if size[1] == g]
-            best = min(places, key=lambda i: found.mean_score_[i])
-            k = found.sizes_[best][0]
+            places = [i for i, size in enumerate(found.validation_.sizes) if size[1] == g]
+            best = max(places, key=lambda i: found.validation_.compared[i].mean())
+            k = found.validation_.sizes[best][0]
             model = found.estimator.set_params(n_features=k, n_groups=g)
             groups = model.fit(arrays["X"].astype(float), arrays["y"]).groups_
-            score = found.mean_score_[best], found.standard_error_[best]
+            losses = found.validation_.deviance[best] * (1.0 if name == "splice" else 2.0)
+            score = losses.mean(), losses.std(ddof=1) / losses.size**0.5
             rows.append([g, k, f"{score[0]:.4g} ± {score[1]:.2g}", ", ".join(map(str, groups))])
         measure = "log-loss" if name == "splice" else "mean squared error"
         report += [

@@ -14,8 +14,8 @@ from sklearn.metrics import log_loss
 
 from conftest import slow
 from zeronorm import (
-    BilevelCV,
     BudgetClassifier,
+    BudgetCV,
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     certify,
@@ -344,10 +344,14 @@ def test_cross_validation_is_what_it_says(kind):
         model = BudgetClassifier(feature_groups=GROUPS, multi_class=shared)
     else:
         model = BudgetRegressor(feature_groups=GROUPS, loss=kind, C=0.5)
-    search = BilevelCV(model, [1, 3], [1, 2], cv=SPLITS).fit(X, y, weight)
+    scoring = "neg_log_loss" if kind in ("multinomial", "ovr") else None
+    search = BudgetCV(model, [1, 3], [1, 2], cv=SPLITS, scoring=scoring).fit(X, y, weight)
     train, test = SPLITS[1]
     one = model.set_params(n_features=3, n_groups=2).fit(X[train], y[train], weight[train])
-    found = search.scores_[search.sizes_.index((3, 2)), 1]
+    place = search.validation_.sizes.index((3, 2)), 1
+    found = -search.validation_.scores[place]
+    if scoring is None:
+        found = 2 * search.validation_.deviance[place] / Q  # a sum over the responses
     if kind in ("multinomial", "ovr"):
         expected = log_loss(y[test], one.predict_proba(X[test]), sample_weight=weight[test])
         shape = 90, Q
@@ -366,10 +370,10 @@ def test_cross_validation_is_what_it_says(kind):
             losses = np.where(away <= width, away**2, 2 * width * away - width**2)
         expected = np.average(losses.mean(axis=1), weights=weight[test])
     assert found == pytest.approx(expected, rel=1e-6)
-    assert search.best_estimator_.size_ in search.sizes_
+    assert search.best_estimator_.size_ in search.validation_.sizes
     assert np.isfinite(search.score(X, y))
     both = cross_validate(model.set_params(n_features=[1, 3], n_groups=[1, 2]), X, y, cv=SPLITS)
-    assert sorted(both.sizes) == sorted(search.sizes_)
+    assert sorted(both.sizes) == sorted(search.validation_.sizes)
 
 
 def test_cross_validation_of_survival_and_ordered_classes():
@@ -378,11 +382,11 @@ def test_cross_validation_of_survival_and_ordered_classes():
     y = survival(X)
     model = BudgetSurvivalAnalysis(feature_groups=GROUPS)
     for scoring in (None, "c_index"):
-        search = BilevelCV(model, [1, 2], [1, 2], cv=3, scoring=scoring, rule="best").fit(X, y)
-        assert search.scores_.shape == (4, 3)
+        search = BudgetCV(model, [1, 2], [1, 2], cv=3, scoring=scoring, rule="best").fit(X, y)
+        assert search.validation_.scores.shape == (4, 3)
         assert search.score(X, y) > 0.6
     ordered = np.digitize(X[:, 1] + X[:, 4], [-1, 1])
-    search = BilevelCV(
+    search = BudgetCV(
         BudgetClassifier(feature_groups=GROUPS, loss="ordinal"),
         [1, 2],
         [1, 2],
@@ -390,13 +394,13 @@ def test_cross_validation_of_survival_and_ordered_classes():
         scoring="accuracy",
     ).fit(X, ordered)
     assert search.support_.tolist() == [1, 4]
-    assert search.mean_score_.max() > 0.8
-    with pytest.raises(ValueError, match=r"scoring must be one of None, 'deviance', 'c_index'"):
-        BilevelCV(model, [1], [1], scoring="squared_error").fit(X, y)
+    assert search.validation_.mean.max() > 0.8
+    with pytest.raises(ValueError, match=r"scoring must be None, 'c_index' or a scorer"):
+        BudgetCV(model, [1], [1], scoring="squared_error").fit(X, y)
     y["event"] = np.arange(90) < 8
     folds = [(np.arange(45), np.arange(45, 90)), (np.arange(45, 90), np.arange(45))]
-    with pytest.raises(ValueError, match="hold out an event in every fold; fold 0 has none"):
-        BilevelCV(model, [1], [1], cv=folds).fit(X, y)
+    with pytest.raises(ValueError, match="event"):
+        BudgetCV(model, [1], [1], cv=folds).fit(X, y)
 
 
 # ------------------------------------------------------------------- bad input

@@ -16,7 +16,6 @@ from sklearn.model_selection import (
 from conftest import slow, slow_among
 from generators import gaussian
 from zeronorm import (
-    BilevelCV,
     BudgetClassifier,
     BudgetCV,
     BudgetRegressor,
@@ -182,7 +181,7 @@ def test_an_automatic_number_of_groups(name):
 
 
 def test_of_pairs_the_fewest_groups_are_the_smallest():
-    """A model of few features in many groups would be preferred, which `BilevelCV` does not."""
+    """A model of few features in many groups would be preferred."""
     scores = np.array([[0.1, 0.2], [0.9, 0.9], [0.9, 0.9], [0.1, 0.3]])
     sizes = ((1, 1), (1, 2), (5, 1), (5, 2))
     found = CrossValidation(sizes, scores, "r2", np.zeros(2), scores, np.ones(4))
@@ -192,7 +191,7 @@ def test_of_pairs_the_fewest_groups_are_the_smallest():
         found.choose(among=[2])
     estimator = BudgetRegressor(feature_groups=GROUPS, n_groups=[1, 2, 3])
     search = BudgetCV(estimator, [1, 2, 3, 5]).fit(FEW, SIGNAL[::2])
-    rival = BilevelCV(estimator, [1, 2, 3, 5], [1, 2, 3]).fit(FEW, SIGNAL[::2])
+    rival = BudgetCV(estimator, [1, 2, 3, 5], [1, 2, 3]).fit(FEW, SIGNAL[::2])
     assert (search.n_features_, search.n_groups_) == (rival.n_features_, rival.n_groups_)
 
 
@@ -371,7 +370,7 @@ def test_accuracy_does_not_choose():
         ({"cv": [(np.arange(40), np.arange(40, 80))]}, ValueError, "at least two folds"),
         ({"n_features": [1, 99]}, ValueError, "n_features"),
         ({"estimator": KFold(3)}, TypeError, "estimator must be one of zeronorm"),
-        ({"estimator": BilevelCV(BudgetRegressor(), [1], [1])}, TypeError, "estimator must be"),
+        ({"estimator": BudgetCV(BudgetRegressor(), [1], [1])}, TypeError, "estimator must be"),
         ({"scoring": "r3"}, ValueError, "r3"),
     ],
 )

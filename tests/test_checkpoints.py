@@ -16,8 +16,8 @@ import scipy.sparse as sp
 import zeronorm
 from conftest import slow
 from zeronorm import (
-    BilevelCV,
     BudgetClassifier,
+    BudgetCV,
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     Checkpoint,
@@ -259,7 +259,7 @@ def test_several_fits_share_a_file_in_their_order(tmp_path, no_scans):
     def work(checkpoint=None, cv=3):
         model = BudgetRegressor(K).fit(X, Z)
         found = cross_validate(model, X, Z, cv=cv)
-        search = BilevelCV(BudgetRegressor(feature_groups=GROUPS), range(1, 4), [1, 2], cv=3).fit(
+        search = BudgetCV(BudgetRegressor(feature_groups=GROUPS), range(1, 4), [1, 2], cv=3).fit(
             X, Z
         )
         proof = zeronorm.prove(model, X, Z, gap=0)

@@ -14,8 +14,8 @@ import scipy.special
 import forgeries
 from conftest import slow, slow_among
 from zeronorm import (
-    BilevelCV,
     BudgetClassifier,
+    BudgetCV,
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     certify,
@@ -287,7 +287,7 @@ def test_few_groups_are_cross_validated_beside_covariates():
     y = target("least_squares", z + 0.1 * (X[:, 3] - 50.0), rng)
     groups = np.array([0, 0, 1, 9, 1, 2, 9, 2])
     model = estimator("least_squares", 1, n_groups=1, feature_groups=groups, covariates=[3])
-    search = BilevelCV(model, n_features=[1, 2], n_groups=[1], cv=3).fit(X, y)
+    search = BudgetCV(model, n_features=[1, 2], n_groups=[1], cv=3).fit(X, y)
     assert np.array_equal(search.best_estimator_.covariates_, [3])
     assert search.best_estimator_.score(X, y) > 0.8
 

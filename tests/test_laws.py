@@ -24,7 +24,6 @@ import zeronorm
 from conftest import make_classification, slow
 from zeronorm import (
     BagClassifier,
-    BilevelCV,
     BudgetClassifier,
     BudgetCV,
     BudgetRegressor,
@@ -101,7 +100,7 @@ SETTINGS = {
     "bilevel-hinge": BilevelClassifier(3, loss="squared_hinge", C=0.5, refit_C=1.0, **TIGHT),
     "bilevel-regressor": BilevelRegressor(4, 2, feature_groups=GROUPS, **TIGHT),
     "bilevel-ista": BilevelRegressor(3, solver="ista", C=2.0, **TIGHT),
-    "bilevel-cv": BilevelCV(BilevelRegressor(feature_groups=GROUPS), [2, 4], [1, 2], cv=FOLDS),
+    "bilevel-cv": BudgetCV(BilevelRegressor(feature_groups=GROUPS), [2, 4], [1, 2], cv=FOLDS),
     "size-cv": BudgetCV(BudgetRegressor(**TIGHT), [2, 4], cv=FOLDS),
     "l1": L1Classifier(0.3, **TIGHT),
     "l1-net": L1LogisticRegression(
@@ -187,7 +186,7 @@ def target(name, score):
     if name in ("poisson", "poisson-l1", "gamma"):
         y = np.exp(0.08 * score)
         return y if name == "gamma" else np.floor(y)
-    regressor = isinstance(SETTINGS[name], (BilevelCV, BudgetCV)) or not is_classifier(
+    regressor = isinstance(SETTINGS[name], (BudgetCV, BudgetCV)) or not is_classifier(
         SETTINGS[name]
     )
     return score if regressor else np.where(score > 2, "yes", "no")

@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 
 import zeronorm
 from zeronorm import (
-    BilevelCV,
     BudgetClassifier,
     BudgetCV,
     BudgetRegressor,
@@ -33,7 +32,7 @@ GROUPS = [0, 0, 1, 1, 2, 2]
 
 
 def pairs(loss):
-    return BilevelCV(BudgetRegressor(feature_groups=GROUPS, loss=loss, C=0.1), [1, 2], [1], cv=2)
+    return BudgetCV(BudgetRegressor(feature_groups=GROUPS, loss=loss, C=0.1), [1, 2], [1], cv=2)
 
 
 MODELS = {
@@ -125,9 +124,9 @@ def test_scikit_learn_routes_it(name):
 def test_a_choice_of_budgets_is_scored_with_it():
     """Folds would choose by models without the offset."""
     splits = [(np.arange(N // 2), np.arange(N // 2, N)), (np.arange(N // 2, N), np.arange(N // 2))]
-    search = BilevelCV(MODELS["pairs"][0].estimator, [1], [1], cv=splits)
-    search.set_params(scoring="squared_error").fit(X, COUNTS, offset=OFFSET)
-    for (train, test), score in zip(splits, search.scores_[0], strict=True):
+    search = BudgetCV(MODELS["pairs"][0].estimator, [1], [1], cv=splits)
+    search.set_params(scoring="neg_mean_squared_error").fit(X, COUNTS, offset=OFFSET)
+    for (train, test), score in zip(splits, -search.validation_.scores[0], strict=True):
         one = sklearn.clone(search.estimator).set_params(n_features=1, n_groups=1)
         one.fit(X[train], COUNTS[train], offset=OFFSET[train])
         away = one.predict(X[test], OFFSET[test]) - COUNTS[test]

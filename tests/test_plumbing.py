@@ -16,7 +16,6 @@ from sklearn.multioutput import MultiOutputClassifier
 
 from zeronorm import (
     BagClassifier,
-    BilevelCV,
     BudgetClassifier,
     BudgetCV,
     BudgetRegressor,
@@ -82,7 +81,7 @@ def test_no_estimator_takes_so_many_threads(n_threads):
     "search",
     [
         BudgetCV(BudgetClassifier(calibrate=False), [1, 2], cv=2),
-        BilevelCV(BilevelClassifier(C=0.1), [1, 2], [1], cv=2),
+        BudgetCV(BilevelClassifier(C=0.1), [1, 2], [1], cv=2),
     ],
 )
 def test_one_row_is_named_as_scikit_learn_does(search):

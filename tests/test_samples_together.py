@@ -22,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 import zeronorm.estimators.folds
 import zeronorm.plotting
 from zeronorm import (
-    BilevelCV,
     BudgetClassifier,
     BudgetCV,
     BudgetRegressor,
@@ -78,7 +77,6 @@ def seen(monkeypatch):
     for module in (
         "estimators.validation",
         "estimators.l1",
-        "model_selection.search",
     ):
         monkeypatch.setattr(f"zeronorm.{module}.splits", recorded)
     return found
@@ -186,7 +184,7 @@ SEARCHES = {
     "auto-survival": (BudgetSurvivalAnalysis("auto"), SURVIVAL),
     "auto-measure": (MeasureClassifier("f1", "auto"), None),
     "budget-cv": (BudgetCV(BudgetClassifier(calibrate=False), [1, 2]), None),
-    "bilevel-cv": (BilevelCV(BudgetRegressor(feature_groups=np.arange(30) // 5), [2], [1, 2]),
+    "bilevel-cv": (BudgetCV(BudgetRegressor(feature_groups=np.arange(30) // 5), [2], [1, 2]),
                    NUMBERS),
     "l1": (L1ClassifierCV(5), None),
     "l1-regressor": (L1RegressorCV(5), NUMBERS),

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .io.genotypes import read_plink
     from .io.opening import on_cluster
     from .io.store import convert
-    from .model_selection import BilevelCV
     from .model_selection.cross_validation import cross_validate, permutation_test
     from .model_selection.search import BudgetCV
     from .reporting.create import report
@@ -59,7 +58,6 @@ _HOMES = {
     ),
     **dict.fromkeys(("certify", "prove"), "inspection"),
     "Bags": "data.bags",
-    "BilevelCV": "model_selection",
     "BudgetCV": "model_selection",
     "Checkpoint": "solvers.checkpoint",
     "Groups": "core.groups",
@@ -77,7 +75,6 @@ _HOMES = {
 __all__ = [
     "BagClassifier",
     "Bags",
-    "BilevelCV",
     "BudgetCV",
     "BudgetClassifier",
     "BudgetRegressor",

@@ -2,10 +2,9 @@
 
 from ..estimators.validation import CrossValidation
 from .cross_validation import cross_validate, permutation_test
-from .search import BilevelCV, BudgetCV, NestedCrossValidation, nested_cross_validate
+from .search import BudgetCV, NestedCrossValidation, nested_cross_validate
 
 __all__ = [
-    "BilevelCV",
     "BudgetCV",
     "CrossValidation",
     "NestedCrossValidation",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.metaestimators import available_if
@@ -16,37 +16,22 @@ from sklearn.utils.validation import check_is_fitted
 from ..core import validation as validate
 from ..core.files import PathLike
 from ..core.parallel import one_blas_thread
-from ..core.ranking import numbered
-from ..core.targets import check_sample_weight
 from ..core.types import FloatArray, IndexArray
-from ..data import Rows
-from ..data.views import filled_over
-from ..estimators.base import Model, NestedParameters, margins_of
-from ..estimators.budget import BudgetClassifier, BudgetRegressor
+from ..estimators.base import NestedParameters
 from ..estimators.folds import (
     AUTOMATIC,
-    EQUAL,
     RULES,
-    Folded,
-    Rowwise,
     Selector,
-    best_and_near,
-    check_fold,
     is_automatic,
     named_fold,
     repeats_of,
-    splits,
 )
-from ..estimators.survival import BudgetSurvivalAnalysis, SurvivalModel, concordance
 from ..estimators.validation import CrossValidation, Validation, standard_error
 from ..measures import Measure
 from ..solvers import Progress, run_together
 from ..solvers.checkpoint import recorded
 from ..solvers.driver import Solver
-from ..solvers.l1.setting import CLASSIFIED, LOWER, SCORES, added_deviance_of, multinomial_log_loss
 from .cross_validation import cross_validate, prepared
-
-# What searches for a budget share: the model that they chose, which predicts for them.
 
 
 def _has(name: str) -> Callable[[Any], bool]:
@@ -64,11 +49,129 @@ def given_offset(offset: Any) -> dict[str, Any]:
     return {} if offset is None else {"offset": offset}
 
 
-class ChosenModel(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ignore[misc]
-    """Base of estimators whose `fit` leaves a `best_estimator_` of the kind of `estimator`."""
+class BudgetCV(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ignore[misc]
+    """A model whose number of features, or of groups, is chosen by cross-validation.
 
-    estimator: Any
+    The features of all sizes are selected inside every fold, in the same passes over X; with l_kf
+    the mean loss of size k on the samples that fold f holds out, of F folds (log-loss, squared
+    error, deviance, partial likelihood: see `CrossValidation.deviance`; with `scoring` or `measure`
+    minus the score),
+
+        m_k = sum_f l_kf / F,    b = argmin m_k,    d_kf = l_kf - l_bf,
+        e_k = sqrt(sum_f (d_kf - m_k + m_b)^2 / (F - 1) / F),
+
+    (of repeated folds F / R in place of the last F, see `CrossValidation.standard_error`)
+    rule "1se" takes the smallest k with m_k <= m_b + e_k, and "best" takes b.
+
+    Parameters
+    ----------
+    estimator : BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis or MeasureClassifier
+        Its other parameters count. It is not changed.
+    n_features : "auto", list or range of int, or None
+        The sizes to compare. "auto": 1 to 6, then 8, 10, 12, 15, 20, 25, 30, 40 and 50, as far as
+        half of the rows and the columns that are not constant go. None: whole groups are counted.
+    n_groups : "auto", list or range of int, int, or None
+        Of an estimator with groups of features, the numbers of groups to compare: "auto" takes the
+        same numbers, as far as half of the rows and the groups go. With `n_features` all pairs are
+        compared, of which those with fewer groups are the smaller ones, then those with fewer
+        features. None: as the estimator has it.
+    cv, scoring, measure, random_state : as of `cross_validate`
+        Scores are the larger the better.
+    rule : "1se" or "best"
+
+    Attributes
+    ----------
+    n_features_, n_groups_ : the chosen size; of whole groups there is no `n_features_`, and of
+        features without groups no `n_groups_`.
+    best_estimator_ : the estimator fitted on all rows for all sizes (`path_` has their models), of
+        which the chosen one predicts. `predict`, `score`, `transform`, `get_support` and the like,
+        `support_`, `coef_`, `intercept_` and `classes_` are its own.
+    validation_ : the `CrossValidation`: sizes, scores (n_sizes, n_folds), mean, standard error. The
+        score of the chosen size is a little too good, as the folds chose it: where that matters,
+        `zeronorm.model_selection.nested_cross_validate` scores the choice with the rest.
+
+    Raises
+    ------
+    ValueError
+        As by `fit` of the estimator and by `cross_validate`, and where `cv` gives one fold only.
+
+    Source
+    ------
+    Breiman, Friedman, Olshen and Stone, Classification and regression trees, 1984, section 3.4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeronorm import BudgetCV, BudgetRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 400))
+    >>> y = X[:, 3] + X[:, 5] - X[:, 7] + 0.3 * rng.standard_normal(100)
+    >>> search = BudgetCV(BudgetRegressor()).fit(X, y)
+    >>> search.n_features_, search.support_
+    (3, array([3, 5, 7]))
+    """
+
     best_estimator_: Any
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_features: str | Sequence[int] | None = "auto",
+        n_groups: str | int | Sequence[int] | None = None,
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        measure: str | Measure | None = None,
+        rule: str = "1se",
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_features = n_features
+        self.n_groups = n_groups
+        self.cv = cv
+        self.scoring = scoring
+        self.measure = measure
+        self.rule = rule
+        self.random_state = random_state
+
+    @one_blas_thread
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        groups: Any = None,
+    ) -> BudgetCV:
+        """Choose the size, and fit the model on all rows.
+
+        X, y, sample_weight, offset, groups : as for `fit` of the estimator. After a fit with an
+            offset `predict` and `score` need one, too.
+        """
+        model = self._model()
+        given = given_offset(offset)
+        given |= {} if groups is None else {"groups": groups}
+        file = self.estimator.checkpoint
+        # One file has the folds and the fit.
+        model.checkpoint = None  # published classes have no such parameter
+        with recorded(file):
+            self.validation_ = cross_validate(
+                model, X, y, cv=self.cv, sample_weight=sample_weight, measure=self.measure,
+                scoring=self.scoring, random_state=self.random_state, **given,
+            )  # fmt: skip
+            size = self.validation_.choose(self.rule)
+            model.set_params(**_budgets(model, self.validation_.sizes))
+            model.fit(X, y, sample_weight, **given)
+        model._keep_size(size)
+        model.checkpoint = file
+        self.best_estimator_ = model
+        for name in ("n_features", "n_groups"):
+            self.__dict__.pop(f"{name}_", None)
+        for name, chosen in _budgets(model, [size]).items():
+            setattr(self, f"{name}_", chosen[0])
+        self._keep_names()
+        return self
 
     def _keep_names(self) -> None:
         """Set what scikit-learn asks a fitted estimator for, as the chosen model has it."""
@@ -92,6 +195,11 @@ class ChosenModel(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type:
     def intercept_(self) -> Any:
         """As of the estimator."""
         return self._best.intercept_
+
+    @property
+    def groups_(self) -> np.ndarray:
+        """The labels of the groups of the selected features."""
+        return np.asarray(self._best.groups_)
 
     @property
     def _best(self) -> Any:
@@ -157,126 +265,6 @@ class ChosenModel(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type:
         tags.target_tags = inner.target_tags
         return tags
 
-
-class BudgetCV(ChosenModel):
-    """A model whose number of features, or of groups, is chosen by cross-validation.
-
-    The features of all sizes are selected inside every fold, in the same passes over X; with l_kf
-    the mean loss of size k on the samples that fold f holds out, of F folds (log-loss, squared
-    error, deviance, partial likelihood: see `CrossValidation.deviance`; with `scoring` or `measure`
-    minus the score),
-
-        m_k = sum_f l_kf / F,    b = argmin m_k,    d_kf = l_kf - l_bf,
-        e_k = sqrt(sum_f (d_kf - m_k + m_b)^2 / (F - 1) / F),
-
-    (of repeated folds F / R in place of the last F, see `CrossValidation.standard_error`)
-    rule "1se" takes the smallest k with m_k <= m_b + e_k, and "best" takes b.
-
-    Parameters
-    ----------
-    estimator : BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis or MeasureClassifier
-        Its other parameters count, `n_groups` too: a number, or several or "auto" to choose among
-        pairs, of which those with fewer groups are the smaller ones, then those with fewer
-        features. It is not changed.
-    n_features : "auto", list or range of int, or None
-        The sizes to compare. "auto": 1 to 6, then 8, 10, 12, 15, 20, 25, 30, 40 and 50, as far as
-        half of the rows and the columns that are not constant go. None, of whole groups: those
-        that are `n_groups` of the estimator, a list, a range or "auto", the same numbers as far as
-        half of the rows and the groups go.
-    cv, scoring, measure, random_state : as of `cross_validate`
-        Scores are the larger the better.
-    rule : "1se" or "best"
-
-    Attributes
-    ----------
-    n_features_, n_groups_ : the chosen size; of whole groups there is no `n_features_`, and of
-        features without groups no `n_groups_`.
-    best_estimator_ : the estimator fitted on all rows for all sizes (`path_` has their models), of
-        which the chosen one predicts. `predict`, `score`, `transform`, `get_support` and the like,
-        `support_`, `coef_`, `intercept_` and `classes_` are its own.
-    validation_ : the `CrossValidation`: sizes, scores (n_sizes, n_folds), mean, standard error. The
-        score of the chosen size is a little too good, as the folds chose it: where that matters,
-        `zeronorm.model_selection.nested_cross_validate` scores the choice with the rest.
-
-    Raises
-    ------
-    ValueError
-        As by `fit` of the estimator and by `cross_validate`, and where `cv` gives one fold only.
-
-    Source
-    ------
-    Breiman, Friedman, Olshen and Stone, Classification and regression trees, 1984, section 3.4.3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from zeronorm import BudgetCV, BudgetRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((100, 400))
-    >>> y = X[:, 3] + X[:, 5] - X[:, 7] + 0.3 * rng.standard_normal(100)
-    >>> search = BudgetCV(BudgetRegressor()).fit(X, y)
-    >>> search.n_features_, search.support_
-    (3, array([3, 5, 7]))
-    """
-
-    def __init__(
-        self,
-        estimator: Any,
-        n_features: str | Sequence[int] | None = "auto",
-        *,
-        cv: Any = 5,
-        scoring: Any = None,
-        measure: str | Measure | None = None,
-        rule: str = "1se",
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_features = n_features
-        self.cv = cv
-        self.scoring = scoring
-        self.measure = measure
-        self.rule = rule
-        self.random_state = random_state
-
-    @one_blas_thread
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        offset: Any = None,
-        *,
-        groups: Any = None,
-    ) -> BudgetCV:
-        """Choose the size, and fit the model on all rows.
-
-        X, y, sample_weight, offset, groups : as for `fit` of the estimator. After a fit with an
-            offset `predict` and `score` need one, too.
-        """
-        model = self._model()
-        given = given_offset(offset)
-        given |= {} if groups is None else {"groups": groups}
-        file = self.estimator.checkpoint
-        # One file has the folds and the fit.
-        model.checkpoint = None  # published classes have no such parameter
-        with recorded(file):
-            self.validation_ = cross_validate(
-                model, X, y, cv=self.cv, sample_weight=sample_weight, measure=self.measure,
-                scoring=self.scoring, random_state=self.random_state, **given,
-            )  # fmt: skip
-            size = self.validation_.choose(self.rule)
-            model.set_params(**_budgets(model, self.validation_.sizes))
-            model.fit(X, y, sample_weight, **given)
-        model._keep_size(size)
-        model.checkpoint = file
-        self.best_estimator_ = model
-        for name in ("n_features", "n_groups"):
-            self.__dict__.pop(f"{name}_", None)
-        for name, chosen in _budgets(model, [size]).items():
-            setattr(self, f"{name}_", chosen[0])
-        self._keep_names()
-        return self
-
     def _model(self) -> Any:
         """Return the estimator with the sizes to compare, not fitted; check all but the data."""
         validate.check_option("rule", self.rule, RULES)
@@ -286,6 +274,13 @@ class BudgetCV(ChosenModel):
                 f"{type(self.estimator).__name__}."
             )
         model = clone(self.estimator)
+        if self.n_groups is not None:
+            if "n_groups" not in model.get_params():
+                raise TypeError(
+                    f"n_groups is not for a {type(model).__name__}, which has no groups of "
+                    f"features; got {self.n_groups!r}."
+                )
+            model.set_params(n_groups=self.n_groups)
         name = "n_features"
         wanted: Any = self.n_features
         if wanted is None and getattr(model, "feature_groups", None) is not None:
@@ -324,270 +319,6 @@ def _budgets(model: Any, sizes: Sequence[Any]) -> dict[str, list[int]]:
         name: sorted({int(number) for number in numbers})
         for name, numbers in zip(names, zip(*rows, strict=True), strict=False)
     }
-
-
-# What the rows that a fold holds out say of bi-level models, of any loss.
-
-SCORES_OF_NUMBERS, SCORES_OF_SURVIVAL = ("squared_error", "deviance"), ("deviance", "c_index")
-
-
-def scoring_of(estimator: Any, scoring: str | None) -> str:
-    """Return what scores the models of an estimator; None: what its loss is compared by.
-
-    Raises
-    ------
-    ValueError
-        Where the estimator cannot be scored by it.
-    """
-    survival = isinstance(estimator, SurvivalModel)
-    if not is_classifier(estimator):
-        known = SCORES_OF_SURVIVAL if survival else SCORES_OF_NUMBERS
-        validate.check_option("scoring", scoring, [None, *known])
-        squared = not survival and estimator._loss().quadratic
-        return scoring or ("squared_error" if squared else "deviance")
-    validate.check_option("scoring", scoring, [None, *CLASSIFIED])
-    gives = hasattr(estimator, "predict_proba")
-    if scoring == "log_loss" and not gives:
-        raise ValueError(
-            f"scoring={scoring!r} is not for a classifier with loss={estimator.loss!r}; use "
-            "'accuracy' or 'auc'."
-        )
-    return scoring or ("log_loss" if gives else "accuracy")
-
-
-class Judge:
-    """Scores of the models of a fold on the rows that it holds out."""
-
-    def __init__(self, estimator: Any, scoring: str, data: Rowwise) -> None:
-        """Begin with all rows: the widths of Huber's loss and of quantiles follow from them."""
-        self.estimator, self.scoring, self.data = estimator, scoring, data
-        self.loss: Any = None
-        if not is_classifier(estimator):
-            loss, rows = estimator._loss(), np.flatnonzero(data.sample_weight > 0)
-            y, weight = self._by_output(rows)
-            if data.offset is not None:
-                y, _ = loss.with_offset(y, np.resize(data.offset[rows], y.size))
-            self.loss = loss.fitted(y, weight)
-
-    def score(
-        self,
-        models: Sequence[Model],
-        fold: tuple[IndexArray, IndexArray],
-        classes: np.ndarray | None,
-    ) -> float:
-        """Return the score of models, of each class one or of all of them.
-
-        fold : the rows of training, and those held out.
-        """
-        train, test = fold
-        design = filled_over(self.data.design, train)
-        if classes is not None:
-            return self._score_of_classes(models, Rows(design, test), classes)
-        if isinstance(self.estimator, SurvivalModel):
-            return self._score_of_times(margins_of(models, design), fold)
-        z = margins_of(models, Rows(design, test))
-        if self.data.offset is not None:
-            z = z + self.data.offset[test, None]
-        y, weight = self._by_output(test)
-        if self.scoring == "squared_error":
-            mean = self.loss.mean(z).T.ravel()
-            return SCORES["squared_error"](mean[:, None], y, weight)
-        return float(self.loss.deviance(z.T.ravel(), y, weight)) / float(weight.sum())
-
-    def _score_of_classes(
-        self, models: Sequence[Model], held_out: Rows, classes: np.ndarray
-    ) -> float:
-        margins, test = margins_of(models, held_out), held_out.index
-        z = self.estimator._class_scores(margins)
-        judge = SCORES[self.scoring]
-        if self.scoring == "log_loss" and len(models) < margins.shape[1]:  # one model of all
-            judge = multinomial_log_loss
-        codes = numbered(self.data.labels[test], classes)
-        return judge(z, codes, self.data.sample_weight[test])
-
-    def _score_of_times(self, z: FloatArray, fold: tuple[IndexArray, IndexArray]) -> float:
-        y, weight = self.data.labels, self.data.sample_weight
-        _, test = fold
-        if self.scoring == "c_index":
-            return concordance(y[test], z[test, 0], weight[test])
-        learnt, held = (np.bincount(rows, weight[rows], len(y)).astype(np.float64) for rows in fold)
-        return added_deviance_of(self.loss, y, learnt, held)(z)
-
-    def check(self, number: int, test: IndexArray) -> None:
-        """Raise ValueError where a fold holds out nothing that can be scored."""
-        of_times = isinstance(self.estimator, SurvivalModel)
-        if of_times and not (self.data.labels[test, 1] > 0).any():
-            raise ValueError(
-                f"cv must hold out an event in every fold; fold {number} has none. Use fewer folds."
-            )
-
-    def _by_output(self, rows: IndexArray) -> tuple[FloatArray, FloatArray]:
-        """Return target and weights of some rows, one output after the other."""
-        y, weight = self.data.labels[rows], self.data.sample_weight[rows]
-        if y.ndim == 1 or isinstance(self.estimator, SurvivalModel):
-            return y, weight
-        return y.T.ravel(), np.tile(weight, y.shape[1])
-
-
-# The budgets of features and groups by cross-validation.
-
-
-class BilevelCV(ChosenModel):
-    """A bi-level model, of any loss, whose two numbers are chosen by cross-validation.
-
-    All pairs of the grid are selected and fitted inside every fold, from the same scans of X: the
-    models of a fold share their candidates, and the scans of all folds are one pass. No data are
-    copied.
-
-    Parameters
-    ----------
-    estimator : BudgetClassifier, BudgetRegressor or BudgetSurvivalAnalysis with groups
-        Its other parameters count; it is not changed.
-    n_features, n_groups : lists or ranges of int
-        The grid. Of pairs with fewer features than groups one is enough: the group budget is slack.
-    cv : int, splitter or iterable of (train, test)
-        Folds, in each of which classes or events are in equal shares; splitters and pairs number
-        all rows of X.
-    scoring : str or None
-        What is averaged over the held-out rows: of a classifier "log_loss", "accuracy" or "auc"; of
-        a regressor "squared_error", or "deviance", twice the loss, with the width of Huber's and of
-        quantiles that all rows have, both over all responses; of survival times "deviance", what
-        the rows add to that of the others, per event, or "c_index". None: "log_loss" of a
-        classifier ("accuracy" where it gives no probabilities), "squared_error" of least squares,
-        "deviance" of other losses.
-    rule : str
-        - "1se": the smallest model whose mean score is within one standard error of the best one:
-          the fewest groups, then the fewest features.
-        - "best": the pair with the best mean score, the smallest of equal ones.
-    random_state : int or None
-        Of the shuffle of the folds, from 0 to 2^32 - 1; None: another one at every fit.
-
-    Attributes
-    ----------
-    n_features_, n_groups_ : the budgets that were chosen.
-    best_estimator_ : the estimator fitted with them on all rows. `predict`, `score`, `transform`,
-        `get_support` and the like, `support_`, `groups_`, `coef_`, `intercept_` and `classes_` are
-        its own.
-    sizes_ : list of the pairs (n_features, n_groups), fewest groups first.
-    scores_ : (n_sizes, n_folds).
-    mean_score_, standard_error_ : (n_sizes,); the error is the standard deviation over the folds,
-        divided by the root of their number, repeats not counted, as of `CrossValidation`.
-
-    Raises
-    ------
-    ValueError
-        As by `fit` of the estimator, and where `cv` gives fewer than two folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from zeronorm import BilevelCV, BudgetRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X, groups = rng.standard_normal((100, 40)), np.repeat(np.arange(8), 5)
-    >>> y = X[:, 10] + X[:, 12] - X[:, 30] + 0.1 * rng.standard_normal(100)
-    >>> model = BudgetRegressor(feature_groups=groups)
-    >>> search = BilevelCV(model, range(1, 7), range(1, 4)).fit(X, y)
-    >>> search.n_features_, search.n_groups_
-    (3, 2)
-    """
-
-    def __init__(
-        self,
-        estimator: Any,
-        n_features: Sequence[int],
-        n_groups: Sequence[int],
-        *,
-        cv: Any = 5,
-        scoring: str | None = None,
-        rule: str = "1se",
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.random_state = random_state
-
-    @one_blas_thread
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        offset: Any = None,
-        *,
-        groups: Any = None,
-    ) -> BilevelCV:
-        """Choose the budgets, and fit the model with them on all rows.
-
-        X, y, sample_weight, offset, groups : as for `fit` of the estimator. After a fit with an
-            offset `predict` and `score` need one, too.
-        """
-        scoring = self._check_parameters()
-        grid = {name: _listed(name, getattr(self, name)) for name in ("n_features", "n_groups")}
-        model = clone(self.estimator).set_params(**grid)
-        # Rows of weight 0 stay until the splits are known, as these number all rows.
-        data = model._read(X, y, None, offset, groups)
-        weight = check_sample_weight(sample_weight, len(data.labels))
-        data = replace(data, sample_weight=weight)
-        labels, classify = data.labels, is_classifier(model)
-        strata = labels if is_regressor(model) else model._strata(labels, self.cv)
-        folds = splits(
-            strata, weight, self.cv, self.random_state, several=True,
-            stratify=not is_regressor(model), groups=data.groups,
-        )  # fmt: skip
-        judge = Judge(model, scoring, data)
-        every = np.unique(labels[weight > 0]) if classify else labels[:0]
-        for number, (train, test) in enumerate(folds):
-            if classify:
-                check_fold(number, every, labels[train], labels[test], scoring)
-            judge.check(number, test)
-        folded = Folded.pose(model, data, folds)
-        sizes = sorted(folded.sizes, key=lambda size: (size[1], size[0]))
-        scores = np.empty((len(sizes), len(folds)))
-        for number, (fold, paths) in enumerate(zip(folds, folded.run(), strict=True)):
-            classes = folded.problems[number].classes
-            for row, size in enumerate(sizes):
-                scores[row, number] = judge.score([path[size] for path in paths], fold, classes)
-        self.sizes_, self.scores_ = sizes, scores
-        self.mean_score_ = scores.mean(axis=1)
-        self.standard_error_ = standard_error(scores, repeats_of([test for _, test in folds]))
-        mean = -self.mean_score_ if scoring in LOWER else self.mean_score_
-        slack = EQUAL * max(1.0, float(np.abs(mean).max(initial=0.0, where=np.isfinite(mean))))
-        best, near = best_and_near(mean, self.standard_error_, slack)
-        self.n_features_, self.n_groups_ = sizes[near if self.rule == "1se" else best]
-        self.best_estimator_ = clone(self.estimator).set_params(
-            n_features=self.n_features_, n_groups=self.n_groups_
-        )
-        self.best_estimator_.fit(X, y, sample_weight, **given_offset(offset), groups=groups)
-        self._keep_names()
-        return self
-
-    def _check_parameters(self) -> str:
-        """Return what scores held-out rows."""
-        budgets = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
-        if not isinstance(self.estimator, budgets) or "n_groups" not in self.estimator.get_params():
-            raise TypeError(
-                "estimator must be a BudgetClassifier, a BudgetRegressor or a "
-                f"BudgetSurvivalAnalysis; got {type(self.estimator).__name__}."
-            )
-        validate.check_option("rule", self.rule, RULES)
-        validate.check_seed(self.random_state)
-        return scoring_of(self.estimator, self.scoring)
-
-    @property
-    def groups_(self) -> np.ndarray:
-        """The labels of the groups of the selected features."""
-        return np.asarray(self._best.groups_)
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    """Return the numbers of one side of the grid."""
-    if validate.dimensions(values) == 0:
-        raise ValueError(f"{name} must be a list or range of integers; got {values!r}.")
-    return list(values)
 
 
 @dataclass(frozen=True, slots=True)

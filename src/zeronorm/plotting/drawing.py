@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators.base import feature_name
-from ..model_selection import BilevelCV
-from ..model_selection.search import ChosenModel
+from ..model_selection import BudgetCV
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +84,7 @@ def names_of(model: Any, features: Any) -> list[str]:
 
 def chosen_model(estimator: Any) -> Any:
     """Return the model that a search for a budget has chosen, or the estimator itself, fitted."""
-    model = estimator._best if isinstance(estimator, ChosenModel) else estimator
+    model = estimator._best if isinstance(estimator, BudgetCV) else estimator
     if not hasattr(model, "support_"):
         raise ValueError(
             f"estimator must be fitted, with features that it selected; got {estimator!r:.60}. "
@@ -104,7 +103,7 @@ def unit_of(estimator: Any) -> str:
 def budget_paths(estimator: Any) -> Any:
     """Return the paths of an estimator with a budget, one for each class of its own."""
     paths = getattr(chosen_model(estimator), "_paths", None)
-    if paths is None or isinstance(estimator, BilevelCV):
+    if paths is None:
         raise TypeError(
             "estimator must have a budget of features, as BudgetClassifier and BudgetCV have; got "
             f"{type(estimator).__name__}."
