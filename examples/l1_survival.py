@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zeronorm import L1RegressorCV, L1SurvivalAnalysisCV, l1_path
+from zeronorm import L1RegressorCV, L1SurvivalAnalysisCV, l1_path, survival_target
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 400))
@@ -10,7 +10,7 @@ risk = X[:, [7, 40, 101]] @ [0.9, -0.7, 0.5]
 
 # Patients: the time until an event, or until they leave the study after two years.
 time = rng.exponential(np.exp(-risk))
-patients = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
+patients = survival_target(np.minimum(time, 2), time < 2)
 model = L1SurvivalAnalysisCV().fit(X, patients)
 print(f"survival: {model.support_.size} features at C = {model.C_:.3g}, ", end="")
 print(f"certified to {model.dual_gap_:.0e}, Harrell's C {model.score(X, patients):.3f}")

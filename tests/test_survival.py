@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -20,9 +21,11 @@ from zeronorm import (
     cross_validate,
     methods,
     prove,
+    survival_target,
     verify,
 )
-from zeronorm.estimators.survival import c_index, c_index_scorer
+from zeronorm.core.targets import check_survival
+from zeronorm.estimators import c_index, c_index_scorer
 from zeronorm.losses import Cox, check_loss
 from zeronorm.verification import CertificateError
 from zeronorm.verification.losses import loss_of
@@ -545,7 +548,7 @@ def test_scikit_survival_takes_models_and_agrees():
     from sksurv.linear_model import CoxPHSurvivalAnalysis
 
     X, y = good()
-    model = BudgetSurvivalAnalysis(2, refit_C=1e9).fit(X, y)
+    model = BudgetSurvivalAnalysis(2, refit_C=1e9, calibrate=False).fit(X, y)
     found = metrics.concordance_index_censored(y["event"], y["time"], model.predict(X))[0]
     assert found == pytest.approx(model.score(X, y), abs=1e-12)
     theirs = CoxPHSurvivalAnalysis().fit(X[:, model.support_], y)
@@ -629,3 +632,25 @@ def test_searches_of_scikit_learn_score_by_harrells_c():
     for wrong in (np.full(len(X), np.nan), np.zeros((len(X), 2)), ["a"] * len(X)):
         with pytest.raises(ValueError, match="risk must be finite numbers, one for each row"):
             c_index(y, wrong)
+
+
+def test_survival_target_is_what_fits_take():
+    """Users would have to build structured arrays by hand, in an order that nothing says."""
+    event, time = [1, 0, 1], pd.Series([3.0, 2.0, 5.0])
+    y = survival_target(time, event, strata=["b", "a", "b"])
+    assert y.dtype.names == ("event", "time", "stratum")
+    assert y["event"].tolist() == [True, False, True]
+    found = check_survival(y, 3)
+    np.testing.assert_array_equal(found, [[3, 1, 1], [2, 0, 0], [5, 1, 1]])
+    late = survival_target(time, event, start=[0.0, 1.0, 4.0])
+    np.testing.assert_array_equal(check_survival(late, 3)[:, 3], [0, 1, 4])
+    frame = pd.DataFrame({"time": time, "status": event})  # by name, in any order
+    np.testing.assert_array_equal(check_survival(frame, 3), check_survival(y[["event", "time"]], 3))
+    with pytest.raises(ValueError, match="must be True or False"):
+        survival_target(time, [2, 1, 1])
+    with pytest.raises(ValueError, match="of one length"):
+        survival_target(time, [1, 0])
+    with pytest.raises(ValueError, match="finite and not negative"):
+        survival_target([-1.0, 2.0], [True, True])
+    with pytest.raises(ValueError, match="start of y must be before the stop"):
+        survival_target([1.0, 2.0], [True, True], start=[1.0, 0.0])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         L1SurvivalAnalysisCV,
         MeasureClassifier,
         l1_path,
+        survival_target,
     )
     from .estimators.memory import estimate_memory
     from .inspection.certification import certify, prove
@@ -53,6 +54,7 @@ _HOMES = {
             "L1SurvivalAnalysisCV",
             "MeasureClassifier",
             "l1_path",
+            "survival_target",
         ),
         "estimators",
     ),
@@ -103,6 +105,7 @@ __all__ = [
     "published",
     "read_plink",
     "report",
+    "survival_target",
     "verify",
 ]
 

@@ -395,11 +395,12 @@ def check_weight_of_classes(codes: np.ndarray, weight: FloatArray) -> None:
 # Survival targets: events and times.
 
 FORM = (
-    "a structured array, or a data frame, whose first column is the event (True, or False where a "
-    "row is censored), the second the time, and a third, if there is one, the stratum; or, where "
-    "rows come under observation late, columns of the names start, stop, event and maybe stratum"
+    "what zeronorm.survival_target(time, event) returns, or a structured array or data frame with "
+    "columns of the names event (True, or False where a row is censored), time and maybe stratum, "
+    "with start and stop in place of time where rows come under observation late; other names "
+    "stand in the order event, time, stratum"
 )
-NAMES = (("event", "status"), ("stop", "time"), ("stratum", "strata"))  # beside one named start
+NAMES = (("event", "status"), ("stop", "time"), ("stratum", "strata"))
 
 
 def check_survival(y: Any, n_samples: int) -> FloatArray:
@@ -454,6 +455,9 @@ def _by_name(named: dict[str, np.ndarray]) -> tuple[list[np.ndarray], np.ndarray
     """Return event, time and maybe stratum, and the start where a column is named so."""
     by_name = {name.lower(): values for name, values in named.items()}
     if "start" not in by_name:
+        told = [[by_name[name] for name in names if name in by_name] for names in NAMES]
+        if told[0] and told[1] and sum(map(len, told)) == len(named) == sum(map(bool, told)):
+            return [one[0] for one in told if one], None
         return list(named.values()), None
     found = []
     for names in NAMES:

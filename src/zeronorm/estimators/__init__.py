@@ -5,7 +5,15 @@ from .budget import BudgetClassifier, BudgetRegressor
 from .l1 import L1Classifier, L1ClassifierCV, L1Path, L1Regressor, L1RegressorCV
 from .measures import MeasureClassifier
 from .paths import l1_path
-from .survival import BudgetSurvivalAnalysis, L1SurvivalAnalysis, L1SurvivalAnalysisCV, StepFunction
+from .survival import (
+    BudgetSurvivalAnalysis,
+    L1SurvivalAnalysis,
+    L1SurvivalAnalysisCV,
+    StepFunction,
+    c_index,
+    c_index_scorer,
+    survival_target,
+)
 
 __all__ = [
     "BagClassifier",
@@ -23,5 +31,8 @@ __all__ = [
     "MilesEmbedding",
     "SelectedInstance",
     "StepFunction",
+    "c_index",
+    "c_index_scorer",
     "l1_path",
+    "survival_target",
 ]

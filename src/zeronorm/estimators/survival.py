@@ -27,6 +27,52 @@ from .l1 import Fold, L1Folds, L1Model
 LARGEST_SCORE = 700.0  # above that of all training rows: the survival is 0 by then
 
 
+def survival_target(time: Any, event: Any, start: Any = None, strata: Any = None) -> np.ndarray:
+    """Return survival times as the target y of a fit.
+
+    Row i is under observation on (start_i, time_i], at whose end it has its event, or is censored.
+
+    Parameters
+    ----------
+    time : (n_samples,) numbers, not negative, in any unit.
+    event : (n_samples,) True or 1 where the event was observed, False or 0 where a row is censored.
+    start : (n_samples,) where rows come under observation late; None: at 0.
+    strata : (n_samples,) labels of strata, each with a baseline of its own; None: one stratum.
+
+    Returns
+    -------
+    (n_samples,) structured array: "event", "time" and maybe "stratum"; with `start` "start",
+    "stop", "event" and maybe "stratum".
+
+    Raises
+    ------
+    ValueError
+        Where a time is negative, missing or not after its start, an event is neither of the two,
+        or lengths differ.
+
+    Examples
+    --------
+    >>> from zeronorm import survival_target
+    >>> survival_target([5.0, 8.0], [True, False])["time"]
+    array([5., 8.])
+    """
+    given = {"event": event, "time" if start is None else "stop": time}
+    given |= {} if start is None else {"start": start}
+    given |= {} if strata is None else {"stratum": strata}
+    columns = {name: np.asarray(values) for name, values in given.items()}
+    sizes = {name: values.shape for name, values in columns.items()}
+    if len({*sizes.values()}) > 1 or columns["event"].ndim != 1:
+        raise ValueError(
+            f"{', '.join(sizes)} must be of one length, one number a row; got {sizes}."
+        )
+    y = np.empty(columns["event"].size, [(name, each.dtype) for name, each in columns.items()])
+    for name, values in columns.items():
+        y[name] = values
+    validate.check_survival(y, len(y))
+    kinds = [(name, bool if name == "event" else y.dtype[name]) for name in y.dtype.names]
+    return np.asarray(y.astype(kinds))
+
+
 @dataclass(frozen=True, slots=True)
 class StepFunction:
     """A function that is constant between times and takes its new value at each of them."""
@@ -350,11 +396,11 @@ class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import BudgetSurvivalAnalysis
+    >>> from zeronorm import BudgetSurvivalAnalysis, survival_target
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 40))
     >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
-    >>> y = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
+    >>> y = survival_target(np.minimum(time, 2), time < 2)
     >>> model = BudgetSurvivalAnalysis(n_features=2).fit(X, y)
     >>> model.support_.tolist(), model.certificate_.proven
     ([3, 7], True)
@@ -454,11 +500,11 @@ class L1SurvivalAnalysis(L1Model, SurvivalModel):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import L1SurvivalAnalysis
+    >>> from zeronorm import L1SurvivalAnalysis, survival_target
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 40))
     >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
-    >>> y = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
+    >>> y = survival_target(np.minimum(time, 2), time < 2)
     >>> model = L1SurvivalAnalysis(n_features=2).fit(X, y)
     >>> model.support_.tolist(), bool(model.dual_gap_ <= 1e-4)
     ([3, 7], True)
@@ -514,11 +560,11 @@ class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import L1SurvivalAnalysisCV
+    >>> from zeronorm import L1SurvivalAnalysisCV, survival_target
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 40))
     >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
-    >>> y = np.rec.fromarrays([time < 2, np.minimum(time, 2)], names="event,time")
+    >>> y = survival_target(np.minimum(time, 2), time < 2)
     >>> model = L1SurvivalAnalysisCV().fit(X, y)
     >>> {3, 7} <= set(model.support_.tolist())
     True
