@@ -305,7 +305,7 @@ def test_nothing_is_found_in_noise_and_constant_columns_are_no_features():
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((60, 100)), rng.standard_normal(60)
     X[:, 10:20] = 4.0
-    found = FalseDiscoverySelector(level=0.01).fit(X, y)
+    found = FalseDiscoverySelector(fdr=0.01).fit(X, y)
     assert found.support_.size == 0
     assert found.discoveries_.n_candidates == 90
     assert found.discoveries_.n_dummies == 90
@@ -332,9 +332,9 @@ def test_the_share_of_false_discoveries(correlation):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"level": 0}, r"level must be a rate above 0 and below 1; got 0"),
-        ({"level": 1.0}, r"level must be a rate.*got 1\.0"),
-        ({"level": "low"}, r"level must be a rate.*got 'low'"),
+        ({"fdr": 0}, r"fdr must be a rate above 0 and below 1; got 0"),
+        ({"fdr": 1.0}, r"fdr must be a rate.*got 1\.0"),
+        ({"fdr": "low"}, r"fdr must be a rate.*got 'low'"),
         ({"n_experiments": 1}, r"n_experiments must be at least 2; got 1"),
         ({"n_experiments": 2.5}, r"n_experiments must be an integer"),
         ({"n_dummies": 0}, r"n_dummies must be None or an integer of at least 1; got 0"),

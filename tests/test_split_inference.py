@@ -307,7 +307,7 @@ def test_coverage_of_a_greedy_choice():
         ({"share": float("nan")}, "share must be above 0 and below 1; got nan"),
         ({"model": "poisson"}, "y must be not negative for loss='poisson'"),
         ({"share": 0.001}, r"train set will be empty|train_size = 0"),
-        ({"level": 95}, r"level must be above 0 and below 1; got 95"),
+        ({"confidence_level": 95}, r"confidence_level must be above 0 and below 1; got 95"),
         (
             {"model": "probit"},
             r"model must be one of 'auto', 'linear', 'logistic', 'poisson', 'cox'",

@@ -483,7 +483,7 @@ def test_data_that_cannot_be():
         StabilitySelection(groups, screen=10).fit(X, y)
     found = StabilitySelection(BudgetRegressor(3), 3).fit(X, y).stability_
     for wrong in (0, 1.5):
-        with pytest.raises(ValueError, match="level must be between 0 and 1"):
+        with pytest.raises(ValueError, match="confidence_level must be between 0 and 1"):
             found.index_interval(1 if wrong == 0 else wrong)
         with pytest.raises(ValueError, match="low must be a probability"):
             found.expected_low(0.8, low=wrong)

@@ -69,7 +69,7 @@ def survival_target(time: Any, event: Any, start: Any = None, strata: Any = None
     for name, values in columns.items():
         y[name] = values
     validate.check_survival(y, len(y))
-    kinds = [(name, bool if name == "event" else y.dtype[name]) for name in y.dtype.names]
+    kinds = [(name, bool if name == "event" else y.dtype[name]) for name in columns]
     return np.asarray(y.astype(kinds))
 
 

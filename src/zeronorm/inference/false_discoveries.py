@@ -62,7 +62,7 @@ class Discoveries:
     n_dummies: int  # L, of how many
     n_candidates: int  # p, the features that vary
     n_experiments: int  # K
-    level: float
+    fdr: float
     n_covariates: int = 0  # independent ones, beside which features were compared
     n_blocks: int | None = None  # of samples that belong together; None: all are independent
     # Of two errors of a block; NaN where the rows are blocks, and None without any.
@@ -79,7 +79,7 @@ class Discoveries:
         """Return the features with enough votes, as a table."""
         head = (
             f"{self.n_found} of {self.n_candidates} features at a false discovery rate of "
-            f"{self.level:g}"
+            f"{self.fdr:g}"
         )
         if not self.features.size:
             return f"{head}."
@@ -863,7 +863,7 @@ class FalseDiscoverySelector(SelectedColumns):
 
     With H the features that have no effect given all others, and S those that are chosen,
 
-        E |S and H| / max(|S|, 1)  <=  level,
+        E |S and H| / max(|S|, 1)  <=  fdr,
 
     as far as the assumptions of the notes hold. In each of K random experiments features enter a
     linear model one by one, the one of the largest partial correlation first, among L dummies,
@@ -874,7 +874,7 @@ class FalseDiscoverySelector(SelectedColumns):
 
     Parameters
     ----------
-    level : float
+    fdr : float
         The false discovery rate, above 0 and below 1.
     covariates : list of int or str, or None
         Columns that no feature is found for being correlated with, as components of ancestry, by
@@ -945,13 +945,13 @@ class FalseDiscoverySelector(SelectedColumns):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 1000))
     >>> y = X[:, :5].sum(axis=1) + rng.standard_normal(200)
-    >>> FalseDiscoverySelector(level=0.1).fit(X, y).support_
+    >>> FalseDiscoverySelector(fdr=0.1).fit(X, y).support_
     array([0, 1, 2, 3, 4])
     """
 
     def __init__(
         self,
-        level: float = 0.1,
+        fdr: float = 0.1,
         *,
         covariates: Any = None,
         n_experiments: int = 20,
@@ -959,7 +959,7 @@ class FalseDiscoverySelector(SelectedColumns):
         n_threads: int | None = None,
         random_state: int | None = 0,
     ) -> None:
-        self.level = level
+        self.fdr = fdr
         self.covariates = covariates
         self.n_experiments = n_experiments
         self.n_dummies = n_dummies
@@ -1001,9 +1001,9 @@ class FalseDiscoverySelector(SelectedColumns):
 
     def _check(self) -> None:
         """Raise ValueError where a parameter breaks a rule that no data are needed for."""
-        if not 0 < validate.number(self.level) < 1:
+        if not 0 < validate.number(self.fdr) < 1:
             raise ValueError(
-                f"level must be a rate above 0 and below 1; got {validate.shown(self.level)}."
+                f"fdr must be a rate above 0 and below 1; got {validate.shown(self.fdr)}."
             )
         if validate.check_iterations("n_experiments", self.n_experiments) < 2:
             raise ValueError(f"n_experiments must be at least 2; got {self.n_experiments}.")
@@ -1067,15 +1067,15 @@ class FalseDiscoverySelector(SelectedColumns):
             own = list(self._candidates(experiments, n_entered, n_usable / n_dummies))
             candidates += [one for one in own if 0 < one.features.size <= largest]
             strictest = own[-1]
-            if not reached or strictest.false > self.level * strictest.features.size:
+            if not reached or strictest.false > self.fdr * strictest.features.size:
                 break
-        candidates = [one for one in candidates if one.false <= self.level * one.features.size]
-        settings = n_dummies, n_usable, self.n_experiments, float(self.level), n_covariates
+        candidates = [one for one in candidates if one.false <= self.fdr * one.features.size]
+        settings = n_dummies, n_usable, self.n_experiments, float(self.fdr), n_covariates
         if not candidates:
             none, empty = np.empty(0, np.int64), np.empty(0)
             return Discoveries(none, empty, empty, none, 0, 0.0, 1.0, n_entered, *settings)
         one, doubt, rivals, n_found, estimate = best_of(
-            candidates, float(self.level), lambda some: stand_ins(competition, some)
+            candidates, float(self.fdr), lambda some: stand_ins(competition, some)
         )
         named = None if names is None else tuple(str(names[at]) for at in one.features)
         others = (

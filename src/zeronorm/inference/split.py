@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -64,15 +64,24 @@ class SplitInference(NamedTuple):
 
 @one_blas_thread
 def split_inference(
-    estimator: Any, X: Any, y: Any, *, n_splits: int = 1, share: float = 0.5, level: float = 0.95,
-    model: str = "auto", groups: Any = None, offset: Any = None, random_state: int | None = 0,
-) -> SplitInference:  # fmt: skip
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    n_splits: int = 1,
+    share: float = 0.5,
+    confidence_level: float = 0.95,
+    model: Literal["auto", "linear", "logistic", "poisson", "cox"] = "auto",
+    groups: Any = None,
+    offset: Any = None,
+    random_state: int | None = 0,
+) -> SplitInference:
     """Choose features on some rows, and infer on all others how they act together.
 
     With S the features that the estimator chooses on a random share of the rows, and b the
     coefficients of these alone in the model of all rows of that kind,
 
-        P(lower_j <= b_j <= upper_j) = level  for each j of S,    P(p_j <= a) = a  where b_j = 0,
+        P(lower_j <= b_j <= upper_j) = confidence_level  (j in S),    P(p_j <= a) = a  if b_j = 0,
 
     for rows many times the features: S is fixed given the rows that chose it. The models are those
     of statsmodels with sandwich errors: HC3 of least squares, HC1 of logistic and Poisson models,
@@ -87,7 +96,8 @@ def split_inference(
     ----------
     estimator : any selector with `fit`, `get_support`, `transform` and `get_feature_names_out`.
     X, y : as for its `fit`. n_splits : B. random_state : of the splits; None: others every time.
-    share : of rows, or groups, that choose, with classes or events alike. level : of intervals.
+    share : of rows, or groups, that choose, with classes or events alike.
+    confidence_level : of the intervals.
     model : "linear", "logistic" (two classes), "poisson" or "cox"; "auto": by y and the estimator.
     groups : (n_samples,) labels; samples with one label are on one side, and errors allow for
         dependence within groups, for groups many times the features.
@@ -106,7 +116,7 @@ def split_inference(
     if find_spec("statsmodels") is None:
         raise ImportError("inference needs statsmodels: pip install 'zeronorm[inference]'.")
     validate.check_iterations("n_splits", n_splits)
-    for name, value in (("level", level), ("share", share)):
+    for name, value in (("confidence_level", confidence_level), ("share", share)):
         if not 0 < validate.number(value) < 1:
             raise ValueError(f"{name} must be above 0 and below 1; got {validate.shown(value)}.")
     validate.check_option("model", model, ("auto", *MODELS))
@@ -131,7 +141,7 @@ def split_inference(
         Z = fitted.transform(take(others))
         Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, np.float64)
         rest = (None if one is None else one[others] for one in given.values())
-        table = _estimates(kind, Z, target[others], level, *rest)
+        table = _estimates(kind, Z, target[others], confidence_level, *rest)
         table.insert(0, "feature", np.flatnonzero(fitted.get_support()))
         table.insert(1, "name", fitted.get_feature_names_out().astype(object))
         found.append((table, ours, others))

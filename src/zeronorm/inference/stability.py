@@ -255,18 +255,20 @@ class Stability:
         """
         return self._index_and_terms()[0]
 
-    def index_interval(self, level: float = 0.95) -> tuple[float, float]:
+    def index_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return an interval for the index that infinitely many pairs of these rows would give.
 
         It is normal, by the variance of theorem 7 of the source of `index`, with halves as if they
         were independent (in benchmarks/results/stability.md it holds as often as it says, where
         pairs as terms fall short). Other rows would give another index.
         """
-        if not 0 < validate.number(level) < 1:
-            raise ValueError(f"level must be between 0 and 1; got {validate.shown(level)}.")
+        if not 0 < validate.number(confidence_level) < 1:
+            raise ValueError(
+                f"confidence_level must be between 0 and 1; got {validate.shown(confidence_level)}."
+            )
         index, terms = self._index_and_terms()
         error = 2.0 * float(np.sqrt(((terms - terms.mean()) ** 2).sum())) / terms.size
-        reach = NormalDist().inv_cdf(0.5 + 0.5 * level) * error
+        reach = NormalDist().inv_cdf(0.5 + 0.5 * confidence_level) * error
         return index - reach, min(index + reach, 1.0)
 
     def _index_and_terms(self) -> tuple[float, FloatArray]:

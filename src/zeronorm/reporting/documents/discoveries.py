@@ -30,7 +30,7 @@ def describe_discoveries(
         }
     return {
         "data": describe_data(data, table, samples.response, n_covariates=len(covariates)),
-        "fdr": found.level,
+        "fdr": found.fdr,
         "estimate": found.estimate,
         "n_found": found.n_found,
         "n_candidates": found.n_candidates,
