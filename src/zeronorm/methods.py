@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from .core.results import Path
@@ -436,6 +436,9 @@ class Bilevel(Method):
 METHODS: dict[str, type[Method]] = {
     kind.name: kind for kind in (Pool, L1, ReweightedL1, Greedy, L0, Minimax, Bilevel)
 }
+
+
+MethodName: TypeAlias = Literal["pool", "l1", "reweighted-l1", "greedy", "l0", "minimax", "bilevel"]
 
 
 def names_of_methods(can: Callable[[type[Method]], bool]) -> str:

@@ -118,7 +118,8 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
         found = describe_columns(table)
         table = coded_as_far_as_can_be(path, table, found["columns"])
     design = as_design(table.X)
-    selection = BudgetClassifier(int(options.features), method=options.method, calibrate=False)
+    method: Any = options.method
+    selection = BudgetClassifier(int(options.features), method=method, calibrate=False)
     estimate = estimate_of(design, selection)
     y = table.y
     return {

@@ -136,7 +136,7 @@ def _model_of(options: PathOptions, Cs: Any, folds: Any) -> Any:
     del problem["class_weight"]
     if task == "survival":
         del problem["loss"], problem["fit_intercept"]
-        ties = options.ties or "breslow"
+        ties: Any = options.ties or "breslow"
         return L1SurvivalAnalysisCV(Cs, cv=folds, ties=ties, **scoring, **problem)
     return L1RegressorCV(Cs, cv=folds, **problem)
 

@@ -202,7 +202,8 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
         common["criterion"] = plan.rule if plan.rule in OF_CRITERIA else None
     if task == "survival":
         del common["fit_intercept"]
-        return BudgetSurvivalAnalysis(**common, ties=options.ties or "breslow")
+        ties: Any = options.ties or "breslow"
+        return BudgetSurvivalAnalysis(**common, ties=ties)
     if task == "ordered":
         return BudgetClassifier(**common, class_weight=options.class_weight, loss="ordinal")
     if task != "classes":
@@ -210,7 +211,7 @@ def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estim
         return BudgetRegressor(
             **common, loss=loss if options.level is None else Quantile(options.level)
         )
-    multi_class = {None: "auto", True: "shared", False: "ovr"}[options.shared]
+    multi_class: Any = {None: "auto", True: "shared", False: "ovr"}[options.shared]
     estimator = BudgetClassifier(
         **common, class_weight=options.class_weight, multi_class=multi_class
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
@@ -31,7 +32,7 @@ from ..data.repeated import Repeated
 from ..losses import Logistic, Multinomial, NumericLoss, Ordinal, Responses
 from ..losses.multi_output import classes_as_outputs
 from ..losses.ordinal import log_odds_of_classes
-from ..methods import L0, L1, Bilevel, Method, Minimax, Pool, named, names_of_methods
+from ..methods import L0, L1, Bilevel, Method, MethodName, Minimax, Pool, named, names_of_methods
 from ..solvers import Request, Task
 from ..solvers.convergence import rank
 from ..solvers.driver import LATER, Kept, Solver, keeping
@@ -471,17 +472,17 @@ class BudgetSelection(SparseLinearModel):
 
     n_features: int | str | Sequence[int] | None = field(default=None, kw_only=False)
     n_groups: int | str | Sequence[int] | None = None
-    feature_groups: Any = None
-    method: str | Method = "auto"
-    C: float | str = "auto"
-    refit_C: float | str | None = "auto"
-    calibrate: bool | str = "auto"
+    feature_groups: ArrayLike | Groups | Mapping[Any, Sequence[Any]] | str | None = None
+    method: MethodName | Literal["auto"] | Method = "auto"
+    C: float | Literal["auto"] = "auto"
+    refit_C: float | Literal["auto", "loo"] | None = "auto"
+    calibrate: bool | Literal["auto"] = "auto"
     standardize: bool = True
     forced_features: Any = None
-    signs: Any = None
+    signs: int | ArrayLike | Mapping[Any, int] | None = None
     forced_groups: Any = None
     covariates: Any = None
-    criterion: str | None = None
+    criterion: Literal["aic", "bic", "ebic", "gic"] | None = None
     tol: float | None = None
     warm_start: bool = False
     n_threads: int | None = None
@@ -737,9 +738,9 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
 
     _losses: ClassVar[dict[str, Smooth]] = LinearClassifier._losses | {Ordinal.name: Ordinal()}
 
-    loss: str = "logistic"
+    loss: Literal["logistic", "squared_hinge", "ordinal"] = "logistic"
     fit_intercept: bool = True
-    multi_class: str = "auto"
+    multi_class: Literal["auto", "shared", "ovr"] = "auto"
     class_weight: Any = None
 
     def _check_parameters(self) -> None:

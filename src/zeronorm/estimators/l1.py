@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.special import expit, softmax
 
 from ..core import validation as validate
@@ -175,10 +176,10 @@ class L1Model(SparseLinearModel):
 
     C: float = field(default=1.0, kw_only=False)
     n_features: int | None = None
-    refit_C: float | str | None = "loo"
+    refit_C: float | Literal["loo"] | None = "loo"
     l1_ratio: float = 1.0
     penalty_factor: Any = None
-    signs: Any = None
+    signs: int | ArrayLike | Mapping[Any, int] | None = None
     standardize: bool = False
     tol: float = 1e-4
     max_iter: int = 1000
@@ -419,9 +420,9 @@ class L1Classifier(L1Model, LinearClassifier):
     5
     """
 
-    loss: str = "logistic"
+    loss: Literal["logistic", "squared_hinge"] = "logistic"
     fit_intercept: bool = True
-    multi_class: str = "ovr"
+    multi_class: Literal["ovr", "multinomial"] = "ovr"
     class_weight: Any = None
 
     _probabilities = probabilities
@@ -527,11 +528,11 @@ class L1Folds(SparseLinearModel):
 
     Cs: Any = field(default=100, kw_only=False)
     cv: Any = 5
-    rule: str = "1se"
+    rule: Literal["1se", "best"] = "1se"
     random_state: int | None = 0
     l1_ratio: float = 1.0
     penalty_factor: Any = None
-    signs: Any = None
+    signs: int | ArrayLike | Mapping[Any, int] | None = None
     standardize: bool = False
     tol: float = 1e-4
     max_iter: int = 1000
@@ -728,10 +729,10 @@ class L1ClassifierCV(L1Folds, LinearClassifier):
     True
     """
 
-    scoring: str = "log_loss"
-    loss: str = "logistic"
+    scoring: Literal["log_loss", "accuracy", "auc"] = "log_loss"
+    loss: Literal["logistic", "squared_hinge"] = "logistic"
     fit_intercept: bool = True
-    multi_class: str = "ovr"
+    multi_class: Literal["ovr", "multinomial"] = "ovr"
     class_weight: Any = None
 
     def _check_parameters(self) -> None:

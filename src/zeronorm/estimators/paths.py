@@ -167,7 +167,7 @@ def l1_path(
 
 def _model_of(loss: Any, class_weight: Any, fit_intercept: Any) -> Any:
     """Return the estimator of a loss."""
-    of_survival = {f"cox{name}": ties for name, ties in (("", "breslow"), ("_efron", "efron"))}
+    of_survival: dict[str, Any] = {"cox": "breslow", "cox_efron": "efron"}
     if isinstance(loss, str) or not hasattr(loss, "of_labels"):
         known = [*L1Classifier._losses, *L1Regressor._losses, *of_survival]
         validate.check_option("loss", loss, known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.metrics import make_scorer
@@ -409,7 +409,7 @@ class BudgetSurvivalAnalysis(BudgetSelection, SurvivalModel):
     True
     """
 
-    ties: str = "breslow"
+    ties: Literal["breslow", "efron"] = "breslow"
 
     def _keep_size(self, size: Any) -> None:
         super()._keep_size(size)
@@ -510,7 +510,7 @@ class L1SurvivalAnalysis(L1Model, SurvivalModel):
     ([3, 7], True)
     """
 
-    ties: str = "breslow"
+    ties: Literal["breslow", "efron"] = "breslow"
 
 
 # Cox's proportional hazards with an l1 penalty, C chosen by cross-validation.
@@ -571,7 +571,7 @@ class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
     """
 
     scoring: str = "deviance"
-    ties: str = "breslow"
+    ties: Literal["breslow", "efron"] = "breslow"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

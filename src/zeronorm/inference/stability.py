@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -982,7 +982,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
         *,
         threshold: float | None = 0.75,
         expected_low: float | None = None,
-        assume: str = "none",
+        assume: Literal["none", "unimodal", "r-concave"] = "none",
         screen: int | None = None,
         random_state: int | None = 0,
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
@@ -122,7 +122,7 @@ class BudgetCV(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ig
         cv: Any = 5,
         scoring: Any = None,
         measure: str | Measure | None = None,
-        rule: str = "1se",
+        rule: Literal["1se", "best"] = "1se",
         random_state: int | None = 0,
     ) -> None:
         self.estimator = estimator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -96,9 +96,9 @@ class BilevelClassifier(BudgetClassifier):
         *,
         feature_groups: Any = None,
         solver: str = "auto",
-        loss: str = "logistic",
+        loss: Literal["logistic", "squared_hinge"] = "logistic",
         C: float = 1.0,
-        refit_C: float | str | None = None,
+        refit_C: float | Literal["auto", "loo"] | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ..estimators import BudgetClassifier
 from ..methods import Greedy, Method
@@ -89,8 +89,8 @@ class GreedyLogisticRegression(BudgetClassifier):
         n_groups: int | list[int] | None = None,
         fit_C: float = 0.1,
         C: float = 0.1,
-        refit_C: float | str = "loo",
-        calibrate: bool | str = "auto",
+        refit_C: float | Literal["auto", "loo"] = "loo",
+        calibrate: bool | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ..estimators import BudgetClassifier
 from ..methods import Method
@@ -106,12 +106,12 @@ class L0LogisticRegression(BudgetClassifier):
         self,
         n_features: int | Sequence[int] | None = None,
         *,
-        criterion: str | None = None,
+        criterion: Literal["aic", "bic", "ebic", "gic"] | None = None,
         solver: str | Splitting = "auto",
-        multi_class: str = "ovr",
+        multi_class: Literal["auto", "shared", "ovr"] = "ovr",
         C: float = 0.1,
-        refit_C: float | str = "loo",
-        calibrate: bool | str = "auto",
+        refit_C: float | Literal["auto", "loo"] = "loo",
+        calibrate: bool | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         standardize: bool = True,
         forced_features: Any = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ..core import validation as validate
 from ..core.results import Result
@@ -62,9 +62,9 @@ class L1LogisticRegression(L1Classifier):
         C: float = 1.0,
         *,
         n_features: int | None = None,
-        refit_C: float | str | None = "loo",
+        refit_C: float | Literal["loo"] | None = "loo",
         l1_ratio: float = 1.0,
-        loss: str = "logistic",
+        loss: Literal["logistic", "squared_hinge"] = "logistic",
         penalty_factor: Any = None,
         signs: Any = None,
         solver: str = "newglmnet",

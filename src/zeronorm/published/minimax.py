@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from ..estimators import BudgetClassifier
 from ..methods import Method
@@ -24,8 +24,8 @@ class _CuttingPlane(BudgetClassifier):
         feature_groups: Any = None,
         n_groups: int | Sequence[int] | None = None,
         C: float = 0.1,
-        refit_C: float | str = "loo",
-        calibrate: bool | str = "auto",
+        refit_C: float | Literal["auto", "loo"] = "loo",
+        calibrate: bool | Literal["auto"] = "auto",
         block_size: int | None = None,
         max_blocks: int | None = None,
         union: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ..core.results import Result
 from ..estimators import L1Classifier
@@ -78,13 +78,13 @@ class ReweightedL1LogisticRegression(L1Classifier):
         C: float = 1.0,
         *,
         n_features: int | None = None,
-        refit_C: float | str | None = "loo",
+        refit_C: float | Literal["loo"] | None = "loo",
         weights: str = "log",
         n_stages: int = 3,
         epsilon: float | None = None,
         threshold: float | None = None,
         l1_ratio: float = 1.0,
-        loss: str = "logistic",
+        loss: Literal["logistic", "squared_hinge"] = "logistic",
         penalty_factor: Any = None,
         signs: Any = None,
         fit_intercept: bool = True,
