@@ -301,9 +301,6 @@ def _figures(model: Any) -> str:
     return "; ".join(found) + "."
 
 
-# What a fit knows of every row: its data, target, weight, offset and group.
-
-
 # Options of records, as of methods, losses and solvers, as parameters: "method__gap".
 
 

@@ -48,7 +48,7 @@ from .folds import RULES, Rowwise, best_and_near, check_fold, splits
 
 # What the l1 estimators share: their checks, the problem that they pose, and its results.
 #
-# `L1Model` is the base of those at one C or of k features; `L1Folds` (`_l1_folds`) of those whose C
+# `L1Model` is the base of those at one C or of k features; `L1Folds` of those whose C
 # is chosen by cross-validation. Both call the functions here.
 
 
@@ -486,9 +486,6 @@ class L1Regressor(L1Model, LinearRegressor):
 
     loss: Any = "least_squares"
     fit_intercept: bool = True
-
-
-# l1 solutions along a growing C, as a function: `l1_path`, and its record `L1Path`.
 
 
 # What the l1 estimators chosen by cross-validation share: folds as weights, all in one pass.

@@ -1,4 +1,4 @@
-"""TODO."""
+"""l1 solutions along a growing C, as a function."""
 
 from __future__ import annotations
 

@@ -171,8 +171,7 @@ def expected_false(n_votes: int, n_experiments: int, n_entered: int) -> float:
 # - Given m columns in the model, t is a coordinate of a point drawn uniformly on the sphere of the
 #   d = n - 1 - m dimensions that are left, so that t^2 has the law Beta(1/2, (d - 1) / 2).
 # - Where a column enters whose own partial correlation is r, the next t is a function of this one
-# and
-#   of another coordinate, drawn independently; and so is this one of the next one.
+#   and of another coordinate, drawn independently; and so is this one of the next one.
 #
 # A dummy of |t| below the best feature's has no effect, and nothing is drawn for it. Those that
 # exceed that for the first time at a step are drawn there: as many as exceed it at all, each with a

@@ -149,9 +149,6 @@ def prepared(
     return judge, replace(data, sample_weight=weight)
 
 
-# Folds within folds: what a selection is worth whose size is chosen by cross-validation.
-
-
 # Whether a selection finds more than chance: its cross-validation with permuted labels.
 
 
