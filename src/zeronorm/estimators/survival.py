@@ -68,7 +68,7 @@ def survival_target(time: Any, event: Any, start: Any = None, strata: Any = None
     y = np.empty(columns["event"].size, [(name, each.dtype) for name, each in columns.items()])
     for name, values in columns.items():
         y[name] = values
-    validate.check_survival(y, len(y))
+    check_survival(y, len(y))
     kinds = [(name, bool if name == "event" else y.dtype[name]) for name in columns]
     return np.asarray(y.astype(kinds))
 
