@@ -6,7 +6,7 @@ from dataclasses import replace
 import reference_kernels
 from zeronorm._kernels import _native
 from zeronorm.losses import Cox, Gamma, Huber, LeastSquares, Poisson, Quantile
-from zeronorm.solvers import branch_and_bound, relaxation, ridge_fits
+from zeronorm.solvers import branch_and_bound, quadratic, relaxation, ridge_fits
 
 
 def without_solvers(monkeypatch):
@@ -19,7 +19,7 @@ def without_solvers(monkeypatch):
     monkeypatch.setattr(
         ridge_fits, "RIDGE_OUTPUTS", replace(ridge_fits.RIDGE_OUTPUTS, kernel_system=-1.0)
     )
-    monkeypatch.setattr(relaxation, "QUADRATIC", replace(relaxation.QUADRATIC, most_compiled=-1))
+    monkeypatch.setattr(quadratic, "QUADRATIC", replace(quadratic.QUADRATIC, most_compiled=-1))
     for module in (relaxation, branch_and_bound):
         monkeypatch.setattr(module, "is_plain", lambda *_: False)
 

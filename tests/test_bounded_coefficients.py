@@ -25,14 +25,8 @@ from zeronorm.solvers import (
 )
 from zeronorm.solvers.branch_and_bound import Candidates
 from zeronorm.solvers.problem import Risk, Singles
-from zeronorm.solvers.relaxation import (
-    ProximalQuadratic,
-    SharedCurvature,
-    proximal_point,
-    relax,
-    support_norm,
-    within,
-)
+from zeronorm.solvers.quadratic import ProximalQuadratic, proximal_point, support_norm, within
+from zeronorm.solvers.relaxation import SharedCurvature, relax
 from zeronorm.verification import CertificateError
 
 LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson()]

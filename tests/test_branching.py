@@ -12,9 +12,9 @@ from generators import instance
 from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers.bounds import Bound
-from zeronorm.solvers.branch_and_bound import BranchAndBound, Candidates
+from zeronorm.solvers.branch_and_bound import BranchAndBound, Candidates, Node
 from zeronorm.solvers.problem import Risk, Singles
-from zeronorm.solvers.relaxation import Node, Relaxed
+from zeronorm.solvers.relaxation import Relaxed
 
 P = 6
 

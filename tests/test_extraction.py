@@ -15,7 +15,7 @@ from zeronorm.core.results import Status
 from zeronorm.persistence import load_certificate, save_certificate
 from zeronorm.solvers import certify
 from zeronorm.solvers import curvature as extraction
-from zeronorm.solvers.relaxation import ShareProblem, least_between
+from zeronorm.solvers.quadratic import ShareProblem, least_between
 from zeronorm.verification import CertificateError
 from zeronorm.verification.bound import SHARE, Extraction, Units
 from zeronorm.verification.data import read_data

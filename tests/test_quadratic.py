@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import minimize
 
 from conftest import slow
-from zeronorm.solvers import relaxation
+from zeronorm.solvers import quadratic
 from zeronorm.solvers.problem import Grouped, Singles
-from zeronorm.solvers.relaxation import QUADRATIC, Quadratic
+from zeronorm.solvers.quadratic import QUADRATIC, Quadratic
 
 
 def value(H, r, code, q, *, inside=(), outside=()):
@@ -78,14 +78,8 @@ def test_compiled_and_python_lead_to_the_same_minimum(monkeypatch, seed):
     model = Quadratic(H, r, Singles(np.ones(p, bool)), n_fixed, q)
     start = rng.standard_normal(p) if q else np.zeros(p)
     values, gaps = [], []
-    for compiled in (True, False):
-        monkeypatch.setattr(
-            relaxation,
-            "QUADRATIC",
-            replace(
-                relaxation.QUADRATIC, most_compiled=QUADRATIC.most_compiled if compiled else -1
-            ),
-        )
+    for most in (QUADRATIC.most_compiled, -1):
+        monkeypatch.setattr(quadratic, "QUADRATIC", replace(QUADRATIC, most_compiled=most))
         u = model.minimise(start, 1e-12)
         scores, penalty = r - H @ u, model._penalty(u)
         values.append(0.5 * u @ H @ u - r @ u + penalty)

@@ -17,7 +17,8 @@ from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.solvers import relaxation
 from zeronorm.solvers.problem import Risk, Singles
-from zeronorm.solvers.relaxation import is_compiled, proximal_shares, relax, support_norm
+from zeronorm.solvers.quadratic import proximal_shares, support_norm
+from zeronorm.solvers.relaxation import is_compiled, relax
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 WHOLE = 30  # draws from there on have nothing to choose: all columns make the one model

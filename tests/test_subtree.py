@@ -15,9 +15,16 @@ from zeronorm.datasets import load_golub
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import branch_and_bound
-from zeronorm.solvers.branch_and_bound import BranchAndBound, Candidates, can_grow, grown
+from zeronorm.solvers.branch_and_bound import (
+    NODE_TOL,
+    Asked,
+    BranchAndBound,
+    Candidates,
+    Node,
+    can_grow,
+    grown,
+)
 from zeronorm.solvers.problem import Risk, Singles
-from zeronorm.solvers.relaxation import NODE_TOL, Asked, Node
 
 LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson(), Gamma()]
 

@@ -22,7 +22,7 @@ from zeronorm.estimators.leaks import LeakWarning
 from zeronorm.losses import Ordinal
 from zeronorm.published import L0LogisticRegression, Splitting
 from zeronorm.solvers.measures import InnerLayer
-from zeronorm.solvers.relaxation import proximal_shares
+from zeronorm.solvers.quadratic import proximal_shares
 from zeronorm.verification import verify
 
 

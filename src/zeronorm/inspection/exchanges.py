@@ -23,10 +23,10 @@ from ..estimators.validation import Validation, standard_error
 from ..model_selection.cross_validation import prepared
 from ..solvers import Task, run_together
 from ..solvers.bounds import DECIDED, best_features
+from ..solvers.branch_and_bound import PROVEN
 from ..solvers.certify import SUPPORTS, Known, safe_magnitudes
 from ..solvers.driver import Scan, Solver
 from ..solvers.finish import refit_support
-from ..solvers.relaxation import PROVEN
 from ..solvers.ridge_fits import Ridge, signed_ridge
 from .certification import Posed, names_of, pose, poser_of
 

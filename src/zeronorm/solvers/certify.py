@@ -25,11 +25,11 @@ from ..data.column_sets import in_place
 from ..data.gathered import GatheredColumns, gather
 from ..data.operations import column_scaling, score_errors, top_features
 from .bounds import Bound, bound_at, safe_scores
-from .branch_and_bound import BranchAndBound, Candidates, NearBest, Start
+from .branch_and_bound import PROVEN, BranchAndBound, Candidates, NearBest, Start
 from .curvature import CurvedCandidates, Squares
 from .driver import BestDual, Scan, Solver, Stopwatch
 from .problem import Risk, Task, admitted, oriented
-from .relaxation import PROVEN, proximal_shares, support_norm, top_squares
+from .quadratic import proximal_shares, support_norm, top_squares
 from .ridge_fits import Ridge, ridge, signed_ridge
 
 # Certify supports with one scan: lower bounds of the l0 problem and safe fixing.

@@ -27,8 +27,9 @@ from ..core.results import Minorant
 from ..core.types import FloatArray, IndexArray
 from ..losses import Logistic, as_adjusted
 from .bounds import Bound, best_features, decide
-from .branch_and_bound import Candidates, Start
-from .relaxation import PROVEN, Relaxed, ShareProblem, support_norm
+from .branch_and_bound import PROVEN, Candidates, Start
+from .quadratic import ShareProblem, support_norm
+from .relaxation import Relaxed
 
 # Least squares over candidates with a part of its curvature in the ridge: diagonal extraction.
 #
