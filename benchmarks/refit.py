@@ -64,7 +64,7 @@ import _common as common
 import _protocol as protocol
 import probabilities
 import targets
-import zeronorm.solvers.ridge_fits as final
+import zeronorm.solvers.final_fits as final
 from targets import Problem
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 

@@ -25,9 +25,9 @@ from zeronorm.losses import (
 from zeronorm.losses.base import at_margins, is_compiled
 from zeronorm.solvers import exchange, ridge
 from zeronorm.solvers.exchange import Exchanges
+from zeronorm.solvers.final_fits import leave_one_out_loss, refit
 from zeronorm.solvers.minimax import Blocks, State, bound_of, newton, penalty
 from zeronorm.solvers.problem import Risk
-from zeronorm.solvers.ridge_fits import leave_one_out_loss, refit
 from zeronorm.verification.losses import loss_of
 
 OF_ROWS = [Poisson(), Gamma(), Huber(width=0.7), Quantile(0.8, width=0.3)]

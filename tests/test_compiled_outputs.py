@@ -10,12 +10,13 @@ from zeronorm.data.repeated import Repeated
 from zeronorm.losses import Huber, LeastSquares, Multinomial, Poisson, Responses
 from zeronorm.losses.base import balance, balance_each
 from zeronorm.losses.multi_output import classes_as_outputs
-from zeronorm.solvers import ridge_fits
+from zeronorm.solvers import final_fits
 from zeronorm.solvers.exchange import GroupExchanges
+from zeronorm.solvers.final_fits import refit
 from zeronorm.solvers.minimax import Blocks, State, bound_of, newton, penalty
 from zeronorm.solvers.problem import Grouped, Risk
 from zeronorm.solvers.relaxation import Problem
-from zeronorm.solvers.ridge_fits import compiled_outputs, outputs_over_blocks, refit, ridge
+from zeronorm.solvers.ridge_fits import compiled_outputs, outputs_over_blocks, ridge
 
 each_free = pytest.mark.parametrize("free", [True, False], ids=["intercepts", "origin"])
 
@@ -240,7 +241,7 @@ def test_choice_of_a_weight_of_responses(kind, free, unit, monkeypatch):
     mean, std = (np.repeat(one, 3) for one in rng.uniform(0.1, 3.0, (2, 4)))
     units = None if unit is None else np.full(risk.weight.size, unit)
     found = refit(Z, mean, std, risk, unit=units)
-    monkeypatch.setattr(ridge_fits, "comparison_at_once", lambda *_: None)
+    monkeypatch.setattr(final_fits, "comparison_at_once", lambda *_: None)
     expected = refit(Z, mean, std, risk, unit=units)
     assert found.C == expected.C
     assert found.loo_loss == pytest.approx(expected.loo_loss, rel=1e-3)

@@ -12,8 +12,9 @@ from zeronorm import BudgetClassifier, BudgetRegressor
 from zeronorm.data.gathered import FLOAT32_GRAM, as_columns
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, dual_bound
+from zeronorm.solvers.final_fits import leverages, refit
 from zeronorm.solvers.problem import Risk
-from zeronorm.solvers.ridge_fits import leverages, refit, ridge
+from zeronorm.solvers.ridge_fits import ridge
 from zeronorm.verification import verify
 
 

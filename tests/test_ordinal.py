@@ -17,8 +17,8 @@ from zeronorm.data.gathered import DenseColumns
 from zeronorm.losses import Ordinal, check_loss
 from zeronorm.losses.ordinal import log_proportional_odds, ordered_log_loss
 from zeronorm.model_selection.cross_validation import cross_validate
+from zeronorm.solvers.final_fits import leave_ordered_row_out_loss
 from zeronorm.solvers.problem import Risk
-from zeronorm.solvers.ridge_fits import leave_ordered_row_out_loss
 from zeronorm.verification import CertificateError
 from zeronorm.verification.losses import ReferenceOrdinal as Recomputed
 

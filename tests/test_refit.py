@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-import zeronorm.solvers.ridge_fits as final
+import zeronorm.solvers.final_fits as final
 from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.data.gathered import as_columns

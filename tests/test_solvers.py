@@ -23,9 +23,10 @@ from zeronorm.solvers import (
     select_nested,
 )
 from zeronorm.solvers.exchange import Exchanges
+from zeronorm.solvers.final_fits import LOO_GRID, leave_one_out_loss, leverages, refit
 from zeronorm.solvers.minimax import CuttingPlane, cutting_plane
 from zeronorm.solvers.problem import Risk
-from zeronorm.solvers.ridge_fits import LOO_GRID, leave_one_out_loss, leverages, refit, ridge
+from zeronorm.solvers.ridge_fits import ridge
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 each_loss = pytest.mark.parametrize("loss", list(LOSSES))

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from generators import tied_scores
 from zeronorm.core.groups import Groups
 from zeronorm.core.ranking import largest
-from zeronorm.solvers.bilevel import BilevelBudget
+from zeronorm.solvers.bilevel_budget import BilevelBudget
 
 # Neither contiguous nor of equal size; the group 3 has no features.
 GROUPS = Groups(np.array(list("abcde")), np.array([0, 1, 0, 2, 1, 4, 0, 2, 1]))

@@ -35,7 +35,7 @@ from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares
 from zeronorm.published import BilevelRegressor
 from zeronorm.solvers import Risk
-from zeronorm.solvers.bilevel import BilevelBudget
+from zeronorm.solvers.bilevel_budget import BilevelBudget
 from zeronorm.solvers.l0 import VARIANTS, Objective, Thresholding
 
 Row = dict[str, Any]

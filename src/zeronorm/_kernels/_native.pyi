@@ -733,7 +733,7 @@ def left_out_loss(
 ) -> float:
     """Return the mean loss of each row under the model fitted without one unit of its weight.
 
-    As `solvers.pool.left_out.leave_one_out_loss` has it, of a sum over rows.
+    As `solvers.final_fits.leave_one_out_loss` has it, of a sum over rows.
 
     x : (n, p) float64, any strides. unit : (n,) what of its weight is left out of a row.
     weight : without C. penalty, margins : (p,), (n,) of the fit with C.
@@ -816,7 +816,7 @@ def grow(
 ) -> tuple[Any, ...]:  # fmt: skip
     """Return a part of the tree of `BranchAndBound` of pool/branch.py, which begins at a node.
 
-    Empty where its relaxation needs other steps; else what `pool.subtree.Subtree` is made of.
+    Empty where its relaxation needs other steps; else what `Subtree` is made of.
 
     p : columns of the matrix. units, n_fixed, bound, dual, (used, coef, start) : of the node.
     tolerances : NODE_TOL, LEAF_TOL, PROVEN, DECIDED.
@@ -839,7 +839,7 @@ def block_newton(
     tuple[float, float], intercept: bool, start: float, tol: float, scale: float, u: _Float,
     weights: _Float, dual: _Float, history: _Float,
 ) -> tuple[float, float, float, int, int]:  # fmt: skip
-    """Solve the problem over generated blocks, as `solvers.minimax.newton.newton` does.
+    """Solve the problem over generated blocks, as `solvers.minimax.newton` does.
 
     Parameters
     ----------

@@ -27,6 +27,7 @@ from ..losses import probabilities as of_each
 from ..losses.multi_output import classes_as_outputs
 from ..solvers import L1Problem, working_set
 from ..solvers.driver import Solver
+from ..solvers.final_fits import Refit
 from ..solvers.l1.path import Sized, l1_folds, l1_sizes
 from ..solvers.l1.problem import NEVER, Penalty, Point, Start
 from ..solvers.l1.setting import (
@@ -40,7 +41,6 @@ from ..solvers.l1.setting import (
     multinomial_log_loss,
     refit_on_x,
 )
-from ..solvers.ridge_fits import Refit
 from . import warnings as _doubts
 from .base import LinearClassifier, LinearRegressor, SparseLinearModel, with_parameters
 from .budget import one_or_all

@@ -35,7 +35,7 @@ class Adjusted(LossOfAnother):
     sum 0 where an intercept is free; there its conjugate is that of f, and elsewhere infinite. The
     second derivative is less by what b and g take off (a Schur complement), see `coupling`. So no
     solver need know of covariates; those that kernels make fast take them for columns that they do
-    not penalise, and come here for the last digits (`pool.ridge.joined`).
+    not penalise, and come here for the last digits (`solvers.ridge_fits.joined`).
     """
 
     each: Smooth  # f, without intercepts

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.groups import Groups
 from ..core.types import FloatArray
-from ..solvers.bilevel import best_bilevel, positive_integer
+from ..solvers.bilevel_budget import best_bilevel, positive_integer
 
 
 def project_bilevel(

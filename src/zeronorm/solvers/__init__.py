@@ -3,6 +3,7 @@
 from .certify import certify_supports
 from .driver import Found, Progress, Request, Scan, run, run_together, together
 from .exchange import Exchanges
+from .final_fits import refit
 from .l0 import select_l0
 from .l1.path import l1_path, l1_supports
 from .l1.problem import L1Problem
@@ -11,7 +12,7 @@ from .l1.solvers import working_set
 from .measures import MeasureRequest, MeasureTask, select_by_measure
 from .minimax import CuttingPlane, cutting_plane, newton
 from .problem import Risk, Task
-from .ridge_fits import refit, ridge
+from .ridge_fits import ridge
 from .selection import greedy, select, select_l1, select_nested
 
 __all__ = [

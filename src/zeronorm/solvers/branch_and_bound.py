@@ -1,13 +1,13 @@
 """Branch and bound for the l0 problem on gathered candidates.
 
 A node has units, features or groups of them, that are fixed in and units that are free. The
-relaxation over them (`pool.relaxation`) gives a dual point: its bound ends the node where no model
-of it can be better than wanted, and else rules out and fixes units (`pool.bounds`). What is left is
-divided by the free unit that raises the bounds of both halves most, as far as that is of use, to
-second order (`pool.quadratic`). The nodes of the smallest bounds come first, some at a time, by
-threads, whose answers are taken in the order of the questions: the tree is the same however many
-there are. Where features count by themselves, a kernel goes on from each node (`pool.subtree`).
-Rounded relaxations, with exchanges, give better models on the way.
+relaxation over them (`relaxation`) gives a dual point: its bound ends the node where no model of it
+can be better than wanted, and else rules out and fixes units (`bounds`). What is left is divided by
+the free unit that raises the bounds of both halves most, as far as that is of use, to second order
+(`quadratic`). The nodes of the smallest bounds come first, some at a time, by threads, whose
+answers are taken in the order of the questions: the tree is the same however many there are. Where
+features count by themselves, a kernel goes on from each node (`Subtree`). Rounded relaxations, with
+exchanges, give better models on the way.
 
 Source: Bertsimas, King and Mazumder, Annals of Statistics 44(2), 2016 (the l0 problem as one for
 branch and bound); Atamturk and Gomez, ICML 2020 (safe screening of its variables).
@@ -352,9 +352,6 @@ def grown(problem: Candidates, asked: Asked) -> Subtree | None:
     )  # fmt: skip
 
 
-# The tree of a branch and bound search while it grows: see `pool.branch`.
-
-
 class Record:
     """A tree while it grows: see `zeronorm.core.results.Tree`, which says the same in arrays."""
 
@@ -482,12 +479,10 @@ class BranchingTuning:
     tree_bytes: int = 2**30  # of dual points
     report_seconds: float = 0.5
     at_once: int = 16  # nodes, whatever the number of threads
-    most_grown: int = (
-        32  # nodes of what comes of one: a better model is of use to the next ones only
-    )
-    small: int = (
-        1 << 22
-    )  # numbers in the columns of nodes that are examined at once, unless these are two
+    # Nodes of what comes of one: a better model is of use to the next ones only.
+    most_grown: int = 32
+    # Numbers in the columns of nodes that are examined at once, unless these are two
+    small: int = 1 << 22
     threaded: int = 1 << 18  # entries of the columns of a node from which on threads are of use
     exchanged: int = 2**23  # numbers in the candidates that exchanges on the way look at, at most
 
@@ -865,8 +860,8 @@ class BranchAndBound:
 
 # Branch and bound for all models whose objective is within a share of the best one.
 #
-# The tree is that of `pool.branch`, with another target: a node ends where its bound is above (1 +
-# within) times the best objective, not above that objective itself. Where at most one unit of a
+# The tree is that of `BranchAndBound`, with another target: a node ends where its bound is above (1
+# + within) times the best objective, not above that objective itself. Where at most one unit of a
 # node is free, its models are tried one by one. The node of the smallest bound comes first, so that
 # at any time all models below that bound are known.
 

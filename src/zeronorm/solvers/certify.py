@@ -237,9 +237,8 @@ class ProofCurvatureTuning:
     """Constants, each with what it was measured for."""
 
     first_nodes: int = 25  # of a search before curvature is extracted
-    rows_a_node: int = (
-        64  # of the logistic loss one more for so many rows: its curvature takes longer
-    )
+    # Of the logistic loss one more for so many rows: its curvature takes longer.
+    rows_a_node: int = 64
     quick: float = 0.45  # of the gap: where these nodes close as much, more of them do better
     seconds: float = 3e-9  # that the curvature takes, for rows times rows times features: about
     share: float = 0.5  # of the time that is left, which it may take
@@ -711,7 +710,7 @@ def _certificate(
 #    min_{u, b}  1/2 ||u_A||^2 + 1/2 ||h_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b),  h_g = ||u_g||
 #
 # A are the groups that are fixed in, F the free ones, of which a model takes q, and ||.||_(q) is
-# the k-support norm as in `pool.relaxation`: the minimax problem over groups with r = q. Its value
+# the k-support norm as in `relaxation`: the minimax problem over groups with r = q. Its value
 # over a pool of gathered groups gives a dual point, and a scan with that the bound over all
 # features and the groups that the pool lacks.
 #

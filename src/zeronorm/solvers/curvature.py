@@ -1,10 +1,10 @@
 """The logistic loss over candidates with a part of its curvature in the ridge.
 
-No model that is better than the best known one has margins beyond certain ends (`pool.reach`), so
-that for it the loss is at least one with quadratic tails (`pool.tails`), whose second derivative is
-a_i or more at every margin. With A = diag(w_i a_i), H = X'AX (X centred by A where the intercept is
-free), D >= 0 diagonal and H - D positive semidefinite, what is said of least squares in
-`pool.extraction` holds: with v a dual point, z the margins where v is minus the derivative,
+No model that is better than the best known one has margins beyond certain ends (`reach`), so that
+for it the loss is at least one with quadratic tails (`Tailed`), whose second derivative is a_i or
+more at every margin. With A = diag(w_i a_i), H = X'AX (X centred by A where the intercept is
+free), D >= 0 diagonal and H - D positive semidefinite, what is said of least squares
+below holds: with v a dual point, z the margins where v is minus the derivative,
 (u0, b0) their least squares fit by A and e = z - X u0 - b0,
 
     loss(u) >= -conjugate(v) - c'u + 1/2 e'Ae + 1/2 (u - u0)'D(u - u0),    c = X'v,
@@ -71,9 +71,8 @@ class ExtractionTuning:
     largest: float = 1e12  # trace of H
     rough: float = 1e-3  # gap of the relaxations on the way, relative
     halve: float = 0.6
-    smallest: float = (
-        1e-12  # step: D and H - D have no more digits where a smaller one is asked for
-    )
+    # Step: D and H - D have no more digits where a smaller one is asked for.
+    smallest: float = 1e-12
     inside: float = 0.9
     positive: float = 0.1  # the barrier of D_j > 0
     margin: float = 1e-5  # of H that D leaves, relative: a verifier asks for a tenth of it
@@ -314,7 +313,7 @@ def is_inside(H: FloatArray, D: FloatArray) -> bool:
 #
 # past h the loss less its tail is convex as long as f'' >= a and concave from there on, so it is
 # least at an end. So it may stand for the loss of models whose margins are all within such ends
-# (`pool.reach`), and what it has of curvature can become a part of the ridge (`pool.curved`).
+# (`reach`), and what it has of curvature can become a part of the ridge (`Curved`).
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,9 +323,8 @@ class TailsTuning:
     least_core: float = 0.1
     core: float = 0.85  # the share of rows whose margins, at a solution, tails leave alone
     bend: float = 0.98  # of the second derivative where a tail begins, that it has at most
-    less: float = (
-        1e-6  # by what share tails have less curvature than ends allow: a verifier has rounding
-    )
+    # By what share tails have less curvature than ends allow: a verifier has rounding.
+    less: float = 1e-6
 
 
 TAILS = TailsTuning()
@@ -530,9 +528,8 @@ class CurvedTuning:
     most: int = 640  # features
     most_work: float = 1e10  # rows times rows times features: what the ends of margins cost
     worth: float = 0.4  # of the gap, that it closes where it is used: its nodes take longer
-    costly: int = (
-        1 << 19
-    )  # entries of the columns from which on relaxations take long by themselves
+    # Entries of the columns from which on relaxations take long by themselves
+    costly: int = 1 << 19
     rough: float = 1e-4  # gap of the relaxations on the way, relative
     steady: float = 0.5  # of the mean slope that D is given everywhere: other features come next
     descent: float = 1e-4

@@ -1,7 +1,7 @@
 """Backward elimination, splicing and swaps on gathered columns: from a pool to exactly k features.
 
-All work on the ridge problem of `pool.ridge` with unit penalty, on a pool that fits in memory; no
-further scan of the data is needed.
+All work on the ridge problem (`ridge_fits.ridge`) with unit penalty, on a pool that fits in memory;
+no further scan of the data is needed.
 """
 
 from __future__ import annotations
@@ -421,7 +421,7 @@ class Exchanges:
         return np.flatnonzero(outside)
 
 
-# Backward elimination, splicing and swaps of whole groups of gathered columns, as `pool.exchange`.
+# The same of whole groups of columns.
 #
 # The l0 problem over groups counts the groups of which any column has a coefficient; a group enters
 # and leaves with all its columns.
@@ -572,7 +572,7 @@ class GroupExchanges:
         """Exchange groups of a support with others while the objective falls.
 
         The sacrifice of a group inside and the gain of one outside are sums over its columns of
-        those of `pool.exchange`: of the quadratic model with the diagonal of the curvature.
+        those of `Exchanges.splice`: of the quadratic model with the diagonal of the curvature.
         """
         for _ in range(EXCHANGE.max_rounds):
             inside = np.unique(self._code[current.columns])

@@ -1,4 +1,4 @@
-"""TODO."""
+"""The end of every selection: final fits, certificates, and the path of the models."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..core.types import Columns, IndexArray
 from ..data.operations import column_scaling
 from .certify import certify_supports
 from .driver import LATER, Found, PhaseClock, Request, Solver, Stopwatch
+from .final_fits import Refit, refit
 from .problem import Task
-from .ridge_fits import Refit, refit
 
 
 def refit_support(

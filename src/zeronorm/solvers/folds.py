@@ -24,9 +24,9 @@ from ..data.views import filled_over
 from ..losses import Cox, Responses, without_covariates
 from ..losses.ordinal import ordered_log_loss
 from .driver import PhaseClock, Solver, together
+from .final_fits import variances
 from .finish import refit_support
 from .problem import EQUAL_ROWS, Task
-from .ridge_fits import variances
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,8 @@ class FoldsTuning:
     folds: int = 5
     least_samples: int = 10  # different samples, or events, that numbers and times need for folds
     share: float = 1e12  # the unit of shares that are compared: a class as a whole
-    equal: float = (
-        1e-9  # folds that differ by less are equal: integer weights count as repeated rows
-    )
+    # Folds that differ by less are equal: integer weights count as repeated rows.
+    equal: float = 1e-9
 
 
 FOLDS = FoldsTuning()
@@ -384,9 +383,8 @@ def _least(loss: Callable[[float], float], rising: Callable[[float], bool]) -> t
 class JudgingTuning:
     """Constants, each with what it was measured for."""
 
-    auto_rows: int = (
-        1000  # sum of the weights from which calibrate="auto" leaves classes as they are
-    )
+    # Sum of the weights from which calibrate="auto" leaves classes as they are.
+    auto_rows: int = 1000
     equal: float = 1e-7  # of a loss, relative: less is rounding
     default: int = 2  # the place there of what selects where folds are impossible
 

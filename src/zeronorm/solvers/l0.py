@@ -24,10 +24,10 @@ from ..data.gathered import GatheredColumns
 from .certify import Goal, prove_support
 from .driver import BestDual, Found, PhaseClock, Request, Scan, Solver
 from .exchange import POOL_FACTOR, Exchanges, Fitted, GroupExchanges
+from .final_fits import Refit
 from .finish import finish, refit_support
 from .problem import Risk, Task, Units
 from .relaxation import relax
-from .ridge_fits import Refit
 
 NEW_MIN = 10  # candidates that a scan adds: so many, or k
 # Features of a support left out in turn, to see what would take their place: at most, at least, and
@@ -347,9 +347,8 @@ class HardThresholdingTuning:
     sufficient: float = 1e-3  # decrease of a step, as a share of L/2 ||step||^2
     most_doublings: int = 60  # of L, in columns of one length
     stalls: int = 3  # steps in a row that gain nothing, after which a run ends
-    least_curvature: float = (
-        1e-8  # floor of L, as a share of the mean curvature of a typical column
-    )
+    # Floor of L, as a share of the mean curvature of a typical column.
+    least_curvature: float = 1e-8
 
 
 HARD_THRESHOLDING = HardThresholdingTuning()
@@ -547,7 +546,7 @@ def hard_threshold(
     return max_iter
 
 
-# The rounds of the search for the best k features or groups by exchanges: see `l0.search`.
+# The rounds of the search for the best k features or groups by exchanges: see `Search`.
 
 # With next to no ridge the objective has many poor local optima: the search begins with this much
 # of it, and goes on from what it finds there.
@@ -702,7 +701,7 @@ def _replace(search: Search, clock: PhaseClock, settled: dict[int, Fitted]) -> S
 #
 #    min_{u, b}  1/2 ||u||^2 + C sum_i s_i f(y_i, x_i'u + b)  subject to  ||u||_0 <= k          (L0)
 #
-# Both (`l0.explore`, `l0.hard_thresholding`) touch all features by scans only.
+# Both (`explore`, `Thresholding`) touch all features by scans only.
 
 SOLVERS = ("auto", "exchange", "splicing", "iht")
 MAX_STEPS = 200  # of hard thresholding

@@ -507,12 +507,10 @@ class InnerLayerTuning:
     no_weight: float = 1e-3  # of the largest
     line_calls: int = 6  # labellings of one line search
     master_share: float = 0.2  # of the gap: how exactly the program over the cuts is solved
-    near: float = (
-        0.03  # share of the way from the best point to that of the program, of a second cut
-    )
-    patience: int = (
-        10  # rounds without a smaller gap, after which the cut of the program is added too
-    )
+    # Share of the way from the best point to that of the program, of a second cut.
+    near: float = 0.03
+    # Rounds without a smaller gap, after which the cut of the program is added too.
+    patience: int = 10
     stalled: int = 100  # rounds without a smaller gap that end the method
     huge_c: float = 1e30  # from where a smaller C is looked for
     failed: float = 1e-2  # relative gap of a program over the cuts that rounding has spoilt
@@ -909,7 +907,7 @@ def selection_of(
 
 # The problem over all features, itself: of one block, or by blocks to a certified gap.
 #
-# With B features per block it is (P) of `two_layer`. Blocks are added until no block of B features,
+# With B features per block it is (P). Blocks are added until no block of B features,
 # of all that there are, lowers the objective by more than the gap: every dual point bounds (P) from
 # below by the block that it violates most, which the scan for the next block finds. With all
 # features in one block it is the support vector machine for the measure.

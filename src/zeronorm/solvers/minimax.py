@@ -206,9 +206,8 @@ class MinimaxNewtonTuning:
     max_weights: int = 50
     rounding: float = 1e-15  # relative differences of objectives below this are rounding
     max_idle: int = 3  # iterations without progress, in gap and objective, before giving up
-    subsample_work: float = (
-        1e7  # multiply-adds of the full Gram matrix below which sampling saves nothing
-    )
+    # Multiply-adds of the full Gram matrix below which sampling saves nothing.
+    subsample_work: float = 1e7
 
 
 MINIMAX_NEWTON = MinimaxNewtonTuning()

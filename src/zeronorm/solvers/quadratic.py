@@ -1,4 +1,11 @@
-"""TODO."""
+"""Quadratic models of the relaxation of the l0 problem, on few columns, by three methods.
+
+    min_u  1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2                                (Q)
+
+with A the fixed and F the free units, as in `relaxation`, whose Newton steps are such problems:
+`Quadratic` looks for the sets of the solution, `ProximalQuadratic` takes proximal steps, and
+`ShareProblem` has the shares for variables.
+"""
 
 from __future__ import annotations
 
@@ -85,14 +92,11 @@ def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
     return share
 
 
-# The relaxation of the l0 problem where the loss is quadratic, on few columns.
+# The sets of the solution: which units have the share 1, and which one between.
 #
-#     min_u  1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2  (Q)
-#
-# with A the fixed and F the free units, as in `pool.relaxation`, whose Newton steps are such
-# problems. The proximal point of u + c / t, c = r - Hu, says which units have the share d_g = 1,
-# which one between 0 and 1, and the directions e_g of these; at the solution it says so for any t >
-# 0. Given that, the problem is a linear system:
+# The proximal point of u + c / t, c = r - Hu, says which units have the share d_g = 1, which one
+# between 0 and 1, and the directions e_g of these; at the solution it says so for any t > 0. Given
+# that, the problem is a linear system:
 #
 #     (H + P) u = r,    P = I on units of share 1,  P = ww' / l on those between,
 #
@@ -317,11 +321,10 @@ def solve_scaled(matrix: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(unit * solve_positive(matrix, unit * right))
 
 
-# The quadratic model of the relaxation by proximal gradient steps, coefficients bounded or not.
+# Proximal gradient steps, coefficients bounded or not.
 #
-# Problem (Q) of `pool.quadratic` is solved by proximal gradient steps with momentum that starts
-# anew where it leads back: where many coefficients are not 0 and the columns are far from
-# collinear, they are faster than the search for the sets of the solution.
+# They have momentum that starts anew where it leads back: where many coefficients are not 0 and the
+# columns are far from collinear, they are faster than the search for the sets of the solution.
 #
 # Among vectors with at most q entries, none larger than M in size, the tightest convex function
 # below the ridge term is
@@ -330,9 +333,9 @@ def solve_scaled(matrix: FloatArray, right: FloatArray) -> FloatArray:
 #
 # which is half the squared k-support norm where |u_j| <= M and sum_j |u_j| <= q M, and infinite
 # elsewhere: the shares d_j = min(1, |u_j| / t) of that norm are |u_j| / M or more as soon as t <=
-# M. In the dual the square of a score is replaced by a Huber function, `units.worths`. The proximal
-# point is that of the k-support norm, cut off at M, where it is within the sum; otherwise it is the
-# nearest point of that sum and size.
+# M. In the dual the square of a score is replaced by a Huber function, `problem.worths`. The
+# proximal point is that of the k-support norm, cut off at M, where it is within the sum; otherwise
+# it is the nearest point of that sum and size.
 #
 # Sources: Liu, Shafiee and Lodi, arXiv:2502.09502, 2025 (the relaxation with bounds, proximal
 # steps); O'Donoghue and Candes, Foundations of Computational Mathematics 15, 2015 (restarts of
@@ -483,12 +486,12 @@ class ProximalQuadratic:
         return 0.5 * (float(worths(own, most).sum()) + top_squares(free, self._q, most))
 
 
-# The relaxation of a quadratic l0 problem in its shares, whatever the number of outputs.
+# The problem in its shares, whatever the number of outputs.
 #
 #     min { phi(d) : 0 <= d_j <= 1, d_j = 1 of fixed units, the others sum to q },
 #     phi(d) = min_U  1/2 sum_j ||u_j||^2 / d_j + 1/2 tr U'PU - tr R'U                          (S)
 #
-# with a row u_j of U for every unit. It is (Q) of `pool.quadratic` with the coefficients
+# with a row u_j of U for every unit. It is (Q) with the coefficients
 # eliminated: phi is convex and smooth in d, and has as many variables as there are units, not times
 # outputs. With c = R - PU at the minimum, u_j = d_j c_j, the derivative is -1/2 ||c_j||^2, and the
 # second one

@@ -10,15 +10,15 @@ is half the squared k-support norm: the tightest convex function below the ridge
 with at most q entries. The value is a lower bound of the l0 problem with A fixed in; its dual is
 D(v) = -conjugate(v) - 1/2 (sum_A c_j^2 + S_q(c_F^2)), c = Z'v, S_q the sum of the q largest.
 
-At the solution with threshold t, features with |c_j| > t have d_j = 1 and u_j = c_j, those with
-d_j = 0 have |c_j| <= t, and in between |c_j| = t and d_j = |u_j| / t. Given which are which and the
+At the solution with threshold t, features with |c_j| > t have d_j = 1 and u_j = c_j, those with d_j
+= 0 have |c_j| <= t, and in between |c_j| = t and d_j = |u_j| / t. Given which are which and the
 signs in between, the penalty is quadratic, 1/2 ||u_T||^2 + (s'u_E)^2 / (2 q'). A Newton step
 minimises the penalty with the quadratic model of the loss, by guesses of which are which that the
-proximal point of u + c gives (`pool.quadratic`). These are right near the solution; where C is
+proximal point of u + c gives (`quadratic.Quadratic`). These are right near the solution; where C is
 large, or columns are nearly collinear, they may be wrong everywhere else, and steps do not descend.
-Then the same model is minimised by proximal steps (`pool.proximal`), as long as each half a gap is
-left of the one before. At last an interior-point method comes near the solution: Newton steps in
-u, b and d on
+Then the same model is minimised by proximal steps (`quadratic.ProximalQuadratic`), as long as each
+half a gap is left of the one before. At last an interior-point method comes near the solution:
+Newton steps in u, b and d on
 
     1/2 ||u_A||^2 + 1/2 sum_F u_j^2 / d_j + sum_i s_i f(y_i, z_i'u + b)
         - mu (sum_F log d_j + sum_F log(1 - d_j) + log(q - sum_F d_j))
@@ -67,8 +67,6 @@ from .quadratic import (
     within,
 )
 from .ridge_fits import signed_ridge
-
-# Points of a relaxation of the l0 problem, and its solution: see `pool.relaxation`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +284,7 @@ class SignBarrier:
         return float(np.min(size[nearer] / towards[nearer], initial=np.inf))
 
 
-# The steps by which the relaxation of the l0 problem is solved: see `pool.relaxation`.
+# The steps by which it is solved.
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,9 +299,8 @@ class RelaxationStepsTuning:
     no_descent: float = 1e-12  # relative
     most_halvings: int = 8
     among: float = 0.95  # of the strength of units that are not at 0 those have that enter
-    worth: float = (
-        0.5  # of a gap is left after a model is minimised by proximal steps, or they are of no use
-    )
+    # Of a gap is left after a model is minimised by proximal steps, or they are of no use.
+    worth: float = 0.5
     growing: float = 1.1  # times the columns that are not 0: more of them have entered
     centre: float = 0.2  # mu, as a share of the one that the gap is due to
     inside: float = 0.95  # of the way to the boundary that a step goes at most
@@ -326,7 +323,7 @@ class Way(IntEnum):
 
 
 class Problem:
-    """The relaxation of `pool.relaxation`, the columns of the fixed units first."""
+    """(R), the columns of the fixed units first."""
 
     def __init__(
         self,

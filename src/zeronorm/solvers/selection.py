@@ -35,15 +35,14 @@ from ..data.views import IN_MEMORY
 from .certify import MOST_COMPARED, SAME_SCORE
 from .driver import Found, PhaseClock, Request, Scan, Solver
 from .exchange import POOL_FACTOR, POOL_MIN, Exchanges, GroupExchanges
+from .final_fits import Refit
 from .finish import finish, refit_support
 from .l0 import select_l0
 from .l1.path import MAX_ITER, l1_supports
 from .l1.reweighted import Rule, reweighted_supports
 from .minimax import CuttingPlane, InnerSolver, cutting_plane, newton
 from .problem import Grouped, Risk, Singles, Task, Units, copies, free_signs, ranked
-from .ridge_fits import Movement, Refit, Ridge, of_times, ridge, with_covariates
-
-# The end of every selection: final fits, certificates, and the path of the models.
+from .ridge_fits import Movement, Ridge, of_times, ridge, with_covariates
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +274,7 @@ def select_l1(
     The path has its own C, `tol` is of every point of it, and it begins anew.
 
     max_iter : of every point of the path.
-    rule : None, or how the path is followed in stages, see `l1.reweighted`.
+    rule : None, or how the path is followed in stages, see `reweighted_supports`.
     """
     clock = PhaseClock(request.seconds)
     options: dict[str, Any] = {

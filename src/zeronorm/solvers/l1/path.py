@@ -38,9 +38,8 @@ class L1WalkTuning:
     # which is all but zero just above that C.
     exact: float = 1e-10
     farthest: float = 1.5  # a scan says little of a C that is so many times its own
-    saturated: float = (
-        0.999  # share of the loss without features that is explained where a path may end
-    )
+    # Share of the loss without features that is explained where a path may end.
+    saturated: float = 0.999
 
 
 L1_WALK = L1WalkTuning()
@@ -416,13 +415,11 @@ class L1SizesTuning:
 
     step: float = 1.3  # from C to C, until there are more features than asked for
     rounding: float = 1e-9  # C is below the first feature by so much of it
-    width: float = (
-        1e-3  # relative width of a bracket of C: features that enter within it enter together
-    )
+    # Relative width of a bracket of C: features that enter within it enter together.
+    width: float = 1e-3
     fine: float = 1e-3  # of tol: what is left over a working set in a search
-    forced_factor: float = (
-        1e-6  # forced features are nearly unpenalised: finite where they separate the data
-    )
+    # Forced features are nearly unpenalised: finite where they separate the data.
+    forced_factor: float = 1e-6
 
 
 L1_SIZES = L1SizesTuning()

@@ -142,12 +142,6 @@ def bound_at(
     return value
 
 
-# An l1 problem as an estimator states it: penalties, bounds and scales for the columns of X.
-
-
-# What held-out rows say of the models of a fold: scores of margins, and who waits for whom.
-
-
 @dataclass(frozen=True)
 class Penalty:
     """sum_j l1_j |u_j| + l2_j / 2 u_j^2 for low <= u <= high."""

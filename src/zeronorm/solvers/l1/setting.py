@@ -1,4 +1,4 @@
-"""TODO."""
+"""An l1 problem as an estimator states it, and scores of the rows that its folds hold out."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ...data.gathered import gather
 from ...data.operations import center_scale, distant_means, unscaled
 from ...data.repeated import Repeated
 from ..driver import Solver
+from ..final_fits import Refit, refit
 from ..problem import Risk
-from ..ridge_fits import Refit, refit
 from .problem import NEVER, L1Problem, Penalty
 from .solvers import PROX_NEWTON
 

@@ -1,4 +1,4 @@
-"""The record of a run: the scans that certify the points of a solver of the l1 problem."""
+"""The solver of the l1 problem: proximal Newton steps over working sets, certified by scans."""
 
 from __future__ import annotations
 
@@ -194,9 +194,8 @@ class L1RunTuning:
     equal: float = 1e-12  # relative size of a sum that counts as zero
     patience: int = 20  # scans in a row that narrow the gap by rounding only, before giving up
     growth: int = 3  # a working set has at most so many times the features of the last solution
-    near: float = (
-        0.8  # features drawn by more than this share of their l1 weight fill up a working set
-    )
+    # Features drawn by more than this share of their l1 weight fill up a working set.
+    near: float = 0.8
     likely: float = 0.5  # and by more than this are gathered along
 
 
@@ -517,15 +516,12 @@ class ProxNewtonTuning:
     # amplify rounding, save nothing.
     small: int = 1 << 15
     largest_copy: int = 1 << 26  # elements that are copied for a Gram matrix
-    rounding: float = (
-        1e-7  # least deviation that is told from 0, as a share of the root mean square
-    )
-    coupled: float = (
-        1e-10  # by what share diagonals are raised where a matrix is taken off another one
-    )
-    largest_step: float = (
-        10.0  # of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns
-    )
+    # Least deviation that is told from 0, as a share of the root mean square.
+    rounding: float = 1e-7
+    # By what share diagonals are raised where a matrix is taken off another one.
+    coupled: float = 1e-10
+    # Of a coordinate, in units of the margins: LIBLINEAR's 10 for unit columns.
+    largest_step: float = 10.0
 
 
 PROX_NEWTON = ProxNewtonTuning()
@@ -802,7 +798,7 @@ def moved_along(
     return None
 
 
-# The working-set method for the problem of `l1.problem`, on every storage.
+# The working-set method, on every storage.
 #
 # Source: Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation,
 # ICML 2018 (working sets that the dual point chooses); proximal Newton steps as in newGLMNET.
