@@ -23,7 +23,7 @@ from zeronorm.solvers import (
     branch_and_bound,
     relaxation,
 )
-from zeronorm.solvers.branch_and_bound import Candidates
+from zeronorm.solvers.branch_and_bound import NOTHING, Candidates, RelaxationOptions
 from zeronorm.solvers.problem import Risk, Singles
 from zeronorm.solvers.quadratic import ProximalQuadratic, proximal_point, support_norm, within
 from zeronorm.solvers.relaxation import SharedCurvature, relax
@@ -154,12 +154,12 @@ def test_relaxations_keep_to_bounds_that_change_something(most, is_loose):
         DenseColumns(np.asfortranarray(X)), Singles(np.ones(30, bool), most=most), np.arange(30),
         risk, 4, 0,
     )  # fmt: skip
-    nothing = np.empty(0, np.int64), np.empty(0), 0.0
-    tight = problem.relax(np.arange(30), 0, 4, start=nothing, tol=1e-6)
+    options = RelaxationOptions(NOTHING, 1e-6)
+    tight = problem.relax(np.arange(30), 0, 4, options)
     best = min(problem.objective(np.array(one)) for one in combinations(range(6), 4))
     found = problem.relaxed_loosely(tight.bound, best)
     assert found.loose == is_loose
-    again = found.relax(np.arange(30), 0, 4, start=nothing, tol=1e-6)
+    again = found.relax(np.arange(30), 0, 4, options)
     value = found.bound(again.dual, np.arange(30), 0, 4, best).value
     assert value <= tight.objective * (1 + 1e-6)
     assert is_loose or np.abs(again.coef).max() <= most * (1 + 1e-9)

@@ -21,6 +21,7 @@ from zeronorm.solvers.branch_and_bound import (
     BranchAndBound,
     Candidates,
     Node,
+    RelaxationOptions,
     can_grow,
     grown,
 )
@@ -211,7 +212,7 @@ def test_the_kernel_takes_nodes_that_move_many_columns(monkeypatch):
     problem = Candidates(as_columns(np.asfortranarray(X)), units, np.arange(400), risk, 8, 0)
     search = searching(problem, np.arange(8), grows=True)
     node = search._open[0]
-    relaxed = problem.relax(node.units, 0, 8, start=node.start, tol=NODE_TOL)
+    relaxed = problem.relax(node.units, 0, 8, RelaxationOptions(node.start, NODE_TOL))
     used = np.flatnonzero(relaxed.coef)
     assert used.size > 160
     start = used, 1.1 * relaxed.coef[used], relaxed.intercept

@@ -56,13 +56,25 @@ from .ridge_fits import signed_ridge
 # The l0 problem over the units, features or groups of them, that a bound has left.
 
 # Columns that are not 0 in a relaxation, their coefficients, the intercept.
-Start = tuple[IndexArray, FloatArray, float]
+Start: TypeAlias = tuple[IndexArray, FloatArray, float]
+NOTHING: Start = np.empty(0, np.int64), np.empty(0), 0.0
 PROVEN = 1e-9  # relative gap that counts as none
 # Of the relaxation of a node; of the fit of a model.
 NODE_TOL, LEAF_TOL = 1e-4, 1e-11
 # Relaxations keep to bounds on coefficients where that closes so much of the gap that is left
 # without; ROUGH is the tolerance of that comparison.
 BINDING, ROUGH = 0.125, 1e-2
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxationOptions:
+    """Where a relaxation begins, and when it may end: see `relaxation.relax`."""
+
+    start: Start
+    tol: float
+    cutoff: float = np.inf
+    deadline: float = np.inf
+    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +89,7 @@ class Candidates:
     n_forced: int  # of them
     shared: SharedCurvature | None = field(default=None, kw_only=True)  # of all its relaxations
     # What the relaxation over all units starts from.
-    start: Start = field(default=(np.empty(0, np.int64), np.empty(0), 0.0), kw_only=True)
+    start: Start = field(default=NOTHING, kw_only=True)
     # Whether relaxations may go beyond bounds on coefficients, which their dual points still count.
     loose: bool = field(default=False, kw_only=True)
 
@@ -100,29 +112,17 @@ class Candidates:
         ).objective  # fmt: skip
 
     def relax(
-        self,
-        chosen: IndexArray,
-        n_fixed: int,
-        n_free: int,
-        *,
-        start: Start,
-        tol: float,
-        cutoff: float = np.inf,
-        deadline: float = np.inf,
-        ahead: bool = False,
+        self, chosen: IndexArray, n_fixed: int, n_free: int, options: RelaxationOptions
     ) -> Relaxed:
-        """Solve the relaxation over some units, the fixed ones first: see `relaxation.relax`.
-
-        start : columns of Z with coefficients to start from, these, the intercept.
-        """
-        used, coef, b = start
+        """Solve the relaxation over some units, the fixed ones first: see `relaxation.relax`."""
+        used, coef, b = options.start
         u = np.zeros(self.Z.shape[1])
         u[used] = coef
         columns = self.units.features(chosen)
         return relax(
             self.Z, self.units.take(chosen), self.risk, n_fixed, n_free, columns=columns,
-            start=(u[columns], b), tol=tol, cutoff=cutoff, deadline=deadline, ahead=ahead,
-            shared=self.shared, loose=self.loose,
+            start=(u[columns], b), tol=options.tol, cutoff=options.cutoff,
+            deadline=options.deadline, ahead=options.ahead, shared=self.shared, loose=self.loose,
         )  # fmt: skip
 
     def bound(
@@ -768,10 +768,9 @@ class BranchAndBound:
         self._begun = [], self._record.size
 
     def _relax(self, node: Node, tol: float, target: float) -> Relaxed:
-        return self.problem.relax(
-            node.units, node.n_fixed, node.n_free(self.problem.budget),
-            start=node.start, tol=tol, cutoff=target, deadline=self._deadline, ahead=True,
-        )  # fmt: skip
+        options = RelaxationOptions(node.start, tol, target, self._deadline, ahead=True)
+        n_free = node.n_free(self.problem.budget)
+        return self.problem.relax(node.units, node.n_fixed, n_free, options)
 
     def _best_known(self, node: Node, dual: FloatArray, scores: FloatArray | None = None) -> Bound:
         """Return what a dual point proves of a node, or its parent's if that proves more."""

@@ -25,7 +25,15 @@ from ..data.column_sets import in_place
 from ..data.gathered import GatheredColumns, gather
 from ..data.operations import column_scaling, score_errors, top_features
 from .bounds import Bound, bound_at, safe_scores
-from .branch_and_bound import PROVEN, BranchAndBound, Candidates, NearBest, Start
+from .branch_and_bound import (
+    NOTHING,
+    PROVEN,
+    BranchAndBound,
+    Candidates,
+    NearBest,
+    RelaxationOptions,
+    Start,
+)
 from .curvature import CurvedCandidates, Squares
 from .driver import BestDual, Scan, Solver, Stopwatch
 from .problem import Risk, Task, admitted, oriented
@@ -638,7 +646,7 @@ def tighten(
     inside, forced, k = known.inside, known.forced, known.inside.size
     single, support = task.groups_of_features() is None, pool.features
     errors = score_errors(design, task.sample_weight)
-    start: Start = np.empty(0, np.int64), np.empty(0), 0.0
+    start = NOTHING
     best: Tightened | None = None
     relaxed = np.inf
     for _ in range(max_scans):
@@ -667,10 +675,10 @@ def tighten(
         )
         if task.loss.outputs > 1 and single and Squares.can_pose(problem):
             problem = Squares.of(problem) or problem
-        answer = problem.relax(
-            np.arange(inside.size), forced.size, min(k, inside.size) - forced.size, start=start,
-            tol=0.1 * TIGHT_TOL, deadline=aim.clock.deadline(aim.time_limit),
-        )  # fmt: skip
+        every, n_free = np.arange(inside.size), min(k, inside.size) - forced.size
+        deadline = aim.clock.deadline(aim.time_limit)
+        options = RelaxationOptions(start, 0.1 * TIGHT_TOL, deadline=deadline)
+        answer = problem.relax(every, forced.size, n_free, options)
         start = np.arange(pool.size), answer.coef, answer.intercept
         relaxed = answer.objective
         v = answer.dual

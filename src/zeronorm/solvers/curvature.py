@@ -27,7 +27,7 @@ from ..core.results import Minorant
 from ..core.types import FloatArray, IndexArray
 from ..losses import Logistic, as_adjusted
 from .bounds import Bound, best_features, decide
-from .branch_and_bound import PROVEN, Candidates, Start
+from .branch_and_bound import NOTHING, PROVEN, Candidates, RelaxationOptions
 from .quadratic import ShareProblem, support_norm
 from .relaxation import Relaxed
 
@@ -163,31 +163,21 @@ class Squares(Candidates):
         return 0.5 * float(self.risk.weight @ away**2) + 0.5 * float((coef**2).sum())
 
     def relax(
-        self,
-        chosen: IndexArray,
-        n_fixed: int,
-        n_free: int,
-        *,
-        start: Start,
-        tol: float,
-        cutoff: float = np.inf,
-        deadline: float = np.inf,
-        ahead: bool = False,
+        self, chosen: IndexArray, n_fixed: int, n_free: int, options: RelaxationOptions
     ) -> Relaxed:
         """Solve the relaxation over some units, the fixed ones first."""
-        null, D = self._null, self.part[chosen]
-        begin = np.zeros_like(self.right)
-        begin.reshape(-1)[start[0]] = start[1]
+        null, D, tol = self._null, self.part[chosen], options.tol
+        begin, cutoff = np.zeros_like(self.right), options.cutoff - null
+        begin.reshape(-1)[options.start[0]] = options.start[1]
         root = np.sqrt(1.0 + D)
         matrix = (self.gram[np.ix_(chosen, chosen)] - np.diag(D)) / np.outer(root, root)
         problem = ShareProblem(matrix, self.right[chosen] / root[:, None], n_fixed, n_free)
-        found = problem.minimise(begin[chosen] * root[:, None], tol, cutoff - null, null, deadline)
-        open_yet = found.gap > tol * abs(null + found.value) and found.bound <= cutoff - null
+        found = problem.minimise(
+            begin[chosen] * root[:, None], tol, cutoff, null, options.deadline
+        )  # fmt: skip
+        open_yet = found.gap > tol * abs(null + found.value) and found.bound <= cutoff
         if open_yet and not D.any():  # nearly collinear columns
-            return Candidates.relax(
-                self, chosen, n_fixed, n_free, start=start, tol=tol, cutoff=cutoff,
-                deadline=deadline, ahead=ahead,
-            )  # fmt: skip
+            return Candidates.relax(self, chosen, n_fixed, n_free, options)
         coef = found.coef / root[:, None]
         used = np.flatnonzero(found.share)
         fitted = self.X[:, chosen[used]] @ coef[used]
@@ -577,14 +567,13 @@ class CurvedCandidates(Candidates):
         """
         known = cls._without(problem)
         every, q = np.arange(problem.n_units), problem.budget - problem.n_forced
-        start: Start = every[:0], np.empty(0), 0.0
+        start = NOTHING
 
         def relaxed(known: CurvedCandidates) -> Relaxed:
             """Return the solution of the relaxation, from the one before."""
             nonlocal start
-            answer = known.relax(
-                every, problem.n_forced, q, start=start, tol=CURVED.rough, deadline=deadline
-            )
+            options = RelaxationOptions(start, CURVED.rough, deadline=deadline)
+            answer = known.relax(every, problem.n_forced, q, options)
             start = every, answer.coef, answer.intercept
             return answer
 
@@ -660,31 +649,20 @@ class CurvedCandidates(Candidates):
         return self.part
 
     def relax(
-        self,
-        chosen: IndexArray,
-        n_fixed: int,
-        n_free: int,
-        *,
-        start: Start,
-        tol: float,
-        cutoff: float = np.inf,
-        deadline: float = np.inf,
-        ahead: bool = False,
+        self, chosen: IndexArray, n_fixed: int, n_free: int, options: RelaxationOptions
     ) -> Relaxed:
         """Solve the relaxation over some units, the fixed ones first, by Newton's method.
 
         Where they are one model, it is that of the loss itself.
         """
         if n_fixed + n_free == chosen.size:
-            return Candidates.relax(
-                self, chosen, n_fixed, n_free, start=start, tol=tol, cutoff=cutoff,
-                deadline=deadline, ahead=ahead,
-            )  # fmt: skip
+            return Candidates.relax(self, chosen, n_fixed, n_free, options)
         X, D = self.X[:, chosen], self.part[chosen]
         root = np.sqrt(1.0 + D)
         u = np.zeros(self.n_units)
-        u[start[0]] = start[1]
-        u, b = u[chosen], start[2] * self.risk.intercept
+        used, coef, b = options.start
+        u[used] = coef
+        u, b, tol = u[chosen], b * self.risk.intercept, options.tol
 
         def rest_of(u: FloatArray) -> float:
             """Return what the objective has beside the loss."""
@@ -712,7 +690,9 @@ class CurvedCandidates(Candidates):
             problem = ShareProblem(
                 matrix / np.outer(scale, scale), (right / scale)[:, None], n_fixed, n_free
             )
-            found = problem.minimise((scale * u[some])[:, None], 0.1 * tol, np.inf, level, deadline)
+            found = problem.minimise(
+                (scale * u[some])[:, None], 0.1 * tol, np.inf, level, options.deadline
+            )  # fmt: skip
             move = found.coef[:, 0] / scale - u[some]
             shift = -short / total - float(mean @ move) if self.risk.intercept else 0.0
             promised, step = level + found.value - objective, 1.0
@@ -729,8 +709,9 @@ class CurvedCandidates(Candidates):
             dual = self.risk.loss.inside(self.risk.dual_point(slope), self.risk.y, self.risk.weight)
             bound = self.bound(dual, chosen, n_fixed, n_fixed + n_free, np.inf).value
             best = max(best, bound)
-            late = time.perf_counter() >= deadline
-            if objective - bound <= tol * abs(objective) or bound > cutoff or late or not step:
+            late = time.perf_counter() >= options.deadline
+            done = objective - bound <= tol * abs(objective) or bound > options.cutoff
+            if done or late or not step:
                 break
         share[some], into[some], out[some] = found.share, found.into, found.out
         return Relaxed(u, b, share, dual, objective, best, into, out)
