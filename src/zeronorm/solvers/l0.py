@@ -23,7 +23,7 @@ from ..core.types import Columns, Design, FloatArray, IndexArray
 from ..data.gathered import GatheredColumns
 from .certify import Goal, prove_support
 from .driver import BestDual, Found, PhaseClock, Request, Scan, Solver
-from .exchange import POOL_FACTOR, Exchanges, Fitted, GroupExchanges
+from .exchange import POOL_FACTOR, Exchanges, Fitted, GroupExchanges, PoolExchanges
 from .final_fits import Refit
 from .finish import finish, refit_support
 from .problem import Risk, Task, Units
@@ -63,12 +63,12 @@ class Search:
         self.history: list[Step] = []
         self.status = Status.BUDGET
         self.zero_dual = self.risk.first()[1]
-        self._exchanges: Exchanges | GroupExchanges | None = None
+        self._exchanges: PoolExchanges | None = None
         if before is None:
             self.add(self.forced)  # first, as in every pool
 
     @property
-    def exchanges(self) -> Exchanges | GroupExchanges:
+    def exchanges(self) -> PoolExchanges:
         """Exchanges on the pool as it is."""
         Z, keep = self.pool.columns(), np.arange(self.forced.size)
         if self.task.groups is None:
