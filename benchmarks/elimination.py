@@ -51,7 +51,7 @@ from zeronorm import BudgetClassifier
 from zeronorm.core.results import Path as SizedPath
 from zeronorm.data.gathered import gather
 from zeronorm.methods import Pool
-from zeronorm.solvers import Exchanges, Request, Task, certify_supports, select
+from zeronorm.solvers import Exchanges, SelectionRequest, Task, certify_supports, select
 from zeronorm.solvers.driver import Solver
 from zeronorm.solvers.finish import refit_support
 
@@ -147,10 +147,12 @@ FRESH: dict[str, Reader] = {
 class Candidate(Pool):
     """The default but for the C of elimination, splicing and certificate."""
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[SizedPath]:
+    def select(
+        self, task: Task, sizes: Sequence[Any], request: SelectionRequest
+    ) -> Solver[SizedPath]:
         """Return the generator of scans."""
         (k,) = sizes
-        path = yield from select(task, sizes, Request(request.C, certify=False))
+        path = yield from select(task, sizes, SelectionRequest(request.C, certify=False))
         pool = np.sort(path.order)
         Z = gather(task.design, pool)
         exchanges = Exchanges(Z, task.risk(CANDIDATE_C))

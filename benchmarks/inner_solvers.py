@@ -66,7 +66,7 @@ def generate(X: np.ndarray, y: np.ndarray) -> Any:
     from zeronorm.data.gathered import as_columns
     from zeronorm.losses import Logistic
     from zeronorm.solvers import Risk
-    from zeronorm.solvers.minimax import Blocks, State, newton
+    from zeronorm.solvers.minimax import BlockProblem, State, newton
 
     n = len(y)
     risk = Risk(y, np.full(n, C), Logistic(), intercept=False)
@@ -79,7 +79,7 @@ def generate(X: np.ndarray, y: np.ndarray) -> Any:
         features = np.unique(np.concatenate(chosen))
         membership = np.column_stack([np.isin(features, block) for block in chosen]).astype(float)
         Z = np.asfortranarray(X[:, features], dtype=np.float64)
-        blocks = Blocks(as_columns(Z), membership, risk, scale)
+        blocks = BlockProblem(as_columns(Z), membership, risk, scale)
         if len(chosen) == N_BLOCKS:
             return blocks
         dual = newton(blocks, _cold(State, blocks), 1e-4).dual

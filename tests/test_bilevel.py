@@ -24,7 +24,7 @@ from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.published import BilevelClassifier, BilevelRegressor, L0LogisticRegression
 from zeronorm.solvers import bilevel as solver_module
 from zeronorm.solvers import run
-from zeronorm.solvers.bilevel import SOLVERS, BilevelTask, Pool, select_bilevel
+from zeronorm.solvers.bilevel import SOLVERS, BilevelTask, FeaturePool, select_bilevel
 from zeronorm.solvers.l0 import VARIANTS, Objective, Thresholding
 from zeronorm.solvers.problem import Risk
 
@@ -64,7 +64,7 @@ def task_of(X, objective, groups, **options):
 
 def fitted(X, objective, columns):
     """The fit on some columns, by the pool."""
-    pool = Pool(objective, GatheredColumns(as_design(X)))
+    pool = FeaturePool(objective, GatheredColumns(as_design(X)))
     pool.add(np.arange(X.shape[1]))
     return pool, pool.fit(np.asarray(columns, np.int64))
 

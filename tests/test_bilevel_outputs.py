@@ -29,7 +29,7 @@ from zeronorm.losses import LeastSquares, Logistic, Multinomial, Responses
 from zeronorm.losses.multi_output import classes_as_outputs
 from zeronorm.persistence import load, save
 from zeronorm.published import L0By
-from zeronorm.solvers.bilevel import Pool
+from zeronorm.solvers.bilevel import FeaturePool
 from zeronorm.solvers.l0 import VARIANTS, Objective
 from zeronorm.solvers.problem import Risk
 
@@ -163,7 +163,7 @@ def test_published_methods_keep_both_budgets(kind, solver):
 
 
 def pool_of(X, risk, ridge, columns):
-    pool = Pool(Objective(risk, ridge), GatheredColumns(as_design(X)))
+    pool = FeaturePool(Objective(risk, ridge), GatheredColumns(as_design(X)))
     pool.add(np.arange(X.shape[1]))
     return pool, pool.fit(np.asarray(columns))
 

@@ -23,7 +23,7 @@ from zeronorm.solvers import (
     branch_and_bound,
     relaxation,
 )
-from zeronorm.solvers.branch_and_bound import NOTHING, Candidates, RelaxationOptions
+from zeronorm.solvers.branch_and_bound import NOTHING, CandidateProblem, RelaxationOptions
 from zeronorm.solvers.problem import Risk, Singles
 from zeronorm.solvers.quadratic import ProximalQuadratic, proximal_point, support_norm, within
 from zeronorm.solvers.relaxation import SharedCurvature, relax
@@ -150,7 +150,7 @@ def test_relaxations_keep_to_bounds_that_change_something(most, is_loose):
     """Nodes would take ten times as long for bounds that hold by themselves."""
     X, y = drawn(LeastSquares(), n=80, p=30)
     risk = Risk(y, np.ones(80), LeastSquares(), False)
-    problem = Candidates(
+    problem = CandidateProblem(
         DenseColumns(np.asfortranarray(X)), Singles(np.ones(30, bool), most=most), np.arange(30),
         risk, 4, 0,
     )  # fmt: skip
@@ -353,7 +353,9 @@ def test_bounds_that_no_model_reaches_change_nothing(labels):
 def test_rounded_curvature_leads_to_the_solution(monkeypatch, loss):
     """Steps by a model in float32 would end beside it, and interior points take a minute."""
     monkeypatch.setattr("zeronorm.data.gathered.FLOAT32_GRAM", 0.0)
-    monkeypatch.setattr(relaxation.Problem, "interior", lambda *_: pytest.fail("interior"))
+    monkeypatch.setattr(
+        relaxation.RelaxationProblem, "interior", lambda *_: pytest.fail("interior")
+    )
     rng = np.random.default_rng(0)
     X = np.asfortranarray(rng.standard_normal((300, 300)))
     score = X[:, :5].sum(axis=1)
@@ -457,7 +459,7 @@ def test_curvature_is_shared_where_it_costs_less(monkeypatch):
 
     def problem(loss, units, Z):
         risk = Risk(y, np.ones(80), loss)
-        return Candidates(Z, units, names, risk, 3, 0).with_shared_curvature().shared
+        return CandidateProblem(Z, units, names, risk, 3, 0).with_shared_curvature().shared
 
     dense, free = DenseColumns(np.asfortranarray(X)), Singles(np.ones(30, bool))
     bounded = Singles(np.ones(30, bool), most=1.0)

@@ -12,7 +12,7 @@ from generators import instance
 from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.solvers.bounds import Bound
-from zeronorm.solvers.branch_and_bound import BranchAndBound, Candidates, Node
+from zeronorm.solvers.branch_and_bound import BranchAndBound, CandidateProblem, Node
 from zeronorm.solvers.problem import Risk, Singles
 from zeronorm.solvers.relaxation import Relaxed
 
@@ -24,7 +24,7 @@ def search():
     """A search for the best two of six features, at its first node."""
     X, y = instance(0, 30, P)
     risk = Risk(y, np.ones(30), Logistic())
-    problem = Candidates(
+    problem = CandidateProblem(
         as_columns(np.asfortranarray(X)), Singles(np.ones(P, bool)), np.arange(P), risk, 2, 0
     )
     return BranchAndBound(problem, np.array([0, 1]), 0.0, np.zeros(30), 0.0)

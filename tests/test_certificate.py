@@ -22,7 +22,7 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.solvers import (
-    Request,
+    SelectionRequest,
     Task,
     certify_supports,
     run,
@@ -170,7 +170,7 @@ def test_known_bounds_of_the_selection_are_used_with_their_dual_point():
         X, y, _ = oracles.certificate_instance(seed)
         task = Task.of(as_design(X), y.astype(float), intercept=False)
         for solver in (select, select_nested):
-            path = run(solver(task, [1, 3, 5], Request(0.3)))
+            path = run(solver(task, [1, 3, 5], SelectionRequest(0.3)))
             for k in (1, 3, 5):
                 certificate = path[k].certificate
                 optimum = oracles.enumerate_supports(X, y, 0.3, k)[0][0]
@@ -203,7 +203,7 @@ def test_bounds_found_on_the_way_are_safe_in_float32():
     X = (1000 * rng.standard_normal((2000, 80))).astype(np.float32)
     y = np.where(X[:, 0] + X[:, 1] + 1000 * rng.standard_normal(2000) > 0, 1.0, -1.0)
     task = Task.of(as_design(X), y, intercept=False)
-    path = run(select_nested(task, [2, 5, 10], Request(1e-7)))
+    path = run(select_nested(task, [2, 5, 10], SelectionRequest(1e-7)))
     for k in (2, 5, 10):
         certificate = path[k].certificate
         proof = oracles.prove(

@@ -26,7 +26,7 @@ from zeronorm.losses.base import at_margins, is_compiled
 from zeronorm.solvers import exchange, ridge
 from zeronorm.solvers.exchange import Exchanges
 from zeronorm.solvers.final_fits import leave_one_out_loss, refit
-from zeronorm.solvers.minimax import Blocks, State, bound_of, newton, penalty
+from zeronorm.solvers.minimax import BlockProblem, State, bound_of, newton, penalty
 from zeronorm.solvers.problem import Risk
 from zeronorm.verification.losses import loss_of
 
@@ -301,7 +301,7 @@ def test_blocks(loss, n, intercept, twins, in_python):
     membership = np.zeros((14, 3))
     membership[:6, 0] = membership[4:10, 1] = membership[8:, 2] = 1.0
     scale, _, b = risk.first()
-    problem = Blocks(as_columns(np.asfortranarray(x)), membership, risk, scale)
+    problem = BlockProblem(as_columns(np.asfortranarray(x)), membership, risk, scale)
     start = State(np.zeros(14), b, np.array([0.6, 0.2, 0.2]))
     found = newton(problem, start, 1e-9)
     in_python()
@@ -334,7 +334,7 @@ def test_program_over_the_simplex(seed):
         membership[rng.permutation(2 * size)[:2], t] = 1.0
     membership[:, 0] = np.maximum(membership[:, 0], membership.sum(axis=1) == 0)
     scale, _, b = risk.first()
-    problem = Blocks(as_columns(np.asfortranarray(x)), membership, risk, scale)
+    problem = BlockProblem(as_columns(np.asfortranarray(x)), membership, risk, scale)
     found = newton(problem, State(np.zeros(2 * size), b, np.full(size, 1.0 / size)), 1e-9)
     # min over lambda of 1/2 y'(I / C + sum_t lambda_t X_t X_t')^-1 y, centred
     Z, r = x - x.mean(axis=0), y - y.mean()

@@ -13,9 +13,9 @@ from zeronorm.losses.multi_output import classes_as_outputs
 from zeronorm.solvers import final_fits
 from zeronorm.solvers.exchange import GroupExchanges
 from zeronorm.solvers.final_fits import refit
-from zeronorm.solvers.minimax import Blocks, State, bound_of, newton, penalty
+from zeronorm.solvers.minimax import BlockProblem, State, bound_of, newton, penalty
 from zeronorm.solvers.problem import Grouped, Risk
-from zeronorm.solvers.relaxation import Problem
+from zeronorm.solvers.relaxation import RelaxationProblem
 from zeronorm.solvers.ridge_fits import compiled_outputs, outputs_over_blocks, ridge
 
 each_free = pytest.mark.parametrize("free", [True, False], ids=["intercepts", "origin"])
@@ -259,7 +259,7 @@ def test_problems_over_blocks(kind, n, m, q, T, free, in_python):
     of_features[rng.permutation(m)[: m // 3]] = 1.0  # in all blocks
     membership = np.repeat(of_features, q, axis=0)
     risk = risk.times(0.3)
-    blocks = Blocks(Z, membership, risk, risk.null())
+    blocks = BlockProblem(Z, membership, risk, risk.null())
     start = State(np.zeros(m * q), 0.0, np.full(T, 1.0 / T))
     assert outputs_over_blocks(Z, risk)
     found = newton(blocks, start, 1e-7)
@@ -348,7 +348,7 @@ def test_the_model_of_the_loss_is_that_of_all_coefficients(kind):
     u = np.random.default_rng(2).standard_normal(18)
     u[:3] = u[9:12] = 0.0
     units = Grouped(np.repeat(np.arange(6), 3), 6, np.ones(18, bool))
-    relaxed = Problem(Z, units, risk, 1, 2, np.inf)
+    relaxed = RelaxationProblem(Z, units, risk, 1, 2, np.inf)
     point = relaxed.at(u, 0.0)
     _, scores, *_ = relaxed.bound(point)
     H = relaxed._curvature(point, Z)

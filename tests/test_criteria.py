@@ -20,7 +20,7 @@ from zeronorm.published import (
     MinimaxLogisticRegression,
 )
 from zeronorm.solvers import Task
-from zeronorm.solvers.l0 import Search
+from zeronorm.solvers.l0 import L0Search
 
 
 def sparse_truth(seed, n=2000, p=30):
@@ -285,7 +285,7 @@ def test_the_objective_never_rises_with_the_size():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 12))
     y = np.where(X[:, :3] @ [1.0, -1.0, 1.0] + rng.logistic(size=200) > 0, 1.0, -1.0)
-    search = Search(Task.of(as_design(X), y), 1.0, [3, 4, 5], 0.9)
+    search = L0Search(Task.of(as_design(X), y), 1.0, [3, 4, 5], 0.9)
     search.add(np.arange(12))
     for support in ([0, 1, 2], [4, 5, 6, 7], [6, 7, 8, 9, 10]):
         search.best[len(support)] = search.exchanges.fit(np.array(support))

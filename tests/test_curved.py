@@ -111,13 +111,13 @@ def test_lists_of_models_near_the_best_one_are_complete(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ends of margins of better models alone would rule out some that are nearly as good."""
-    taken, extracted = [], curved.CurvedCandidates.of
+    taken, extracted = [], curved.LogisticProblem.of
 
     def noted(*given: Any) -> Any:
         taken.append(extracted(*given))
         return taken[-1]
 
-    monkeypatch.setattr(curved.CurvedCandidates, "of", noted)
+    monkeypatch.setattr(curved.LogisticProblem, "of", noted)
     X, y = drawn(seed)
     near = near_optimal(X, y, 3, within=0.05, C=0.5)
     assert isinstance(near, NearOptimal)

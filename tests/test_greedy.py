@@ -17,7 +17,7 @@ from zeronorm.datasets import load_golub
 from zeronorm.losses import SquaredHinge
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import GreedyLogisticRegression
-from zeronorm.solvers import Request, Task, greedy, run
+from zeronorm.solvers import SelectionRequest, Task, greedy, run
 from zeronorm.verification import verify
 
 TIGHT = 1e-10
@@ -143,7 +143,7 @@ def test_squared_hinge():
     X, y = instance(6)
     Z = (X - X.mean(0)) / X.std(0)
     task = Task.of(as_design(Z), y.astype(float), scaling="standardized", loss=SquaredHinge())
-    path = run(greedy(task, [5], Request(tol=TIGHT), fit_C=1.0))
+    path = run(greedy(task, [5], SelectionRequest(tol=TIGHT), fit_C=1.0))
     objectives = [step.objective for step in path.history]
     assert np.all(np.diff(objectives) < 0)
     features = path.order[:4]

@@ -26,7 +26,7 @@ from zeronorm.published import (
     GreedyLogisticRegression,
     MinimaxLogisticRegression,
 )
-from zeronorm.solvers import Request, Task, certify_supports, run
+from zeronorm.solvers import SelectionRequest, Task, certify_supports, run
 from zeronorm.solvers.bounds import bound_at
 from zeronorm.solvers.certify import _Problem as Relaxed
 from zeronorm.solvers.certify import safe_magnitudes, tighten_groups
@@ -611,5 +611,7 @@ def test_tasks_with_groups_are_selected_by_group(signed):
     from zeronorm.solvers import select_nested
 
     X, y = signed
-    path = run(select_nested(grouped(X, y, np.arange(60) // 4, intercept=True), [1, 3], Request()))
+    path = run(
+        select_nested(grouped(X, y, np.arange(60) // 4, intercept=True), [1, 3], SelectionRequest())
+    )
     assert [path[g].support.size for g in path] == [4, 12]

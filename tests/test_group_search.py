@@ -13,7 +13,7 @@ from zeronorm.data import as_design
 from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares, Logistic
 from zeronorm.solvers import Task
-from zeronorm.solvers.l0 import Search
+from zeronorm.solvers.l0 import L0Search
 from zeronorm.solvers.ridge_fits import ridge
 
 
@@ -116,7 +116,7 @@ def test_no_swap_of_two_groups_helps_where_swaps_end():
     for seed in range(6):
         X, y, code = drawn(seed, n_groups=7)
         task = Task.of(as_design(X), 2.0 * y - 1.0, groups=Groups(np.unique(code), code))
-        search = Search(task, 0.5, [3], 1e-6)
+        search = L0Search(task, 0.5, [3], 1e-6)
         search.add(np.arange(7))
         search.offer(search.place(np.array([0, 2, 5])), improve=True)
         end = search.best[3]

@@ -20,7 +20,7 @@ from zeronorm.published.solvers import fista, simplemkl, smoothing, smoothing_pu
 from zeronorm.published.solvers.fista import shrink_norms
 from zeronorm.solvers import Task, run
 from zeronorm.solvers.minimax import (
-    Blocks,
+    BlockProblem,
     CuttingPlane,
     State,
     cutting_plane,
@@ -60,7 +60,7 @@ def inner_problem(X, y, blocks, C, loss="logistic", intercept=False, weight=None
     risk = Risk(np.asarray(y, float), C * weight, LOSSES[loss], intercept)
     scale = replace(risk, intercept=True).first()[0]
     Z = np.asfortranarray(X[:, members], dtype=float)
-    problem = Blocks(as_columns(Z), membership, risk, scale)
+    problem = BlockProblem(as_columns(Z), membership, risk, scale)
     return problem, State(np.zeros(len(members)), 0.0, np.full(len(blocks), 1 / len(blocks)))
 
 

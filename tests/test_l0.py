@@ -16,9 +16,9 @@ from zeronorm.data.gathered import as_columns
 from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
-from zeronorm.solvers import Request, Task, run
+from zeronorm.solvers import SelectionRequest, Task, run
 from zeronorm.solvers.exchange import Exchanges
-from zeronorm.solvers.l0 import SOLVERS, Search, select_l0
+from zeronorm.solvers.l0 import SOLVERS, L0Search, select_l0
 from zeronorm.solvers.problem import Risk
 from zeronorm.solvers.ridge_fits import ridge
 
@@ -36,7 +36,7 @@ def solve(
         as_design(X), y.astype(float), weight, loss=loss, intercept=intercept, forced=forced,
         usable=usable,
     )  # fmt: skip
-    path = run(select_l0(task, [k], Request(C, 1.0, tol), **options))
+    path = run(select_l0(task, [k], SelectionRequest(C, 1.0, tol), **options))
     return path[k].certificate
 
 
@@ -279,7 +279,7 @@ def test_starts_are_of_exchanges():
 def test_the_best_of_a_size_is_never_given_up():
     """A later scan would replace a support by a worse one."""
     X, risk = pooled(1)
-    search = Search(Task.of(as_design(X), risk.y), 0.5, [3], 1e-6)
+    search = L0Search(Task.of(as_design(X), risk.y), 0.5, [3], 1e-6)
     search.add(np.arange(40)[::-1])
     features = np.array([10, 20, 30])
     search.offer(search.place(features))
@@ -315,7 +315,7 @@ def test_regrowing_goes_on_where_single_exchanges_end():
     better = 0
     for seed in range(40):
         X, risk = pooled(seed, n=60)
-        search = Search(Task.of(as_design(X), risk.y), 1.0, [6], 1e-6)
+        search = L0Search(Task.of(as_design(X), risk.y), 1.0, [6], 1e-6)
         search.add(np.arange(40))
         search.offer(np.arange(34, 40), improve=True)
         before = search.best[6].objective
@@ -385,7 +385,7 @@ def test_columns_that_share_their_noise_are_found():
     # Four columns of the four informative blocks each beside another one of its block.
     assert set(model.support_ // 8) == {0, 1, 2, 3}
     assert {0, 8, 16, 24} <= set(model.support_)
-    whole = Search(
+    whole = L0Search(
         Task.of(as_design(X), np.where(y, 1.0, -1.0), None, loss=LOGISTIC), 10.0, [8], 1e-5
     )
     whole.add(np.arange(192))
@@ -399,10 +399,10 @@ def test_columns_that_share_their_noise_are_found():
 )
 def test_all_features_are_eliminated_where_that_is_cheap(kind, called, monkeypatch):
     """A fit of a second would take minutes: these have no compiled fits of many columns."""
-    shares, drawn, from_all = [], [], Search.restarted_from_all
-    monkeypatch.setattr(Search, "eliminated", lambda _, share: bool(shares.append(share)))
+    shares, drawn, from_all = [], [], L0Search.restarted_from_all
+    monkeypatch.setattr(L0Search, "eliminated", lambda _, share: bool(shares.append(share)))
     monkeypatch.setattr(
-        Search, "restarted_from_all", lambda *given: drawn.append(1) or from_all(*given)
+        L0Search, "restarted_from_all", lambda *given: drawn.append(1) or from_all(*given)
     )
     if kind == "long":
         monkeypatch.setattr("zeronorm.solvers.l0.MOST_ENTRIES", 30 * 20 - 1)
@@ -423,7 +423,7 @@ def test_a_restart_begins_with_half_of_all_features():
     """It would begin with the pool once more, where searches end that have found nothing else."""
     X, y = make_classification(80, 40, seed=2)
     task = Task.of(as_design(X), np.where(y > 0, 1.0, -1.0), None, loss=LOGISTIC, forced=[7])
-    search = Search(task, 1.0, [4], 1e-5)
+    search = L0Search(task, 1.0, [4], 1e-5)
     search.add(np.array([1, 2, 3, 4]))
     search.offer(search.place(np.array([1, 2, 3, 7])))
     found = set()

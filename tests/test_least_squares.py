@@ -16,7 +16,7 @@ from zeronorm.data import as_design
 from zeronorm.losses import LeastSquares
 from zeronorm.published import MinimaxBy
 from zeronorm.solvers import (
-    Request,
+    SelectionRequest,
     Task,
     certify_supports,
     greedy,
@@ -111,7 +111,7 @@ def test_proofs_are_of_the_best_subset(seed, form):
 def test_the_l0_solver_finds_the_best_subset(seed, goal):
     """The search of numbers would end at a subset that is not the best one."""
     problem = Posed(seed)
-    path = run(select_l0(problem.task(), [K], Request(problem.C, tol=1e-4), goal=goal))
+    path = run(select_l0(problem.task(), [K], SelectionRequest(problem.C, tol=1e-4), goal=goal))
     problem.check(path[K].certificate)
     assert problem.value(path[K].support) == pytest.approx(problem.best, rel=1e-9)
     if goal is not None:
@@ -132,7 +132,7 @@ def test_heuristics_are_certified_and_mostly_find_the_best_subset(name):
     ratios = []
     for seed in PROBLEMS:
         problem = Posed(seed)
-        path = run(solver(problem.task(), [K], Request(problem.C)))
+        path = run(solver(problem.task(), [K], SelectionRequest(problem.C)))
         problem.check(path[K].certificate)
         ratios.append(problem.value(path[K].support) / problem.best_distinct)
     assert np.count_nonzero(np.array(ratios) <= 1 + 1e-9) >= least
@@ -162,7 +162,7 @@ def test_certificates_of_any_support(seed):
 def test_the_final_fit_is_one_of_least_squares(solver, seed):
     """The coefficients would be those of labels that the target has not."""
     problem = Posed(seed)
-    found = run(solver(problem.task(), [K], Request(refit_C=2.0)))[K]
+    found = run(solver(problem.task(), [K], SelectionRequest(refit_C=2.0)))[K]
     Z = np.column_stack([problem.X[:, found.support], np.ones(N)])
     H = 2.0 * Z.T @ (problem.weight[:, None] * Z) + np.diag([1.0] * K + [0.0])
     expected = np.linalg.solve(H, 2.0 * Z.T @ (problem.weight * problem.y))
@@ -173,7 +173,7 @@ def test_the_final_fit_is_one_of_least_squares(solver, seed):
 def test_the_dual_point_of_a_certificate_proves_its_bound(seed):
     """Nobody could verify a bound without the point that proves it."""
     problem = Posed(seed)
-    c = run(select(problem.task(), [K], Request(problem.C)))[K].certificate
+    c = run(select(problem.task(), [K], SelectionRequest(problem.C)))[K].certificate
     assert abs(c.dual.sum()) <= 1e-9 * np.abs(c.dual).sum()
     square = np.sort((problem.X.T @ c.dual) ** 2)[-K:]
     conjugate = LeastSquares().conjugate(c.dual, problem.y, problem.C * problem.weight)

@@ -32,9 +32,9 @@ from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.solvers import branch_and_bound, certify
 from zeronorm.solvers.bounds import bound_at
-from zeronorm.solvers.branch_and_bound import BranchAndBound, Candidates, Record
+from zeronorm.solvers.branch_and_bound import BranchAndBound, CandidateProblem, GrowingTree
 from zeronorm.solvers.problem import Risk, Singles
-from zeronorm.solvers.relaxation import Problem, relax
+from zeronorm.solvers.relaxation import RelaxationProblem, relax
 
 LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
@@ -286,13 +286,13 @@ def test_further_supports_are_exchanged(monkeypatch):
     X, y = load_golub(return_X_y=True)
     model = L0LogisticRegression(n_features=8, calibrate=False).fit(X, y)
     tried = []
-    improved = Candidates.improved
+    improved = CandidateProblem.improved
 
     def noting(self, support):
         tried.append(tuple(support))
         return improved(self, support)
 
-    monkeypatch.setattr(Candidates, "improved", noting)
+    monkeypatch.setattr(CandidateProblem, "improved", noting)
     zeronorm.prove(model, X, y, gap=0, max_nodes=40)
     assert len(set(tried)) >= 4
 
@@ -373,8 +373,9 @@ def test_interrupt_keeps_what_is_proven(monkeypatch):
 
 
 PLACES = [
-    (Record, "add", False, 20), (Record, "add", False, 21), (Record, "add", False, 23),
-    (Record, "keep", True, 5), (Record, "graft", True, 0), (Record, "graft", True, 6),
+    (GrowingTree, "add", False, 20), (GrowingTree, "add", False, 21),
+    (GrowingTree, "add", False, 23), (GrowingTree, "keep", True, 5),
+    (GrowingTree, "graft", True, 0), (GrowingTree, "graft", True, 6),
     (heapq, "heappush", True, 9), (heapq, "heappush", True, 30), (heapq, "heappop", True, 7),
 ]  # fmt: skip
 
@@ -750,7 +751,7 @@ def test_a_search_begins_at_the_solution_over_all_features(monkeypatch, most):
     used, coef, intercept = problem.start
     u = np.zeros(problem.Z.shape[1])
     u[used] = coef
-    posed = Problem(problem.Z, problem.units, problem.risk, 0, 3, np.inf)
+    posed = RelaxationProblem(problem.Z, problem.units, problem.risk, 0, 3, np.inf)
     near, far = posed.at(u, intercept).objective, posed.at(0.0 * u, 0.0).objective
     assert near == pytest.approx(bound, rel=1e-2)
     assert far > 1.1 * bound  # the control

@@ -230,7 +230,7 @@ def test_a_relaxation_that_takes_long_is_left(monkeypatch, descends):
     risk, units = Risk(y, np.full(40, 50.0), Logistic()), Singles(np.ones(60, bool))
     whole = relax(as_columns(X), units, risk, 1, 3, tol=1e-6)  # by row: no step is compiled
     if not descends:  # interior points only
-        monkeypatch.setattr(relaxation.Problem, "newton_step", lambda *_: None)
+        monkeypatch.setattr(relaxation.RelaxationProblem, "newton_step", lambda *_: None)
     ticks = itertools.count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
     short = relax(as_columns(X), units, risk, 1, 3, tol=1e-6, deadline=4.0, ahead=True)

@@ -35,7 +35,7 @@ from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares, Logistic
 from zeronorm.persistence.archive import CertificateFileError
 from zeronorm.persistence.certificates import CERTIFICATE
-from zeronorm.solvers.minimax import Blocks, State, newton, solve_signed
+from zeronorm.solvers.minimax import BlockProblem, State, newton, solve_signed
 from zeronorm.solvers.problem import Risk, Singles
 from zeronorm.solvers.relaxation import relax
 from zeronorm.solvers.ridge_fits import ridge, signed_ridge
@@ -279,7 +279,7 @@ def test_problems_over_blocks_with_signs_are_solved(seed):
     risk = Risk(y, np.ones(30), Logistic(), True)
     scale, _, b = risk.first()
     for membership in (np.ones((12, 1)), np.kron(np.eye(3), np.ones((4, 1)))):
-        blocks = Blocks(as_columns(Z), membership, risk, scale)
+        blocks = BlockProblem(as_columns(Z), membership, risk, scale)
         n_blocks = membership.shape[1]
         state = State(np.zeros(12), b, np.full(n_blocks, 1.0 / n_blocks))
         found = solve_signed(newton, blocks, signs, state, 1e-6)

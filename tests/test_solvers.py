@@ -14,8 +14,8 @@ from zeronorm.data import Rows, Scaled, as_design
 from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers import (
-    Request,
     Scan,
+    SelectionRequest,
     Task,
     run,
     run_together,
@@ -738,7 +738,7 @@ def test_procedures_return_exactly_the_sizes(signed, procedure):
     """A path would lack a size, or hold a model of another one."""
     X, y = signed
     for sizes in ([1], [60], [3, 7, 40], [2, 50]):
-        path = run(procedure(pose(X, y), sizes, Request()))
+        path = run(procedure(pose(X, y), sizes, SelectionRequest()))
         assert list(path) == sizes
         for k in sizes:
             assert path[k].support.size == k
@@ -751,7 +751,7 @@ def test_procedures_keep_forced_features_at_every_size(signed, procedure):
     """Small sizes of a path would lose forced features."""
     X, y = signed
     forced = np.array([11, 58])
-    path = run(procedure(pose(X, y, forced=forced), [2, 3, 9, 20], Request()))
+    path = run(procedure(pose(X, y, forced=forced), [2, 3, 9, 20], SelectionRequest()))
     for k in path:
         assert set(forced) <= set(path[k].support)
         assert path[k].certificate.n_forced == 2
@@ -760,9 +760,9 @@ def test_procedures_keep_forced_features_at_every_size(signed, procedure):
 def test_sizes_that_share_a_pool_are_nested(signed):
     """Models of similar size from one pool and one elimination would not be nested."""
     X, y = signed
-    path = run(select(pose(X, y), [12, 15, 20], Request()))
+    path = run(select(pose(X, y), [12, 15, 20], SelectionRequest()))
     assert set(path[12].support) <= set(path[15].support) <= set(path[20].support)
-    alone = run(select(pose(X, y), [20], Request()))
+    alone = run(select(pose(X, y), [20], SelectionRequest()))
     np.testing.assert_array_equal(path[20].support, alone[20].support)
     np.testing.assert_array_equal(path[20].coef, alone[20].coef)
 
@@ -773,7 +773,7 @@ def test_selection_without_a_certificate_saves_its_scan(signed):
     counts = []
     for certify in (True, False):
         counting = Counting(as_design(X))
-        path = run(select(pose(counting, y), [5], Request(certify=certify)))
+        path = run(select(pose(counting, y), [5], SelectionRequest(certify=certify)))
         counts.append(counting.passes)
         assert (path[5].certificate is not None) == certify
     assert counts[0] == counts[1] + 1
@@ -784,7 +784,7 @@ def test_selection_is_near_the_enumerated_optimum():
     ratios = []
     for seed in range(8):
         Z, y, _ = pool_problem(seed, p=12)
-        path = run(select(pose(Z, y), [3], Request(0.3)))
+        path = run(select(pose(Z, y), [3], SelectionRequest(0.3)))
         best = oracles.enumerate_supports(Z, y, 0.3, 3, intercept=True)[0][0]
         ratios.append(path[3].certificate.objective / best)
     assert min(ratios) >= 1 - 1e-9

@@ -17,10 +17,10 @@ from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import branch_and_bound
 from zeronorm.solvers.branch_and_bound import (
     NODE_TOL,
-    Asked,
     BranchAndBound,
-    Candidates,
+    CandidateProblem,
     Node,
+    NodeQuestion,
     RelaxationOptions,
     can_grow,
     grown,
@@ -32,7 +32,7 @@ LOSSES = [Logistic(), SquaredHinge(), LeastSquares(), Huber(1.0), Poisson(), Gam
 
 def asked(node, support, target, objective, most, level=np.inf):
     """Return the question for what comes of a node, so many nodes at most."""
-    return Asked(node, 1, most, level, support, objective, target)
+    return NodeQuestion(node, 1, most, level, support, objective, target)
 
 
 def drawn(loss, seed, *, n=40, p=14, k=3, n_forced=0, sparse=False, most=np.inf):
@@ -49,7 +49,7 @@ def drawn(loss, seed, *, n=40, p=14, k=3, n_forced=0, sparse=False, most=np.inf)
     risk = Risk.centred(y, rng.uniform(0.3, 2.0, n), loss, bool(seed % 2))
     Z = as_columns(sp.csc_array(X) if sparse else np.asfortranarray(X))
     units = Singles(np.ones(p, bool), most=most)
-    return Candidates(Z, units, np.arange(p), risk, k, n_forced, loose=most < np.inf)
+    return CandidateProblem(Z, units, np.arange(p), risk, k, n_forced, loose=most < np.inf)
 
 
 def searching(problem, support, *, grows):
@@ -209,7 +209,7 @@ def test_the_kernel_takes_nodes_that_move_many_columns(monkeypatch):
     X, y = rng.standard_normal((800, 400)), np.where(rng.random(800) < 0.5, 1.0, -1.0)
     risk = Risk.centred(y, np.full(800, 0.15), Logistic(), True)
     units = Singles(np.ones(400, bool))
-    problem = Candidates(as_columns(np.asfortranarray(X)), units, np.arange(400), risk, 8, 0)
+    problem = CandidateProblem(as_columns(np.asfortranarray(X)), units, np.arange(400), risk, 8, 0)
     search = searching(problem, np.arange(8), grows=True)
     node = search._open[0]
     relaxed = problem.relax(node.units, 0, 8, RelaxationOptions(node.start, NODE_TOL))

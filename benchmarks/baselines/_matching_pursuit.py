@@ -26,7 +26,7 @@ from zeronorm.core.budgets import check_n_groups, check_sizes
 from zeronorm.core.groups import Groups
 from zeronorm.core.types import FloatArray, IndexArray
 from zeronorm.data import as_design
-from zeronorm.solvers import Request, Task, greedy, run
+from zeronorm.solvers import SelectionRequest, Task, greedy, run
 
 from ._base import CALLER_OF_FIT, Classifier, Data, Fit, LinearModel, LinearPath, Regressor
 
@@ -108,8 +108,8 @@ def pursue_logistic(data: Data, n_steps: int) -> tuple[list[int], list[FloatArra
     )  # fmt: skip
     path = run(
         greedy(
-            task, range(1, n_steps + 1), Request(refit_C=1.0 / RIDGE, tol=TOL, certify=False),
-            fit_C=1.0 / RIDGE,
+            task, range(1, n_steps + 1),
+            SelectionRequest(refit_C=1.0 / RIDGE, tol=TOL, certify=False), fit_C=1.0 / RIDGE,
         )
     )  # fmt: skip
     models = [data.null()]

@@ -28,7 +28,7 @@ from zeronorm.data.operations import on_scaling_of_x
 from zeronorm.estimators import BudgetClassifier
 from zeronorm.losses import SquaredHinge
 from zeronorm.methods import Method
-from zeronorm.solvers import Request, Task
+from zeronorm.solvers import SelectionRequest, Task
 from zeronorm.solvers.driver import PhaseClock, Solver
 
 # Rows per column from which on LIBLINEAR's Newton method is used: with fewer, where classes are
@@ -84,7 +84,7 @@ class Elimination(Method):
         for name in ("halve_above", "single_below", "max_iter"):
             validate.check_iterations(name, getattr(self, name))
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans; there are none."""
         return self._eliminate(task, sizes, request.C, request.tol, request.seconds)
 

@@ -54,8 +54,8 @@ from zeronorm.published.solvers import INNER_SOLVERS
 from zeronorm.solvers import (
     CuttingPlane,
     LogPenalty,
-    Request,
     Risk,
+    SelectionRequest,
     Task,
     cutting_plane,
     greedy,
@@ -407,7 +407,7 @@ def forward_greedy(fit_C: float) -> Select:
     """Return the selection by k forward steps with fits of this C between them: GLR."""
 
     def select(data: Data, k: float) -> Picked:
-        request = Request(refit_C=1.0, tol=1e-6, certify=False)
+        request = SelectionRequest(refit_C=1.0, tol=1e-6, certify=False)
         path = run(greedy(_task(data), [int(k)], request, fit_C=fit_C), n_threads=1)
         return Picked(path[int(k)].support)
 

@@ -31,7 +31,7 @@ from zeronorm.data import as_design
 from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic
 from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
-from zeronorm.solvers import Request, Risk, Task, ridge, run, select_l0
+from zeronorm.solvers import Risk, SelectionRequest, Task, ridge, run, select_l0
 
 Row = dict[str, Any]
 SIZES = ((500, 500), (500, 1000), (1000, 1000), (1000, 1500))
@@ -89,7 +89,8 @@ def automatic(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Row]:
     """Return the support of solver="auto"."""
     task = Task.of(as_design(X, n_threads=1), y)
     path = run(
-        select_l0(task, [K], Request(1.0 / (MU * y.size), 1.0, 1e-4, certify=False)), n_threads=1
+        select_l0(task, [K], SelectionRequest(1.0 / (MU * y.size), 1.0, 1e-4, certify=False)),
+        n_threads=1,
     )
     return path[K].support, {"status": path.status.name}
 

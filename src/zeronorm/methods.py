@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 if TYPE_CHECKING:
     from .core.results import Path
     from .core.types import FloatArray, IndexArray, Smooth
-    from .solvers import CappedL1, LogPenalty, Request, Task
+    from .solvers import CappedL1, LogPenalty, SelectionRequest, Task
     from .solvers.certify import Goal
     from .solvers.driver import Solver
 
@@ -75,7 +75,7 @@ class Method(ABC):
         """Raise ValueError where a constant of the method is too large for these weights."""
 
     @abstractmethod
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans that selects for a task."""
 
     def blame(self) -> tuple[str, str]:
@@ -127,7 +127,7 @@ class Pool(Method):
         """Return True."""
         return True
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select
 
@@ -160,7 +160,7 @@ class Minimax(Method):
     block_size: int | None = None
     max_blocks: int | None = None
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select_nested
 
@@ -198,7 +198,7 @@ class Greedy(Method):
 
         check_total_weight(float(self.fit_C), weight)
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import greedy
 
@@ -262,7 +262,7 @@ class L0(Method):
 
         validate.check_option("solver", self.solver, SOLVERS)
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select_l0
 
@@ -305,7 +305,7 @@ class L1(Method):
 
     max_iter: int = 50
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select_l1
 
@@ -365,7 +365,7 @@ class ReweightedL1(L1):
         kind = LogPenalty if log else CappedL1
         return kind(None if value is None else float(value), int(self.n_stages))
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers import select_l1
 
@@ -413,7 +413,7 @@ class Bilevel(Method):
         super().check(loss, fit_intercept)
         validate.check_option("solver", self.solver, SOLVERS)
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         from .solvers.bilevel import bilevel_path
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.messages import Doubt
-from ..solvers.driver import Kept
+from ..solvers.driver import PartialResults
 from .options import SelectOptions
 from .progress import Work
 
@@ -36,7 +36,7 @@ class Interrupt:
         self, options: SelectOptions, estimator: Any, X: Any, y: Any, work: Work, **more: Any
     ) -> None:
         """Fit; an interrupt leaves the sizes that are finished by then, if there are any."""
-        kept = None if options.checkpoint is not None else Kept()
+        kept = None if options.checkpoint is not None else PartialResults()
         estimator._kept = kept
         try:
             work.fit(estimator, X, y, **more)

@@ -33,9 +33,9 @@ from ..losses import Logistic, Multinomial, NumericLoss, Ordinal, Responses
 from ..losses.multi_output import classes_as_outputs
 from ..losses.ordinal import log_odds_of_classes
 from ..methods import L0, L1, Bilevel, Method, MethodName, Minimax, Pool, named, names_of_methods
-from ..solvers import Request, Task
+from ..solvers import SelectionRequest, Task
 from ..solvers.convergence import rank
-from ..solvers.driver import LATER, Kept, Solver, keeping
+from ..solvers.driver import NO_REFIT, PartialResults, Solver, or_partial_results
 from ..solvers.folds import JUDGING, weights_of_grid
 from ..solvers.problem import selection_scaling
 from . import base as _covariates
@@ -403,9 +403,9 @@ class Plan:
         """Return the generator of scans that selects for one task."""
         start = [task.columns(features) for features in options.pop("start", ())]
         no_fit = not options.pop("fit", True) and self.refit_C is not None
-        options["refit_C"] = LATER if no_fit else self.refit_C
+        options["refit_C"] = NO_REFIT if no_fit else self.refit_C
         options |= {"start": start, "report": self.report, "kept": self.kept}
-        request = Request(self.C, tol=self.tol, method=self.method.name, **options)
+        request = SelectionRequest(self.C, tol=self.tol, method=self.method.name, **options)
         return self.method.select(task, sizes, request)
 
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
@@ -487,7 +487,7 @@ class BudgetSelection(SparseLinearModel):
     warm_start: bool = False
     n_threads: int | None = None
     checkpoint: Any = None
-    _kept: ClassVar[Kept | None] = None  # set for a fit: told which sizes are finished
+    _kept: ClassVar[PartialResults | None] = None  # set for a fit: told which sizes are finished
 
     def _plan(self) -> Plan:
         """Return the selection as the parameters state it."""
@@ -529,7 +529,7 @@ class BudgetSelection(SparseLinearModel):
 
     def _keeping(self, solver: Solver[Any], n_tasks: int) -> list[Solver[Any]]:
         """Return the solver, as one that keeps what is finished where that is asked for."""
-        return [solver if self._kept is None else keeping([solver], self._kept, n_tasks)]
+        return [solver if self._kept is None else or_partial_results([solver], self._kept, n_tasks)]
 
     def _store(self, results: list[Any]) -> None:
         """Set the attributes that the results of the solvers give."""

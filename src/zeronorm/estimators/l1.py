@@ -29,12 +29,12 @@ from ..solvers import L1Problem, working_set
 from ..solvers.driver import Solver
 from ..solvers.final_fits import Refit
 from ..solvers.l1.path import Sized, l1_folds, l1_sizes
-from ..solvers.l1.problem import NEVER, Penalty, Point, Start
+from ..solvers.l1.problem import NEVER, L1Point, Penalty, Start
 from ..solvers.l1.setting import (
     CLASSIFIED,
     LOWER,
     SCORES,
-    HeldOut,
+    HeldOutScores,
     L1Setting,
     deviance_of,
     gap_of,
@@ -541,7 +541,7 @@ class L1Folds(SparseLinearModel):
         """Return what folds have in equal shares, if anything."""
 
     @abstractmethod
-    def _held_out(self, fold: Fold, classes: Any, loss: Any) -> HeldOut:
+    def _held_out(self, fold: Fold, classes: Any, loss: Any) -> HeldOutScores:
         """Return what scores the rows that a fold holds out."""
 
     def _stored(self, design: Design) -> Design:
@@ -577,7 +577,7 @@ class L1Folds(SparseLinearModel):
         check_total_weight(largest, weight, LEAST_L1_LOSS)
         whole = found.problems(design, weight)
         folds: list[list[L1Problem]] = []
-        held_out: list[HeldOut] = []
+        held_out: list[HeldOutScores] = []
         strata = self._shared_by_folds(labels)
         for train, test in splits(
             labels if strata is None else strata, weight, self.cv, self.random_state,
@@ -592,7 +592,7 @@ class L1Folds(SparseLinearModel):
             folds.append(own.problems(filled_over(design, np.flatnonzero(part)), part))
         seconds["standardize"] = time.perf_counter() - started
 
-        def told(fold: int, number: int, step: int, point: Point) -> None:
+        def told(fold: int, number: int, step: int, point: L1Point) -> None:
             held_out[fold].add(number, step, folds[fold][number].risk.margins(point.z))
 
         def solver() -> Solver[_Solved]:
@@ -751,14 +751,16 @@ class L1ClassifierCV(L1Folds, LinearClassifier):
         """Return what folds have in equal shares: the labels."""
         return labels
 
-    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOut:
+    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
         """Return what scores the rows that a fold holds out."""
         labels, test = fold.data.labels, fold.test
         check_fold(fold.number, classes, labels[fold.learnt], labels[test], self.scoring)
         codes, judge = np.searchsorted(classes, labels[test]), SCORES[self.scoring]
         if self.scoring == "log_loss" and shares(self, len(classes)):
             judge = multinomial_log_loss
-        return HeldOut(test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight))
+        return HeldOutScores(
+            test, len(fold.targets), lambda margins: judge(margins, codes, fold.weight)
+        )
 
 
 @with_parameters
@@ -823,15 +825,15 @@ class L1RegressorCV(L1Folds, LinearRegressor):
         """Return what folds have in equal shares: nothing."""
         return None
 
-    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOut:
+    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
         """Return what scores the rows that a fold holds out."""
         (target,), test, weight = fold.targets, fold.test, fold.weight
         target = target[test]
         if self.scoring == "squared_error":
             judge = SCORES["squared_error"]
-            return HeldOut(test, 1, lambda margins: judge(margins, target, weight))
+            return HeldOutScores(test, 1, lambda margins: judge(margins, target, weight))
         seen = weight if fold.exposure is None else weight * fold.exposure[test]
-        return HeldOut(test, 1, deviance_of(loss, target, seen, float(weight.sum())))
+        return HeldOutScores(test, 1, deviance_of(loss, target, seen, float(weight.sum())))
 
 
 LARGEST_C = 1e160  # Where only larger ones bring a feature in, squares of scores are 0.

@@ -16,7 +16,7 @@ from ..core.types import Design, FloatArray, Likelihood
 from ..data.operations import margins
 from ..losses import Cox
 from ..losses.cox import ties_of
-from ..solvers.l1.setting import HeldOut, added_deviance_of
+from ..solvers.l1.setting import HeldOutScores, added_deviance_of
 from .base import Model, SparseLinearModel, terms_of, with_callbacks, with_parameters
 from .budget import BudgetSelection
 from .folds import Rowwise
@@ -581,7 +581,7 @@ class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
         """Return what folds have in equal shares: the events."""
         return self._strata(labels, self.cv)
 
-    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOut:
+    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
         """Return what scores the rows that a fold holds out."""
         y, rows = fold.data.labels, fold.test
         held = np.bincount(rows, fold.weight, len(y)).astype(np.float64)
@@ -594,13 +594,13 @@ class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
         check_events(y[fold.learnt])
         if self.scoring == "deviance":
             everything = np.arange(len(y))
-            return HeldOut(everything, 1, added_deviance_of(loss, y, fold.drawn, held))
+            return HeldOutScores(everything, 1, added_deviance_of(loss, y, fold.drawn, held))
         own, weight = y[rows], fold.weight
 
         def c_index(margins: FloatArray) -> float:
             return concordance(own, margins[:, 0], weight)
 
-        return HeldOut(rows, 1, c_index)
+        return HeldOutScores(rows, 1, c_index)
 
 
 # Harrell's C as a metric and as a scorer of scikit-learn, for survival times.

@@ -24,7 +24,7 @@ from ..model_selection.cross_validation import prepared
 from ..solvers import Task, run_together
 from ..solvers.bounds import DECIDED, best_features
 from ..solvers.branch_and_bound import PROVEN
-from ..solvers.certify import SUPPORTS, Known, safe_magnitudes
+from ..solvers.certify import SUPPORTS, Incumbent, safe_magnitudes
 from ..solvers.driver import Scan, Solver
 from ..solvers.finish import refit_support
 from ..solvers.ridge_fits import Ridge, signed_ridge
@@ -97,7 +97,7 @@ def replacements(
     n, within : the best n exchanges, and all that raise the objective by that share at most.
     max_fits : of exchanges; where more would be needed, what is found is not proven.
     """
-    known, units = Known.of(task, support, C), task.units
+    known, units = Incumbent.of(task, support, C), task.units
     own, value = units.of(support), known.fit.objective
     limit = value + (within + PROVEN) * abs(value)
     places = [_begun(task, known, own, unit) for unit in np.setdiff1d(own, known.forced).tolist()]
@@ -126,7 +126,7 @@ def replacements(
     return value, _loo(task, own), [_replaced(task, place, limit, n) for place in places]
 
 
-def _begun(task: Task, known: Known, own: IndexArray, unit: int) -> _Open:
+def _begun(task: Task, known: Incumbent, own: IndexArray, unit: int) -> _Open:
     """Return the exchanges of a unit before any is bounded."""
     kept = own[own != unit]
     lower = np.full(task.units.usable.size, -np.inf)
@@ -134,7 +134,7 @@ def _begun(task: Task, known: Known, own: IndexArray, unit: int) -> _Open:
     return _Open(unit, kept, _fit(task, known, kept), lower)
 
 
-def _fit(task: Task, known: Known, units: IndexArray, cutoff: float = np.inf) -> Ridge:
+def _fit(task: Task, known: Incumbent, units: IndexArray, cutoff: float = np.inf) -> Ridge:
     """Fit gathered units; above the cutoff roughly."""
     columns = np.sort(task.units.features(units))
     return signed_ridge(
@@ -144,7 +144,9 @@ def _fit(task: Task, known: Known, units: IndexArray, cutoff: float = np.inf) ->
     )  # fmt: skip
 
 
-def _bound(task: Task, known: Known, places: list[_Open], duals: list[FloatArray]) -> Solver[None]:
+def _bound(
+    task: Task, known: Incumbent, places: list[_Open], duals: list[FloatArray]
+) -> Solver[None]:
     """Bound all exchanges by a dual point for each place, with one scan."""
     scores = yield Scan(task.design, np.column_stack(duals))
     errors = score_errors(task.design, task.sample_weight)

@@ -12,7 +12,7 @@ from ..core import validation as validate
 from ..core.results import Path, Status
 from ..core.types import IndexArray, Smooth
 from ..methods import L0, Minimax
-from ..solvers import CuttingPlane, Request, Task, select_nested
+from ..solvers import CuttingPlane, SelectionRequest, Task, select_nested
 from ..solvers.driver import Solver
 from ..solvers.l0 import SOLVERS
 from .solvers import (
@@ -75,7 +75,7 @@ class MinimaxBy(Minimax):
             return n_units
         return min(n_units, n_forced + self.block_size * self.max_blocks)
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         r, T, inner = self.block_size, self.max_blocks, INNER_SOLVERS[self.solver]
         if self.union and r is not None:
@@ -120,7 +120,7 @@ class L0By(L0):
         """The options of SALM or ASALM; None for the other solvers."""
         return Splitting.of(self.solver)
 
-    def select(self, task: Task, sizes: Sequence[Any], request: Request) -> Solver[Path]:
+    def select(self, task: Task, sizes: Sequence[Any], request: SelectionRequest) -> Solver[Path]:
         """Return the generator of scans."""
         options = self._splitting
         if options is None:

@@ -1,7 +1,7 @@
 """Solvers: generators of scans, and the driver that runs them."""
 
 from .certify import certify_supports
-from .driver import Found, Progress, Request, Scan, run, run_together, together
+from .driver import Progress, Scan, SearchResult, SelectionRequest, run, run_together, together
 from .exchange import Exchanges
 from .final_fits import refit
 from .l0 import select_l0
@@ -19,15 +19,15 @@ __all__ = [
     "CappedL1",
     "CuttingPlane",
     "Exchanges",
-    "Found",
     "L1Problem",
     "LogPenalty",
     "MeasureRequest",
     "MeasureTask",
     "Progress",
-    "Request",
     "Risk",
     "Scan",
+    "SearchResult",
+    "SelectionRequest",
     "Task",
     "certify_supports",
     "cutting_plane",

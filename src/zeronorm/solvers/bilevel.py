@@ -33,10 +33,10 @@ from ..data.operations import center_scale, on_scaling_of_x
 from ..data.repeated import Repeated, in_all_outputs
 from ..losses import as_adjusted, without_covariates
 from .bilevel_budget import BilevelBudget
-from .driver import PhaseClock, Request, Scan, Solver
+from .driver import PhaseClock, Scan, SelectionRequest, Solver
 from .final_fits import approximate_loss_left_out
 from .finish import negative_log_likelihood, refit_support
-from .l0 import VARIANTS, Admit, Objective, Point, Thresholding, hard_threshold, zero_point
+from .l0 import VARIANTS, Admit, Objective, SparsePoint, Thresholding, hard_threshold, zero_point
 from .problem import EQUAL_ROWS, LEAST_SCALE, Task
 from .ridge_fits import MOVEMENT, inverse_factor, ridge, solve_positive
 
@@ -182,7 +182,7 @@ class Changes(Effects):
         return float(sum(part.loss_of(places) for part in self.parts))
 
 
-class Pool:
+class FeaturePool:
     """The gathered columns of a problem, with fits on some of them; a column is of a feature."""
 
     def __init__(self, objective: Objective, gathered: GatheredColumns) -> None:
@@ -497,7 +497,9 @@ class Moves:
     The forced features are the first columns of the pool.
     """
 
-    def __init__(self, task: BilevelTask, pool: Pool, sizes: Sequence[Size], tol: float) -> None:
+    def __init__(
+        self, task: BilevelTask, pool: FeaturePool, sizes: Sequence[Size], tol: float
+    ) -> None:
         self.task, self.pool, self.tol = task, pool, tol
         self.zero = zero_point(task.objective)
         self._tried: dict[Size, set[bytes]] = {size: set() for size in sizes}
@@ -751,7 +753,7 @@ def select_bilevel(
     """
     clock = PhaseClock(seconds)
     ordered = sorted(set(sizes), key=lambda size: (size[1], size[0]))
-    search = Search(task, ordered, tol)
+    search = BilevelSearch(task, ordered, tol)
     if solver == "auto":
         yield from search.explore(start, clock)
     else:
@@ -759,12 +761,12 @@ def select_bilevel(
     return BilevelPath(search.solutions(), tuple(search.history))
 
 
-class Search:
+class BilevelSearch:
     """The best support of every size so far, and the pool of candidates that they are of."""
 
     def __init__(self, task: BilevelTask, sizes: Sequence[Size], tol: float) -> None:
         self.task, self.sizes, self.tol = task, list(sizes), tol
-        self.pool = Pool(task.objective, GatheredColumns(task.design_of_features, 0))
+        self.pool = FeaturePool(task.objective, GatheredColumns(task.design_of_features, 0))
         self.pool.add(task.forced)
         self.moves = Moves(task, self.pool, sizes, tol)
         self.best: dict[Size, PoolFit] = {}
@@ -791,7 +793,7 @@ class Search:
             self._status[size] = Status.CONVERGED if steps < max_iter else Status.MAX_ITER
             self.record(size, support, {"curvature": state.curvature, "steps": float(steps)})
 
-    def _beginning(self, size: Size, start: Sequence[IndexArray]) -> Point | None:
+    def _beginning(self, size: Size, start: Sequence[IndexArray]) -> SparsePoint | None:
         """Return the best known point that a size admits, None where there is none."""
         smaller = self._best_smaller(size)
         if smaller is not None:
@@ -817,9 +819,9 @@ class Search:
         order = np.argsort(features)
         return features[order], fit.coef.reshape(-1, self.task.outputs)[order].ravel()
 
-    def _point(self, fit: PoolFit) -> Point:
+    def _point(self, fit: PoolFit) -> SparsePoint:
         features, coef = self._sorted(fit)
-        return Point(
+        return SparsePoint(
             self.task.columns(features), coef, fit.margins - fit.intercept, fit.intercept,
             fit.objective, fit.gradient,
         )  # fmt: skip
@@ -995,7 +997,7 @@ def _admits(size: Size, other: Size) -> bool:
 def bilevel_path(
     task: Task,
     sizes: Sequence[Size],
-    request: Request,
+    request: SelectionRequest,
     *,
     solver: str,
     max_iter: int,
@@ -1055,7 +1057,7 @@ def _selection(
     task: Task,
     design: Design,
     fit: BilevelFit,
-    request: Request,
+    request: SelectionRequest,
     entered: IndexArray,
 ) -> Selection:
     """Return the model of a size; design: that of the selection."""

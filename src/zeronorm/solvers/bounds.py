@@ -7,7 +7,7 @@ free), c = X'v and S_k the sum of the k largest entries of a vector,
 
 is a lower bound of the l0 problem that `core.results.Certificate` states. One scan after a refit
 gives it. For another budget than k features the largest sum of c_j^2 over an admissible set stands
-in place of S_k: see `Best`. Among models with |u_j| <= M the square of a larger score than M is
+in place of S_k: see `BestSet`. Among models with |u_j| <= M the square of a larger score than M is
 replaced by 2 M |c_j| - M^2, twice the largest u_j c_j - u_j^2 / 2: see `problem.worths`.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from ..core.groups import Groups
 from ..core.types import FloatArray, IndexArray
 from ..data.operations import top_features
-from .problem import Risk, Units, admitted, oriented, worths
+from .problem import BudgetUnits, Risk, admitted, oriented, worths
 
 DECIDED = 2e-9  # a feature is decided where a bound is above a value by this share: twice as much
 # as the verifier asks for, so that what rounding differs by takes none of these decisions back
@@ -45,7 +45,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class BestSet:
     """The largest sum of squares over an admissible set, and what it costs to change the set.
 
     What `bound_at` needs to know of a budget. A cost may be less than the true one: then less is
@@ -58,7 +58,7 @@ class Best:
     leaving: FloatArray  # (n_chosen,) by how much it falls if the set must not have one of them
 
 
-def best_features(square: FloatArray, k: int, forced: IndexArray) -> Best:
+def best_features(square: FloatArray, k: int, forced: IndexArray) -> BestSet:
     """Return the best k features, the forced ones among them.
 
     With the others sorted, q = k - n_forced, it costs s_(q) - s_j to take in j outside of the best
@@ -77,10 +77,10 @@ def best_features(square: FloatArray, k: int, forced: IndexArray) -> Best:
     # Forced features come last, as scores of 0 can bring them into the top as well.
     chosen = np.concatenate([top, forced])
     leaving = np.concatenate([leaving, np.full(forced.size, np.inf)])
-    return Best(value, entering, chosen, leaving)
+    return BestSet(value, entering, chosen, leaving)
 
 
-def best_groups(square: FloatArray, n_groups: int, forced: IndexArray, groups: Groups) -> Best:
+def best_groups(square: FloatArray, n_groups: int, forced: IndexArray, groups: Groups) -> BestSet:
     """Return the best so many whole groups, those of forced features among them."""
     total = np.asarray(np.bincount(groups.code, square, len(groups)), np.float64)
     best = best_features(total, n_groups, groups.of_features(forced))
@@ -88,7 +88,7 @@ def best_groups(square: FloatArray, n_groups: int, forced: IndexArray, groups: G
     leaving[best.chosen] = best.leaving
     chosen = np.flatnonzero(~np.isnan(leaving)[groups.code])
     entering = best.entering[groups.code]
-    return Best(best.value, entering, chosen, leaving[groups.code[chosen]])
+    return BestSet(best.value, entering, chosen, leaving[groups.code[chosen]])
 
 
 def bound_at(
@@ -100,7 +100,7 @@ def bound_at(
     upper: float,
     groups: Groups | None = None,
     most: float = np.inf,
-    units: Units | None = None,
+    units: BudgetUnits | None = None,
 ) -> Bound:
     """Return the bound of a dual point and the features it decides.
 
@@ -115,7 +115,7 @@ def bound_at(
     units : in place of both: what is decided and forced are these units, magnitudes of features.
     """
 
-    def best_of(square: FloatArray) -> Best:
+    def best_of(square: FloatArray) -> BestSet:
         if groups is not None:
             return best_groups(square, k, forced, groups)
         return best_features(square, k, forced)
@@ -146,7 +146,7 @@ def bounded(
     return values[best], best
 
 
-def decide(best: Best, value: float, scale: float, dual: FloatArray, upper: float) -> Bound:
+def decide(best: BestSet, value: float, scale: float, dual: FloatArray, upper: float) -> Bound:
     """Return the bound of `scale` times a dual point and the features that it decides.
 
     best : of the scores of the dual point itself.
@@ -163,7 +163,7 @@ def decide(best: Best, value: float, scale: float, dual: FloatArray, upper: floa
 def safe_scores(
     scores: FloatArray,
     error: FloatArray,
-    units: Units,
+    units: BudgetUnits,
     support: IndexArray,
     exact: Callable[[IndexArray], FloatArray],
 ) -> FloatArray:

@@ -35,7 +35,7 @@ from ..data.column_sets import ColumnsInPlace, some_of
 from ..data.gathered import SparseColumns
 from .bounds import DECIDED, Bound, bound_at, safe_scores
 from .exchange import Exchanges, GroupExchanges
-from .problem import Risk, Singles, Units
+from .problem import BudgetUnits, Risk, Singles
 from .relaxation import (
     MOST_ENTRIES,
     MOST_MOVED_GROWN,
@@ -78,11 +78,11 @@ class RelaxationOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class CandidateProblem:
     """The l0 problem over gathered columns, unit by unit, the forced ones first."""
 
     Z: Columns  # (n, p)
-    units: Units  # of the columns, in their order
+    units: BudgetUnits  # of the columns, in their order
     names: IndexArray  # (n_units,) what the tree calls them: features of X, or groups
     risk: Risk
     budget: int  # units of a model
@@ -154,7 +154,7 @@ class Candidates:
             known = bound_at(self.risk, dual, scores, size, forced, upper, units=units)
         return known
 
-    def relaxed_loosely(self, tight: float, objective: float) -> Candidates:
+    def relaxed_loosely(self, tight: float, objective: float) -> CandidateProblem:
         """Return the problem with loose relaxations, where bounds on coefficients change little.
 
         tight, objective : the bound of the relaxation over all units, and the best known model.
@@ -173,7 +173,7 @@ class Candidates:
         binds = tight - bound >= BINDING * (objective - bound)
         return self if binds else replace(self, loose=True)
 
-    def with_shared_curvature(self) -> Candidates:
+    def with_shared_curvature(self) -> CandidateProblem:
         """Return the problem with one curvature for all relaxations, where that costs less.
 
         It is that of the start. Other losses than squares need more steps with it; these take less
@@ -247,7 +247,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NodeQuestion:
     """A node that is examined next, and what its search knows when it asks."""
 
     node: Node
@@ -317,13 +317,13 @@ class Subtree:
             yield Node(bound, first + number - 1, own, n_fixed, self.dual[row], start)
 
 
-def can_grow(problem: Candidates) -> bool:
+def can_grow(problem: CandidateProblem) -> bool:
     """Return whether the kernel takes the nodes of a problem that are small enough."""
-    plain = type(problem) is Candidates and is_plain(problem.units, problem.risk)
+    plain = type(problem) is CandidateProblem and is_plain(problem.units, problem.risk)
     return plain and (problem.loose or not problem.units.bounded)
 
 
-def grown(problem: Candidates, asked: Asked) -> Subtree | None:
+def grown(problem: CandidateProblem, asked: NodeQuestion) -> Subtree | None:
     """Examine a node, and what comes of it.
 
     None where the node is too large, or its relaxation needs other steps than the compiled ones.
@@ -352,7 +352,7 @@ def grown(problem: Candidates, asked: Asked) -> Subtree | None:
     )  # fmt: skip
 
 
-class Record:
+class GrowingTree:
     """A tree while it grows: see `zeronorm.core.results.Tree`, which says the same in arrays."""
 
     def __init__(self) -> None:
@@ -363,7 +363,7 @@ class Record:
         self._duals: list[tuple[int, FloatArray]] = []  # some rows each, and which is the first
 
     @classmethod
-    def of(cls, tree: Tree) -> Record:
+    def of(cls, tree: Tree) -> GrowingTree:
         """Go on from an earlier one."""
         record = cls()
         record._extend(tree.parent, tree.feature, tree.inside, tree.row)
@@ -492,7 +492,7 @@ BRANCHING = BranchingTuning()
 STRIP, NARROW = 0.1, 0.005
 
 Answer: TypeAlias = Subtree | Relaxed | None  # of a node: None where there was no time for it
-_Question: TypeAlias = tuple[Asked, Callable[[], Answer]]
+_Question: TypeAlias = tuple[NodeQuestion, Callable[[], Answer]]
 
 
 class BranchAndBound:
@@ -508,7 +508,7 @@ class BranchAndBound:
 
     def __init__(
         self,
-        problem: Candidates,
+        problem: CandidateProblem,
         support: IndexArray,
         gap: float,
         dual: FloatArray,
@@ -532,12 +532,12 @@ class BranchAndBound:
         root = np.arange(problem.n_units)
         self._open: list[Node] = []
         if tree is None:
-            self._record = Record()
+            self._record = GrowingTree()
             self._record.keep(self._record.add(-1, -1, False), dual)  # all units
             number = self._record.add(0, -1, False)  # the candidates
             self._open = [Node(bound, number, root, problem.n_forced, dual, problem.start)]
         else:
-            self._record = Record.of(tree)
+            self._record = GrowingTree.of(tree)
             self._replay(Node(bound, 1, root, problem.n_forced, dual, problem.start))
         self.history: list[Progressed] = []
         self._seconds = 0.0  # of earlier runs
@@ -687,7 +687,7 @@ class BranchAndBound:
                 if self._grows
                 else 1
             )
-            asked = Asked(node, own, most, level, self.support, objective, target)
+            asked = NodeQuestion(node, own, most, level, self.support, objective, target)
             begun.append((asked, (threads if large else at_last)(self._answered, asked)))
             heapq.heappop(self._open)
             left -= most
@@ -702,7 +702,7 @@ class BranchAndBound:
         single = node.is_single(self.problem.budget)
         return self._relax(node, LEAF_TOL if single else NODE_TOL, target)
 
-    def _answered(self, asked: Asked) -> Answer:
+    def _answered(self, asked: NodeQuestion) -> Answer:
         """Return what comes of a node, or its relaxation; None where there is no time for it."""
         if time.perf_counter() >= self._deadline:
             return None
@@ -870,7 +870,7 @@ class NearBest(BranchAndBound):
 
     def __init__(
         self,
-        problem: Candidates,
+        problem: CandidateProblem,
         support: IndexArray,
         within: float,
         most: int,

@@ -29,12 +29,12 @@ from .branch_and_bound import (
     NOTHING,
     PROVEN,
     BranchAndBound,
-    Candidates,
+    CandidateProblem,
     NearBest,
     RelaxationOptions,
     Start,
 )
-from .curvature import CurvedCandidates, Squares
+from .curvature import LeastSquaresProblem, LogisticProblem
 from .driver import BestDual, Scan, Solver, Stopwatch
 from .problem import Risk, Task, admitted, oriented
 from .quadratic import proximal_shares, support_norm, top_squares
@@ -255,27 +255,27 @@ class ProofCurvatureTuning:
 PROOF_CURVATURE = ProofCurvatureTuning()
 
 
-def nodes_before(problem: Candidates) -> int | None:
+def nodes_before(problem: CandidateProblem) -> int | None:
     """Return how many nodes a search has before it takes curvature; None: it never does.
 
     The nodes of several outputs are slow without it.
     """
-    if Squares.can_pose(problem):
+    if LeastSquaresProblem.can_pose(problem):
         return PROOF_CURVATURE.first_nodes if problem.risk.loss.outputs == 1 else 0
-    if CurvedCandidates.can_pose(problem):
+    if LogisticProblem.can_pose(problem):
         return PROOF_CURVATURE.first_nodes + problem.risk.size // PROOF_CURVATURE.rows_a_node
     return None
 
 
 def with_curvature(
-    problem: Candidates,
+    problem: CandidateProblem,
     bound: float,
     objective: float,
     *,
     so_far: float,
     upper: float,
     deadline: float,
-) -> Candidates | None:
+) -> CandidateProblem | None:
     """Return a problem with a part of its curvature in the ridge, None where that is not worth it.
 
     bound : of the relaxation without it.
@@ -284,19 +284,19 @@ def with_curvature(
     upper : models that are in question have an objective of so much at most.
     deadline : of `time.perf_counter`.
     """
-    if CurvedCandidates.can_pose(problem):
+    if LogisticProblem.can_pose(problem):
         seconds = PROOF_CURVATURE.seconds * problem.risk.size**2 * problem.n_units
         late = seconds > PROOF_CURVATURE.share * (deadline - time.perf_counter())
         if late or so_far - bound > PROOF_CURVATURE.quick * (objective - bound):
             return None
-        return CurvedCandidates.of(problem, bound, objective, upper, deadline)
-    squares = Squares.of(problem)
+        return LogisticProblem.of(problem, bound, objective, upper, deadline)
+    squares = LeastSquaresProblem.of(problem)
     return squares and squares.extracted(bound, objective, deadline)
 
 
-def noted(tree: Tree, problem: Candidates, m: int) -> Tree:
+def noted(tree: Tree, problem: CandidateProblem, m: int) -> Tree:
     """Return a tree with a note of the curvature that its bounds take; m: the features of X."""
-    if isinstance(problem, CurvedCandidates):
+    if isinstance(problem, LogisticProblem):
         return replace(tree, minorants=problem.minorants)
     if not problem.diagonal.any():
         return tree
@@ -370,7 +370,7 @@ class Tightened:
     start: Start  # near the solution: features, their coefficients, the intercept
 
 
-class Clock:
+class ProofClock:
     """Seconds of a proof, without the searches of other classes, which run in lockstep with it."""
 
     _thread = threading.local()  # `searched`: seconds of all searches in this thread
@@ -420,12 +420,12 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class TighteningAim:
     """When tightening may stop: at a bound of `target`, or when its time is up."""
 
     objective: float  # of the best known model
     target: float
-    clock: Clock
+    clock: ProofClock
     time_limit: float
 
 
@@ -449,14 +449,14 @@ def prove_support(
     resume : the tree of an earlier proof of the same problem, to go on from.
     report : called now and then with where the search stands.
     """
-    clock = Clock()
-    known = Known.of(task, support, C)
+    clock = ProofClock()
+    known = Incumbent.of(task, support, C)
     objective = known.fit.objective
     target = objective - max(goal.gap or 0.0, 0.0) * abs(objective)
     v = known.fit.dual if dual is None else dual
     if resume is not None:
         v = resume.dual[resume.row[0]]
-    aim = Aim(objective, target, clock, goal.time_limit)
+    aim = TighteningAim(objective, target, clock, goal.time_limit)
     tight = yield from tighten(task, known, aim, v, 1 if resume is not None else MAX_SCANS)
     certificate = _certificate(task, C, support, tight)
 
@@ -470,12 +470,12 @@ def prove_support(
     status = Status.OPTIMAL if certificate.proven else Status.GAP
     if goal.gap is None or certificate.proven or tight.bound.value >= target:
         return Proof(certificate, status, False, (row,))
-    left = Left.of(task, known, tight, target)
+    left = RemainingSearch.of(task, known, tight, target)
     if left is None:
         return Proof(certificate, Status.CANDIDATES, False, (row,))
     shown = left.shown
 
-    def begin(problem: Candidates, support: IndexArray) -> BranchAndBound:
+    def begin(problem: CandidateProblem, support: IndexArray) -> BranchAndBound:
         gap = goal.gap or 0.0
         return BranchAndBound(problem, support, gap, shown.dual, shown.value, resume)
 
@@ -497,7 +497,7 @@ def prove_support(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Incumbent:
     """The best known support of a problem, its fit, and the columns that are gathered so far."""
 
     risk: Risk
@@ -507,7 +507,7 @@ class Known:
     fit: Ridge
 
     @classmethod
-    def of(cls, task: Task, support: IndexArray, C: float) -> Known:
+    def of(cls, task: Task, support: IndexArray, C: float) -> Incumbent:
         """Gather the columns of a support, and fit them."""
         units, risk = task.units, task.risk(C)
         forced = units.of(task.forced)
@@ -526,21 +526,23 @@ class Known:
         return self.inside[: self.n_forced]
 
 
-Search = TypeVar("Search", bound=BranchAndBound)
+SearchKind = TypeVar("SearchKind", bound=BranchAndBound)
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RemainingSearch:
     """What the relaxation over all features leaves to be searched."""
 
-    problem: Candidates
+    problem: CandidateProblem
     units: IndexArray  # its candidates, as units of the task
     support: IndexArray  # the best known one, as units of the problem
     shown: Bound  # by the relaxation, with the wanted bound in place of the objective
     single: bool  # whether the budget counts single features of X
 
     @classmethod
-    def of(cls, task: Task, known: Known, tight: Tightened, target: float) -> Left | None:
+    def of(
+        cls, task: Task, known: Incumbent, tight: Tightened, target: float
+    ) -> RemainingSearch | None:
         """Gather the units that are in models below a target; None where there are too many."""
         units, own, forced, risk = task.units, known.inside, known.forced, known.risk
         shown = bound_at(risk, tight.dual, tight.magnitude, own.size, forced, target, units=units)
@@ -563,7 +565,7 @@ class Left:
         used, coef, intercept = tight.start
         used = position[used]
         start = used[used >= 0], coef[used >= 0], intercept
-        problem = Candidates(
+        problem = CandidateProblem(
             Z, units.take(candidates), task.named(candidates), risk, own.size, forced.size,
             start=start,
         ).relaxed_loosely(shown.value, known.fit.objective)  # fmt: skip
@@ -575,13 +577,13 @@ class Left:
 
     def search(
         self,
-        begin: Callable[[Candidates, IndexArray], Search],
+        begin: Callable[[CandidateProblem, IndexArray], SearchKind],
         goal: Goal,
-        clock: Clock,
+        clock: ProofClock,
         report: Callable[[Progressed], None] | None,
         *,
         resume: Tree | None = None,
-    ) -> tuple[Search, Status, list[Progressed]]:
+    ) -> tuple[SearchKind, Status, list[Progressed]]:
         """Search the candidates; return the search, how it stopped and its history.
 
         Where that takes more than a few nodes, and the loss has curvature to extract, the search
@@ -592,7 +594,7 @@ class Left:
         """
         steps: list[Progressed] = []
 
-        def run(search: Search, most: int | None) -> Status:
+        def run(search: SearchKind, most: int | None) -> Status:
             spent, begun = clock.seconds, len(search.history)
             before = search.history[-1].seconds if begun else 0.0
 
@@ -608,9 +610,9 @@ class Left:
         before = nodes_before(problem) if self.single else None
         if before is not None and resume is not None and resume.minorants:
             objective = problem.objective(self.support)
-            problem = CurvedCandidates.again(problem, resume.minorants, objective) or problem
+            problem = LogisticProblem.again(problem, resume.minorants, objective) or problem
         search = begin(problem, self.support)
-        if before is None or isinstance(problem, CurvedCandidates):
+        if before is None or isinstance(problem, LogisticProblem):
             return search, run(search, most), steps
         anew = resume is None or not (resume.diagonal.any() or resume.minorants)
         support = self.support
@@ -636,7 +638,7 @@ class Left:
 
 
 def tighten(
-    task: Task, known: Known, aim: Aim, v: FloatArray, max_scans: int = MAX_SCANS
+    task: Task, known: Incumbent, aim: TighteningAim, v: FloatArray, max_scans: int = MAX_SCANS
 ) -> Solver[Tightened]:
     """Solve the relaxation over all features to TIGHT_TOL, or until its bound reaches the target.
 
@@ -670,11 +672,11 @@ def tighten(
             break
         inside = np.concatenate([inside, fresh])
         pool.add(units.features(fresh))
-        problem = Candidates(
+        problem = CandidateProblem(
             pool.columns(), units.take(inside), task.named(inside), risk, k, forced.size
         )
-        if task.loss.outputs > 1 and single and Squares.can_pose(problem):
-            problem = Squares.of(problem) or problem
+        if task.loss.outputs > 1 and single and LeastSquaresProblem.can_pose(problem):
+            problem = LeastSquaresProblem.of(problem) or problem
         every, n_free = np.arange(inside.size), min(k, inside.size) - forced.size
         deadline = aim.clock.deadline(aim.time_limit)
         options = RelaxationOptions(start, 0.1 * TIGHT_TOL, deadline=deadline)
@@ -938,22 +940,22 @@ def near_best(
     most : how many are kept, those of the least objective.
     time_limit, report : as for `prove_support`.
     """
-    clock, known = Clock(), Known.of(task, support, C)
+    clock, known = ProofClock(), Incumbent.of(task, support, C)
     objective = known.fit.objective
     target = objective + (within + 2 * PROVEN) * abs(objective)
-    aim = Aim(target, target, clock, time_limit)
+    aim = TighteningAim(target, target, clock, time_limit)
     tight = yield from tighten(task, known, aim, known.fit.dual)
     row = Progressed(clock.seconds, 0, 1, objective, min(tight.bound.value, objective))
     if report is not None:
         report(row)
-    left = Left.of(task, known, tight, target)
+    left = RemainingSearch.of(task, known, tight, target)
     if left is None:
         only, value = np.sort(known.inside)[None], np.array([objective])
         status, usable = Status.CANDIDATES, np.flatnonzero(task.units.usable)
         return Near(only, value, tight.bound.value, usable, status, (row,))
     shown = left.shown
 
-    def begin(problem: Candidates, support: IndexArray) -> NearBest:
+    def begin(problem: CandidateProblem, support: IndexArray) -> NearBest:
         return NearBest(problem, support, within, most, shown.dual, shown.value)
 
     spent = clock.seconds

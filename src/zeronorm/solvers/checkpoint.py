@@ -41,7 +41,7 @@ from ..data.operations import scan, values_of
 Identity: TypeAlias = Callable[[], Mapping[str, str]]
 
 
-class Journal:
+class ScanJournal:
     """Keeps nothing: every scan reads the data."""
 
     def begin(self, identity: Identity) -> None:
@@ -55,13 +55,13 @@ class Journal:
         return scan(base, vectors)
 
 
-current: ContextVar[Journal] = ContextVar("journal", default=Journal())  # noqa: B039
+current: ContextVar[ScanJournal] = ContextVar("journal", default=ScanJournal())  # noqa: B039
 
 UNTOLD = {"n_threads", "checkpoint"}  # parameters that change no result
 LONGEST = 60  # of a value that messages show
 
 
-class Checkpoint(Journal):
+class Checkpoint(ScanJournal):
     """Keep the fits inside a `with` in a file, so that killed ones go on.
 
     All passes over the data inside are kept, of one fit or of several after each other: the fits of

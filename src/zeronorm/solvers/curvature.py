@@ -27,7 +27,7 @@ from ..core.results import Minorant
 from ..core.types import FloatArray, IndexArray
 from ..losses import Logistic, as_adjusted
 from .bounds import Bound, best_features, decide
-from .branch_and_bound import NOTHING, PROVEN, Candidates, RelaxationOptions
+from .branch_and_bound import NOTHING, PROVEN, CandidateProblem, RelaxationOptions
 from .quadratic import ShareProblem, support_norm
 from .relaxation import Relaxed
 
@@ -84,7 +84,7 @@ BARRIERS, ROUNDS, STEPS = (1.0, 0.3, 0.1), 3, 2  # mu, relative; of each; Newton
 
 
 @dataclass(frozen=True, slots=True)
-class Squares(Candidates):
+class LeastSquaresProblem(CandidateProblem):
     """The l0 problem of least squares over candidates of one feature each, in Gram matrices."""
 
     X: FloatArray  # (n, n_units) the features, centred where the intercept is free
@@ -94,7 +94,7 @@ class Squares(Candidates):
     inverse: FloatArray  # of H where there is D
 
     @staticmethod
-    def can_pose(problem: Candidates) -> bool:
+    def can_pose(problem: CandidateProblem) -> bool:
         """Return whether a problem is one of least squares with more rows than candidates.
 
         Its units are features, whatever the number of outputs; no coefficient has a sign or bound.
@@ -108,7 +108,7 @@ class Squares(Candidates):
         return plain and single and small
 
     @classmethod
-    def of(cls, problem: Candidates) -> Squares | None:
+    def of(cls, problem: CandidateProblem) -> LeastSquaresProblem | None:
         """Return such a problem without D; None where H leaves no digits of the ridge."""
         risk, q = problem.risk, problem.risk.loss.outputs
         X = problem.Z.dense() if q == 1 else problem.Z.repeated
@@ -126,7 +126,9 @@ class Squares(Candidates):
             np.zeros(problem.n_units), gram, right, np.empty((0, 0)),
         )  # fmt: skip
 
-    def extracted(self, bound: float, objective: float, deadline: float = np.inf) -> Squares | None:
+    def extracted(
+        self, bound: float, objective: float, deadline: float = np.inf
+    ) -> LeastSquaresProblem | None:
         """Return the problem with D, None where there is none that is worth it.
 
         bound : of the relaxation without D.
@@ -177,7 +179,7 @@ class Squares(Candidates):
         )  # fmt: skip
         open_yet = found.gap > tol * abs(null + found.value) and found.bound <= cutoff
         if open_yet and not D.any():  # nearly collinear columns
-            return Candidates.relax(self, chosen, n_fixed, n_free, options)
+            return CandidateProblem.relax(self, chosen, n_fixed, n_free, options)
         coef = found.coef / root[:, None]
         used = np.flatnonzero(found.share)
         fitted = self.X[:, chosen[used]] @ coef[used]
@@ -303,7 +305,7 @@ def is_inside(H: FloatArray, D: FloatArray) -> bool:
 #
 # past h the loss less its tail is convex as long as f'' >= a and concave from there on, so it is
 # least at an end. So it may stand for the loss of models whose margins are all within such ends
-# (`reach`), and what it has of curvature can become a part of the ridge (`Curved`).
+# (`reach`), and what it has of curvature can become a part of the ridge (`LogisticProblem`).
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,7 +535,7 @@ NEAR, LEAST_MOVED = 0.9, 32  # of the scores of features that move; how many do
 
 
 @dataclass(frozen=True, slots=True)
-class CurvedCandidates(Candidates):
+class LogisticProblem(CandidateProblem):
     """The l0 problem of the logistic loss over candidates of one feature each."""
 
     X: FloatArray  # (n, n_units) the features, centred where the intercept is free
@@ -545,7 +547,7 @@ class CurvedCandidates(Candidates):
     minorants: tuple[Minorant, ...] = ()  # how they were found
 
     @staticmethod
-    def can_pose(problem: Candidates) -> bool:
+    def can_pose(problem: CandidateProblem) -> bool:
         """Return whether a problem is one of the logistic loss with more rows than candidates."""
         risk, p = problem.risk, problem.n_units
         n = risk.size
@@ -556,8 +558,13 @@ class CurvedCandidates(Candidates):
 
     @classmethod
     def of(
-        cls, problem: Candidates, bound: float, objective: float, upper: float, deadline: float
-    ) -> CurvedCandidates | None:
+        cls,
+        problem: CandidateProblem,
+        bound: float,
+        objective: float,
+        upper: float,
+        deadline: float,
+    ) -> LogisticProblem | None:
         """Return the problem with the curvature of its loss, None where that is not worth it.
 
         bound : of the relaxation without it.
@@ -569,7 +576,7 @@ class CurvedCandidates(Candidates):
         every, q = np.arange(problem.n_units), problem.budget - problem.n_forced
         start = NOTHING
 
-        def relaxed(known: CurvedCandidates) -> Relaxed:
+        def relaxed(known: LogisticProblem) -> Relaxed:
             """Return the solution of the relaxation, from the one before."""
             nonlocal start
             options = RelaxationOptions(start, CURVED.rough, deadline=deadline)
@@ -606,8 +613,8 @@ class CurvedCandidates(Candidates):
 
     @classmethod
     def again(
-        cls, problem: Candidates, minorants: Sequence[Minorant], upper: float
-    ) -> CurvedCandidates | None:
+        cls, problem: CandidateProblem, minorants: Sequence[Minorant], upper: float
+    ) -> LogisticProblem | None:
         """Return the problem with the minorants of an earlier search, which are shown anew.
 
         None where they are of other candidates or better models, or show less here.
@@ -632,7 +639,7 @@ class CurvedCandidates(Candidates):
         return known
 
     @classmethod
-    def _without(cls, problem: Candidates) -> CurvedCandidates:
+    def _without(cls, problem: CandidateProblem) -> LogisticProblem:
         """Return a problem without tails and D."""
         X, risk, nothing = np.asarray(problem.Z.dense(), np.float64), problem.risk, np.empty((0, 0))
         if risk.intercept:
@@ -656,7 +663,7 @@ class CurvedCandidates(Candidates):
         Where they are one model, it is that of the loss itself.
         """
         if n_fixed + n_free == chosen.size:
-            return Candidates.relax(self, chosen, n_fixed, n_free, options)
+            return CandidateProblem.relax(self, chosen, n_fixed, n_free, options)
         X, D = self.X[:, chosen], self.part[chosen]
         root = np.sqrt(1.0 + D)
         u = np.zeros(self.n_units)
@@ -730,7 +737,7 @@ class CurvedCandidates(Candidates):
         scores : of no use, as those of all units are needed.
         """
         scores = self.X.T @ dual
-        plain = Candidates.bound(self, dual, chosen, n_fixed, size, upper, scores[chosen])
+        plain = CandidateProblem.bound(self, dual, chosen, n_fixed, size, upper, scores[chosen])
         if not self.part.any():
             return plain
         z, D = self.tailed.margins(dual), self.part
@@ -758,7 +765,7 @@ class CurvedCandidates(Candidates):
 
     def _with_tails(
         self, u: FloatArray, b: float, low: FloatArray, high: FloatArray
-    ) -> CurvedCandidates | None:
+    ) -> LogisticProblem | None:
         """Return the problem with tails for margins from low to high, next to no D.
 
         u, b : a solution, whose margins are to be in the core. None where no curvature is left.
@@ -779,7 +786,7 @@ class CurvedCandidates(Candidates):
         part = np.full(p, EXTRACTION.inside * least)
         return replace(self, tailed=tailed, part=part, centre=centre, inverse=inverse, limit=H)
 
-    def _with_part(self, slope: FloatArray, barriers: Sequence[float]) -> CurvedCandidates:
+    def _with_part(self, slope: FloatArray, barriers: Sequence[float]) -> LogisticProblem:
         """Return the problem with a better D, by the derivative of the value in it."""
         D, slope = self.part, slope + CURVED.steady * float(slope.mean())
         for barrier in np.repeat(barriers, SOLVED):
@@ -787,7 +794,7 @@ class CurvedCandidates(Candidates):
             D = centred_diagonal(self.limit, D, slope, mu)
         return replace(self, part=D)
 
-    def _noted(self, u: FloatArray, b: float, upper: float) -> CurvedCandidates:
+    def _noted(self, u: FloatArray, b: float, upper: float) -> LogisticProblem:
         """Return the problem with a note of how it was found: from which solution."""
         order, tailed = np.argsort(self.names), self.tailed
         minorant = Minorant(

@@ -19,7 +19,7 @@ import numpy as np
 from ..core.parallel import solver_threads
 from ..core.results import Path, Progressed, Result, Step
 from ..core.types import Design, FloatArray, IndexArray, Wrapper
-from .checkpoint import Identity, Journal, current
+from .checkpoint import Identity, ScanJournal, current
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ def _arrange(request: Scans, answers: Iterator[FloatArray]) -> Any:
     return [_arrange(part, answers) for part in request]
 
 
-def _answer(requests: list[Scan], journal: Journal) -> list[FloatArray]:
+def _answer(requests: list[Scan], journal: ScanJournal) -> list[FloatArray]:
     """Answer scans, those with a common base design in one pass over it."""
     answers: list[FloatArray | None] = [None] * len(requests)
     by_base: dict[int, list[int]] = {}
@@ -262,7 +262,7 @@ class BestDual:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search for features has found: the result, and bounds of l0 problems on the way."""
 
     result: Result
@@ -272,13 +272,13 @@ class Found:
 # What an interrupt leaves of selections of several sizes: the models that are finished.
 #
 # A procedure says of every task which sizes have their final fit, and how they become a path.
-# Whoever wants them wraps the solver by `keeping`; without that an interrupt ends a fit as any
-# error does.
+# Whoever wants them wraps the solver by `or_partial_results`; without that an interrupt ends a fit
+# as any error does.
 
 Ending: TypeAlias = Callable[[Sequence[int]], Solver[Path]]
 
 
-class Kept:
+class PartialResults:
     """The finished sizes of all tasks of a fit."""
 
     def __init__(self) -> None:
@@ -300,7 +300,9 @@ class Kept:
         return [ending(sizes) for _, ending in self._tasks] if sizes else []
 
 
-def keeping(solvers: Sequence[Solver[Any]], kept: Kept, n_tasks: int) -> Solver[list[Path]]:
+def or_partial_results(
+    solvers: Sequence[Solver[Any]], kept: PartialResults, n_tasks: int
+) -> Solver[list[Path]]:
     """Run solvers; where they are interrupted, return the paths of the sizes that are finished.
 
     solvers : of the path of each task, or one of a list of all.
@@ -323,25 +325,25 @@ def keeping(solvers: Sequence[Solver[Any]], kept: Kept, n_tasks: int) -> Solver[
 
 # What every selection is asked for, whatever its method.
 
-LATER = "later"  # refit_C of models of which only the supports are wanted
+NO_REFIT = "later"  # refit_C of models of which only the supports are wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SelectionRequest:
     """Weights, tolerance and the ends of a selection."""
 
     # Weight of the summed loss: in the selection, unless the method has its own, and in the
     # certificate.
     C: float = 0.1
-    # That of the final fit; None: the solution is the model; LATER: there is none, and coefficients
-    # are 0.
+    # That of the final fit; None: the solution is the model; NO_REFIT: there is none, and
+    # coefficients are 0.
     refit_C: float | str | None = "loo"
     tol: float = 1e-3  # to which problems are solved; each method says how it is counted
     certify: bool = True  # whether the models get certificates: a scan more
     start: Sequence[IndexArray] = ()  # features of an earlier fit, in lists as they entered
     report: Callable[[Progressed], None] | None = None  # told where a proof stands
     seconds: dict[str, float] | None = None  # filled with the seconds of each phase
-    kept: Kept | None = None  # told which sizes are finished, for an interrupt
+    kept: PartialResults | None = None  # told which sizes are finished, for an interrupt
     method: str = ""  # as of `Path.method`
 
     def keep(self, finished: Callable[[], Iterable[int]], ending: Ending) -> None:

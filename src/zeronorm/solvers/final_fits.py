@@ -477,7 +477,7 @@ def refit(
     together, plain, vanishing = columns, risk, np.empty(0)
     if of_times(risk):
         together, plain, vanishing = joined(columns, risk)
-    compared = Comparison(
+    compared = WeightComparison(
         together, plain, np.append(penalty, vanishing), np.append(own, free_signs(vanishing.size)),
         unit, max(tol, REFITS.grid_tol),
     )  # fmt: skip
@@ -531,7 +531,7 @@ def in_space_of_rows(Z: FloatArray, penalty: FloatArray) -> tuple[DenseColumns, 
 
 
 @dataclass
-class Comparison:
+class WeightComparison:
     """Values of C, their fits, and the losses of rows that these did not see."""
 
     Z: Columns

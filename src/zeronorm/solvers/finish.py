@@ -12,7 +12,7 @@ from ..core.results import Certificate, Path, Proof, Selection
 from ..core.types import Columns, IndexArray
 from ..data.operations import column_scaling
 from .certify import certify_supports
-from .driver import LATER, Found, PhaseClock, Request, Solver, Stopwatch
+from .driver import NO_REFIT, PhaseClock, SearchResult, SelectionRequest, Solver, Stopwatch
 from .final_fits import Refit, refit
 from .problem import Task
 
@@ -26,7 +26,7 @@ def refit_support(
     chosen : whether a number C was chosen by "loo" for other rows.
     """
     assert C is not None  # the solution itself would be the model
-    if C == LATER:
+    if C == NO_REFIT:
         return Refit(np.zeros(support.size), 0.0, np.nan, np.nan, np.nan, 0.0, np.empty(0))
     mean, scale = column_scaling(task.design, support)
     risk = replace(task.risk(1.0), loss=task.loss.final)
@@ -45,9 +45,9 @@ def negative_log_likelihood(task: Task, fit: Refit) -> float:
 
 def finish(
     task: Task,
-    request: Request,
+    request: SelectionRequest,
     fits: dict[int, tuple[IndexArray, Refit]],
-    pools: list[Found],
+    pools: list[SearchResult],
     clock: PhaseClock,
     proofs: Mapping[int, Proof] | None = None,
 ) -> Solver[Path]:
@@ -95,7 +95,7 @@ def finish(
     )  # fmt: skip
 
 
-def _entry_steps(pools: list[Found]) -> dict[int, int]:
+def _entry_steps(pools: list[SearchResult]) -> dict[int, int]:
     """Return the outer step, from 1, at which each feature entered the first pool that has it."""
     first: dict[int, int] = {}
     for pool in pools:

@@ -44,7 +44,7 @@ FOLDS = FoldsTuning()
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class TaskFold:
     """The problems of all classes on the samples of a fold, and the samples that it holds out."""
 
     tasks: list[Task]
@@ -59,7 +59,7 @@ class Fold:
 
 def folds_of(
     tasks: Sequence[Task], labels: np.ndarray, groups: IndexArray | None, *, of_classes: bool
-) -> list[Fold]:
+) -> list[TaskFold]:
     """Return the folds of the samples of some problems that share X; none where there can be none.
 
     labels : (n,) of classes; else the target, (n,), (n, n_responses), or of survival times.
@@ -80,7 +80,7 @@ def folds_of(
             number = fold_numbers(place, labels)
         else:
             number = folds_of_numbers(place, labels, is_survival=is_survival)
-    folds: list[Fold] = []
+    folds: list[TaskFold] = []
     origin = np.zeros(task.covariates.size)
     if is_survival and origin.size:
         origin = task.sample_weight @ gather(storage, task.covariates).dense()
@@ -92,7 +92,7 @@ def folds_of(
         first = task.rows(train)
         own = task.places(train)
         folds.append(
-            Fold(
+            TaskFold(
                 [replace(first, y=other.y[own]) for other in tasks],
                 filled_over(storage, train),
                 np.flatnonzero(held_out),
@@ -226,7 +226,7 @@ HALVINGS = 40  # of an interval of the grid: to the last bits
 PRIOR = 1.0  # standard deviation around 1 of the scale of numbers, times and counts
 
 
-class Judge(Protocol):
+class MarginJudge(Protocol):
     """Targets of all samples, by which margins of held-out samples are judged."""
 
     def loss(self, z: FloatArray) -> float:
@@ -489,19 +489,19 @@ def judged(
         return [_scaled(task, path, scales, of_classes) for task, path in both]
 
 
-def _within(sizes: Sequence[int], fold: Fold) -> tuple[int, ...]:
+def _within(sizes: Sequence[int], fold: TaskFold) -> tuple[int, ...]:
     """Return the sizes that a fold can have."""
     return tuple(sorted({min(k, fold.n_units) for k in sizes}))
 
 
-def _held(folds: Sequence[Fold]) -> IndexArray:
+def _held(folds: Sequence[TaskFold]) -> IndexArray:
     """Return the samples that folds hold out, sorted: all of them, unless there is one fold."""
     return np.sort(np.concatenate([fold.test for fold in folds]))
 
 
 def _judge_of(
-    tasks: Sequence[Task], labels: np.ndarray, folds: Sequence[Fold], of_classes: bool
-) -> Judge:
+    tasks: Sequence[Task], labels: np.ndarray, folds: Sequence[TaskFold], of_classes: bool
+) -> MarginJudge:
     """Return what judges the margins of held-out samples."""
     if of_classes:
         codes, held = np.unique(labels, return_inverse=True)[1], _held(folds)
@@ -516,7 +516,7 @@ def _judge_of(
     return OfNumbers(task, null)
 
 
-def _covariates(fold: Fold, task: Task) -> FloatArray:
+def _covariates(fold: TaskFold, task: Task) -> FloatArray:
     """Return the covariates of held-out samples, (n_held_out, n_covariates)."""
     if not task.covariates.size:
         return np.empty((fold.test.size, 0))
@@ -532,7 +532,7 @@ def without_features(task: Task) -> tuple[Any, FloatArray]:
 
 
 def _margins(
-    folds: Sequence[Fold],
+    folds: Sequence[TaskFold],
     paths: Sequence[Path],
     sizes: Sequence[int],
     free: Sequence[dict[int, float] | None],
@@ -577,7 +577,7 @@ def _scale_free(task: Task, path: Path) -> dict[int, float]:
 
 
 def _held_out(
-    fold: Fold, column: int, path: Path, sizes: Sequence[int], free: dict[int, float] | None
+    fold: TaskFold, column: int, path: Path, sizes: Sequence[int], free: dict[int, float] | None
 ) -> dict[int, FloatArray]:
     """Return the margins of the rows that a fold holds out, by size.
 

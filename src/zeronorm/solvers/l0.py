@@ -22,11 +22,11 @@ from ..core.results import Path, Proof, Result, Status, Step
 from ..core.types import Columns, Design, FloatArray, IndexArray
 from ..data.gathered import GatheredColumns
 from .certify import Goal, prove_support
-from .driver import BestDual, Found, PhaseClock, Request, Scan, Solver
+from .driver import BestDual, PhaseClock, Scan, SearchResult, SelectionRequest, Solver
 from .exchange import POOL_FACTOR, Exchanges, Fitted, GroupExchanges, PoolExchanges
 from .final_fits import Refit
 from .finish import finish, refit_support
-from .problem import Risk, Task, Units
+from .problem import BudgetUnits, Risk, Task
 from .relaxation import relax
 
 NEW_MIN = 10  # candidates that a scan adds: so many, or k
@@ -40,7 +40,7 @@ DRAWN_SHARE = (-1.5, 0.0)  # Of C, as a power of ten: where elimination from a h
 RELAXED_ELEMENTS, RELAXED_C, RELAXED_STEPS = 4e6, 10.0, 4
 
 
-class Search:
+class L0Search:
     """The pool of candidates of one problem, and the best support of every size so far."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Search:
         C: float,
         sizes: Sequence[int],
         tol: float,
-        before: Search | None = None,
+        before: L0Search | None = None,
     ) -> None:
         """Begin with the pool of another search, or with the forced features."""
         self.task, self.C, self.sizes, self.tol = task, C, sorted(set(sizes)), tol
@@ -84,7 +84,7 @@ class Search:
         return self._exchanges
 
     @property
-    def units(self) -> Units:
+    def units(self) -> BudgetUnits:
         """Those of the pool, features or groups of them, in its order."""
         return self.task.units.take(self.inside)
 
@@ -161,7 +161,7 @@ class Search:
         self._offer_left(share, np.flatnonzero(self.task.units.usable))
         return any(self.best[k] is not before[k] for k in self.sizes)
 
-    def restarted_from_all(self, random: np.random.Generator) -> Search:
+    def restarted_from_all(self, random: np.random.Generator) -> L0Search:
         """Return a search from what elimination leaves of a drawn half of all features.
 
         The share of C is drawn, too: with more ridge other features are left. A pool has what goes
@@ -176,7 +176,7 @@ class Search:
 
     def _offer_left(self, share: float, units: IndexArray) -> None:
         """Offer what elimination leaves of single features at a share of C."""
-        whole = Search(self.task, share * self.C, self.sizes, self.tol)
+        whole = L0Search(self.task, share * self.C, self.sizes, self.tol)
         whole.add(units)
         left = whole.exchanges.eliminate(np.arange(whole.pool.size), self.sizes)
         for k in self.sizes:
@@ -185,13 +185,13 @@ class Search:
             self.offer(self.place(kept), improve=True)
             self.record(k, kept)
 
-    def _beside(self) -> Search:
+    def _beside(self) -> L0Search:
         """Return a search of the same pool that has no support yet."""
-        other = Search(self.task, self.C, self.sizes, self.tol, self)
+        other = L0Search(self.task, self.C, self.sizes, self.tol, self)
         other._exchanges = self._exchanges  # it remembers what was tried in vain
         return other
 
-    def restarted(self, random: np.random.Generator) -> Search:
+    def restarted(self, random: np.random.Generator) -> L0Search:
         """Return a search of the same pool, from what elimination leaves of a drawn part of it."""
         other = self._beside()
         free = np.arange(self.forced.size, self.inside.size)
@@ -203,7 +203,7 @@ class Search:
             other.record(k, np.empty(0, np.int64))
         return other
 
-    def take_over(self, other: Search) -> None:
+    def take_over(self, other: L0Search) -> None:
         """Go on with the larger pool of a restart, and with what is better in it."""
         self.pool, self.inside, self._exchanges = other.pool, other.inside, other._exchanges
         self.history += other.history
@@ -390,7 +390,7 @@ class Objective:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SparsePoint:
     """A sparse point, with what is known there."""
 
     support: IndexArray  # sorted
@@ -407,11 +407,11 @@ class Point:
         return full
 
 
-def zero_point(objective: Objective) -> Point:
+def zero_point(objective: Objective) -> SparsePoint:
     """Return the model without features."""
     z = np.zeros_like(objective.risk.weight)
     value, b, gradient = objective.place(z, np.empty(0))
-    return Point(np.empty(0, np.int64), np.empty(0), z, b, value, gradient)
+    return SparsePoint(np.empty(0, np.int64), np.empty(0), z, b, value, gradient)
 
 
 class Thresholding:
@@ -430,7 +430,7 @@ class Thresholding:
         admit: Admit,
         variant: Variant,
         tol: float,
-        start: Point | None = None,
+        start: SparsePoint | None = None,
         spread: FloatArray | None = None,
     ) -> None:
         self._objective, self._admit, self._variant, self._tol = objective, admit, variant, tol
@@ -438,7 +438,9 @@ class Thresholding:
         self.best = self.current
         self.curvature = np.nan  # the L of the last step
         self._search = self.current  # the point whose gradient the next step takes
-        self._searched: tuple[Point, FloatArray] | None = None  # the one before, with its scores
+        self._searched: tuple[SparsePoint, FloatArray] | None = (
+            None  # the one before, with its scores
+        )
         self._momentum = 1.0
         self._stalls = 0
         self._variance, self._doublings = (
@@ -473,7 +475,9 @@ class Thresholding:
         self._search = self._ahead(previous, trial) if self._variant.accelerated else trial
         return True
 
-    def _line_search(self, search: Point, scores: FloatArray, columns: Gather) -> Point | None:
+    def _line_search(
+        self, search: SparsePoint, scores: FloatArray, columns: Gather
+    ) -> SparsePoint | None:
         """Return the next point, None where rounding leaves no step that is good enough."""
         full = search.dense(scores.size)
         descent = scores - self._objective.ridge * full
@@ -494,11 +498,11 @@ class Thresholding:
                 limit = search.objective - HARD_THRESHOLDING.sufficient * square
             if value <= limit:
                 self.curvature = curvature
-                return Point(support, coef, z, b, value, gradient)
+                return SparsePoint(support, coef, z, b, value, gradient)
             curvature *= 2.0
         return None
 
-    def _first_curvature(self, search: Point, full: FloatArray, scores: FloatArray) -> float:
+    def _first_curvature(self, search: SparsePoint, full: FloatArray, scores: FloatArray) -> float:
         """Return the L to try first."""
         mean = self._objective.curvature(search.z + search.intercept, self._variance)
         if self._searched is None or self._stalls or not self._variant.spectral:
@@ -516,7 +520,7 @@ class Thresholding:
             else mean
         )
 
-    def _ahead(self, previous: Point, current: Point) -> Point:
+    def _ahead(self, previous: SparsePoint, current: SparsePoint) -> SparsePoint:
         """Return the point ahead of the last step."""
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self._momentum**2))
         share = (self._momentum - 1.0) / following
@@ -529,7 +533,7 @@ class Thresholding:
         coef[np.searchsorted(features, previous.support)] -= share * previous.coef
         z = (1.0 + share) * current.z - share * previous.z
         value, b, gradient = self._objective.place(z, coef)
-        return Point(features, coef, z, b, value, gradient)
+        return SparsePoint(features, coef, z, b, value, gradient)
 
 
 def hard_threshold(
@@ -546,7 +550,7 @@ def hard_threshold(
     return max_iter
 
 
-# The rounds of the search for the best k features or groups by exchanges: see `Search`.
+# The rounds of the search for the best k features or groups by exchanges: see `L0Search`.
 
 # With next to no ridge the objective has many poor local optima: the search begins with this much
 # of it, and goes on from what it finds there.
@@ -569,7 +573,7 @@ def explore(
     *,
     swaps: bool,
     n_starts: int = 1,
-) -> Solver[Search]:
+) -> Solver[L0Search]:
     """Search for the best features of all sizes, from the strongest ones.
 
     given : features that the pool has from the start, of groups with all of theirs.
@@ -580,7 +584,7 @@ def explore(
         others begin with what it leaves of drawn halves of them.
     """
     stages = [stage for stage in FIRST_STAGES if swaps and stage < C] + [C]
-    search = Search(task, stages[0], sizes, tol)
+    search = L0Search(task, stages[0], sizes, tol)
     scores = yield Scan(task.design, search.zero_dual)
     with clock.phase("gather"):
         for features in given:
@@ -588,7 +592,7 @@ def explore(
     _begin(search, scores, clock, swaps=swaps)
     yield from _exchange(search, clock, swaps=swaps, replace=swaps and len(stages) == 1)
     for stage in stages[1:]:
-        before, search = search, Search(task, stage, sizes, tol, search)
+        before, search = search, L0Search(task, stage, sizes, tol, search)
         with clock.phase("select"):
             for k in search.sizes:
                 search.offer(before.best[k].columns, improve=True)
@@ -620,7 +624,7 @@ def _is_cheap(task: Task) -> bool:
     return plain and n * p <= MOST_ENTRIES and n * p * min(n, p) <= ELIMINATED
 
 
-def _begin(search: Search, scores: FloatArray, clock: PhaseClock, *, swaps: bool) -> None:
+def _begin(search: L0Search, scores: FloatArray, clock: PhaseClock, *, swaps: bool) -> None:
     """Fill the pool with the features of the largest scores, and offer supports of all sizes.
 
     scores : of the model without features.
@@ -643,7 +647,7 @@ def _begin(search: Search, scores: FloatArray, clock: PhaseClock, *, swaps: bool
             search.record(k, entered)
 
 
-def _exchange(search: Search, clock: PhaseClock, *, swaps: bool, replace: bool) -> Solver[None]:
+def _exchange(search: L0Search, clock: PhaseClock, *, swaps: bool, replace: bool) -> Solver[None]:
     """Exchange until a scan at the best support of every size shows nothing that helps.
 
     replace : whether to look for replacements then, and to go on from those.
@@ -672,7 +676,7 @@ def _exchange(search: Search, clock: PhaseClock, *, swaps: bool, replace: bool) 
             return
 
 
-def _replace(search: Search, clock: PhaseClock, settled: dict[int, Fitted]) -> Solver[list[int]]:
+def _replace(search: L0Search, clock: PhaseClock, settled: dict[int, Fitted]) -> Solver[list[int]]:
     """Look for replacements of single features and of many; return the sizes that improved.
 
     settled : the supports that have had their turn; it grows.
@@ -710,7 +714,7 @@ MAX_STEPS = 200  # of hard thresholding
 def select_l0(
     task: Task,
     sizes: Sequence[int],
-    request: Request,
+    request: SelectionRequest,
     *,
     solver: str = "auto",
     n_starts: int = 1,
@@ -735,7 +739,7 @@ def select_l0(
     """
     clock = PhaseClock(request.seconds)
     if solver == "iht":
-        search = Search(task, request.C, sizes, request.tol)
+        search = L0Search(task, request.C, sizes, request.tol)
         for k in search.sizes:
             yield from _threshold(search, k)
     else:
@@ -747,14 +751,14 @@ def select_l0(
     return (yield from conclude(search, request, clock, goal, improve=exchanges))
 
 
-def usable_starts(task: Task, request: Request) -> list[IndexArray]:
+def usable_starts(task: Task, request: SelectionRequest) -> list[IndexArray]:
     """Return the features of the start that may be selected."""
     return [features[task.usable[features]] for features in request.start]
 
 
 def conclude(
-    search: Search,
-    request: Request,
+    search: L0Search,
+    request: SelectionRequest,
     clock: PhaseClock,
     goal: Goal | None,
     *,
@@ -807,7 +811,7 @@ def conclude(
     return (yield from ending(search.sizes))
 
 
-def _threshold(search: Search, k: int) -> Solver[None]:
+def _threshold(search: L0Search, k: int) -> Solver[None]:
     """Offer the support of k features or groups where hard thresholding ends."""
     task, units = search.task, search.task.units
 
@@ -827,7 +831,7 @@ def _threshold(search: Search, k: int) -> Solver[None]:
     search.record(k, state.best.support)
 
 
-def _answer(search: Search, duals: dict[int, BestDual]) -> Found:
+def _answer(search: L0Search, duals: dict[int, BestDual]) -> SearchResult:
     """Return the history of scans and exchanges, and dual points of the sizes.
 
     Every candidate entered once.
@@ -840,4 +844,4 @@ def _answer(search: Search, duals: dict[int, BestDual]) -> Found:
         steps.append(replace(step, entered=fresh))
     support = np.sort(search.pool.features)
     result = Result(support, np.empty(0), 0.0, np.nan, {}, None, search.status, tuple(steps))
-    return Found(result, duals)
+    return SearchResult(result, duals)

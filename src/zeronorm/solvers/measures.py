@@ -135,7 +135,7 @@ class Cuts:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CutPoint:
     """A point: its weights in the form of its model, and its scores without the intercept."""
 
     w: FloatArray
@@ -147,15 +147,15 @@ class Point:
         """(n,) z + b."""
         return self.z + self.b
 
-    def towards(self, other: Point, share: float) -> Point:
+    def towards(self, other: CutPoint, share: float) -> CutPoint:
         """Return the point at a share of the way to another one."""
         w, z = (
             here + share * (there - here) for here, there in ((self.w, other.w), (self.z, other.z))
         )
-        return Point(w, z, self.b + share * (other.b - self.b))
+        return CutPoint(w, z, self.b + share * (other.b - self.b))
 
 
-class Model(Protocol):
+class CutModel(Protocol):
     """Features, in blocks, and the cuts in terms of them."""
 
     cuts: Cuts
@@ -170,16 +170,16 @@ class Model(Protocol):
     def keep(self, mask: np.ndarray) -> None:
         """Drop the other cuts."""
 
-    def point(self, master: Master) -> Point:
+    def point(self, master: Master) -> CutPoint:
         """Return the point that belongs to a solution of the program."""
 
     def quadratic(self, alpha: FloatArray) -> float:
         """Return max_t 1/2 ||sum_k alpha_k a_k||^2 over S_t, where terms cancel too."""
 
-    def products(self, p: Point, q: Point) -> FloatArray:
+    def products(self, p: CutPoint, q: CutPoint) -> FloatArray:
         """Return the inner products over the blocks, (n_blocks,)."""
 
-    def zero(self, b: float) -> Point:
+    def zero(self, b: float) -> CutPoint:
         """Return the point without features."""
 
 
@@ -260,35 +260,35 @@ class BlockModel:
         self._a = self._a[mask]
         self._grams = [gram[np.ix_(mask, mask)] for gram in self._grams]
 
-    def point(self, master: Master) -> Point:
+    def point(self, master: Master) -> CutPoint:
         """Return v_t = mu_t (sum_k alpha_k a_k) over S_t."""
         q = master.alpha @ self._a
         parts = [
             mu * q[places] for mu, places in zip(master.block_weight, self._blocks, strict=True)
         ]
         w = np.concatenate(parts)
-        return Point(w, self._scores(w), master.intercept)
+        return CutPoint(w, self._scores(w), master.intercept)
 
     def quadratic(self, alpha: FloatArray) -> float:
         """Return max_t 1/2 ||sum_k alpha_k a_k||^2 over S_t: not by G, whose terms are squares."""
         square = (alpha @ self._a) ** 2
         return 0.5 * max(float(square[places].sum()) for places in self._blocks)
 
-    def products(self, p: Point, q: Point) -> FloatArray:
+    def products(self, p: CutPoint, q: CutPoint) -> FloatArray:
         """Return v_t'v_t of two points, (n_blocks,)."""
         starts = np.cumsum([0, *(places.size for places in self._blocks[:-1])])
         return np.asarray(np.add.reduceat(p.w * q.w, starts))
 
-    def zero(self, b: float) -> Point:
+    def zero(self, b: float) -> CutPoint:
         """Return the point without features."""
         n_samples = self._design.shape[0]
-        return Point(np.zeros(sum(map(len, self._blocks))), np.zeros(n_samples), b)
+        return CutPoint(np.zeros(sum(map(len, self._blocks))), np.zeros(n_samples), b)
 
-    def extended(self, point: Point) -> Point:
+    def extended(self, point: CutPoint) -> CutPoint:
         """Return a point of the model before its last block, that block at zero."""
-        return Point(np.append(point.w, np.zeros(self._blocks[-1].size)), point.z, point.b)
+        return CutPoint(np.append(point.w, np.zeros(self._blocks[-1].size)), point.z, point.b)
 
-    def coef(self, point: Point) -> FloatArray:
+    def coef(self, point: CutPoint) -> FloatArray:
         """Return u = sum_t v_t on the features, in order of entry."""
         return self._coef(point.w)
 
@@ -337,22 +337,24 @@ class FullModel:
         self._scores = self._scores[mask]
         self._gram = self._gram[np.ix_(mask, mask)]
 
-    def point(self, master: Master) -> Point:
+    def point(self, master: Master) -> CutPoint:
         """Return w = sum_k alpha_k beta_k and its scores XX'w."""
-        return Point(self.cuts.combine(master.alpha), master.alpha @ self._scores, master.intercept)
+        return CutPoint(
+            self.cuts.combine(master.alpha), master.alpha @ self._scores, master.intercept
+        )
 
     def quadratic(self, alpha: FloatArray) -> float:
         """Return 1/2 ||sum_k alpha_k a_k||^2."""
         return max(0.0, 0.5 * float(self.cuts.combine(alpha) @ (alpha @ self._scores)))
 
-    def products(self, p: Point, q: Point) -> FloatArray:
+    def products(self, p: CutPoint, q: CutPoint) -> FloatArray:
         """Return u'u of two points, w'(XX'w), (1,)."""
         return np.array([p.w @ q.z])
 
-    def zero(self, b: float) -> Point:
+    def zero(self, b: float) -> CutPoint:
         """Return the point without features."""
         n_samples = self._design.shape[0]
-        return Point(np.zeros(n_samples), np.zeros(n_samples), b)
+        return CutPoint(np.zeros(n_samples), np.zeros(n_samples), b)
 
 
 def _bordered(gram: FloatArray, border: FloatArray) -> FloatArray:
@@ -524,7 +526,7 @@ SolveMaster = Callable[[FloatArray, FloatArray, FloatArray, float, float], Maste
 class InnerSolution:
     """The best point of a problem over blocks, and the last dual point, which bounds it."""
 
-    point: Point
+    point: CutPoint
     objective: float
     bound: float
     vector: FloatArray  # (n,) sum_k alpha_k beta_k of the last dual point
@@ -553,7 +555,7 @@ class InnerLayer:
         mean = 1.0 if task.weight is None else float(task.weight.mean())
         self._enough = min(1.0, mean**-2)
 
-    def __call__(self, model: Model, start: Point, tol: float) -> Solver[InnerSolution]:
+    def __call__(self, model: CutModel, start: CutPoint, tol: float) -> Solver[InnerSolution]:
         """Solve the problem over the blocks of a model, from a point of it."""
         task, cuts = self._task, model.cuts
         limit = tol * self.scale
@@ -609,7 +611,7 @@ class InnerLayer:
         vector, delta = cuts.combine(alpha), float(alpha @ cuts.delta)
         return InnerSolution(best, objective, bound, vector, delta, rounds, status)
 
-    def _program(self, model: Model, tol: float) -> Master:
+    def _program(self, model: CutModel, tol: float) -> Master:
         """Return the solution of the program over the cuts.
 
         Where classes overlap, the sum of alpha is C, and X'beta adds up to weights that do not grow
@@ -626,7 +628,7 @@ class InnerLayer:
                 return found
             self._C = min(0.1 * self._C, INNER_LAYER.huge_c)
 
-    def _stretched(self, model: Model, found: Master) -> tuple[float, float]:
+    def _stretched(self, model: CutModel, found: Master) -> tuple[float, float]:
         """Return a multiple of the dual point of a smaller C, and the bound that it gives for C."""
         delta, worst = float(found.alpha @ model.cuts.delta), model.quadratic(found.alpha)
         share = self._task.C / self._C
@@ -634,15 +636,17 @@ class InnerLayer:
             share = min(share, delta / (2.0 * worst))
         return share, share * delta - share * share * worst
 
-    def _objective(self, model: Model, point: Point, cut: Cut, C: float | None = None) -> float:
+    def _objective(
+        self, model: CutModel, point: CutPoint, cut: Cut, C: float | None = None
+    ) -> float:
         """Return the objective at a point where the cut is tight."""
         norms = np.sqrt(np.maximum(0.0, model.products(point, point)))
         loss = max(0.0, cut.at(point.scores))
         return 0.5 * float(norms.sum()) ** 2 + (self._task.C if C is None else C) * loss
 
     def _search(
-        self, model: Model, start: Point, first: Cut, end: Point, last: Cut
-    ) -> tuple[Point, Cut, bool]:
+        self, model: CutModel, start: CutPoint, first: Cut, end: CutPoint, last: Cut
+    ) -> tuple[CutPoint, Cut, bool]:
         """Return the best point on a segment, its cut, and whether that cut is a new one.
 
         The penalty along the segment is known, and R is convex: two of its cuts, one that falls and
@@ -746,7 +750,7 @@ def dual_bound(delta: float, worst: float) -> float:
     return s * delta - s * s * worst
 
 
-class Blocks:
+class FeatureBlocks:
     """The features that are seen, and which come next."""
 
     def __init__(
@@ -968,7 +972,7 @@ def to_gap(
     data, scale, exact = task.data, solve.scale, SHARE * request.tol
     most = np.inf if request.max_blocks is None else request.max_blocks
     n_usable = int(data.usable.sum())
-    blocks = Blocks(task, n_usable, request.block_of([n_usable]))
+    blocks = FeatureBlocks(task, n_usable, request.block_of([n_usable]))
     model = BlockModel(data.design, cuts)
     yield from add_constant_cuts(task, model)
     vector, delta = task.first_vector()
@@ -1076,11 +1080,11 @@ def select_by_measure(
         whole = one_block if request.block_size is None else to_gap
         return (yield from whole(task, cuts, b, solve, request, clock))
     model = BlockModel(data.design, cuts, sizes[-1])
-    blocks = Blocks(task, sizes[-1], request.block_of(sizes))
+    blocks = FeatureBlocks(task, sizes[-1], request.block_of(sizes))
     history: list[Step] = []
     yield from add_constant_cuts(task, model)
     vector, delta = task.first_vector()
-    best: Point | None = None
+    best: CutPoint | None = None
     answer: InnerSolution | None = None
     objective, bound, outer = scale, 0.0, 0.0
     bounds = dict.fromkeys(sizes, 0.0)  # of all models of a size: any dual point gives one

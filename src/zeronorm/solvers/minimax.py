@@ -34,7 +34,7 @@ from ..core.results import Result, Status, Step
 from ..core.types import Columns, FloatArray, IndexArray
 from ..data.gathered import GatheredColumns
 from ..losses import Adjusted, has_compiled_dual
-from .driver import BestDual, Found, Scan, Solver
+from .driver import BestDual, Scan, SearchResult, Solver
 from .problem import Risk, Task, admitted, ranked
 from .ridge_fits import (
     RIDGE_OUTPUTS,
@@ -60,7 +60,7 @@ from .ridge_fits import (
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class BlockProblem:
     """The inner problem: gathered columns, their membership in blocks, labels and weights."""
 
     Z: Columns  # (n, p)
@@ -104,12 +104,12 @@ class Inner:
 class InnerSolver(Protocol):
     """Solve the problem over the generated blocks to a relative certified gap."""
 
-    def __call__(self, blocks: Blocks, state: State, tol: float) -> Inner:
+    def __call__(self, blocks: BlockProblem, state: State, tol: float) -> Inner:
         """Return a point with objective - bound <= tol * blocks.scale, or say why not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Assessment:
     """The value of a primal point, and the dual point that its margins give."""
 
     intercept: float  # optimal for the margins where it is free
@@ -120,8 +120,8 @@ class Point:
 
 
 def assess(
-    blocks: Blocks, coef: FloatArray, block_weight: FloatArray, z: FloatArray, start: float
-) -> Point:
+    blocks: BlockProblem, coef: FloatArray, block_weight: FloatArray, z: FloatArray, start: float
+) -> Assessment:
     """Return the value of (coef, block_weight), given z = Z coef, and its certificate.
 
     start : where the search for a free intercept begins.
@@ -130,10 +130,10 @@ def assess(
     dual = blocks.risk.dual_point(gradient)
     scores = blocks.Z.dot(dual)
     objective = value + penalty(coef, blocks.membership @ block_weight)
-    return Point(b, objective, dual, scores, bound_of(blocks, dual, scores))
+    return Assessment(b, objective, dual, scores, bound_of(blocks, dual, scores))
 
 
-def bound_of(blocks: Blocks, dual: FloatArray, scores: FloatArray) -> float:
+def bound_of(blocks: BlockProblem, dual: FloatArray, scores: FloatArray) -> float:
     """Return the lower bound that v proves, on its best scale; scores = Z'v."""
     worst = 0.5 * float((blocks.membership.T @ scores**2).max(initial=0.0))
     return blocks.risk.bound(dual, worst)[0]
@@ -153,7 +153,7 @@ class Recorder:
     objective : that of the start, where the first row of the history is not of the start itself.
     """
 
-    def __init__(self, blocks: Blocks, tol: float, objective: float = np.inf) -> None:
+    def __init__(self, blocks: BlockProblem, tol: float, objective: float = np.inf) -> None:
         self._begin = time.perf_counter()
         self._scale = blocks.scale
         self._tol = tol
@@ -219,7 +219,7 @@ SUBSAMPLE_ABOVE, SUBSAMPLE_ROWS = 30, 20
 SUBSAMPLE_PROGRESS, SUBSAMPLE_GAP = 0.3, 1e-4
 
 
-def newton(blocks: Blocks, state: State, tol: float) -> Inner:
+def newton(blocks: BlockProblem, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale."""
     sample = _curvature_sample(blocks)
     Z, loss = blocks.Z, blocks.risk.loss
@@ -288,14 +288,14 @@ def newton(blocks: Blocks, state: State, tol: float) -> Inner:
     return record.answer(State(u, b, lam), point.dual, status)
 
 
-def _beside_covariates(blocks: Blocks, state: State, tol: float) -> Inner:
+def _beside_covariates(blocks: BlockProblem, state: State, tol: float) -> Inner:
     """Solve a problem whose covariates are columns, in every block, and certify that."""
     (p, T), own = blocks.membership.shape, cast("Adjusted", blocks.risk.loss)
     record = Recorder(blocks, tol)
     Z, risk, unit = with_covariates(blocks.Z, blocks.risk)
     membership = np.vstack([blocks.membership, np.ones((unit.size, T))])
     start = State(np.append(state.coef, own.start[0] / unit), 0.0, state.block_weight)
-    found = newton(Blocks(Z, membership, risk, blocks.scale), start, 0.5 * tol).state
+    found = newton(BlockProblem(Z, membership, risk, blocks.scale), start, 0.5 * tol).state
     u, effects, lam = found.coef[:p], (found.coef[p:] * unit)[None], found.block_weight
     z = blocks.Z.times(u)
     value, dual = own.near(z, risk.y, risk.weight, effects)
@@ -308,7 +308,7 @@ def _beside_covariates(blocks: Blocks, state: State, tol: float) -> Inner:
     return record.answer(State(u, 0.0, lam), dual, status)
 
 
-def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:
+def _compiled(blocks: BlockProblem, state: State, tol: float) -> Inner:
     """Solve a small problem as `newton` does, in one call."""
     Z, risk, b = blocks.Z.array, blocks.risk, state.intercept
     u, weights = state.coef.copy(), state.block_weight.copy()
@@ -333,7 +333,7 @@ def _compiled(blocks: Blocks, state: State, tol: float) -> Inner:
     return Inner(State(u, b, weights), dual, objective, bound, n_iter, status, steps)
 
 
-def _curvature_sample(blocks: Blocks) -> tuple[np.ndarray, Columns] | None:
+def _curvature_sample(blocks: BlockProblem) -> tuple[np.ndarray, Columns] | None:
     """Return random rows and their gathered columns, or None where all rows are used."""
     n, p = blocks.Z.shape
     if (
@@ -348,7 +348,7 @@ def _curvature_sample(blocks: Blocks) -> tuple[np.ndarray, Columns] | None:
 
 
 def _curvature_model(
-    blocks: Blocks,
+    blocks: BlockProblem,
     curvature: FloatArray,
     sample: tuple[np.ndarray, Columns] | None,
     margins: FloatArray,
@@ -491,7 +491,7 @@ MOST_JOINS = 5  # after which columns only leave: the dual point bounds the prob
 
 
 def solve_signed(
-    inner: InnerSolver, blocks: Blocks, signs: np.ndarray, state: State, tol: float
+    inner: InnerSolver, blocks: BlockProblem, signs: np.ndarray, state: State, tol: float
 ) -> Inner:
     """Solve the problem over blocks with sigma_j u_j >= 0 as `inner` does one without signs.
 
@@ -549,7 +549,7 @@ def cutting_plane(
     start: Sequence[IndexArray] = (),
     final_scan: bool = True,
     l0_sizes: tuple[int, ...] = (),
-) -> Solver[Found]:
+) -> Solver[SearchResult]:
     """Select features by the outer cutting plane for (P).
 
     Parameters
@@ -567,7 +567,7 @@ def cutting_plane(
 
     Returns
     -------
-    Found, by a generator of scans. `result.objective` is the value of (P) over the generated
+    SearchResult, by a generator of scans. `result.objective` is the value of (P) over the generated
     blocks, `bounds["inner"]` and `bounds["outer"]` are lower bounds of that and of (P).
     """
     # From here on features, budgets, blocks and scores are those of units: features or groups.
@@ -589,7 +589,7 @@ def cutting_plane(
     status = Status.MAX_BLOCKS
     made.resume([units.of(old) for old in start], forced, allowed)
     if made.blocks and made.complete() and not final_scan:
-        return Found(made.result(Status.BUDGET, outer_bound), l0_bounds)
+        return SearchResult(made.result(Status.BUDGET, outer_bound), l0_bounds)
 
     while True:
         scores = yield Scan(design, made.dual)
@@ -629,7 +629,7 @@ def cutting_plane(
             status = Status.BUDGET
             break
 
-    return Found(made.result(status, outer_bound), l0_bounds)
+    return SearchResult(made.result(status, outer_bound), l0_bounds)
 
 
 class _Generated:
@@ -723,7 +723,7 @@ class _Generated:
         membership = np.zeros((self._pool.size, len(self.blocks)))
         for t, members in enumerate(self.blocks):
             membership[self._pool.position(self._units.features(members)), t] = 1.0
-        problem = Blocks(self._pool.columns().compact(), membership, self._risk, self.scale)
+        problem = BlockProblem(self._pool.columns().compact(), membership, self._risk, self.scale)
         inner, tol = self._options.inner, self._options.inner_tol
         signs = self._units.signs[self._pool.features]
         if signs.any():

@@ -228,7 +228,7 @@ def oriented(magnitudes: FloatArray, signs: np.ndarray) -> FloatArray:
 # What a budget counts, and a scan compares: single features, or whole groups of them.
 
 
-class Units(Protocol):
+class BudgetUnits(Protocol):
     """The features, in units of which each is in a model as a whole or not at all."""
 
     usable: np.ndarray  # (n_units,) mask
@@ -264,7 +264,7 @@ class Units(Protocol):
         direction : (m,) e_g, unit vectors or 0. curvature : (n_units,) c_g.
         """
 
-    def take(self, units: IndexArray) -> Units:
+    def take(self, units: IndexArray) -> BudgetUnits:
         """Return some units, as those of their features in the order of `features`."""
 
 
@@ -391,7 +391,9 @@ class Grouped:
         return Grouped(code, units.size, np.ones(code.size, bool), self._limit)
 
 
-def units_of(usable: np.ndarray, groups: Groups | None, signs: np.ndarray, most: float) -> Units:
+def units_of(
+    usable: np.ndarray, groups: Groups | None, signs: np.ndarray, most: float
+) -> BudgetUnits:
     """Return what a budget counts where there are these groups, or none."""
     if groups is None:
         return Singles(usable, signs, most)
@@ -510,7 +512,7 @@ class Task:
         return int(self.usable.sum()) // self.loss.outputs
 
     @cached_property
-    def units(self) -> Units:
+    def units(self) -> BudgetUnits:
         """What the budget counts: features, or groups of them."""
         return units_of(self.usable, self.groups, self.signs, self.max_abs_coef)
 
@@ -689,7 +691,7 @@ def copies(Z: Columns, kept: np.ndarray) -> np.ndarray:
 
 def ranked(
     design: Design,
-    units: Units,
+    units: BudgetUnits,
     strength: FloatArray,
     scores: FloatArray,
     vector: FloatArray,

@@ -18,7 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 from .. import _kernels
 from ..core.ranking import largest
 from ..core.types import FloatArray, IndexArray
-from .problem import Units, admitted, worths
+from .problem import BudgetUnits, admitted, worths
 from .ridge_fits import solve_positive
 
 # The k-support norm: its value, its proximal map and the sum of squares that is its dual.
@@ -155,7 +155,7 @@ class Quadratic:
     """(Q), the columns of the fixed units first."""
 
     def __init__(
-        self, matrix: FloatArray, right: FloatArray, units: Units, n_fixed: int, n_free: int
+        self, matrix: FloatArray, right: FloatArray, units: BudgetUnits, n_fixed: int, n_free: int
     ) -> None:
         """Pose it with H, r, the units of the columns in their order, |A| and q."""
         self._matrix, self._right, self._units = matrix, right, units
@@ -354,7 +354,7 @@ class ProximalTuning:
 PROXIMAL = ProximalTuning()
 
 
-def is_inside(u: FloatArray, n_own: int, q: int, units: Units) -> bool:
+def is_inside(u: FloatArray, n_own: int, q: int, units: BudgetUnits) -> bool:
     """Return whether the penalty of coefficients near these is the one without bounds."""
     if units.most == np.inf:
         return True
@@ -362,7 +362,7 @@ def is_inside(u: FloatArray, n_own: int, q: int, units: Units) -> bool:
     return bool(largest < units.most and total < q * units.most)
 
 
-def within(u: FloatArray, n_own: int, q: int, units: Units) -> FloatArray:
+def within(u: FloatArray, n_own: int, q: int, units: BudgetUnits) -> FloatArray:
     """Return coefficients scaled and cut off so that the penalty is finite.
 
     n_own : how many of them, the first, are fixed in.
@@ -408,7 +408,7 @@ class ProximalQuadratic:
     """(Q) by proximal steps, the columns of the fixed units first."""
 
     def __init__(
-        self, matrix: FloatArray, right: FloatArray, units: Units, n_fixed: int, n_free: int
+        self, matrix: FloatArray, right: FloatArray, units: BudgetUnits, n_fixed: int, n_free: int
     ) -> None:
         """Pose it with H, r, the units of the columns in their order, |A| and q."""
         self._matrix, self._right, self._units = matrix, right, units

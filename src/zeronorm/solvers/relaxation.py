@@ -55,7 +55,7 @@ from ..core.types import Columns, FloatArray, IndexArray
 from ..data.column_sets import View, some_of, times_of_used
 from ..data.gathered import DenseColumns, GrowingColumns, SparseColumns
 from .bounds import DECIDED, Bound, bounded
-from .problem import Risk, Singles, Units, admitted, worths
+from .problem import BudgetUnits, Risk, Singles, admitted, worths
 from .quadratic import (
     RULE,
     ProximalQuadratic,
@@ -70,7 +70,7 @@ from .ridge_fits import signed_ridge
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class RelaxationPoint:
     """Coefficients, and what they give."""
 
     u: FloatArray
@@ -97,7 +97,7 @@ class Relaxed:
     scores: FloatArray | None = None
 
 
-def shares_of(u: FloatArray, units: Units, n_fixed: int, q: int) -> FloatArray:
+def shares_of(u: FloatArray, units: BudgetUnits, n_fixed: int, q: int) -> FloatArray:
     """Return the d_g of coefficients, 1 for fixed units."""
     share = np.ones(units.usable.size)
     free = units.strength(u)[n_fixed:]
@@ -314,7 +314,7 @@ INTERIOR_STEPS, INTERIOR_HALVINGS = 100, 40
 Kind = TypeVar("Kind", Quadratic, ProximalQuadratic)
 
 
-class Way(IntEnum):
+class StepKind(IntEnum):
     """How the next point is found."""
 
     SETS = 0  # a Newton step by the sets of its solution
@@ -322,13 +322,13 @@ class Way(IntEnum):
     INTERIOR = 2  # a central path, after which the sets are right
 
 
-class Problem:
+class RelaxationProblem:
     """(R), the columns of the fixed units first."""
 
     def __init__(
         self,
         Z: Columns | View,
-        units: Units,
+        units: BudgetUnits,
         risk: Risk,
         n_fixed: int,
         n_free: int,
@@ -342,7 +342,7 @@ class Problem:
         self._shared = shared
         self._Z, self._units, self._risk, self._signs = Z, units, risk, units.signs
         self._deadline = deadline
-        self._way = Way.PROXIMAL if units.most < np.inf else Way.SETS
+        self._way = StepKind.PROXIMAL if units.most < np.inf else StepKind.SETS
         self._gap, self._used = np.inf, 0  # of the last point, and how many columns are not 0
         self._is_even = False  # whether it is no lower than the one before
         self._is_first = False  # whether the point is where the steps start
@@ -364,21 +364,21 @@ class Problem:
             return within(u, self._fixed.stop, self._q, self._units)
         return admitted(u, self._signs)
 
-    def at(self, u: FloatArray, b: float) -> Point:
+    def at(self, u: FloatArray, b: float) -> RelaxationPoint:
         """Return the point with coefficients u; b is where to look for its best intercept."""
         return self._point(u, times_of_used(self._Z, u), b)
 
-    def _point(self, u: FloatArray, z: FloatArray, b: float) -> Point:
+    def _point(self, u: FloatArray, z: FloatArray, b: float) -> RelaxationPoint:
         b, value, gradient = self._risk.best(z, b)
         fixed = u[self._fixed]
         penalty = 0.5 * float(fixed @ fixed) + support_norm(self._lengths(u), self._q)[0]
-        return Point(u, b, z, gradient, value, value + penalty)
+        return RelaxationPoint(u, b, z, gradient, value, value + penalty)
 
     def _lengths(self, v: FloatArray) -> FloatArray:
         """Return ||v_g|| of the free units."""
         return self._free_units.strength(v[self._free])
 
-    def bound(self, point: Point) -> tuple[FloatArray, FloatArray, float, float]:
+    def bound(self, point: RelaxationPoint) -> tuple[FloatArray, FloatArray, float, float]:
         """Return the dual point of a point, its scores, the bound and the scale that gives it."""
         dual = self._risk.dual_point(point.gradient)
         scores = self._Z.dot(dual)
@@ -400,13 +400,13 @@ class Problem:
 
     def following(
         self,
-        point: Point,
+        point: RelaxationPoint,
         scores: FloatArray,
         bound: float,
         tol: float,
         cutoff: float,
         n_steps: int,
-    ) -> Point | None:
+    ) -> RelaxationPoint | None:
         """Return the next point, None where rounding leaves none that is lower.
 
         bound : the largest so far. tol, cutoff : when the last point is reached. n_steps : so far.
@@ -423,15 +423,15 @@ class Problem:
         self._gap, self._used = gap, used
         if is_slow and n_steps > 1 and self.is_rough:
             self._shared = None  # the curvature is another here
-        if self._way is Way.SETS and n_steps >= RELAXATION_STEPS.max_newton:
-            self._way = Way.PROXIMAL
-        elif self._way is Way.PROXIMAL and is_slow and not self._is_bounded:
-            self._way = Way.INTERIOR
-        while self._way is not Way.INTERIOR:
+        if self._way is StepKind.SETS and n_steps >= RELAXATION_STEPS.max_newton:
+            self._way = StepKind.PROXIMAL
+        elif self._way is StepKind.PROXIMAL and is_slow and not self._is_bounded:
+            self._way = StepKind.INTERIOR
+        while self._way is not StepKind.INTERIOR:
             found = self.newton_step(point, scores, wanted)
             if found is not None or self._is_bounded:
                 return found
-            self._way, self._gap = Way(self._way + 1), np.inf
+            self._way, self._gap = StepKind(self._way + 1), np.inf
         found = self.newton_step(point, scores, wanted) if self._working.size else None
         return self.interior(point, scores, tol, cutoff) if found is None else found
 
@@ -445,14 +445,16 @@ class Problem:
         """Whether steps have the curvature of another point: each leaves a share of the gap."""
         return self._shared is not None and not self._risk.loss.quadratic
 
-    def newton_step(self, point: Point, scores: FloatArray, tol: float) -> Point | None:
+    def newton_step(
+        self, point: RelaxationPoint, scores: FloatArray, tol: float
+    ) -> RelaxationPoint | None:
         """Return where a Newton step leads, solved to a gap; None where it does not descend."""
         near = self._near(point, scores)
         columns = self._units.features(near)
         some = self._gathered(columns) if self._shared is None else None
         matrix, right = self._model(point, scores, columns, some)
         last: tuple[IndexArray, Quadratic, FloatArray] | None = None
-        if self._way is Way.PROXIMAL:
+        if self._way is StepKind.PROXIMAL:
             part = self._posed(ProximalQuadratic, matrix, right, near).minimise(
                 point.u[columns], tol
             )
@@ -479,7 +481,7 @@ class Problem:
             step *= 0.3
         return None
 
-    def rises(self, point: Point, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def rises(self, point: RelaxationPoint, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much the value rises, nearly, if a unit has to be in, or out."""
         into, out = np.zeros(self._units.usable.size), np.zeros(self._units.usable.size)
         if self._is_bounded:  # the sets are others then
@@ -494,14 +496,14 @@ class Problem:
         into[near], out[near] = model.rises(part)
         return into, out
 
-    def _near(self, point: Point, scores: FloatArray) -> IndexArray:
+    def _near(self, point: RelaxationPoint, scores: FloatArray) -> IndexArray:
         """Return the units that a Newton step moves: those not at 0, and the next by score."""
         strength = self._units.strength(scores)
         size, used = strength.copy(), self._units.strength(point.u) != 0
         size[: self._n_fixed] = size[used] = np.inf
         inside = int(np.isinf(size).sum())
         ahead = max(RELAXATION_STEPS.ahead * size.size // scores.size, self._q)
-        if self._way is Way.PROXIMAL and inside > self._n_fixed:  # many enter where these pay
+        if self._way is StepKind.PROXIMAL and inside > self._n_fixed:  # many enter where these pay
             many = size >= RELAXATION_STEPS.among * float(np.median(strength[used]))
             if self._is_first:  # scores of another problem's solution: many would leave again
                 many &= np.isinf(size) | self._is_known()
@@ -517,7 +519,7 @@ class Problem:
         return np.asarray(self._units.strength(np.where(shared.knows(names), 0.0, 1.0)) == 0.0)
 
     def _model(
-        self, point: Point, scores: FloatArray, columns: IndexArray, some: Columns | None
+        self, point: RelaxationPoint, scores: FloatArray, columns: IndexArray, some: Columns | None
     ) -> tuple[FloatArray, FloatArray]:
         """Return the curvature in some coefficients, and minus the gradient where all are 0.
 
@@ -532,7 +534,7 @@ class Problem:
             matrix = shared.over(names[columns], point.z + point.b)
         return matrix, matrix @ point.u[columns] + scores[columns]
 
-    def _curvature(self, point: Point, some: Columns) -> FloatArray:
+    def _curvature(self, point: RelaxationPoint, some: Columns) -> FloatArray:
         """Return the curvature of the loss in the coefficients of some columns."""
         risk, z = self._risk, point.z + point.b
         if risk.loss.outputs > 1:
@@ -560,7 +562,9 @@ class Problem:
         """Return (R) over some units with a quadratic model of the loss."""
         return kind(matrix, right, self._units.take(units), self._n_fixed, self._q)
 
-    def interior(self, point: Point, scores: FloatArray, tol: float, cutoff: float) -> Point | None:
+    def interior(
+        self, point: RelaxationPoint, scores: FloatArray, tol: float, cutoff: float
+    ) -> RelaxationPoint | None:
         """Return a point of relative gap `tol` over columns of large scores, or of a bound above.
 
         The columns are those of the call before and more, all at last; None where they are the
@@ -580,7 +584,7 @@ class Problem:
         self._working = working
         columns = self._units.features(working)
         some = self._gathered(columns)
-        part = Problem(
+        part = RelaxationProblem(
             some, self._units.take(working), self._risk, self._n_fixed, self._q,
             self._deadline,
         )  # fmt: skip
@@ -590,7 +594,9 @@ class Problem:
         u[columns] = found.u
         return replace(found, u=u)
 
-    def central_path(self, Z: Columns, point: Point, tol: float, cutoff: float) -> Point:
+    def central_path(
+        self, Z: Columns, point: RelaxationPoint, tol: float, cutoff: float
+    ) -> RelaxationPoint:
         """Return a point of relative gap `tol`, or of a bound above the cutoff, or the last one.
 
         Z : the columns of the problem.
@@ -608,7 +614,7 @@ class Problem:
         def barrier(d: FloatArray) -> float:
             return -mu * float(np.log(d).sum() + np.log1p(-d).sum() + np.log(q - d.sum()))
 
-        def merit(at: Point, d: FloatArray) -> float:
+        def merit(at: RelaxationPoint, d: FloatArray) -> float:
             fixed, u = at.u[self._fixed], at.u[free]
             ridge = float(fixed @ fixed + (units.sums(u**2) / d).sum())
             smooth = at.loss + 0.5 * ridge
@@ -692,12 +698,12 @@ MOST_MOVED, MOST_MOVED_GROWN = 160, 400
 MOST_STORED = 2**31 - 1  # of the matrix that sparse ones are in: its places are int32
 
 
-def is_compiled(Z: Columns, columns: IndexArray, units: Units, risk: Risk) -> bool:
+def is_compiled(Z: Columns, columns: IndexArray, units: BudgetUnits, risk: Risk) -> bool:
     """Return whether the kernel takes a problem."""
     return is_plain(units, risk) and entries(Z, columns) <= MOST_ENTRIES
 
 
-def is_plain(units: Units, risk: Risk) -> bool:
+def is_plain(units: BudgetUnits, risk: Risk) -> bool:
     """Return whether kernels know the units and the loss."""
     return (
         isinstance(units, Singles)
@@ -722,7 +728,7 @@ def entries(Z: Columns, columns: IndexArray) -> float:
 def newton_steps(
     Z: Columns,
     columns: IndexArray,
-    units: Units,
+    units: BudgetUnits,
     risk: Risk,
     n_fixed: int,
     n_free: int,
@@ -762,7 +768,7 @@ def decided(
     k: int,
     n_fixed: int,
     upper: float,
-    units: Units,
+    units: BudgetUnits,
 ) -> Bound | None:
     """Return what `bound_at` does, the first n_fixed features forced; None: no kernel knows it."""
     if not is_plain(units, risk) or units.bounded:
@@ -791,7 +797,7 @@ SLACK = 0.05  # of what is missing to the cutoff: a gap that is left where every
 
 def relax(
     Z: Columns,
-    units: Units,
+    units: BudgetUnits,
     risk: Risk,
     n_fixed: int,
     n_free: int,
@@ -844,7 +850,7 @@ def relax(
             begin, max_iter = 0, max_iter - begin
         best_scores = found.scores
     known = None if shared is None else (shared, columns)
-    problem = Problem(some_of(Z, columns), units, risk, n_fixed, n_free, deadline, known)
+    problem = RelaxationProblem(some_of(Z, columns), units, risk, n_fixed, n_free, deadline, known)
     point = problem.at(problem.start(u), b)
     if nothing_to_choose:
         fit = signed_ridge(

@@ -33,7 +33,7 @@ from ..data.gathered import GatheredColumns, gather
 from ..data.operations import center_scale, moments
 from ..data.views import IN_MEMORY
 from .certify import MOST_COMPARED, SAME_SCORE
-from .driver import Found, PhaseClock, Request, Scan, Solver
+from .driver import PhaseClock, Scan, SearchResult, SelectionRequest, Solver
 from .exchange import POOL_FACTOR, POOL_MIN, Exchanges, GroupExchanges
 from .final_fits import Refit
 from .finish import finish, refit_support
@@ -41,7 +41,7 @@ from .l0 import select_l0
 from .l1.path import MAX_ITER, l1_supports
 from .l1.reweighted import Rule, reweighted_supports
 from .minimax import CuttingPlane, InnerSolver, cutting_plane, newton
-from .problem import Grouped, Risk, Singles, Task, Units, copies, free_signs, ranked
+from .problem import BudgetUnits, Grouped, Risk, Singles, Task, copies, free_signs, ranked
 from .ridge_fits import Movement, Ridge, of_times, ridge, with_covariates
 
 
@@ -71,7 +71,7 @@ STARTS, TOL = 4, 1e-4  # of exchanges among them
 def select(
     task: Task,
     sizes: Sequence[int],
-    request: Request,
+    request: SelectionRequest,
     *,
     block_size: int | None = None,
     max_blocks: int | None = None,
@@ -88,7 +88,7 @@ def select(
     """
     clock, C, start = PhaseClock(request.seconds), request.C, request.start
     fits: dict[int, tuple[IndexArray, Refit]] = {}
-    pools: list[Found] = []
+    pools: list[SearchResult] = []
     left = sorted(set(sizes), reverse=True)
 
     def ending(sizes: Sequence[int]) -> Solver[Path]:
@@ -144,7 +144,7 @@ def _each(sizes: Sequence[int], Z: Columns, work: Callable[[int], None]) -> None
 
 def _refit(
     task: Task,
-    request: Request,
+    request: SelectionRequest,
     Z: Columns,
     features: IndexArray,
     chosen: dict[int, IndexArray],
@@ -224,7 +224,7 @@ def _without_copies(task: Task, size: int) -> Solver[Task]:
 def select_nested(
     task: Task,
     sizes: Sequence[int],
-    request: Request,
+    request: SelectionRequest,
     *,
     block_size: int | None = None,
     max_blocks: int | None = None,
@@ -264,7 +264,7 @@ def select_nested(
 def select_l1(
     task: Task,
     sizes: Sequence[int],
-    request: Request,
+    request: SelectionRequest,
     *,
     max_iter: int = MAX_ITER,
     rule: Rule | None = None,
@@ -337,7 +337,7 @@ GREEDY = GreedyTuning()
 def greedy(
     task: Task,
     sizes: Sequence[int],
-    request: Request,
+    request: SelectionRequest,
     *,
     fit_C: float = GREEDY.fit_c,
 ) -> Solver[Path]:
@@ -360,7 +360,9 @@ def greedy(
     risk = task.risk(fit_C)
     zero_value, dual, b = risk.first()
     with clock.phase("norms"):
-        units: Units = _Features(task) if task.groups is None else _Groups(task, task.groups)
+        units: BudgetUnits = (
+            _GreedyFeatures(task) if task.groups is None else _GreedyGroups(task, task.groups)
+        )
     left = units.usable.copy()
     pool = GatheredColumns(task.design, n_steps if task.groups is None else 0)
     fit = Ridge(np.empty(0), b, np.empty(0), dual, np.empty(0), zero_value, 0.0, 1.0)
@@ -399,7 +401,7 @@ def greedy(
         result = Result(
             np.sort(order), np.empty(0), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
         )  # fmt: skip
-        answer = Found(result, {})
+        answer = SearchResult(result, {})
         clock.add_history(answer.result.history)
         return (yield from finish(task, request, fits, [answer], clock))
 
@@ -438,7 +440,7 @@ def _fit(risk: Risk, Z: Columns, before: Ridge, zero_value: float, tol: float) -
     return fit
 
 
-class _Features(Singles):
+class _GreedyFeatures(Singles):
     """Every feature by itself: |c_j| / ||x_j||."""
 
     def __init__(self, task: Task) -> None:
@@ -452,7 +454,7 @@ class _Features(Singles):
         return magnitude
 
 
-class _Groups(Grouped):
+class _GreedyGroups(Grouped):
     """Groups of features: c_G' (X_G'X_G)^+ c_G = ||W_G' c_G||^2, W_G made once from the columns.
 
     Together the W_G have as many entries as the squared sizes of the groups add up to. Every column

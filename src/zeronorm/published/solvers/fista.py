@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.results import Status
 from ...core.types import FloatArray, IndexArray
-from ...solvers.minimax import Blocks, Inner, Recorder, State, assess
+from ...solvers.minimax import BlockProblem, Inner, Recorder, State, assess
 
 STEPS = 5  # proximal steps per iteration: each iteration ends with a certificate
 MAX_FISTA = 4000  # iterations
@@ -30,7 +30,7 @@ PROGRESS = 0.99  # a gap above this share of an earlier one is no progress
 MAX_IDLE = 200
 
 
-def fista(blocks: Blocks, state: State, tol: float) -> Inner:
+def fista(blocks: BlockProblem, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale.
 
     An iteration, a row of the history, is five steps and a certificate. The block weights are
@@ -124,7 +124,7 @@ def shrink_norms(v: FloatArray, tau: float, block: IndexArray, n_blocks: int) ->
     return np.asarray(v * factor[block])
 
 
-def _split(blocks: Blocks, state: State, block: IndexArray, column: IndexArray) -> FloatArray:
+def _split(blocks: BlockProblem, state: State, block: IndexArray, column: IndexArray) -> FloatArray:
     """Return v_t = lambda_t u / (E lambda) on S_t, whose penalty is that of the state.
 
     Where (E lambda)_j = 0 the copies share u_j equally.
@@ -147,7 +147,7 @@ def _norms(v: FloatArray, block: IndexArray, n_blocks: int) -> FloatArray:
 
 
 def _curvature_along(
-    blocks: Blocks, direction: FloatArray, column: IndexArray, margins: FloatArray
+    blocks: BlockProblem, direction: FloatArray, column: IndexArray, margins: FloatArray
 ) -> float:
     """Return the curvature of the loss along a direction in v: where the search for L starts."""
     square = float(direction @ direction)

@@ -15,12 +15,12 @@ from ...core.ranking import largest
 from ...core.results import Path, Status
 from ...core.types import FloatArray, IndexArray
 from ...data.gathered import gather
-from ...solvers import CuttingPlane, Request, Task, cutting_plane
+from ...solvers import CuttingPlane, SelectionRequest, Task, cutting_plane
 from ...solvers.certify import Goal
 from ...solvers.driver import PhaseClock, Scan, Solver
 from ...solvers.exchange import POOL_FACTOR, POOL_MIN
 from ...solvers.finish import finish, refit_support
-from ...solvers.l0 import Search, conclude, usable_starts
+from ...solvers.l0 import L0Search, conclude, usable_starts
 from .alpha_step import SplitProblem
 from .splitting import Splitting, asalm, salm
 
@@ -30,7 +30,7 @@ SPLIT_ELEMENTS = 10_000_000  # of columns (and of the dense inverse of BFGS) tha
 def select_by_splitting(
     task: Task,
     sizes: Sequence[int],
-    request: Request,
+    request: SelectionRequest,
     options: Splitting,
     goal: Goal | None = None,
 ) -> Solver[Path]:
@@ -42,7 +42,7 @@ def select_by_splitting(
     goal : as for `select_l0`.
     """
     clock = PhaseClock(request.seconds)
-    search = Search(task, request.C, sizes, request.tol)
+    search = L0Search(task, request.C, sizes, request.tol)
     yield from _fill(search, options, usable_starts(task, request), clock)
     with clock.phase("select"):
         for k in search.sizes:
@@ -50,7 +50,9 @@ def select_by_splitting(
     return (yield from conclude(search, request, clock, goal))
 
 
-def select_union(task: Task, most: int, request: Request, options: CuttingPlane) -> Solver[Path]:
+def select_union(
+    task: Task, most: int, request: SelectionRequest, options: CuttingPlane
+) -> Solver[Path]:
     """Select the union of the blocks of the minimax cutting plane, by a generator of scans.
 
     As published: r features a scan, for T scans or until the problem over all features is solved;
@@ -70,7 +72,7 @@ def select_union(task: Task, most: int, request: Request, options: CuttingPlane)
 
 
 def _fill(
-    search: Search, options: Splitting, given: Sequence[IndexArray], clock: PhaseClock
+    search: L0Search, options: Splitting, given: Sequence[IndexArray], clock: PhaseClock
 ) -> Solver[None]:
     """Gather all units that may be used, or as many of the largest scores as may be held."""
     task, n = search.task, search.risk.size
@@ -92,7 +94,7 @@ def _fill(
         search.add(usable)
 
 
-def _split(search: Search, k: int, options: Splitting, start: Sequence[IndexArray]) -> None:
+def _split(search: L0Search, k: int, options: Splitting, start: Sequence[IndexArray]) -> None:
     """Offer the support of k units that SALM or ASALM finds in the pool."""
     task, pool = search.task, search.pool
     method = salm if options.method == "salm" else asalm
@@ -114,7 +116,7 @@ def _split(search: Search, k: int, options: Splitting, start: Sequence[IndexArra
 
 
 def _split_start(
-    search: Search, k: int, start: Sequence[IndexArray]
+    search: L0Search, k: int, start: Sequence[IndexArray]
 ) -> tuple[FloatArray, float] | None:
     """Return beta and b of the fit of the first start that is a support of k units."""
     units = search.task.units

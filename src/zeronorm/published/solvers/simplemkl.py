@@ -18,7 +18,7 @@ import numpy as np
 
 from ...core.results import Status
 from ...core.types import Columns, FloatArray
-from ...solvers.minimax import Blocks, Inner, Point, Recorder, State, assess
+from ...solvers.minimax import Assessment, BlockProblem, Inner, Recorder, State, assess
 from ...solvers.ridge_fits import ridge
 
 MAX_SIMPLEMKL = 1000
@@ -37,7 +37,7 @@ class _Solved:
     """J at one lambda."""
 
     state: State
-    point: Point
+    point: Assessment
     gradient: FloatArray  # (T,)
 
     @property
@@ -45,7 +45,7 @@ class _Solved:
         return self.point.objective
 
 
-def simplemkl(blocks: Blocks, state: State, tol: float) -> Inner:
+def simplemkl(blocks: BlockProblem, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale.
 
     An iteration, a row of the history, is one reduced gradient direction; the first one solves the
@@ -97,7 +97,7 @@ def simplemkl(blocks: Blocks, state: State, tol: float) -> Inner:
 class _Ridges:
     """The ridge problems in u at given block weights."""
 
-    def __init__(self, blocks: Blocks) -> None:
+    def __init__(self, blocks: BlockProblem) -> None:
         self.blocks = blocks
         self.tol = RIDGE_SHARE
         self._used = np.ones(blocks.Z.shape[1], bool)
@@ -131,7 +131,9 @@ class _Ridges:
         return _solved(blocks, u, lam, answer.margins - answer.intercept, answer.intercept)
 
 
-def _solved(blocks: Blocks, u: FloatArray, lam: FloatArray, z: FloatArray, b: float) -> _Solved:
+def _solved(
+    blocks: BlockProblem, u: FloatArray, lam: FloatArray, z: FloatArray, b: float
+) -> _Solved:
     point = assess(blocks, u, lam, z, b)
     gradient = -0.5 * (blocks.membership.T @ point.scores**2)
     return _Solved(State(u, point.intercept, lam), point, gradient)

@@ -29,7 +29,7 @@ from ..._kernels import LANES, csr_smoothing_sweep, dense_smoothing_sweep
 from ...core.results import Status
 from ...core.types import FloatArray, IndexArray, Smooth
 from ...losses import Logistic
-from ...solvers.minimax import Blocks, Inner, Recorder, State, bound_of, penalty
+from ...solvers.minimax import BlockProblem, Inner, Recorder, State, bound_of, penalty
 
 GROWTH = 5 / 3  # beta of the paper
 PUBLISHED_FIRST_Q = 1 / 100
@@ -50,12 +50,12 @@ FLOAT32_ABOVE, FLOAT32_RANGE = 1 << 20, (1e-30, 1e30)
 RUN = 4
 
 
-def smoothing(blocks: Blocks, state: State, tol: float) -> Inner:
+def smoothing(blocks: BlockProblem, state: State, tol: float) -> Inner:
     """Solve the inner problem to (objective - bound) <= tol * blocks.scale, or end as STALLED."""
     return _descend(blocks, state, tol, published=False)
 
 
-def smoothing_published(blocks: Blocks, state: State, tol: float) -> Inner:
+def smoothing_published(blocks: BlockProblem, state: State, tol: float) -> Inner:
     """Do the same with the published schedule: q from 1/100, times 5/3 after every sweep."""
     return _descend(blocks, state, tol, published=True)
 
@@ -77,7 +77,7 @@ def check_supported(solver: str, loss: Smooth, intercept: bool = False) -> None:
         )
 
 
-def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> Inner:
+def _descend(blocks: BlockProblem, state: State, tol: float, *, published: bool) -> Inner:
     name = "smoothing-published" if published else "smoothing"
     risk = blocks.risk
     check_supported(name, risk.loss, risk.intercept)
@@ -132,7 +132,7 @@ def _descend(blocks: Blocks, state: State, tol: float, *, published: bool) -> In
     return record.answer(best, inside * y, status)
 
 
-def _first_alpha(blocks: Blocks, state: State) -> FloatArray:
+def _first_alpha(blocks: BlockProblem, state: State) -> FloatArray:
     """Return the dual point of the margins at the state, or one near zero without features.
 
     Never half of the weight: max_t s_t grows like its square, and with unscaled columns a sweep
@@ -157,7 +157,7 @@ class _Rows:
     as good as visiting single rows at random, and memory is read in long pieces.
     """
 
-    def __init__(self, blocks: Blocks, rng: np.random.Generator) -> None:
+    def __init__(self, blocks: BlockProblem, rng: np.random.Generator) -> None:
         n, p = blocks.Z.shape
         self._rng = rng
         self._stored = rng.permutation(n)
@@ -207,7 +207,7 @@ class _Rows:
         self._storage = (rows, starts)
         self._sweep = dense_smoothing_sweep
 
-    def _fill_sparse(self, blocks: Blocks, slot_of: IndexArray) -> None:
+    def _fill_sparse(self, blocks: BlockProblem, slot_of: IndexArray) -> None:
         Z = blocks.Z
         square = Z.squared().times(blocks.membership)[self._stored]
         self._square[:, : self._blocks.size] = square[:, self._blocks]

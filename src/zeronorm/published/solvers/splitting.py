@@ -37,7 +37,7 @@ from ...core import validation as validate
 from ...core.ranking import largest
 from ...core.results import Status, Step
 from ...core.types import FloatArray, IndexArray
-from ...solvers.problem import Singles, Units
+from ...solvers.problem import BudgetUnits, Singles
 from .alpha_step import INNER_METHODS, AlphaStep, SplitProblem
 
 METHODS = ("salm", "asalm")
@@ -163,7 +163,7 @@ def salm(
     *,
     keep: IndexArray | None = None,
     start: tuple[FloatArray, float] | None = None,
-    units: Units | None = None,
+    units: BudgetUnits | None = None,
 ) -> Split:
     """Run the splitting augmented Lagrangian method.
 
@@ -192,7 +192,7 @@ def asalm(
     *,
     keep: IndexArray | None = None,
     start: tuple[FloatArray, float] | None = None,
-    units: Units | None = None,
+    units: BudgetUnits | None = None,
 ) -> Split:
     """Run the accelerated method; as for `salm`."""
     options = Splitting("asalm") if options is None else replace(options, method="asalm")
@@ -244,7 +244,7 @@ def _split(
     options: Splitting,
     keep: IndexArray | None,
     start: tuple[FloatArray, float] | None,
-    units: Units | None,
+    units: BudgetUnits | None,
     multipliers: _Plain,
 ) -> Split:
     p = problem.Z.shape[1]

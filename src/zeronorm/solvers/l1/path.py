@@ -14,9 +14,9 @@ from ...core.types import FloatArray, IndexArray
 from ...data.column_sets import ColumnSet, ColumnStore, RowSet
 from ...data.operations import unscaled
 from ...data.views import feature_blocks, filling_of
-from ..driver import Found, Scan, Solver, together
+from ..driver import Scan, SearchResult, Solver, together
 from ..problem import Task
-from .problem import NEVER, L1Problem, Penalty, Point
+from .problem import NEVER, L1Point, L1Problem, Penalty
 from .solvers import Run, solve_over
 
 # A walk along l1 solutions: one after the other at several C, each from the one before it.
@@ -222,7 +222,7 @@ class Walk:
         return Mark(C, result, support, self.point, self.share())
 
     @property
-    def point(self) -> Point:
+    def point(self) -> L1Point:
         """The last point, with its margins."""
         return self._run.point
 
@@ -246,7 +246,7 @@ class Walk:
 
     def _solved(
         self, features: IndexArray, goal: float | None = None
-    ) -> tuple[Point, dict[str, float]]:
+    ) -> tuple[L1Point, dict[str, float]]:
         """Solve over some features; the row of the history is to tell C, and what is fitted."""
         run = self._run
         point, counts = solve_over(
@@ -267,7 +267,7 @@ class Mark:
     C: float
     result: Result
     support: IndexArray  # with the free features
-    point: Point
+    point: L1Point
     share: FloatArray  # (n_features,) of the walk there
 
     @property
@@ -333,7 +333,7 @@ def l1_folds(
     problems: Sequence[L1Problem],
     folds: Sequence[Sequence[L1Problem]],
     grid: Callable[[float], FloatArray],
-    told: Callable[[int, int, int, Point], None],
+    told: Callable[[int, int, int, L1Point], None],
     *,
     tol: float,
     max_iter: int,
@@ -553,7 +553,7 @@ def l1_supports(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_threads: int = 1,
-) -> Solver[tuple[dict[int, IndexArray], Found]]:
+) -> Solver[tuple[dict[int, IndexArray], SearchResult]]:
     """Return for every size k the support at the largest C with at most k features, exactly k.
 
     A support with fewer than k features is completed by the largest scores at that C. The second
@@ -579,7 +579,7 @@ def l1_supports(
     answer = Result(
         last, np.zeros(last.size), 0.0, np.nan, {}, None, Status.BUDGET, tuple(history)
     )  # fmt: skip
-    return supports, Found(answer, {})
+    return supports, SearchResult(answer, {})
 
 
 def posed(task: Task) -> L1Problem:

@@ -52,7 +52,7 @@ class L1Problem:
             self, design=Scaled(self.design, centre, np.ones(centre.size)), centre=centre
         )
 
-    def intercept(self, point: Point, features: IndexArray, u: FloatArray) -> Any:
+    def intercept(self, point: L1Point, features: IndexArray, u: FloatArray) -> Any:
         """Return b of X and its target at a point; of several outputs those of all."""
         q = self.risk.loss.outputs
         if q > 1:
@@ -77,7 +77,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class L1Point:
     """A point, u on some features and b, with its margins and its loss."""
 
     features: IndexArray  # (q,) sorted
@@ -92,7 +92,7 @@ class Point:
         """The features with u_j != 0."""
         return np.asarray(self.features[self.u != 0])
 
-    def on(self, features: IndexArray) -> Point:
+    def on(self, features: IndexArray) -> L1Point:
         """Return the same point on other features, sorted, that hold the support."""
         u = np.zeros(features.size)
         used = self.u != 0
@@ -104,14 +104,14 @@ class Point:
 class Candidate:
     """A point before the scan that certifies it."""
 
-    point: Point
+    point: L1Point
     dual: FloatArray  # (n,) its dual point, the vector to scan for
     feasible: bool  # but for the features
     seconds: float  # of solving
     counts: Mapping[str, float]
 
 
-def with_best_intercept(problem: L1Problem, point: Point) -> Point:
+def with_best_intercept(problem: L1Problem, point: L1Point) -> L1Point:
     """Return the point with b optimal for its u."""
     if not problem.risk.intercept:
         return point

@@ -26,7 +26,7 @@ import numpy as np
 
 from ...core.results import Result, Status, Step
 from ...core.types import FloatArray, IndexArray
-from ..driver import Found, Solver, together
+from ..driver import SearchResult, Solver, together
 from ..problem import Task
 from .path import LARGEST, LARGEST_SUPPORT, MAX_ITER, TOL, Sized, l1_sizes, posed
 from .problem import NEVER, L1Problem, Start
@@ -138,7 +138,7 @@ def reweighted_supports(
     tol: float = TOL,
     max_iter: int = MAX_ITER,
     n_threads: int = 1,
-) -> Solver[tuple[dict[int, IndexArray], Found]]:
+) -> Solver[tuple[dict[int, IndexArray], SearchResult]]:
     """Return for every size k the support of the last stage; the second part has the history."""
     found = yield from reweighted_sizes(
         posed(task), sizes, rule=rule, tol=tol,
@@ -148,7 +148,7 @@ def reweighted_supports(
     last = found[max(sizes)].result
     order = last.support[np.argsort(-np.abs(last.coef), kind="stable")]
     history = (Step(np.nan, np.nan, order.size, order),)
-    return supports, Found(replace(last, history=history, status=Status.BUDGET), {})
+    return supports, SearchResult(replace(last, history=history, status=Status.BUDGET), {})
 
 
 def _reweighted(problem: L1Problem, rule: Rule, result: Result) -> L1Problem:

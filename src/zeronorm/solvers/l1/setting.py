@@ -170,7 +170,7 @@ def refit_on_x(
 Score: TypeAlias = Callable[[FloatArray], float]  # of margins (n, n_problems)
 
 
-class HeldOut:
+class HeldOutScores:
     """The rows that a fold holds out: scored at a C as soon as all classes have solved it."""
 
     def __init__(self, rows: IndexArray, n_problems: int, score: Score) -> None:

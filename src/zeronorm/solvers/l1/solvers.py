@@ -19,7 +19,7 @@ from ...data.column_sets import ColumnSet, ColumnStore, RowSet
 from ...data.gathered import gather
 from ...data.views import as_slice, feature_blocks
 from ..driver import Scan, Solver, Stopwatch
-from .problem import Candidate, L1Problem, Penalty, Point, Start, bound_at, with_best_intercept
+from .problem import Candidate, L1Point, L1Problem, Penalty, Start, bound_at, with_best_intercept
 
 # The penalty of the l1 family, and coordinate descent on quadratic models with it.
 
@@ -27,7 +27,7 @@ SWEEPS_BETWEEN = 10  # of a descent with a Gram matrix, between steps of the sup
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class QuadraticModel:
     """gradient'd + gradient_e e + 1/2 sum_i h_i (x_i'd + e)^2 + nu/2 ||d||^2 + penalty(u + d)."""
 
     curvature: FloatArray  # (n,) h
@@ -41,9 +41,9 @@ class Model:
     intercept: bool
     gradient_e: float
 
-    def of(self, chosen: IndexArray) -> Model:
+    def of(self, chosen: IndexArray) -> QuadraticModel:
         """Return the model in some of the features, the others at rest."""
-        return Model(
+        return QuadraticModel(
             self.curvature, self.gradient[chosen], self.total[chosen], self.square[chosen],
             self.penalty[chosen], self.u[chosen], self.largest_step[chosen], self.nu,
             self.intercept, self.gradient_e,
@@ -64,7 +64,7 @@ class DescentState(NamedTuple):
 class Descent:
     """Coordinate descent on a quadratic model; `sweep` goes on where the last one ended."""
 
-    def __init__(self, columns: ColumnSet | RowSet, model: Model) -> None:
+    def __init__(self, columns: ColumnSet | RowSet, model: QuadraticModel) -> None:
         self._columns, self._model = columns, model
         self.step = np.zeros(columns.size)  # d
         self.n_iterations = 0  # of conjugate gradients
@@ -221,7 +221,7 @@ class Run:
         self.status: Status | None = None
         self.history: list[Step] = []
         self.bound = -np.inf
-        self.point: Point
+        self.point: L1Point
         self.candidate: Candidate
         self.dual: FloatArray  # (n,) v of the last scan
         self.scores: FloatArray  # (m,) X'v at the point
@@ -232,7 +232,7 @@ class Run:
         self._store = ColumnStore(problem.design, n_threads) if store is None else store
         self._smallest = SMALLEST_SPARSE_SET if self._store.is_sparse else SMALLEST_SET
         self._seen = np.zeros(problem.design.shape[1], bool)
-        self._best: tuple[Point, FloatArray, float] | None = None
+        self._best: tuple[L1Point, FloatArray, float] | None = None
         self._idle = 0
         self._begun = 0  # rows of the history when the solver began
         penalty = problem.penalty
@@ -309,13 +309,13 @@ class Run:
         self._begun = len(self.history) + 1
         yield from self.certify(point, {})
 
-    def _point(self, start: Start) -> Point:
+    def _point(self, start: Start) -> L1Point:
         problem = self.problem
         z = np.full(problem.risk.weight.size, start.intercept)
         if start.support.size:
             self.columns(start.support).combine(start.coef, z)
         value, gradient = problem.risk.value_gradient(z)
-        return Point(start.support, start.coef, start.intercept, z, value, gradient)
+        return L1Point(start.support, start.coef, start.intercept, z, value, gradient)
 
     def columns(self, features: IndexArray) -> Any:
         """Return some columns: in place, or gathered."""
@@ -355,12 +355,12 @@ class Run:
             candidates = candidates[largest(excess, size)]
         return np.union1d(support, candidates)
 
-    def certify(self, point: Point, counts: Mapping[str, float]) -> Solver[None]:
+    def certify(self, point: L1Point, counts: Mapping[str, float]) -> Solver[None]:
         """Scan at a point: its gap, its row of the history, and whether to stop."""
         self.propose(point, counts)
         self.accept((yield Scan(self.problem.design, self.candidate.dual)))
 
-    def propose(self, point: Point, counts: Mapping[str, float]) -> None:
+    def propose(self, point: L1Point, counts: Mapping[str, float]) -> None:
         """Make a point the candidate that a scan is to certify."""
         seconds = self.clock.seconds
         self.clock = Stopwatch()
@@ -430,7 +430,7 @@ class Run:
             self.status = Status.MAX_ITER
 
     def bound_over(
-        self, columns: ColumnSet | RowSet, penalty: Penalty, point: Point, gradient: FloatArray
+        self, columns: ColumnSet | RowSet, penalty: Penalty, point: L1Point, gradient: FloatArray
     ) -> float:
         """Return the bound at a point for the problem over some columns: where to stop there."""
         if self._equalities is None:
@@ -457,7 +457,7 @@ class Run:
             dual, self.status, tuple(self.history),
         )  # fmt: skip
 
-    def _dual_point(self, point: Point) -> tuple[FloatArray, bool]:
+    def _dual_point(self, point: L1Point) -> tuple[FloatArray, bool]:
         """Return v at a point, within the equalities of the dual, and whether in its domain."""
         problem = self.problem
         if self._equalities is None:
@@ -539,10 +539,10 @@ DAMPINGS = (0.0, 1e-2, 0.1, 1.0)  # shares of the majorant in a model; steps beg
 def prox_newton(
     run: Run,
     columns: ColumnSet | RowSet,
-    point: Point,
+    point: L1Point,
     goal: float,
     most_steps: int = PROX_NEWTON.max_newton,
-) -> tuple[Point, dict[str, float]]:
+) -> tuple[L1Point, dict[str, float]]:
     """Take proximal Newton steps over the columns to a gap of `goal`, at most so many."""
     problem = run.problem
     penalty = problem.penalty.of(columns.features)
@@ -551,7 +551,7 @@ def prox_newton(
     bound = -np.inf
     limits = largest_steps(problem, columns)
     # The point before a step that changed the objective by rounding only, and its violation.
-    before: tuple[Point, float] | None = None
+    before: tuple[L1Point, float] | None = None
     for steps in range(most_steps if columns.size else 0):
         model = model_at(problem, columns, point, limits, damping=damping.share)
         if not float(model.square.max(initial=0.0)) < PROX_NEWTON.largest_square:
@@ -611,7 +611,7 @@ class _Minimiser:
         self.counts = {"sweeps": 0, "iterations": 0}
 
     def step(
-        self, model: Model, violation: float, seed: int, point: Point
+        self, model: QuadraticModel, violation: float, seed: int, point: L1Point
     ) -> tuple[FloatArray, float]:
         """Descend from 0 until a share of the violation there is left; return (d, e)."""
         columns = self._columns
@@ -632,7 +632,7 @@ class _Minimiser:
         self._count(descent)
         return descent.step, descent.offset
 
-    def _drawn(self, model: Model) -> IndexArray:
+    def _drawn(self, model: QuadraticModel) -> IndexArray:
         """Return the places of the features that are not zero, or are drawn from it.
 
         What Gram matrices cost grows with the square of their number; what is drawn later has its
@@ -642,7 +642,9 @@ class _Minimiser:
         drawn = penalty.pull(-model.gradient) >= L1_RUN.near * penalty.l1
         return np.flatnonzero((model.u != 0) | drawn)
 
-    def _step_coupled(self, model: Model, violation: float, point: Point) -> FloatArray | None:
+    def _step_coupled(
+        self, model: QuadraticModel, violation: float, point: L1Point
+    ) -> FloatArray | None:
         """Return a step by the second derivative itself, where rows depend on each other.
 
         The curvature of the rows alone bounds it, and steps by that get ahead linearly: they are
@@ -666,7 +668,7 @@ class _Minimiser:
         return step
 
     def _step_by_row(
-        self, columns: RowSet, model: Model, violation: float
+        self, columns: RowSet, model: QuadraticModel, violation: float
     ) -> tuple[FloatArray, float]:
         """Descend over what is drawn, with its Gram matrix."""
         some = self._drawn(model)
@@ -684,7 +686,7 @@ class _Minimiser:
         self.counts["iterations"] += descent.n_iterations
 
     def _sweep(
-        self, columns: ColumnSet, descent: Descent, model: Model, target: float, seed: int
+        self, columns: ColumnSet, descent: Descent, model: QuadraticModel, target: float, seed: int
     ) -> None:
         """Sweep; where that takes long, step on the support too, or use the Gram matrix."""
         shrinking = 1.0 / self._problem.size
@@ -713,11 +715,11 @@ class _Minimiser:
 def model_at(
     problem: L1Problem,
     columns: ColumnSet | RowSet,
-    point: Point,
+    point: L1Point,
     limits: FloatArray,
     nu: float = 0.0,
     damping: float = 0.0,
-) -> Model:
+) -> QuadraticModel:
     """Return the quadratic model of the problem at a point, over the columns.
 
     limits : (q,) the largest step of each coordinate. damping : the share of the majorant.
@@ -728,7 +730,7 @@ def model_at(
     gradient, total, square = columns.terms(point.gradient, curvature)
     slope = float(point.gradient.sum()) if problem.risk.intercept else 0.0
     rows = problem.penalty.of(columns.features).rows()
-    return Model(
+    return QuadraticModel(
         curvature, gradient, total, square, rows, point.u, limits, nu, problem.risk.intercept, slope
     )  # fmt: skip
 
@@ -768,13 +770,13 @@ def sweep(descent: Descent, target: float, seed: int, shrinking: float) -> None:
 def moved_along(
     problem: L1Problem,
     columns: ColumnSet | RowSet,
-    point: Point,
-    model: Model,
+    point: L1Point,
+    model: QuadraticModel,
     d: FloatArray,
     e: float,
     *,
     search: bool = True,
-) -> tuple[Point, bool, float] | None:
+) -> tuple[L1Point, bool, float] | None:
     """Return the point after the line search along the step d, e; None where nothing decreases.
 
     The second part says that the objective changed by rounding only: whether the step is one to the
@@ -793,7 +795,7 @@ def moved_along(
         change = value - point.value + penalty.value(u) - before
         exact = abs(change) <= rounding
         if not search or exact or change <= SIGMA * share * slope < 0:
-            return Point(point.features, u, point.b + share * e, z, value, gradient), exact, share
+            return L1Point(point.features, u, point.b + share * e, z, value, gradient), exact, share
         share *= 0.5
     return None
 
@@ -832,7 +834,7 @@ def working_set(
 
 def solve_over(
     run: Run, features: IndexArray, goal: float, most_steps: int = PROX_NEWTON.max_newton
-) -> tuple[Point, dict[str, float]]:
+) -> tuple[L1Point, dict[str, float]]:
     """Solve over some features, from the last point; return the point, and counts.
 
     goal : the gap of the problem over these features, relative to that without any.
