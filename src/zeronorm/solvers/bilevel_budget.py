@@ -149,7 +149,6 @@ def positive_integer(value: Any, name: str) -> int:
 
 
 def _refuse(values: FloatArray, name: str) -> NoReturn:
-    """Raise for the first value that is not finite."""
     place = int(np.argmin(np.isfinite(values)))
     raise ValueError(f"{name} must be finite numbers; got {values[place]} at place {place}.")
 
@@ -185,6 +184,5 @@ def _places(values: Any, size: int, name: str, what: str) -> tuple[int, ...]:
 
 
 def _listed(names: Sequence[Any]) -> str:
-    """Return names as a message shows them."""
     shown = ", ".join(repr(name) for name in names[:SHOWN])
     return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

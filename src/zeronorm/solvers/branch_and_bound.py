@@ -459,14 +459,12 @@ class GrowingTree:
     def _extend(
         self, parent: IndexArray, feature: IndexArray, inside: np.ndarray, row: IndexArray
     ) -> None:
-        """Add nodes."""
         for column, values in (
             (self.parent, parent), (self.feature, feature), (self.inside, inside), (self.row, row),
         ):  # fmt: skip
             column.frombytes(values.astype(column.typecode).tobytes())
 
     def _append(self, duals: FloatArray) -> None:
-        """Add dual points."""
         if len(duals):
             self._duals.append((self.n_duals, duals))
             self.n_duals += len(duals)
@@ -698,7 +696,6 @@ class BranchAndBound:
         return (self._grows or numbers >= BRANCHING.threaded) and self.problem.shared is None
 
     def _relaxed(self, node: Node, target: float) -> Relaxed:
-        """Return the solution of the relaxation of a node."""
         single = node.is_single(self.problem.budget)
         return self._relax(node, LEAF_TOL if single else NODE_TOL, target)
 
@@ -710,7 +707,6 @@ class BranchAndBound:
         return self._relaxed(asked.node, asked.target) if found is None else found
 
     def _take(self, node: Node, answer: Answer) -> None:
-        """Take what comes of a node."""
         if answer is None:
             heapq.heappush(self._open, node)
         elif isinstance(answer, Relaxed):

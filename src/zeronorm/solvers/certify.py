@@ -353,6 +353,8 @@ def equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[
     return found
 
 
+# Proofs of one support: the bound by scans, and then the search.
+
 MAX_SCANS = 50  # of tightening
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
@@ -890,7 +892,6 @@ class _Problem:
         return bound, scale * dual
 
     def _proximal(self, v: FloatArray, curvature: float) -> FloatArray:
-        """Return argmin_u curvature/2 ||u - v||^2 + the penalty."""
         size = self._sizes(v)
         share = np.ones(size.size)
         share[self._n_fixed :] = proximal_shares(size[self._n_fixed :], self._q, curvature)

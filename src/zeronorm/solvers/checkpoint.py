@@ -181,7 +181,6 @@ class Checkpoint(ScanJournal):
             )
 
     def _digest_of(self, base: Design, design: Design) -> str:
-        """Return the digest of the data of a design, worked out once in a run."""
         if id(design) not in self._digests:
             self._digests[id(design)] = design, _digest_of(base, design)
         return self._digests[id(design)][1]

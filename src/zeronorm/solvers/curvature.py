@@ -1,17 +1,4 @@
-"""The logistic loss over candidates with a part of its curvature in the ridge.
-
-No model that is better than the best known one has margins beyond certain ends (`reach`), so that
-for it the loss is at least one with quadratic tails (`Tailed`), whose second derivative is a_i or
-more at every margin. With A = diag(w_i a_i), H = X'AX (X centred by A where the intercept is
-free), D >= 0 diagonal and H - D positive semidefinite, what is said of least squares
-below holds: with v a dual point, z the margins where v is minus the derivative,
-(u0, b0) their least squares fit by A and e = z - X u0 - b0,
-
-    loss(u) >= -conjugate(v) - c'u + 1/2 e'Ae + 1/2 (u - u0)'D(u - u0),    c = X'v,
-
-so that a_j = (c_j + D_j u0_j) / (1 + D_j)^(1/2) are the scores of the bound. A better bound leaves
-less room for margins, which is more curvature: this is done some times, each from the one before.
-"""
+"""Candidates with a part of the curvature of their loss in the ridge: of squares, and of labels."""
 
 from __future__ import annotations
 
@@ -513,6 +500,22 @@ def reach(
     return -low, high
 
 
+# The logistic loss over candidates with a part of its curvature in the ridge.
+#
+# No model that is better than the best known one has margins beyond certain ends (`reach`), so that
+# for it the loss is at least one with quadratic tails (`Tailed`), whose second derivative is a_i or
+# more at every margin. With A = diag(w_i a_i), H = X'AX (X centred by A where the intercept is
+# free), D >= 0 diagonal and H - D positive semidefinite, what is said of least squares
+# above holds: with v a dual point, z the margins where v is minus the derivative,
+# (u0, b0) their least squares fit by A and e = z - X u0 - b0,
+#
+#     loss(u) >= -conjugate(v) - c'u + 1/2 e'Ae + 1/2 (u - u0)'D(u - u0),    c = X'v,
+#
+# so that a_j = (c_j + D_j u0_j) / (1 + D_j)^(1/2) are the scores of the bound. A better bound
+# leaves less room for margins, which is more curvature: this is done some times, each from the one
+# before.
+
+
 @dataclass(frozen=True, slots=True)
 class CurvedTuning:
     """Constants, each with what it was measured for."""
@@ -640,7 +643,6 @@ class LogisticProblem(CandidateProblem):
 
     @classmethod
     def _without(cls, problem: CandidateProblem) -> LogisticProblem:
-        """Return a problem without tails and D."""
         X, risk, nothing = np.asarray(problem.Z.dense(), np.float64), problem.risk, np.empty((0, 0))
         if risk.intercept:
             X = X - risk.weight @ X / float(risk.weight.sum())

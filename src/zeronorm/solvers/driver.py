@@ -133,14 +133,12 @@ def together(solvers: Sequence[Solver[T]]) -> Solver[list[T]]:
 
 
 def _flatten(request: Scans) -> list[Scan]:
-    """Return the scans of a request in order."""
     if isinstance(request, Scan):
         return [request]
     return [scan for part in request for scan in _flatten(part)]
 
 
 def _arrange(request: Scans, answers: Iterator[FloatArray]) -> Any:
-    """Return the answers in the shape of the request."""
     if isinstance(request, Scan):
         return next(answers)
     return [_arrange(part, answers) for part in request]

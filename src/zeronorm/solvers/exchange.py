@@ -447,7 +447,6 @@ class Exchanges(PoolExchanges):
         return few and in_kernel(self._Z, p, self._risk.loss) and not self._signs.any()
 
     def _for_kernel(self) -> _PosedOfFeatures:
-        """Return what compiled solvers take of the problem."""
         risk = self._risk
         assert self._Z.array is not None
         return (
@@ -592,7 +591,6 @@ class GroupExchanges(PoolExchanges):
         return self._Z.repeated if small and k and self._of_features else None
 
     def _for_kernel(self) -> _PosedOfGroups:
-        """Return what compiled solvers take of the problem."""
         risk, loss = self._risk, cast("Any", self._risk.loss)
         kernel = cast("int", kernel_of(loss))
         parameters = (

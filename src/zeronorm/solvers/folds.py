@@ -333,7 +333,6 @@ class OfNumbers:
         return found * float(risk.weight.sum() / (risk.weight @ risk.y)) if of_counts else found
 
     def _each(self) -> Any:
-        """Return the loss of one output."""
         loss: Any = without_covariates(self.task.loss)
         return (loss.each if isinstance(loss, Responses) else loss).final
 
@@ -490,7 +489,6 @@ def judged(
 
 
 def _within(sizes: Sequence[int], fold: TaskFold) -> tuple[int, ...]:
-    """Return the sizes that a fold can have."""
     return tuple(sorted({min(k, fold.n_units) for k in sizes}))
 
 
@@ -502,7 +500,6 @@ def _held(folds: Sequence[TaskFold]) -> IndexArray:
 def _judge_of(
     tasks: Sequence[Task], labels: np.ndarray, folds: Sequence[TaskFold], of_classes: bool
 ) -> MarginJudge:
-    """Return what judges the margins of held-out samples."""
     if of_classes:
         codes, held = np.unique(labels, return_inverse=True)[1], _held(folds)
         own = tasks[0].loss

@@ -1035,7 +1035,6 @@ def _step(
     entered: IndexArray,
     seconds_of: dict[str, float],
 ) -> Step:
-    """Return the row of the history of a solution over blocks."""
     extra = {
         "without_features": scale,
         "gap": (answer.objective - answer.bound) / scale,

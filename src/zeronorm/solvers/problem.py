@@ -412,7 +412,6 @@ def worths(values: FloatArray, most: float) -> FloatArray:
 
 
 def _unique(values: IndexArray) -> IndexArray:
-    """Return the different values in order of their first appearance."""
     return values[np.sort(np.unique(values, return_index=True)[1])]
 
 

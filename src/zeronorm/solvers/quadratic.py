@@ -580,7 +580,6 @@ class ShareProblem:
         return share
 
     def _shares_of(self, coef: FloatArray) -> FloatArray:
-        """Return the best shares of free units for U."""
         length = np.sqrt((coef[self._n_fixed :] ** 2).sum(axis=1))
         threshold = support_norm(length, self._q)[1]
         if threshold > 0:

@@ -437,7 +437,6 @@ class RelaxationProblem:
 
     @property
     def _is_bounded(self) -> bool:
-        """Whether coefficients are."""
         return self._units.most < np.inf
 
     @property
@@ -559,7 +558,6 @@ class RelaxationProblem:
     def _posed(
         self, kind: type[Kind], matrix: FloatArray, right: FloatArray, units: IndexArray
     ) -> Kind:
-        """Return (R) over some units with a quadratic model of the loss."""
         return kind(matrix, right, self._units.take(units), self._n_fixed, self._q)
 
     def interior(

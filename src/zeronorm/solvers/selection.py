@@ -151,7 +151,6 @@ def _refit(
     fits: dict[int, tuple[IndexArray, Refit]],
     k: int,
 ) -> None:
-    """Refit the columns of Z that are chosen for size k."""
     support = features[chosen[k]]
     fits[k] = support, refit_support(task, Z.take(chosen[k]), support, request.refit_C)
 

@@ -241,7 +241,6 @@ class Walk:
         self._run, self.C = self._run.ahead(problem, C / self.C), C
 
     def _solve(self, features: IndexArray, goal: float) -> Solver[None]:
-        """Solve over some features and scan."""
         yield from self._run.certify(*self._solved(features, goal))
 
     def _solved(

@@ -152,7 +152,6 @@ def reweighted_supports(
 
 
 def _reweighted(problem: L1Problem, rule: Rule, result: Result) -> L1Problem:
-    """Return the problem of the next stage."""
     penalty = problem.penalty
     l1 = penalty.l1.copy()
     used = result.support[result.coef != 0]

@@ -88,7 +88,6 @@ class L1Setting:
         ]
 
     def _penalty(self, design: Design, weight: FloatArray) -> Penalty:
-        """Return the penalty of the coefficients for X as it is."""
         n_features = design.shape[1]
         factor = check_penalty_factor(self.penalty_factor, n_features)
         sign = check_signs(self.signs, n_features)
@@ -209,17 +208,14 @@ def multinomial_log_loss(margins: FloatArray, codes: IndexArray, weight: FloatAr
 
 
 def _accuracy(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
-    """Return the share of the weight whose label is predicted."""
     return float(np.average(predicted(margins) == codes, weights=weight))
 
 
 def _auc(margins: FloatArray, codes: IndexArray, weight: FloatArray) -> float:
-    """Return the area under the ROC curve of two classes."""
     return float(roc_auc_score(codes, margins[:, 0], sample_weight=weight))
 
 
 def _squared_error(margins: FloatArray, target: FloatArray, weight: FloatArray) -> float:
-    """Return the mean of (target - prediction)^2."""
     return float(np.average((target - margins[:, 0]) ** 2, weights=weight))
 
 
