@@ -391,15 +391,6 @@ class Grouped:
         return Grouped(code, units.size, np.ones(code.size, bool), self._limit)
 
 
-def units_of(
-    usable: np.ndarray, groups: Groups | None, signs: np.ndarray, most: float
-) -> BudgetUnits:
-    """Return what a budget counts where there are these groups, or none."""
-    if groups is None:
-        return Singles(usable, signs, most)
-    return Grouped(groups.code, len(groups), usable, most)
-
-
 def worths(values: FloatArray, most: float) -> FloatArray:
     """Return twice the largest u c - u^2 / 2 over |u| <= most, of each c: c^2 where that is inside.
 
@@ -513,7 +504,9 @@ class Task:
     @cached_property
     def units(self) -> BudgetUnits:
         """What the budget counts: features, or groups of them."""
-        return units_of(self.usable, self.groups, self.signs, self.max_abs_coef)
+        if self.groups is None:
+            return Singles(self.usable, self.signs, self.max_abs_coef)
+        return Grouped(self.groups.code, len(self.groups), self.usable, self.max_abs_coef)
 
     @property
     def kept_covariates(self) -> np.ndarray:

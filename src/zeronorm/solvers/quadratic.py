@@ -56,6 +56,13 @@ def support_norm(u: FloatArray, q: int) -> tuple[float, float]:
     return 0.5 * (float(above @ above) + float(rest[r]) ** 2 / (q - r)), float(threshold[r])
 
 
+def shares(u: FloatArray, q: int) -> FloatArray:
+    """Return these d_j."""
+    threshold = support_norm(u, q)[1]
+    size = np.abs(u)
+    return np.asarray(np.minimum(1.0, size / threshold) if threshold > 0 else size > 0, np.float64)
+
+
 def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
     """Return the d_j of argmin_u curvature/2 ||u - v||^2 + 1/2 ||u||_(q)^2, size = |v|.
 
@@ -90,6 +97,25 @@ def proximal_shares(size: FloatArray, q: int, curvature: float) -> FloatArray:
     share = np.zeros(size.size)
     share[some] = np.clip(x * a - base, 0.0, 1.0)
     return share
+
+
+class PosedQuadratic:
+    """(Q), the columns of the fixed units first."""
+
+    def __init__(
+        self, matrix: FloatArray, right: FloatArray, units: BudgetUnits, n_fixed: int, n_free: int
+    ) -> None:
+        """Pose it with H, r, the units of the columns in their order, |A| and q."""
+        self._matrix, self._right, self._units = matrix, right, units
+        self._n_fixed, self._q = n_fixed, n_free
+        n_own = int(units.sizes(np.arange(n_fixed)).sum())
+        self._own, self._others = slice(0, n_own), slice(n_own, right.size)
+        self._free = units.take(np.arange(n_fixed, units.usable.size))
+
+    def _penalty(self, u: FloatArray) -> float:
+        own = u[self._own]
+        rest = support_norm(self._free.strength(u[self._others]), self._q)[0]
+        return 0.5 * float(own @ own) + rest
 
 
 # The sets of the solution: which units have the share 1, and which one between.
@@ -151,18 +177,8 @@ class _System:
     left: int  # l
 
 
-class Quadratic:
-    """(Q), the columns of the fixed units first."""
-
-    def __init__(
-        self, matrix: FloatArray, right: FloatArray, units: BudgetUnits, n_fixed: int, n_free: int
-    ) -> None:
-        """Pose it with H, r, the units of the columns in their order, |A| and q."""
-        self._matrix, self._right, self._units = matrix, right, units
-        self._n_fixed, self._q = n_fixed, n_free
-        n_own = int(units.sizes(np.arange(n_fixed)).sum())
-        self._own, self._others = slice(0, n_own), slice(n_own, right.size)
-        self._free = units.take(np.arange(n_fixed, units.usable.size))
+class Quadratic(PosedQuadratic):
+    """(Q) by the sets of its solution."""
 
     def minimise(self, u: FloatArray, tol: float) -> FloatArray:
         """Return a point whose value is within `tol` of the least, or the last one that is lower.
@@ -302,11 +318,6 @@ class Quadratic:
         owner = np.repeat(np.arange(between.size), self._units.sizes(between))
         return _System(matrix, columns, n_inside, between, owner, direction, left)
 
-    def _penalty(self, u: FloatArray) -> float:
-        own = u[self._own]
-        rest = support_norm(self._free.strength(u[self._others]), self._q)[0]
-        return 0.5 * float(own @ own) + rest
-
     def _conjugate(self, scores: FloatArray) -> float:
         own = admitted(scores[self._own], self._units.signs[self._own])
         rest = top_squares(self._free.strength(scores[self._others]), self._q)
@@ -404,17 +415,8 @@ def _threshold(size: FloatArray, total: float, most: float) -> float:
     return float(points[last] + way * (points[last + 1] - points[last]))
 
 
-class ProximalQuadratic:
-    """(Q) by proximal steps, the columns of the fixed units first."""
-
-    def __init__(
-        self, matrix: FloatArray, right: FloatArray, units: BudgetUnits, n_fixed: int, n_free: int
-    ) -> None:
-        """Pose it with H, r, the units of the columns in their order, |A| and q."""
-        self._matrix, self._right, self._units = matrix, right, units
-        self._n_fixed, self._q = n_fixed, n_free
-        self._n_own = int(units.sizes(np.arange(n_fixed)).sum())
-        self._free = units.take(np.arange(n_fixed, units.usable.size))
+class ProximalQuadratic(PosedQuadratic):
+    """(Q) by proximal steps."""
 
     def minimise(self, u: FloatArray, tol: float) -> FloatArray:
         """Return a point whose gap is at most `tol`, or the lowest one found.
@@ -466,23 +468,20 @@ class ProximalQuadratic:
         return largest
 
     def _proximal_point(self, u: FloatArray, scores: FloatArray, bend: float) -> FloatArray:
-        v, most, n = admitted(u + scores / bend, self._units.signs), self._units.most, self._n_own
-        own = np.clip(v[:n] * (bend / (bend + 1.0)), -most, most)
-        length = self._free.strength(v[n:])
+        v, most = admitted(u + scores / bend, self._units.signs), self._units.most
+        own = np.clip(v[self._own] * (bend / (bend + 1.0)), -most, most)
+        others = v[self._others]
+        length = self._free.strength(others)
         moved = proximal_point(length, self._q, bend, most)
         share = np.divide(moved, length, out=np.zeros_like(length), where=length > 0.0)
-        return np.concatenate([own, v[n:] * self._free.spread(share)])
+        return np.concatenate([own, others * self._free.spread(share)])
 
     def _value(self, u: FloatArray, image: FloatArray) -> float:
         return 0.5 * float(u @ image) - float(self._right @ u) + self._penalty(u)
 
-    def _penalty(self, u: FloatArray) -> float:
-        own, free = u[: self._n_own], self._free.strength(u[self._n_own :])
-        return 0.5 * float(own @ own) + support_norm(free, self._q)[0]
-
     def _conjugate(self, scores: FloatArray) -> float:
-        own = admitted(scores[: self._n_own], self._units.signs[: self._n_own])
-        free, most = self._free.strength(scores[self._n_own :]), self._units.most
+        own = admitted(scores[self._own], self._units.signs[self._own])
+        free, most = self._free.strength(scores[self._others]), self._units.most
         return 0.5 * (float(worths(own, most).sum()) + top_squares(free, self._q, most))
 
 
@@ -580,11 +579,7 @@ class ShareProblem:
         return share
 
     def _shares_of(self, coef: FloatArray) -> FloatArray:
-        length = np.sqrt((coef[self._n_fixed :] ** 2).sum(axis=1))
-        threshold = support_norm(length, self._q)[1]
-        if threshold > 0:
-            return np.asarray(np.minimum(1.0, length / threshold))
-        return np.asarray(length > 0, np.float64)
+        return shares(np.sqrt((coef[self._n_fixed :] ** 2).sum(axis=1)), self._q)
 
     def _at(self, share: FloatArray) -> Shares:
         used = np.flatnonzero(share)

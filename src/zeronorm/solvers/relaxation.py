@@ -61,6 +61,7 @@ from .quadratic import (
     ProximalQuadratic,
     Quadratic,
     is_inside,
+    shares,
     solve_scaled,
     support_norm,
     top_squares,
@@ -95,15 +96,6 @@ class Relaxed:
     out: FloatArray  # where its share is 0 or 1, or that was not asked for; the same of out
     # (p,) Z'v of the dual point; None where a bound has others.
     scores: FloatArray | None = None
-
-
-def shares_of(u: FloatArray, units: BudgetUnits, n_fixed: int, q: int) -> FloatArray:
-    """Return the d_g of coefficients, 1 for fixed units."""
-    share = np.ones(units.usable.size)
-    free = units.strength(u)[n_fixed:]
-    threshold = support_norm(free, q)[1]
-    share[n_fixed:] = np.minimum(1.0, free / threshold) if threshold > 0 else free > 0
-    return share
 
 
 # The curvature of a loss in one point, which all relaxations of a search share.
@@ -396,7 +388,9 @@ class RelaxationProblem:
 
     def share_of(self, u: FloatArray) -> FloatArray:
         """Return the d_g of a point, 1 for fixed units."""
-        return shares_of(u, self._units, self._n_fixed, self._q)
+        share = np.ones(self._units.usable.size)
+        share[self._n_fixed :] = shares(self._units.strength(u)[self._n_fixed :], self._q)
+        return share
 
     def following(
         self,
