@@ -28,7 +28,7 @@ from genotypes import simulate
 
 SAMPLES, VARIANTS = 500, 1_000_000
 SECONDS, BYTES = 5.0, 500_000  # asked of the page of Golub's data, and of both pages
-COMMAND = "from zeronorm.cli import _again, _selection"
+COMMAND = "from zeronorm.cli import report, selection"
 STARTS = {
     "imports of the command": COMMAND,
     "these and matplotlib": f"{COMMAND}\nimport matplotlib.pyplot",

@@ -23,7 +23,7 @@ from zeronorm.cli import app
 from zeronorm.datasets import load_golub
 from zeronorm.estimators.validation import auc_of_classes
 from zeronorm.measures import FBeta, PrecisionAt
-from zeronorm.reporting.text.chance import score_beside_chance
+from zeronorm.reporting.text.selection import score_beside_chance
 
 CHEAP = {"calibrate": False, "refit_C": 1.0}
 

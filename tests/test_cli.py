@@ -24,9 +24,8 @@ import zeronorm.cli
 from conftest import COMMAND as COMMANDS
 from conftest import slow
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
-from zeronorm.cli.names import in_options
-from zeronorm.cli.progress import Progress
-from zeronorm.cli.shared_options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
+from zeronorm.cli.messages import ProgressBar, in_options
+from zeronorm.cli.options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
 from zeronorm.core.results import Progressed
 from zeronorm.datasets import load_golub
 from zeronorm.model_selection.cross_validation import cross_validate, fold_models
@@ -961,7 +960,7 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
 def test_progress_of_a_proof(run, monkeypatch):
     """A long proof would show nothing, or that of a fold."""
     rows = []
-    monkeypatch.setattr(Progress, "searched", lambda _, state: rows.append(state))
+    monkeypatch.setattr(ProgressBar, "searched", lambda _, state: rows.append(state))
     run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--cv", 2, "--no-save")
     assert rows[0].n_nodes == 0
     assert rows[-1].n_nodes > 100
@@ -972,7 +971,7 @@ def test_progress_of_a_proof(run, monkeypatch):
 def test_what_the_progress_line_says(monkeypatch):
     """The line would show wrong numbers, or those of a phase that is over."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with Progress(quiet=False) as progress:
+    with ProgressBar(quiet=False) as progress:
         progress.phase("Cross-validating", total=3)
         progress.phase("Selecting")
         (task,) = progress._bar.tasks
@@ -997,8 +996,8 @@ def test_progress_has_a_share_and_the_time_left(monkeypatch):
     """Nobody could tell whether to wait or to go to bed."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     now = iter([100.0, 110.0, 130.0, 140.0])
-    with Progress(quiet=False) as progress:
-        monkeypatch.setattr(zeronorm.cli.progress.time, "monotonic", lambda: next(now))
+    with ProgressBar(quiet=False) as progress:
+        monkeypatch.setattr(zeronorm.cli.messages.time, "monotonic", lambda: next(now))
         shown = []
         progress.phase("Cross-validating", total=1200, unit="pass passes")
         for done in (1, 2, 1202):
@@ -1017,11 +1016,11 @@ def test_progress_has_a_share_and_the_time_left(monkeypatch):
 def test_progress_is_of_terminals_and_people(run, monkeypatch, option):
     """A log file would be full of bars, or what calls the command for its JSON."""
     asked = []
-    own = Progress.__init__
-    monkeypatch.setattr(Progress, "__init__", lambda self, quiet: own(self, asked.append(quiet)))
+    own = ProgressBar.__init__
+    monkeypatch.setattr(ProgressBar, "__init__", lambda self, quiet: own(self, asked.append(quiet)))
     run("select", "golub", "-k", 2, "--no-cv", option)
     assert asked == [option != "--no-save"]
-    assert not Progress(quiet=False)._wanted  # stderr is no terminal here
+    assert not ProgressBar(quiet=False)._wanted  # stderr is no terminal here
 
 
 def test_certificate_of_any_method(run):
@@ -1199,7 +1198,7 @@ def test_verify_takes_no_other_features_for_noise(run, fails):
 
 def test_figures_are_rounded_to_the_side_that_holds():
     """A gap of 5.825 % would be told as one of 5.8 %, and a bound as a little more than it is."""
-    from zeronorm.reporting.text.claims import at_least, percent
+    from zeronorm.reporting.text.certificates import at_least, percent
 
     for gap, text in (
         (0.0, "0%"), (0.05825, "5.9%"), (0.07, "7%"), (0.0991, "10%"), (0.5, "50%"),
@@ -1562,8 +1561,8 @@ def test_a_command_is_made_once():
 
 def test_help_says_what_commands_say():
     """The list of commands, which is made without importing them, would say something else."""
-    for name, text in zeronorm.cli.COMMANDS.items():
-        command = getattr(importlib.import_module(f"zeronorm.cli.{name}"), name)
+    for name, (module, text) in zeronorm.cli.COMMANDS.items():
+        command = getattr(importlib.import_module(f"zeronorm.cli.{module}"), name)
         assert command.__doc__.partition("\n")[0] == text
 
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from zeronorm.cli import blocks as _blocks
+from zeronorm.cli import predict as _predict
 
 CHEAP = ("--no-cv", "--no-save")
 
@@ -166,7 +166,7 @@ def test_names_on_several_rows_are_told(run, tmp_path, monkeypatch):
     )
     assert said in run("select", "twice.csv", *given).stderr
     assert "several rows" not in run("select", "once.csv", *given).stderr
-    monkeypatch.setattr(_blocks, "_BLOCK", 100)  # of JSON lines several blocks
+    monkeypatch.setattr(_predict, "_BLOCK", 100)  # of JSON lines several blocks
     for data in ("twice.csv", "twice.jsonl"):
         for command in ("predict", "evaluate"):
             assert run(command, "m.npz", data).stderr.count(said) == 1

@@ -9,7 +9,7 @@ from conftest import write_csv
 from zeronorm import BudgetClassifier
 from zeronorm.datasets import load_golub
 from zeronorm.persistence import save
-from zeronorm.reporting.documents import columns as _columns
+from zeronorm.reporting.documents import data as _data
 
 N = 60
 rng = np.random.default_rng(8)
@@ -103,8 +103,8 @@ def test_a_million_columns_are_described_at_once(run, tmp_path):
     (tmp_path / "wide.csv").write_text("\n".join([",".join(f"g{j}" for j in range(p)), *lines]))
     taken = []
     with pytest.MonkeyPatch.context() as patch:
-        own = _columns.fitted
-        patch.setattr(_columns, "fitted", lambda name, *of: taken.append(name) or own(name, *of))
+        own = _data.fitted
+        patch.setattr(_data, "fitted", lambda name, *of: taken.append(name) or own(name, *of))
         columns = json.loads(run("info", "wide.csv", "--json").stdout)["table"]["columns"]
     assert taken == ["g9"]  # which has a number that is not finite
     assert columns[7] == {

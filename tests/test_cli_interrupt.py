@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from zeronorm import BudgetClassifier, persistence
-from zeronorm.cli.interrupt import ranges
+from zeronorm.cli.selection import ranges
 from zeronorm.datasets import load_golub
 from zeronorm.estimators import folds as _folded
 from zeronorm.solvers import l0, selection

@@ -14,7 +14,7 @@ import pytest
 
 from conftest import slow, write_csv
 from zeronorm import methods
-from zeronorm.cli import again as _again
+from zeronorm.cli import report as _report
 
 pytest.importorskip("matplotlib")
 
@@ -198,8 +198,8 @@ def test_one_is_no_plural(run, tmp_path):
 
 def test_the_command_has_the_first_name_of_an_option():
     """A reader would look for --obs, which nobody has typed."""
-    from zeronorm.cli.command_lines import command_line
     from zeronorm.cli.options import SelectOptions
+    from zeronorm.cli.page import command_line
 
     asked = SelectOptions(data="all.csv", target="y", features="3", save=False, standardize=False)
     command = command_line("select", asked)
@@ -357,8 +357,8 @@ def test_what_cannot_be_written_is_refused_at_once(run, fails, tmp_path, monkeyp
 def test_methods_of_a_model_file_are_read_and_not_run():
     """A page would be of another method, or text in a model file would be executed."""
     known = methods.L0(gap=0.0, time_limit=math.inf)
-    assert _again._method(repr(known)) == known
-    assert _again._method("auto") == "auto"
+    assert _report._method(repr(known)) == known
+    assert _report._method("auto") == "auto"
     for text in (
         "L0(",
         "print(1)",
@@ -368,7 +368,7 @@ def test_methods_of_a_model_file_are_read_and_not_run():
         "L0.of(gap=1)",
     ):
         with pytest.raises(ValueError, match=r"method .* is not of this zeronorm"):
-            _again._method(text)
+            _report._method(text)
 
 
 def test_a_page_names_the_method_of_its_model(run, tmp_path):

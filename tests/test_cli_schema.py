@@ -10,7 +10,7 @@ import typer.testing
 
 from conftest import COMMAND, write_csv
 from zeronorm import cli
-from zeronorm.cli.output import SCHEMA
+from zeronorm.cli.messages import SCHEMA
 from zeronorm.estimators import folds as _folded
 
 jsonschema = pytest.importorskip("jsonschema")

@@ -515,7 +515,7 @@ def test_blocks_are_coded_by_the_model(run, tmp_path, monkeypatch, kind):
     notes = " ".join(expected["notes"])
     assert "7 rows have a value of 'city' that the model never saw, as 'Bergen'" in notes
     assert "9 empty cells in 1 column filled (age 9) as the model was trained" in notes
-    monkeypatch.setattr("zeronorm.cli.blocks._BLOCK", 64)
+    monkeypatch.setattr("zeronorm.cli.predict._BLOCK", 64)
     paths = [WRITERS[kind](tmp_path / f"a.{kind}", rows)]
     for number in range(3):
         part = rows[20 * number : 20 * number + 20]
@@ -535,7 +535,7 @@ def test_blocks_are_coded_by_the_model(run, tmp_path, monkeypatch, kind):
 
 def test_predictions_in_every_format(run, fails, model, tmp_path, monkeypatch):
     """A name would say one format and the file have another."""
-    monkeypatch.setattr("zeronorm.cli.blocks._BLOCK", 64)  # eight rows
+    monkeypatch.setattr("zeronorm.cli.predict._BLOCK", 64)  # eight rows
     data = write_lines(tmp_path / "a.jsonl", made(1))
     for name in ("p.csv", "p.jsonl", "p.parquet"):
         run("predict", model, data, "--proba", "-o", name)
@@ -560,7 +560,7 @@ def test_blocks_say_what_the_whole_says(run, model, tmp_path, monkeypatch):
     data = write_lines(tmp_path / "a.jsonl", rows)
     whole = json.loads(run("predict", model, data, "--json").stdout)
     text = run("predict", model, data, "-o", "p.jsonl").stdout
-    monkeypatch.setattr("zeronorm.cli.blocks._BLOCK", 64)
+    monkeypatch.setattr("zeronorm.cli.predict._BLOCK", 64)
     assert json.loads(run("predict", model, data, "--json").stdout) == whole
     assert run("predict", model, data, "-o", "q.jsonl").stdout == text.replace("p.jsonl", "q.jsonl")
     assert (tmp_path / "p.jsonl").read_text() == (tmp_path / "q.jsonl").read_text()

@@ -19,7 +19,7 @@ from zeronorm import (
 from zeronorm.datasets import load_golub
 from zeronorm.estimators.leaks import LeakWarning
 from zeronorm.inspection.exchanges import substitutes
-from zeronorm.reporting.text.claims import percent
+from zeronorm.reporting.text.certificates import percent
 
 pytest.importorskip("matplotlib")
 QUICK = {"n_pairs": 2, "time_limit": 0.0, "cv": 3}

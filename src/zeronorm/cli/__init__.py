@@ -1,8 +1,8 @@
 """The command `zeronorm`: select features, verify certificates, predict, look at models and paths.
 
 Results go to stdout, everything else to stderr. A command takes a record of its options
-(`_options`), calls the package, gathers what came out in a document and prints it as JSON or for
-people (`reports`). A command is imported when it is named, and heavy modules in the commands, so
+(`options`), calls the package, gathers what came out in a document and prints it as JSON or for
+people (`reporting`). A command is imported when it is named, and heavy modules in the commands, so
 that --help is there at once.
 """
 
@@ -16,21 +16,48 @@ import typer
 
 from .messages import Command, Group
 
-# What --help says of the commands, which is the first line of each.
+# The module of each command, and what --help says of it, which is its first line.
 COMMANDS = {
-    "select": "Select exactly K features, fit the model, measure it, certify it and write it.",
-    "cv": "Say how well each number of features does on rows held out of their selection.",
-    "discover": "Find the features that have an effect, with a bound on the share of false ones.",
-    "verify": "Check a certificate with the data, in plain NumPy.",
-    "certify": "Say how far a list of features, from anywhere, can be from the best of its length.",
-    "prove": "Search for a better list of features of this length, or prove that there is none.",
-    "path": "Follow the l1 regularisation path: which features enter as C grows, and which C to "
-    "choose.",
-    "predict": "Predict with a model; with its target in DATA, say how well.",
-    "evaluate": "Say how good a model is on rows whose target is known, and how sure that is.",
-    "report": "Write one page to forward: the features, how sure each is, what else would do.",
-    "convert": "Write data as a store: blocks of columns on disk, which may be larger than memory.",
-    "info": "Show what a model file or data hold, or versions here; export a model.",
+    "select": (
+        "select",
+        "Select exactly K features, fit the model, measure it, certify it and write it.",
+    ),
+    "cv": (
+        "select",
+        "Say how well each number of features does on rows held out of their selection.",
+    ),
+    "discover": (
+        "discover",
+        "Find the features that have an effect, with a bound on the share of false ones.",
+    ),
+    "verify": ("verify", "Check a certificate with the data, in plain NumPy."),
+    "certify": (
+        "certify",
+        "Say how far a list of features, from anywhere, can be from the best of its length.",
+    ),
+    "prove": (
+        "certify",
+        "Search for a better list of features of this length, or prove that there is none.",
+    ),
+    "path": (
+        "path",
+        "Follow the l1 regularisation path: which features enter as C grows, and which C to "
+        "choose.",
+    ),
+    "predict": ("predict", "Predict with a model; with its target in DATA, say how well."),
+    "evaluate": (
+        "evaluate",
+        "Say how good a model is on rows whose target is known, and how sure that is.",
+    ),
+    "report": (
+        "report",
+        "Write one page to forward: the features, how sure each is, what else would do.",
+    ),
+    "convert": (
+        "convert",
+        "Write data as a store: blocks of columns on disk, which may be larger than memory.",
+    ),
+    "info": ("info", "Show what a model file or data hold, or versions here; export a model."),
 }
 
 
@@ -45,7 +72,8 @@ class _Imported(Mapping[str, Any]):
             raise KeyError(name)
         if name not in self._made:
             one = typer.Typer(add_completion=False)
-            one.command(name, cls=Command)(getattr(import_module(f".{name}", __name__), name))
+            module = import_module(f".{COMMANDS[name][0]}", __name__)
+            one.command(name, cls=Command)(getattr(module, name))
             self._made[name] = typer.main.get_command(one)
         return self._made[name]
 
@@ -66,7 +94,7 @@ class _Commands(Group):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a line for each command."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, said) for name, (_, said) in COMMANDS.items()])
 
 
 app = typer.Typer(

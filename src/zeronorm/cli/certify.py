@@ -1,4 +1,4 @@
-"""The command `zeronorm certify`, and what `zeronorm prove` shares with it."""
+"""The commands `zeronorm certify` and `zeronorm prove`: what is known of a list of features."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt
 from ..io.input import is_golub
-from .certify_options import CertifyOptions, ProblemOptions, ProveOptions
-from .names import columns_named
-from .of_model import has_whole_groups, options_of_model, with_forced
-from .options import SelectOptions
-from .output import show_document
-from .paths import check_folder, refuse_overwriting
-from .plan import plan_selection
-from .progress import Work, watched
-from .takes import takes
-from .task import settle_task
-from .training_rows import other_rows, read_training
+from .files import check_columns_file, check_folder, columns_file, refuse_overwriting
+from .messages import Work, columns_named, show_document, watched
+from .options import CertifyOptions, ProblemOptions, ProveOptions, SelectOptions, takes
+from .plan import check_proof, plan_selection
+from .training import has_whole_groups, options_of_model, other_rows, read_training, with_forced
 
 if TYPE_CHECKING:
+    from ..core.results import Proof
+    from ..core.types import FloatArray
+    from ..inspection.alternatives import NearOptimal
     from ..io.input import Samples
     from ..io.table import Table
     from ..persistence import LoadedModel
+
 
 _HEADS = ("feature", "name")
 
@@ -37,12 +35,23 @@ def certify(options: CertifyOptions) -> None:
 
     Example: zeronorm certify golub X95735_at,M27891_at
     """
-    certified(options)
+    _certified(options)
 
 
-def certified(options: CertifyOptions | ProveOptions) -> None:
+@takes(ProveOptions)
+def prove(options: ProveOptions) -> None:
+    """Search for a better list of features of this length, or prove that there is none.
+
+    Example: zeronorm prove golub X95735_at,M27891_at --gap 0
+    """
+    check_proof(options.gap, options.time_limit)
+    _check_within(options)
+    _certified(options)
+
+
+def _certified(options: CertifyOptions | ProveOptions) -> None:
     """Certify a list of features, or search until the wanted gap is proven."""
-    with watched(options.quiet or options.as_json) as work:
+    with watched(options) as work:
         _check_certificate(options)
         with work.timed("imports"):
             work.progress.phase("Starting")
@@ -50,15 +59,11 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
             from ..io.groups import read_costs, read_groups
             from ..io.input import Samples
             from ..io.source import check_path
-            from ..reporting.documents.certified import describe_certified
-            from ..reporting.text.certified import print_certified
-            from .named_features import positions_of
-            from .near_optimal import near_lists
-            from .selection import estimator_of
-            from .selection_files import named_columns
+            from ..reporting.documents.trust import describe_certified
+            from ..reporting.text.certificates import print_certified
+            from .selection import estimator_of, named_columns, positions_of
         names, of_model = _listed(options.features)
         asked = _as_selection(options, names, of_model)
-        task = settle_task(asked)
         plan = plan_selection(asked)
         work.progress.phase(f"Reading {options.data}")
         cost = None if isinstance(options, CertifyOptions) else options.cost
@@ -67,7 +72,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         with work.timed("read"):
             metadata = {} if of_model is None else of_model.metadata
             asked, table, response = read_training(
-                asked, task, options.features, metadata, work.notes
+                asked, plan.task, options.features, metadata, work.notes
             )
             costs = None if cost is None else read_costs(cost, table)
             of = options.group_file
@@ -108,7 +113,7 @@ def certified(options: CertifyOptions | ProveOptions) -> None:
         found = describe_certified(options.data, samples, support, certificate, proof)
         if isinstance(options, ProveOptions):
             with columns_named(table.feature_names):
-                found["near_optimal"] = near_lists(
+                found["near_optimal"] = _near_lists(
                     options, support, samples, costs, given, proof, work
                 )
     document = {**found, "file": file, "seconds": work.seconds, "notes": work.notes}
@@ -123,15 +128,16 @@ def _searched(
     work: Work,
 ) -> tuple[Any, Any]:
     """Return the certificate of some features, and the proof where one is asked for."""
-    from ..inspection.certification import certify, prove
+    from ..inspection import certification
 
     given = {**given, "max_abs_coef": options.max_abs_coef}
     X, y = samples.table.X, samples.y
     if isinstance(options, CertifyOptions):
-        return certify(support, X, y, **given), None
+        return certification.certify(support, X, y, **given), None
     work.progress.proving(options.gap, options.time_limit)
     goal: dict[str, Any] = {"gap": options.gap, "time_limit": options.time_limit}
-    proof: Any = prove(support, X, y, callback=work.progress.searched, **goal, **given)
+    callback = work.progress.searched
+    proof: Any = certification.prove(support, X, y, callback=callback, **goal, **given)
     return proof.certificate, proof
 
 
@@ -271,3 +277,97 @@ def _as_selection(
             if given.get(name) in (None, "auto") and name not in built_in:
                 given[name] = value
     return with_forced(SelectOptions(**given), names, model)
+
+
+def _check_within(options: ProveOptions) -> None:
+    """Refuse what is no share, and options of lists that nobody asks for."""
+    within, path = options.within, options.output
+    if within is None:
+        of_lists = (("--output", path), ("--limit", options.limit), ("--cost", options.cost))
+        for option, given in of_lists:
+            if given is not None:
+                raise ValueError(
+                    f"{option} is of the lists of --within; got {given} without it. Say --within "
+                    "0.01 as well, or leave it out."
+                )
+        return
+    if options.group_file is not None:
+        raise ValueError(
+            "--within lists features, and --group-file is of whole groups; leave out one of them."
+        )
+    if not 0 <= within < float("inf"):
+        raise ValueError(f"--within must be at least 0 (0.01 stands for 1%); got {within:g}.")
+    if options.max_abs_coef is not None:
+        raise ValueError(
+            "--within lists models with any coefficients; leave out --max-abs-coef, or --within."
+        )
+    if options.limit is not None and options.limit < 1:
+        raise ValueError(f"--limit must be at least 1; got {options.limit}.")
+    if path is not None:
+        check_columns_file(path, "--output", (".csv", ".parquet"))
+        others = options.features, options.certificate, options.cost, *(options.samples or ())
+        for other in others:
+            refuse_overwriting([path], options.data, options.target, other)
+
+
+def _near_lists(
+    options: ProveOptions,
+    support: list[int],
+    samples: Samples,
+    cost: FloatArray | None,
+    given: dict[str, Any],
+    proof: Proof,
+    work: Work,
+) -> dict[str, Any] | None:
+    """Return the lists of as many features, and write them where a file is named.
+
+    None where they are not asked for, and after an interrupt.
+
+    cost : of every feature. given : the problem, the offset and the threads.
+    """
+    from ..core.results import Status
+    from ..inspection.alternatives import near_optimal
+    from ..reporting.documents.trust import BudgetUnits, describe_near_optimal
+
+    if options.within is None:
+        return None
+    if proof.status is Status.INTERRUPTED:
+        work.notes.append(Doubt("interrupted: the lists of --within are left out"))
+        return None
+    work.progress.phase("Listing what is nearly as good")
+    with work.timed("lists"):
+        near: Any = near_optimal(
+            samples.table.X,
+            samples.y,
+            len(support),
+            within=options.within,
+            cost=cost,
+            limit=1000 if options.limit is None else options.limit,
+            time_limit=options.time_limit,
+            **given,
+        )
+    if options.output is not None:
+        with work.timed("write"):
+            _write(options.output, near, samples.table)
+    return describe_near_optimal(near, support, BudgetUnits(samples.table), options.output)
+
+
+def _write(path: Path, near: NearOptimal, table: Table) -> None:
+    """Write a row for each list, the best first."""
+    from ..reporting.documents.data import feature_name
+    from ..reporting.documents.trust import excess_of
+
+    excess = excess_of(near)
+    columns: dict[str, list[Any]] = {
+        "rank": list(range(1, len(near) + 1)),
+        "objective": near.objectives.tolist(),
+        "worse_by": excess.tolist(),
+        # Whether no list that is as good as this one, or better, is missing.
+        "complete": [near.complete or one < near.complete_within for one in excess.tolist()],
+    }
+    for place, features in enumerate(near.supports.T.tolist(), 1):
+        columns[f"feature_{place}"] = [feature_name(table, j) for j in features]
+    if near.costs is not None:
+        columns["cost"] = near.costs.tolist()
+    with columns_file(path) as write:
+        write(columns)

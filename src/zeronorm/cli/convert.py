@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..io.input import check_missing, lasting, read
 from ..io.joins import check_across
-from .options import ConvertOptions
-from .output import print_json
-from .progress import watched
-from .takes import takes
+from .messages import print_json, watched
+from .options import ConvertOptions, takes
 
 if TYPE_CHECKING:
     from ..io.table import Table
 
-MOST_MEGABYTES = 1e12
+_MOST_MEGABYTES = 1e12
 
 
 @takes(ConvertOptions)
@@ -27,16 +25,16 @@ def convert(options: ConvertOptions) -> None:
 
     Example: zeronorm convert visits.csv visits.zarr --target relapse
     """
-    if not 1 <= options.memory <= MOST_MEGABYTES:  # NaN is not either
+    if not 1 <= options.memory <= _MOST_MEGABYTES:  # NaN is not either
         raise ValueError(
-            f"--memory must be a number of megabytes from 1 to {MOST_MEGABYTES:g}; got "
+            f"--memory must be a number of megabytes from 1 to {_MOST_MEGABYTES:g}; got "
             f"{options.memory:g}. For example: --memory 1024."
         )
     check_missing(options.missing, "mean", "indicator")
-    with watched(options.quiet or options.as_json) as work:
+    with watched(options) as work:
         work.progress.phase("Starting")
         from ..io.store import convert as written
-        from ..reporting.text.store import print_store
+        from ..reporting.text.data import print_store
 
         work.progress.phase(f"Reading {options.data}")
 
@@ -70,7 +68,6 @@ def convert(options: ConvertOptions) -> None:
 
 
 def _kept(options: ConvertOptions) -> list[str]:
-    """Return the columns of --keep."""
     return [name.strip() for name in options.keep.split(",")] if options.keep else []
 
 

@@ -6,13 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..io.input import Response
-from .columns_file import columns_file
-from .features_out import check_features_out
-from .names import columns_named
-from .options import DiscoverOptions
-from .output import show_document
-from .progress import watched
-from .takes import takes
+from .files import check_features_out, columns_file
+from .messages import columns_named, show_document, watched
+from .options import DiscoverOptions, takes
 from .target import read_response
 
 if TYPE_CHECKING:
@@ -30,15 +26,15 @@ def discover(options: DiscoverOptions) -> None:
     Example: zeronorm discover golub --fdr 0.2
     """
     _check(options)
-    with watched(options.quiet or options.as_json) as work:
+    with watched(options) as work:
         with work.timed("imports"):
             work.progress.phase("Starting")
             from ..inference.false_discoveries import FalseDiscoverySelector
             from ..io.input import Samples
-            from ..reporting.documents.discoveries import describe_discoveries
-            from ..reporting.text.discoveries import print_discoveries
+            from ..reporting.documents.selection import describe_discoveries
+            from ..reporting.text.selection import print_discoveries
             from ..reporting.warnings import targets_in_disguise
-            from .named_features import covariates
+            from .selection import covariates
         work.progress.phase(f"Reading {options.data}")
         with work.timed("read"):
             table, response = read_response(options, options.task)
@@ -116,7 +112,7 @@ def _table(rows: list[dict[str, Any]], samples: Samples, threads: int | None) ->
     """Return the columns of the file, named as those of select; the least doubtful first."""
     import numpy as np
 
-    from .features_out import column_statistics
+    from .files import column_statistics
 
     found: dict[str, list[Any]] = {
         "rank": list(range(1, len(rows) + 1)),

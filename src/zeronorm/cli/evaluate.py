@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, some
 from ..io.input import Response, comparable, listed
-from .blocks import read_blocks
-from .output import show_document
-from .paths import refuse_swapped
-from .predict import confusion_of, known_offset, response_in, unknown_classes
-from .progress import watched
-from .rows_options import EvaluateOptions, RowsOptions
-from .takes import takes
+from .files import refuse_swapped
+from .messages import show_document, watched
+from .options import EvaluateOptions, RowsOptions, takes
+from .predict import (
+    classes_in_order,
+    confusion_of,
+    judge_of,
+    known_offset,
+    read_blocks,
+    response_in,
+    unknown_classes,
+    with_threshold,
+)
 from .target import columns_of
-from .threshold import with_threshold
-from .training_rows import note_on_rows
+from .training import note_on_rows
 
 if TYPE_CHECKING:
     from ..io.table import Table
@@ -32,12 +37,12 @@ def evaluate(options: EvaluateOptions) -> None:
 
     Example: zeronorm evaluate visits-k5.model.npz new.csv
     """
-    with watched(options.quiet or options.as_json) as work:
+    with watched(options) as work:
         work.progress.phase("Starting")
         from .. import persistence
         from ..reporting.documents.data import describe_data
         from ..reporting.documents.evaluation import confusion_by_class, judged, wilson
-        from ..reporting.text.claims import weighted_classes
+        from ..reporting.text.certificates import weighted_classes
         from ..reporting.text.evaluation import print_evaluation
 
         refuse_swapped("evaluate", options.model, options.data)
@@ -120,7 +125,7 @@ class _LabelledRows:
                 decision,
                 *_measure_of(self.loaded),
             )
-        judge = _judge_of(self.loaded)
+        judge = judge_of(self.loaded)
         if self.response.task == "survival":
             return {"c_index": partial(judge._score_of_margins, predicted, self.truth)}
         return scores_of_numbers(self.truth, predicted, judge._explained, judge._score_name)
@@ -132,7 +137,7 @@ class _LabelledRows:
         if self.response.task == "survival" or self.truth.ndim == 1:
             return None
         names = list(map(str, self.loaded.metadata["target_name"]))
-        judge, predicted = _judge_of(self.loaded), self.found["predicted"]
+        judge, predicted = judge_of(self.loaded), self.found["predicted"]
         return scores_by_response(names, self.truth, predicted, judge._explained, judge._score_name)
 
     def scores_without_features(self) -> Scores:
@@ -150,7 +155,7 @@ class _LabelledRows:
             return scores_of_shares(self.truth, self.loaded.classes_, *measure)
         if self.response.task == "survival":
             return {"c_index": lambda weight: 0.5}
-        judge, offset = _judge_of(self.loaded), self.found.get("offset")
+        judge, offset = judge_of(self.loaded), self.found.get("offset")
         if offset is None:
             mean = self.truth.mean(axis=0)
             return scores_of_numbers(self.truth, mean, None, judge._score_name)
@@ -193,7 +198,7 @@ def _read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> _
         truth, found = truth[known], {name: array[known] for name, array in found.items()}
     else:
         predicted = found["predicted"]
-        truth = np.asarray(_judge_of(loaded)._target(response.y, len(predicted)))
+        truth = np.asarray(judge_of(loaded)._target(response.y, len(predicted)))
         if response.task != "survival" and truth.shape != predicted.shape:
             raise ValueError(
                 f"the model has {predicted.shape[1] if predicted.ndim == 2 else 1} responses; the "
@@ -315,16 +320,6 @@ def _measure_of(loaded: LoadedModel) -> tuple[Any, Any]:
     return measure, parameters.get("pos_label")
 
 
-def _judge_of(loaded: LoadedModel) -> Any:
-    """Return an estimator that scores as those of numbers and of survival times do."""
-    from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
-    from ..persistence import LoadedSurvivalModel
-
-    if isinstance(loaded, LoadedSurvivalModel):
-        return BudgetSurvivalAnalysis()
-    return BudgetRegressor(loss=loaded.loss)  # type: ignore[union-attr]
-
-
 def _loss_of(loaded: LoadedModel) -> str | None:
     """Return the loss of numbers and survival times by its name; of classes None."""
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
@@ -338,7 +333,4 @@ def _shown_classes(loaded: LoadedModel) -> list[Any]:
     """Return the classes of a model, ordered ones from the lowest; none of numbers."""
     from ..persistence import LoadedClassifier
 
-    if not isinstance(loaded, LoadedClassifier):
-        return []
-    ordered: list[Any] = loaded.ordered_classes_.tolist()
-    return ordered or loaded.classes_.tolist()
+    return classes_in_order(loaded).tolist() if isinstance(loaded, LoadedClassifier) else []

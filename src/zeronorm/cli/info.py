@@ -1,4 +1,4 @@
-"""The command `zeronorm info`."""
+"""The command `zeronorm info`; with --format it is the export of a model."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import typer
 
 from ..io.input import is_genotypes, is_golub, read
 from ..reporting.warnings import RepeatedNames
-from .export import check_export, export
-from .messages import readers_may_leave
-from .options import InfoOptions
-from .output import print_json
-from .paths import is_data
-from .takes import takes
+from .files import check_folder, is_data, refuse_overwriting
+from .messages import print_json, readers_may_leave, standard_output
+from .options import InfoOptions, takes
 
 if TYPE_CHECKING:
     from ..io.table import Table
+
+
+_OF_ONE_FORMAT = ("table", "key")  # of one format each
 
 
 @takes(InfoOptions)
@@ -29,14 +29,14 @@ def info(options: InfoOptions) -> None:
 
     Example: zeronorm info visits.csv -k 100
     """
-    check_export(options)
+    _check_export(options)
     if options.format is not None:
-        export(options)
+        _export(options)
         return
     import numpy as np
 
     from .. import persistence
-    from ..reporting.text.model import print_installation, print_model
+    from ..reporting.text.data import print_installation, print_model
 
     if options.check:
         _check(options)
@@ -65,15 +65,63 @@ def info(options: InfoOptions) -> None:
 
 
 def _show(document: dict[str, Any], as_json: bool, report: Callable[[Any], None]) -> None:
-    """Print a document as JSON, or the report of it."""
     (print_json if as_json else report)(document)
+
+
+def _check_export(options: InfoOptions) -> None:
+    """Refuse options of an export without --format, and what --format does not go with."""
+    if options.format is None:
+        for name in ("output", *_OF_ONE_FORMAT):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name} is of an export; say --format, or leave it out.")
+        return
+    from ..export import FORMATS
+
+    form = FORMATS.get(options.format)
+    if form is None:
+        raise ValueError(f"--format must be one of {', '.join(FORMATS)}; got {options.format!r}.")
+    if options.as_json or options.check or options.model is None:
+        other = "--json" if options.as_json else "--check" if options.check else ""
+        raise ValueError(
+            f"--format is of a model, and a report of its own; leave out {other}."
+            if other
+            else "--format needs a model; name a file that select wrote."
+        )
+    for name in _OF_ONE_FORMAT:
+        if getattr(options, name) is not None and name not in form.options:
+            own = next(key for key, one in FORMATS.items() if name in one.options)
+            raise ValueError(f"--{name} is of --format {own}; got --format {options.format}.")
+    if options.output is not None:
+        check_folder(options.output)
+        refuse_overwriting([options.output], options.model, None)
+
+
+def _export(options: InfoOptions) -> None:
+    from .. import persistence
+    from ..export import FORMATS
+    from ..reporting.text.data import print_export
+
+    assert options.format is not None
+    assert options.model is not None
+    form = FORMATS[options.format]
+    model = persistence.load(options.model)
+    given = {name: getattr(options, name) for name in form.options}
+    text = form.make(model, **{name: value for name, value in given.items() if value is not None})
+    written = text.encode("utf-8")
+    if options.output is not None:
+        persistence.write_file(options.output, written)
+        print_export(options.model, options.format, options.output, len(written))
+        return
+    file = standard_output()
+    file.write(written)
+    file.flush()
 
 
 def _check(options: InfoOptions) -> None:
     """Compare the blocks of a store with their checksums; exit with 1 where one is damaged."""
     from ..data.store import is_store
     from ..io.store import check_store
-    from ..reporting.text.store import print_check
+    from ..reporting.text.data import print_check
 
     path = options.model
     if path is None or not is_store(path):
@@ -104,7 +152,7 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
     from ..estimators.memory import estimate_of
     from ..io.opening import as_design
     from ..io.read import WITH_COLUMNS
-    from ..reporting.documents.columns import coded_as_far_as_can_be, describe_columns
+    from ..reporting.documents.data import coded_as_far_as_can_be, describe_columns
 
     if not (options.features.isdigit() and int(options.features)):
         raise ValueError(
@@ -155,7 +203,6 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
 
 
 def _describe_installation() -> dict[str, Any]:
-    """Return versions and threads."""
     from .._version import __version__
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,4 +1,4 @@
-"""What goes to stderr: notes and errors, one line each, and the exit codes.
+"""What a command says: notes, errors and progress on stderr, its document on stdout; exit codes.
 
 The codes are 0, 2 for bad input or usage (one line, no traceback unless --debug), 130 for Ctrl-C,
 1 for anything unexpected, and those that commands have for their answers. The table of all is in
@@ -7,26 +7,134 @@ docs/guide/command-line.md.
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import re
+import stat
 import sys
+import threading
+import time
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..core.messages import Doubt as Doubt
-from ..core.messages import offered, one_line
-from .names import in_options
+from ..core.messages import Doubt, LeakWarning, offered, one_line, show, with_names
+
+if TYPE_CHECKING:
+    from ..core.results import Progressed
+    from .options import OutputOptions
+
+INTERRUPTED = 130  # the exit code
+
+
+# What a message calls a parameter, and the option that sets it.
+OPTIONS = {
+    "n_features": "--features",
+    "n_groups": "--groups",
+    "feature_groups": "--group-file",
+    "forced_features": "--force",
+    "covariates": "--covariates",
+    "signs": "--nonnegative or --nonpositive",
+    "method": "--method",
+    "n_starts": "--starts",
+    "gap": "--gap",
+    "max_abs_coef": "--max-abs-coef",
+    "time_limit": "--time-limit",
+    "criterion": "--rule",
+    "measure": "--measure",
+    "pos_label": "--positive",
+    "loss": "--loss",
+    "level": "--level",
+    "ties": "--ties",
+    "C": "--C",
+    "refit_C": "--refit-c",
+    "calibrate": "--calibrate",
+    "class_weight": "--class-weight",
+    "standardize": "--standardize",
+    "fit_intercept": "--intercept",
+    "multi_class": "--shared",
+    "cv": "--cv",
+    "groups": "--cv-groups",
+    "scoring": "--scoring",
+    "l1_ratio": "--l1-ratio",
+    "max_features": "--max-features",
+    "tol": "--tol",
+    "rtol": "--rtol",
+    "n_threads": "--threads",
+    "checkpoint": "--checkpoint",
+    "offset": "--offset",
+    "encoding": "--encoding",
+    "X": "DATA",
+    "y": "the target",
+}
+_SWITCHES = {"standardize", "fit_intercept", "calibrate"}
+# Short words stand for a parameter only at the beginning, others anywhere but in quotes and paths.
+_BEGINNING = re.compile(rf"({'|'.join(OPTIONS)})(?= )")
+_LONG = "|".join(name for name in OPTIONS if "_" in name)
+_WITHIN = re.compile(rf"(?<![\w'\"/.-])({_LONG})(?![\w'\"/=]|\.\w)")
+_VALUE = re.compile(rf"(?<![\w'\"/.-])({'|'.join(OPTIONS)})='?([\w.+-]*\w)'?")
+_SWITCH = re.compile(r"pass \w+=True \((--[\w-]+)\)")
+_OF_DATA = re.compile(r"\b(of|in|to) X\b(?!['\"=])")
+
+
+def in_options(message: str) -> str:
+    """Return a message that says `n_threads` as one that says `--threads`."""
+    begins = _BEGINNING.match(message)
+    if begins is not None and begins[1] not in ("X", "y"):
+        # Python's way not to give it, and values that the command cannot be given.
+        rule, got, rest = message.partition("; got")
+        for of_python in (" or a dict", ", or a Measure"):
+            rule = rule.replace(of_python, "")
+        message = re.sub(r"\bNone(, | or )", "", rule) + got + rest
+    message = _SWITCH.sub(r"say \1", message)
+    message = _VALUE.sub(_with_value, message)
+    begins = _BEGINNING.match(message)
+    if begins is not None:
+        message = OPTIONS[begins[1]] + message[begins.end() :]
+    message = _WITHIN.sub(lambda found: OPTIONS[found[1]], message)
+    return _OF_DATA.sub(r"\1 DATA", message)
+
+
+@contextmanager
+def columns_named(names: Sequence[str] | None) -> Iterator[None]:
+    """Give a column its name in an error that has its number alone."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        changed = with_names(message, names)
+        if changed == message:
+            raise
+        raise ValueError(changed) from error
+
+
+@contextmanager
+def notes_named(notes: list[str], names: Sequence[str] | None) -> Iterator[None]:
+    """Say what is noted meanwhile in the words of the command, with the names of columns."""
+    before = len(notes)
+    yield
+    notes[before:] = [type(one)(in_options(with_names(one, names))) for one in notes[before:]]
+
+
+def _with_value(found: re.Match[str]) -> str:
+    """Return a parameter with its value as the option with it."""
+    name, value = found[1], found[2]
+    if name in _SWITCHES:
+        return OPTIONS[name] if value == "True" else OPTIONS[name].replace("--", "--no-")
+    return f"{OPTIONS[name]} {value}"
 
 
 class Command(TyperCommand):
     """A command that refuses an option given twice, or with its opposite: the last would win."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments."""
         if not ctx.resilient_parsing:  # of tab completion
             *_, order = self.make_parser(ctx).parse_args(list(args))
             for option, times in Counter(order).items():
@@ -64,7 +172,7 @@ class Group(TyperGroup):
             with readers_may_leave():
                 code = super().main(*args, **extra)
         except (KeyboardInterrupt, typer.Abort):
-            code = 130
+            code = INTERRUPTED
         except Exception as error:
             if debug:
                 raise
@@ -89,21 +197,9 @@ class Group(TyperGroup):
                 "(--debug shows where; please report it)."
             )
             return 1
-        if code == 130:  # also what newer versions of typer make of Ctrl-C
+        if code == INTERRUPTED:  # also what newer versions of typer make of Ctrl-C
             say("Interrupted.")
         return code if isinstance(code, int) else 0
-
-
-@contextmanager
-def readers_may_leave() -> Iterator[None]:
-    """Print to stdout; what its reader, as `head`, does not want any more is dropped."""
-    try:
-        yield
-    except (BrokenPipeError, SystemExit) as error:
-        # Both typer and rich make a SystemExit of a pipe whose reader wanted no more.
-        if not isinstance(error.__context__ or error, BrokenPipeError):
-            raise
-        _silence(sys.stdout)
 
 
 def say_notes(notes: Sequence[str], quiet: bool = False) -> None:
@@ -121,6 +217,18 @@ def say(message: str) -> None:
         _silence(sys.stderr)
 
 
+@contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """Print to stdout; what its reader, as `head`, does not want any more is dropped."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:
+        # Both typer and rich make a SystemExit of a pipe whose reader wanted no more.
+        if not isinstance(error.__context__ or error, BrokenPipeError):
+            raise
+        _silence(sys.stdout)
+
+
 def _silence(stream: TextIO) -> None:
     """Send a stream to nowhere, and with it what waits for the flush at the very end."""
     with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
@@ -132,3 +240,266 @@ def _open_closed_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+SCHEMA = 1  # The version of documents/schema.json: another one where a key goes or means otherwise.
+
+
+def show_document(
+    document: Mapping[str, Any],
+    options: OutputOptions,
+    report: Callable[[Mapping[str, Any], bool], None],
+) -> None:
+    """Print a document as JSON, or its notes and the report of it."""
+    if options.as_json:
+        print_json(document)
+        return
+    say_notes(document["notes"], options.quiet)
+    blank = "" if options.quiet else "\n"
+    typer.echo(blank, nl=False)
+    report(document, options.quiet)
+    typer.echo(blank, nl=False)
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print a document as JSON, with the version of its schema."""
+    typer.echo(json.dumps({"schema": SCHEMA, **document}, indent=2, allow_nan=False))
+
+
+# C0 but tabs and line ends, DEL and C1, and what turns the direction of text.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def standard_output() -> BinaryIO:
+    """Return standard output for UTF-8 in whole pieces, escaped unless it is a regular file.
+
+    On a terminal, or in a pipe to one, control characters would move the cursor, set the title or
+    exchange what was printed before.
+    """
+    sys.stdout.flush()
+    try:
+        is_file = stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):
+        is_file = False
+    if is_file:
+        return sys.stdout.buffer
+    return cast("BinaryIO", _Escaping(sys.stdout.buffer))
+
+
+class _Escaping(io.RawIOBase):
+    """A stream whose text is escaped, with a note where that changes anything."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._told = stream, False
+
+    def write(self, data: Any) -> int:
+        text = bytes(data).decode("utf-8", "backslashreplace")
+        shown = _CONTROL.sub(lambda one: one[0].encode("unicode_escape").decode(), text)
+        if shown != text and not self._told:
+            self._told = True
+            say_notes(
+                ["control characters of names are escaped on standard output; a file keeps them"]
+            )
+        self._stream.write(shown.encode())
+        return len(data)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A command at work: its progress, the notes that it will print, the seconds of its phases."""
+
+    progress: ProgressBar
+    notes: list[str]
+    seconds: dict[str, float]
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Add the time that the block takes to the seconds of this name."""
+        begin = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+
+    def fit(self, estimator: Any, X: Any, y: Any, **more: Any) -> None:
+        """Fit; report how far it is, and take the seconds of its phases."""
+        begin = time.perf_counter()
+        estimator._report = self.progress.searched
+        has_callbacks = hasattr(estimator, "set_callbacks")  # as newer scikit-learn has them
+        if has_callbacks:
+            estimator.set_callbacks(_FitCallback(self.progress))
+        estimator.fit(X, y, **more)
+        if has_callbacks:
+            estimator.set_callbacks()
+        rest = time.perf_counter() - begin
+        for name, value in estimator.seconds_.items():
+            if name != "total":
+                self.seconds[name] = self.seconds.get(name, 0.0) + value
+                rest -= value
+        self.seconds["other"] = max(0.0, rest)
+
+
+class ProgressBar:
+    """A bar on stderr, on a terminal only, and only for work that takes more than a second."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._wanted = not quiet and sys.stderr.isatty()
+        self._bar: Any = None
+        self._task: Any = None
+        self._timer: threading.Timer | None = None
+        self._total: int | None = None
+        self._unit = ["pass", "passes"]
+        self._first: tuple[float, int] | None = None  # when how many units were told at first
+        self._goal, self._gap = (0.0, float("inf")), 0.0
+
+    def __enter__(self) -> ProgressBar:
+        if self._wanted:
+            from rich.console import Console
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                SpinnerColumn,
+                TextColumn,
+                TimeElapsedColumn,
+            )
+
+            self._bar = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=30),
+                TextColumn("{task.fields[count]}", markup=False),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=None, count="")
+            self._timer = threading.Timer(1.0, self._bar.start)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+            self._bar.stop()
+
+    def phase(self, description: str, total: int | None = None, unit: str = "pass passes") -> None:
+        """Begin a phase of work.
+
+        total : how many units there are to do, if that is known. unit : one and several of them.
+        """
+        self._total, self._unit, self._first = total, unit.split(), None
+        if self._bar is not None:
+            self._bar.remove_task(self._task)  # rich forgets no total
+            self._task = self._bar.add_task(show(description, 60), total=total, count="")
+
+    def advance(self, done: int) -> None:
+        """Report how many units are done in this phase: how many that is of all, the time left."""
+        total = self._total if self._total is not None and done <= self._total else None
+        of, unit = "" if total is None else f" of {total:,}", self._unit[(total or done) != 1]
+        self._show(done, total, f"{done:,}{of} {unit}{self._left(done, total)}")
+
+    def proving(self, gap: float, limit: float) -> None:
+        """Say where a branch and bound ends: at a gap, or after so many seconds."""
+        self._goal = gap, limit
+
+    def searched(self, state: Progressed) -> None:
+        """Report where a branch and bound stands: as far as the gap has closed, or the time gone.
+
+        A gap closes ever more slowly, so that the time left is that of the limit.
+        """
+        if state.n_nodes == 0:
+            self._gap = state.gap
+        gap, limit = self._goal
+        what = "node" if state.n_nodes == 1 else "nodes"
+        wide = max(self._gap, state.gap) - gap
+        share = max((wide + gap - state.gap) / wide if wide > 0 else 1.0, state.seconds / limit)
+        count = f"{state.n_nodes:,} {what}, {state.seconds:.0f} s, gap {100 * state.gap:.2f}%"
+        if limit < float("inf"):
+            count += f", at most {_clock(limit - state.seconds)} left"
+        self._show(min(share, 1.0), 1, count, description="Proving")
+
+    def _show(self, done: float, total: int | None, count: str, **more: Any) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total, count=count, **more)
+
+    def _left(self, done: int, total: int | None) -> str:
+        """Return the share that is done, and the time left at the pace since the first report."""
+        now = time.monotonic()
+        if self._first is None:  # what an earlier run has done comes at once
+            self._first = now, done
+        if not total:
+            return ""
+        begin, before = self._first
+        text = f", {100 * done // total}%"
+        if done > before:
+            text += f", {_clock((now - begin) * (total - done) / (done - before))} left"
+        return text
+
+
+def _clock(seconds: float) -> str:
+    """Return a time as 1:02:03, or 2:03."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class _FitCallback:
+    """Counts the scans of a fit, by scikit-learn's callback API."""
+
+    def __init__(self, progress: ProgressBar) -> None:
+        self._progress = progress
+        self._passes = 0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Begin a fit."""
+        self._passes = 0
+
+    def on_fit_task_begin(self, estimator: Any, context: Any, **_: Any) -> None:
+        """Do nothing at the beginning of a scan."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any, **_: Any) -> bool:
+        """Count a scan; never ask to stop."""
+        if context.task_name == "scan":
+            self._passes += 1
+            self._progress.advance(self._passes)
+        return False
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End a fit."""
+
+
+@contextmanager
+def watched(options: OutputOptions) -> Iterator[Work]:
+    """Watch the block; its seconds have their total at its end."""
+    begin = time.perf_counter()
+    seconds: dict[str, float] = {}
+    with ProgressBar(options.quiet or options.as_json) as progress, _collected_warnings() as notes:
+        yield Work(progress, notes, seconds)
+    seconds["total"] = time.perf_counter() - begin
+
+
+@contextmanager
+def _collected_warnings() -> Iterator[list[str]]:
+    """Yield a list that receives the texts of warnings, each once, in place of stderr."""
+    notes: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", kind)  # for programmers
+        warnings.simplefilter("ignore", LeakWarning)  # notes say more: see `reporting.warnings`
+        # The report says what a target was taken for, unless the user has said it.
+        for text in (r"y has \d+ classes, all of them numbers", "The number of unique classes is"):
+            warnings.filterwarnings("ignore", text)
+
+        def keep(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+            text = in_options(one_line(message).rstrip("."))
+            if issubclass(category, UserWarning):  # also those of fits that did not converge
+                text = Doubt(text)
+            if text not in notes:
+                notes.append(text)
+
+        warnings.showwarning = keep
+        yield notes

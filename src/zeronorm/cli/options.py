@@ -6,13 +6,17 @@ A command is a function of its record. What is said of an option stands at its f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, field, fields, make_dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+
+import typer
+from typer.models import ArgumentInfo, OptionInfo
 
 from ..methods import METHODS
-from .rows_options import ColumnsOptions
-from .shared_options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
-from .takes import argument, option
 
 TASKS = ("auto", "classes", "ordered", "numbers", "counts", "survival")
 # The losses that can be asked for, and the task of each.
@@ -23,14 +27,199 @@ LOSSES = {
     "gamma": "numbers",
     "poisson": "counts",
 }
-METHOD_NAMES = [
-    "auto",
-    *(name for name, method in METHODS.items() if "features" in method.budgets),
-]
+METHOD_NAMES = ["auto", *(name for name, one in METHODS.items() if "features" in one.budgets)]
+FOLDS = 5  # unless the user says another number
+PAIRS, SECONDS = 50, 1.0  # of a report, unless the user says others
+
+# The panels of --help; options of none stand first.
+TARGET = "The target"
+FEATURES = "The features"
+PROBLEM = "The problem"
+SEARCH = "The search"
+SCORE = "The model and its score"
+FILES = "Files"
+
+# What is said of options that several commands share, by the names of their fields.
+SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
+    "data": typer.Argument(
+        metavar="DATA",
+        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, JSON lines, .xlsx, "
+        "Parquet (parts as 'part-*.parquet'); also .gz .bz2 .xz .zip; single cells (.h5ad, 10x "
+        ".h5); genotypes (.bed, 'chr*.bed'); a store of zeronorm convert; -: standard input.",
+    ),
+    "target": typer.Option(
+        "--target",
+        "--obs",
+        metavar="NAME",
+        help="What to predict: a column (name or index), an array, or a file of its own. Several "
+        "responses: columns of numbers with commas between them, or such an array.",
+        rich_help_panel=TARGET,
+    ),
+    "id": typer.Option(
+        "--id", metavar="NAME", help="The column that names the samples.", rich_help_panel=TARGET
+    ),
+    "samples": typer.Option(
+        metavar="FILE",
+        help="A table of the samples, joined by their names (of genotypes IID, or FID and IID); "
+        "--target, --covariates and others name its columns; may be repeated.",
+        rich_help_panel=TARGET,
+    ),
+    "by_position": typer.Option(
+        "--by-position", help="A file of labels is in the samples' order.", rich_help_panel=TARGET
+    ),
+    "transpose": typer.Option(
+        "--transpose", help="DATA have samples in columns.", rich_help_panel=TARGET
+    ),
+    "drop": typer.Option(
+        metavar="NAME", help="A column to leave out; may be repeated.", rich_help_panel=TARGET
+    ),
+    "keep": typer.Option(
+        metavar="NAME", help="Keep a column that numbers the rows.", rich_help_panel=TARGET
+    ),
+    "where": typer.Option(
+        metavar="TEXT",
+        help="Keep rows by columns: \"batch == 'B1' and age >= 18\"; columns of text there "
+        "are no features.",
+        rich_help_panel=TARGET,
+    ),
+    "encoding": typer.Option(
+        metavar="NAME", help="Of text but UTF-8: latin-1, cp1252, utf-16.", rich_help_panel=TARGET
+    ),
+    "missing": typer.Option(
+        metavar="WAY",
+        help="Fill empty cells by the training rows: mean or most_frequent; indicator: by the "
+        "mean, and say where.",
+        rich_help_panel=FEATURES,
+    ),
+    "layer": typer.Option(
+        "--layer",
+        "--dataset",
+        metavar="NAME",
+        help="Of HDF5: which matrix; of cells the layer, raw, or the genome; of .xlsx the sheet.",
+        rich_help_panel=FEATURES,
+    ),
+    "order": typer.Option(
+        metavar="LABELS",
+        help="Of ordered text: its classes, lowest first.",
+        rich_help_panel=TARGET,
+    ),
+    "time": typer.Option(
+        metavar="COLUMN",
+        help="Of survival: time to the event, or to the end.",
+        rich_help_panel=TARGET,
+    ),
+    "event": typer.Option(
+        metavar="COLUMN",
+        help="Of survival: 1 where the event was observed, 0 where censored; or COLUMN=VALUE.",
+        rich_help_panel=TARGET,
+    ),
+    "start": typer.Option(
+        metavar="COLUMN",
+        help="Of survival: when observation of a row begins.",
+        rich_help_panel=TARGET,
+    ),
+    "strata": typer.Option(
+        metavar="COLUMN", help="Of survival: rows are compared within one.", rich_help_panel=TARGET
+    ),
+    "ties": typer.Option(
+        metavar="NAME", help="Of survival: breslow (default) or efron.", rich_help_panel=TARGET
+    ),
+    "offset": typer.Option(
+        metavar="COLUMN",
+        help="Of numbers, counts: a known part of margins.",
+        rich_help_panel=TARGET,
+    ),
+    "exposure": typer.Option(
+        metavar="COLUMN",
+        help="Of counts: the time, area or people that they are of. Its logarithm is the offset.",
+        rich_help_panel=TARGET,
+    ),
+    "covariates": typer.Option(
+        metavar="NAMES",
+        help="Columns in every model, uncounted and unpenalised: a,b.",
+        rich_help_panel=FEATURES,
+    ),
+    "cv": typer.Option(metavar="FOLDS", help="Folds, to score; default: 5.", rich_help_panel=SCORE),
+    "cv_groups": typer.Option(
+        metavar="COLUMN", help="Whose samples stay together.", rich_help_panel=SCORE
+    ),
+    "standardize": typer.Option(
+        help="Select as if columns were standardised; coefficients are for DATA as it is.",
+        rich_help_panel=PROBLEM,
+    ),
+    "intercept": typer.Option(help="Fit an intercept.", rich_help_panel=PROBLEM),
+    "class_weight": typer.Option(
+        metavar="balanced", help="Give classes equal weight.", rich_help_panel=PROBLEM
+    ),
+    "threshold": typer.Option(
+        metavar="NUMBER",
+        help="Of two classes: predict the positive one from this probability on. Default: as MODEL "
+        "has it.",
+    ),
+    "threads": typer.Option(metavar="N", help="Of a scan. Default: all."),
+    "as_json": typer.Option("--json", help="Print one JSON document."),
+    "quiet": typer.Option("--quiet", "-q", help="Results only."),
+    "debug": typer.Option("--debug", help="Show the traceback of an error."),
+}
+
+
+def option(help: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """Return a field for an option; MISSING stands for the default of one that must be given."""
+    return field(default=default, metadata={"info": typer.Option(*names, help=help, **more)})
+
+
+def argument(help: str, *, metavar: str, default: Any = MISSING) -> Any:
+    """Return a field for an argument."""
+    return field(default=default, metadata={"info": typer.Argument(help=help, metavar=metavar)})
+
+
+def info_of(one: Field[Any]) -> Any:
+    """Return what is said of the field of an option, at itself or where several share it."""
+    return one.metadata.get("info", SHARED_OPTIONS.get(one.name))
+
+
+_Options = TypeVar("_Options")
+
+
+def takes(
+    record: type[_Options],
+) -> Callable[[Callable[[_Options], None]], Callable[..., None]]:
+    """Return a decorator: a function of a record becomes one of the fields of the record."""
+    types = get_type_hints(record)
+    annotations = {
+        one.name: Annotated[types[one.name], info_of(one)]
+        for one in fields(record)  # type: ignore[arg-type]
+    }
+    output = [one.name for one in fields(OutputOptions)]
+    parameters = [
+        one.replace(annotation=annotations[one.name])
+        for one in inspect.signature(record).parameters.values()
+    ]
+    parameters.sort(key=lambda one: one.name in output)
+
+    def decorate(command: Callable[[_Options], None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(**values: Any) -> None:
+            command(record(**values))
+
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = annotations
+        return called
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectOptions:
+class OutputOptions:
+    """How a command shows what it finds out; `takes` lists these options last."""
+
+    as_json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectOptions(OutputOptions):
     """What `zeronorm select` is asked for."""
 
     data: str
@@ -58,9 +247,7 @@ class SelectOptions:
         default="auto",
         rich_help_panel=TARGET,
     )
-    order: str | None = option(
-        "Of ordered text: its classes, lowest first.", metavar="LABELS", rich_help_panel=TARGET
-    )
+    order: str | None = None
     time: str | None = None
     event: str | None = None
     start: str | None = None
@@ -107,7 +294,7 @@ class SelectOptions:
     report: Path | None = option(
         "A page to forward (.html).", metavar="FILE", rich_help_panel=FILES
     )
-    cv: int | None = option("Folds, to score; default: 5.", metavar="FOLDS", rich_help_panel=SCORE)
+    cv: int | None = None
     cv_groups: str | None = None
     no_cv: bool = option("No cross-validation.", "--no-cv", default=False, rich_help_panel=SCORE)
     permutations: int | None = option(
@@ -176,11 +363,7 @@ class SelectOptions:
     force: list[str] | None = option(
         "A feature that must be in; may be repeated.", metavar="NAME", rich_help_panel=FEATURES
     )
-    covariates: str | None = option(
-        "Columns in every model, uncounted and unpenalised: a,b.",
-        metavar="NAMES",
-        rich_help_panel=FEATURES,
-    )
+    covariates: str | None = None
     nonnegative: list[str] | None = option(
         "A feature of coefficient 0 or more, or all; may be repeated.",
         metavar="NAME",
@@ -225,12 +408,146 @@ class SelectOptions:
         "Scan on workers of Dask (tcp://HOST:8786), which open DATA (.npy, .bed) at its path.",
         metavar="ADDRESS",
     )
-    as_json: bool = False
-    quiet: bool = False
-    debug: bool = False
 
 
-FOLDS = 5  # unless the user says another number
+# What is of the model, its proof and its files.
+_NOT_OF_FOLDS = {
+    "output", "save", "certificate", "features_out", "report", "view", "no_cv", "prove", "gap",
+    "time_limit", "stability",
+}  # fmt: skip
+_TYPES = get_type_hints(SelectOptions)
+
+if TYPE_CHECKING:
+    CvOptions = SelectOptions
+else:
+    CvOptions = make_dataclass(
+        "CvOptions",
+        [
+            (one.name, _TYPES[one.name], field(default=one.default, metadata=one.metadata))
+            for one in fields(SelectOptions)
+            if one.name not in _NOT_OF_FOLDS
+        ],
+        frozen=True,
+        kw_only=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnsOptions(OutputOptions):
+    """What the columns of rows are that models are for."""
+
+    target: str | None = None
+    id: str | None = None
+    samples: list[str] | None = None
+    by_position: bool = False
+    transpose: bool = False
+    where: str | None = None
+    encoding: str | None = None
+    layer: str | None = None
+    time: str | None = None
+    event: str | None = None
+    start: str | None = None
+    strata: str | None = None
+    offset: str | None = None
+    exposure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemOptions(ColumnsOptions):
+    """A list of features, and the problem that it is an answer to."""
+
+    data: str
+    features: str = argument(
+        "The list: a model that select wrote; a file, a name on each line, or CSV with a column "
+        "feature or name; or names with commas between them.",
+        metavar="FEATURES",
+    )
+    group_file: Path | None = option(
+        "Feature and its group in every line, or gene sets (.gmt): FEATURES are whole groups then, "
+        "a model of them or their names.",
+        metavar="FILE",
+        rich_help_panel=FEATURES,
+    )
+    drop: list[str] | None = None
+    keep: list[str] | None = None
+    missing: str | None = None
+    task: str = option(
+        "The target: classes, ordered, numbers, counts or survival; auto: as it looks, or as the "
+        "model has it.",
+        metavar="TASK",
+        default="auto",
+        rich_help_panel=TARGET,
+    )
+    order: str | None = None
+    ties: str | None = None
+    covariates: str | None = None
+    loss: str | None = option(
+        "Of numbers least_squares, huber, quantile or gamma; of counts poisson.",
+        metavar="LOSS",
+        rich_help_panel=PROBLEM,
+    )
+    level: float | None = option(
+        "Of --loss quantile: which quantile.", metavar="Q", rich_help_panel=PROBLEM
+    )
+    C: float | None = option(
+        "Weight of the loss. Default: that of the model, or 0.1.",
+        "--C",
+        "-C",
+        metavar="C",
+        rich_help_panel=PROBLEM,
+    )
+    max_abs_coef: float | None = option(
+        "Only models whose coefficients per SD are at most so large: a tighter bound at a large C.",
+        metavar="SIZE",
+    )
+    standardize: bool = True
+    intercept: bool = True
+    class_weight: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertifyOptions(ProblemOptions):
+    """What `zeronorm certify` is asked for."""
+
+    certificate: Path | None = option(
+        "Write it, for zeronorm verify.", metavar="FILE.npz", rich_help_panel=FILES
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProveOptions(ProblemOptions):
+    """What `zeronorm prove` is asked for."""
+
+    gap: float = option(
+        "By how much, as a share of the objective, others may be better at the end; 0: not at all.",
+        metavar="GAP",
+        default=0.01,
+        rich_help_panel=SEARCH,
+    )
+    time_limit: float = option("Seconds.", metavar="SECONDS", default=60.0, rich_help_panel=SEARCH)
+    within: float | None = option(
+        "List all lists of this length that are worse than the best by at most this share; 0.01 "
+        "stands for 1%. It takes --time-limit once more.",
+        metavar="SHARE",
+    )
+    cost: Path | None = option(
+        "Of --within: feature and its cost in every line; the cheapest list is told.",
+        metavar="FILE",
+    )
+    limit: int | None = option(
+        "Of --within: so many lists are kept, the best ones. Default: 1000.", metavar="N"
+    )
+    output: Path | None = option(
+        "Of --within: the lists, a row each (.csv, .parquet).",
+        "--output",
+        "-o",
+        metavar="FILE",
+        rich_help_panel=FILES,
+    )
+    certificate: Path | None = option(
+        "Write the proof, for zeronorm verify.", metavar="FILE.npz", rich_help_panel=FILES
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,9 +562,6 @@ class VerifyOptions(ColumnsOptions):
         metavar="R",
         default=1e-10,  # as of `zeronorm.verify`
     )
-    as_json: bool = False
-    quiet: bool = False
-    debug: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,13 +610,10 @@ class PathOptions(ColumnsOptions):
     output: Path | None = option(
         "Write every point (CSV).", "--output", "-o", metavar="FILE.csv", rich_help_panel=FILES
     )
-    as_json: bool = False
-    quiet: bool = False
-    debug: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscoverOptions:
+class DiscoverOptions(OutputOptions):
     """What `zeronorm discover` is asked for."""
 
     data: str
@@ -348,13 +659,87 @@ class DiscoverOptions:
         "The features found, a table (.csv, .parquet).", metavar="FILE", rich_help_panel=FILES
     )
     threads: int | None = None
-    as_json: bool = False
-    quiet: bool = False
-    debug: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvertOptions:
+class RowsOptions(ColumnsOptions):
+    """A model, and the rows that it is for."""
+
+    model: str = argument("A file that select wrote.", metavar="MODEL")
+    data: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictOptions(RowsOptions):
+    """What `zeronorm predict` is asked for."""
+
+    output: Path | None = option(
+        "Write every prediction: .csv, .parquet or .jsonl; -: to stdout, as CSV, or JSON lines "
+        "where DATA are.",
+        "--output",
+        "-o",
+        metavar="FILE",
+        rich_help_panel=FILES,
+    )
+    proba: bool = option("Probabilities as well.", "--proba", default=False)
+    threshold: float | None = None
+    interval: float | None = option(
+        "Of numbers: an interval around each, that has about this share of new rows, as 0.9; by "
+        "the errors of rows out of fold.",
+        metavar="SHARE",
+    )
+    times: str | None = option(
+        "Of survival: the probability of no event up to these times as well.", metavar="T[,T2,...]"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateOptions(RowsOptions):
+    """What `zeronorm evaluate` is asked for."""
+
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions(RowsOptions):
+    """What `zeronorm report` is asked for."""
+
+    data: str = argument("The samples that MODEL was selected from, as select reads them.",
+                         metavar="DATA")  # fmt: skip
+    drop: list[str] | None = None
+    keep: list[str] | None = None
+    output: Path = option(
+        "The page.", "--output", "-o", metavar="FILE.html", default=MISSING, rich_help_panel=FILES
+    )
+    features: str | None = option(
+        "Other numbers of features beside that of MODEL: 1:20, or 5,10. Default: those that were "
+        "compared when it was selected.",
+        "--features",
+        "-k",
+        metavar="K[,K2,...]",
+    )
+    group_file: Path | None = option(
+        "Of whole groups: the file that select took, as the model has not the groups of all "
+        "features.",
+        metavar="FILE",
+        rich_help_panel=FEATURES,
+    )
+    cv: int | None = None
+    cv_groups: str | None = None
+    pairs: int = option(
+        "Pairs of half-samples, for how sure each feature is; 0: none.", metavar="N", default=PAIRS
+    )
+    time_limit: float = option(
+        "Seconds to look for a better list of each size, and for lists nearly as good; 0: neither.",
+        metavar="SECONDS",
+        default=SECONDS,
+        rich_help_panel=SEARCH,
+    )
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertOptions(OutputOptions):
     """What `zeronorm convert` is asked for."""
 
     data: str = argument(
@@ -396,9 +781,6 @@ class ConvertOptions:
         "Megabytes that columns on the way may take, about.", metavar="MB", default=1024
     )
     overwrite: bool = option("Replace a store that is there.", "--overwrite", default=False)
-    as_json: bool = False
-    quiet: bool = False
-    debug: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..io.input import Response, check_folds
 from ..reporting.warnings import targets_in_disguise
-from .columns_file import check_columns_file
-from .folds import usable_folds
-from .names import columns_named
-from .options import LOSSES, PathOptions
-from .output import show_document
-from .paths import refuse_overwriting
-from .progress import Work, watched
-from .takes import takes
+from .files import check_columns_file, refuse_overwriting
+from .messages import Work, columns_named, show_document, watched
+from .options import LOSSES, PathOptions, takes
 from .target import read_response
+from .validation import usable_folds
 
 if TYPE_CHECKING:
     from ..estimators import L1Path
@@ -28,7 +24,7 @@ def path(options: PathOptions) -> None:
 
     Example: zeronorm path golub --cv 5 -o path.csv
     """
-    with watched(options.quiet or options.as_json) as work:
+    with watched(options) as work:
         with work.timed("imports"):
             options = _settled(options)
             _check_options(options)
@@ -38,13 +34,13 @@ def path(options: PathOptions) -> None:
             from ..io.input import Samples
             from ..io.opening import as_design
             from ..reporting.documents.data import describe_data
-            from ..reporting.documents.path import (
+            from ..reporting.documents.selection import (
                 describe_chosen,
                 describe_entries,
                 describe_path,
                 path_csv,
             )
-            from ..reporting.text.path import print_path
+            from ..reporting.text.selection import print_path
         data, output = options.data, options.output
         work.progress.phase(f"Reading {data}")
         with work.timed("read"):

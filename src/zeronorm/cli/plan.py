@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from ..io.input import check_folds
-from .features_out import check_features_out
-from .groups_options import check_groups, sizes_option
-from .options import FOLDS, METHOD_NAMES, SelectOptions
-from .page_command import check_page, check_view
-from .paths import check_folder, refuse_overwriting
+from ..methods import METHODS
+from .files import check_features_out, check_folder, refuse_overwriting
+from .options import FOLDS, LOSSES, METHOD_NAMES, TASKS, SelectOptions
+from .page import check_page, check_view
+
+OF_FOLDS, OF_CRITERIA = ("1se", "best"), ("aic", "bic", "ebic", "gic")
 
 _MAX_SIZES = 1000  # One range has so many sizes at most.
-OF_FOLDS, OF_CRITERIA = ("1se", "best"), ("aic", "bic", "ebic", "gic")
+
 _OTHER_FORMATS = {
     ".csv",
     ".tsv",
@@ -31,11 +32,24 @@ _OTHER_FORMATS = {
 }
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zip"}
 
+# Reasons why an option does not go with groups.
+_NOT_OF_GROUPS = {
+    "--method": "which is the only one that has a budget of groups",
+    "--rule": "and information criteria do not count groups",
+    "--prove": "and there are no proofs for budgets of features and groups at once",
+    "--certificate": "which gives no certificate",
+    "--calibrate": "whose models are not scaled",
+    "--nonnegative": "whose coefficients have any sign",
+    "--nonpositive": "whose coefficients have any sign",
+}
+_NOT_OF_WHOLE_GROUPS = ("--nonnegative", "--nonpositive", "--rule")  # --rule by a criterion
+
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SelectionPlan:
     """A selection as it is settled before the data are read."""
 
+    task: str  # "auto": the target says it
     # The numbers of features, or of whole groups, growing; None: to be found.
     sizes: list[int] | None
     whole: bool  # whether groups are selected as wholes
@@ -49,8 +63,11 @@ class Plan:
     certificates: dict[int, Path]  # where the certificate of each size goes
 
 
-def plan_selection(options: SelectOptions) -> Plan:
+def plan_selection(options: SelectOptions) -> SelectionPlan:
     """Return what the options mean; refuse those that are wrong or do not go together."""
+    task = _task_of(options)
+    _check_permutations(options)
+    _check_pairs(options)
     others = {
         "--method": options.method is not None,
         f"--rule {options.rule}": options.rule in OF_CRITERIA,
@@ -60,7 +77,7 @@ def plan_selection(options: SelectOptions) -> Plan:
         "--nonnegative": bool(options.nonnegative),
         "--nonpositive": bool(options.nonpositive),
     }
-    n_groups = check_groups(options, others)
+    n_groups = _check_groups(options, others)
     grouped, refitted = n_groups is not None, options.refit_c != "loo"
     shared = {"--shared": options.shared is True}  # A measure has a model for each class.
     measured = {"--groups": options.groups is not None, "--refit-c": refitted, **shared, **others}
@@ -79,7 +96,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     elif grouped:
         method = "bilevel"
     folds = _folds(options.cv, options.no_cv)
-    option, given = sizes_option(options)
+    option, given = _sizes_option(options)
     sizes = None if given.strip() == "auto" else _parse_sizes(option, given)
     rule = _rule(options, sizes, folds, n_groups == "auto")
     if sizes is None:
@@ -101,7 +118,8 @@ def plan_selection(options: SelectOptions) -> Plan:
     if options.report is not None:
         check_page(options.report, "--report", options, files)
     refit_C = _parse_refit_c(options.refit_c)
-    return Plan(
+    return SelectionPlan(
+        task,
         sizes,
         option == "--groups",
         n_groups,
@@ -115,7 +133,7 @@ def plan_selection(options: SelectOptions) -> Plan:
     )
 
 
-def for_every_size(options: SelectOptions, plan: Plan) -> Plan:
+def for_every_size(options: SelectOptions, plan: SelectionPlan) -> SelectionPlan:
     """Return the plan that writes a model of every size, as nothing has chosen among them."""
     sizes = plan.sizes or []
     models = _model_files(options, sizes, False) if plan.models else {}
@@ -127,111 +145,181 @@ def for_every_size(options: SelectOptions, plan: Plan) -> Plan:
     return replace(plan, rule="all", models=models, certificates=certificates)
 
 
-def _rule(
-    options: SelectOptions, sizes: Sequence[int] | None, folds: int | None, of_groups: bool
-) -> str | None:
-    """Return what chooses among the sizes, None of one; refuse what nothing can choose among.
+def _task_of(options: SelectOptions) -> str:
+    """Return the task that the options say, "auto" where the target says it; refuse the rest."""
+    if options.task not in TASKS:
+        raise ValueError(f"--task must be one of {', '.join(TASKS)}; got {options.task!r}.")
+    loss = options.loss
+    if loss is not None and loss not in LOSSES:
+        raise ValueError(
+            f"--loss must be one of {', '.join(LOSSES)}; got {loss!r}. Classes have the logistic "
+            "loss, survival times Cox's partial likelihood."
+        )
+    if options.ties not in (None, "breslow", "efron"):
+        raise ValueError(f"--ties must be breslow or efron; got {options.ties!r}.")
+    of_rates = loss in ("poisson", "gamma")
+    # Ordered classes are classes, too.
+    labels = "ordered" if options.task == "ordered" or options.order is not None else "classes"
+    implied = {
+        "--time": (options.time is not None, "survival"),
+        "--event": (options.event is not None, "survival"),
+        "--start": (options.start is not None, "survival"),
+        "--strata": (options.strata is not None, "survival"),
+        "--ties": (options.ties is not None, "survival"),
+        f"--loss {loss}": (loss is not None, LOSSES.get(loss or "", "")),
+        "--exposure": (options.exposure is not None and not of_rates, "counts"),
+        "--order": (options.order is not None, "ordered"),
+        "--measure": (options.measure is not None, "classes"),
+        "--positive": (options.positive is not None, "classes"),
+        "--class-weight": (options.class_weight is not None, labels),
+        "--shared" if options.shared else "--per-class": (options.shared is not None, "classes"),
+    }
+    task, reason = options.task, "--task"
+    for option, (given, of_task) in implied.items():
+        if not given:
+            continue
+        if task == "auto":
+            task, reason = of_task, option
+        elif task != of_task:
+            raise ValueError(
+                f"{option} is of {of_task}, but {reason} says {task}. Leave out one of them."
+            )
+    _check_parts(options, task)
+    return task
 
-    of_groups : whether the number of groups that features are in is to be chosen.
+
+def _check_parts(options: SelectOptions, task: str) -> None:
+    """Refuse half of a target, and what does not go with a task."""
+    if task == "survival":
+        for option, value in (("--time", options.time), ("--event", options.event)):
+            if value is None:
+                raise ValueError(
+                    f"Survival times need {option}: say --time COLUMN, until the event or the end "
+                    "of observation, and --event COLUMN, 1 where the event was observed and else 0."
+                )
+        if options.target is not None:
+            raise ValueError(
+                "Survival times have --time and --event as their target; leave out --target "
+                f"{options.target!r}."
+            )
+        if not options.intercept:
+            raise ValueError("--no-intercept is not of survival, which has no intercept.")
+    offset = options.offset if options.exposure is None else options.exposure
+    if task == "ordered":
+        if not options.intercept:
+            raise ValueError("--no-intercept is not of ordered, whose thresholds are intercepts.")
+        known = [name for name, method in METHODS.items() if method.shares]
+        if options.method not in (None, "auto", *known):
+            raise ValueError(
+                f"--method must be one of {', '.join(known)} for ordered; got {options.method!r}."
+            )
+    if offset is not None and task in ("classes", "ordered", "survival"):
+        raise ValueError(f"--offset and --exposure are of numbers and counts; got {task}.")
+    if options.offset is not None and options.exposure is not None:
+        raise ValueError(
+            "--offset is the logarithm of --exposure: they are one or the other; got both."
+        )
+    if options.level is not None:
+        if options.loss != "quantile":
+            raise ValueError(
+                f"--level {options.level:g} is of a quantile; say --loss quantile as well."
+            )
+        if not 0 < options.level < 1:
+            raise ValueError(f"--level must be between 0 and 1; got {options.level:g}.")
+
+
+def _check_permutations(options: SelectOptions) -> None:
+    """Refuse a number of permutations that is none, or does not go with other options."""
+    n = options.permutations
+    if n is None:
+        return
+    if n < 1:
+        raise ValueError(
+            f"--permutations must be at least 1; got {n}. With 99 the least p is 0.01; leave it "
+            "out for none."
+        )
+    if options.no_cv:
+        raise ValueError(
+            f"--permutations {n} repeats the cross-validation, and --no-cv has none; leave out one "
+            "of them."
+        )
+    if options.covariates is not None:
+        raise ValueError(
+            f"--permutations {n} does not go with --covariates: permuted labels lose them together "
+            "with the features, so that p would be of both; leave out one of them."
+        )
+
+
+def _check_pairs(options: SelectOptions) -> None:
+    """Refuse a number of pairs that is none."""
+    if options.stability is not None and options.stability < 1:
+        raise ValueError(
+            "--stability must be at least 1 pair of half-samples, 50 are usual; got "
+            f"{options.stability}. Leave it out for none."
+        )
+
+
+def _sizes_option(options: SelectOptions) -> tuple[str, str]:
+    """Return the option that says the sizes, and what it says."""
+    if options.features.strip() == "all" and options.groups is not None:
+        return "--groups", options.groups
+    return "--features", options.features
+
+
+def _check_groups(options: SelectOptions, others: Mapping[str, bool]) -> int | str | None:
+    """Return the number of groups that features are in at most; None of whole groups, and without.
+
+    Refuse half of a selection in groups, and what does not go with one.
+
+    others : whether each option was given of those that features in few groups do not have.
     """
-    option, given = sizes_option(options)
-    what = option.removeprefix("--")
-    rule, known = options.rule, (*OF_FOLDS, *OF_CRITERIA, "all")
-    if rule is not None and rule not in known:
-        raise ValueError(f"--rule must be one of {', '.join(known)}; got {rule!r}.")
-    if sizes is None and options.prove:
-        raise ValueError(
-            f"--prove needs the number of {what}: say {option} K, as proofs of all sizes may "
-            "take hours."
-        )
-    if sizes is not None and len(sizes) == 1 and rule not in OF_CRITERIA and not of_groups:
-        if rule in OF_FOLDS:
+    groups, file, whole = options.groups, options.group_file, options.features.strip() == "all"
+    if groups is None:
+        if whole:
             raise ValueError(
-                f"--rule {rule} chooses among several sizes; got {option} {given}. "
-                f"Say {option} 1:{max(2, sizes[0])} or auto, or leave out --rule."
+                "--features all takes whole groups of features; say --groups G and --group-file "
+                "FILE as well."
             )
-        return rule
-    if folds is None and of_groups:
-        raise ValueError(
-            "--no-cv leaves nothing to choose the number of groups by; say --groups G, or leave "
-            "out --no-cv."
-        )
-    if folds is None and rule in (None, *OF_FOLDS):
-        raise ValueError(
-            f"--no-cv leaves nothing to choose among the sizes {given} by; say --rule "
-            "ebic (or aic, bic, gic), --rule all for a model of each, one size, or leave out "
-            "--no-cv."
-        )
-    return "1se" if rule is None else rule
-
-
-def _compared(sizes: list[int], rule: str | None) -> list[int]:
-    """Return the sizes to compare: of a criterion and one number all up to it."""
-    if rule in OF_CRITERIA and len(sizes) == 1:
-        return list(range(1, sizes[0] + 1))
-    return sizes
-
-
-def _check_outputs(options: SelectOptions, files: Mapping[int, Path], option: str) -> None:
-    """Refuse outputs that are an input, or that their names call something else."""
-    group_file = options.group_file if option == "--output" else None
-    refuse_overwriting(files.values(), options.data, options.target, group_file, option)
-    for table in options.samples or ():
-        refuse_overwriting(files.values(), table, None, option=option)
-    for path in files.values():
-        if path.suffix.lower() in _OTHER_FORMATS:
+        if file is not None:
             raise ValueError(
-                f"{option} must be a file of zeronorm, by custom NAME.npz; by the name {path} it "
-                "would be taken for something else."
+                f"--group-file {file} needs the number of groups to select at most; say "
+                "--groups G as well."
             )
-
-
-def _folds(cv: int | None, no_cv: bool) -> int | None:
-    """Return the number of folds; None: no cross-validation."""
-    if no_cv and cv is not None:
-        raise ValueError(f"--no-cv and --cv {cv} say the opposite; leave out one of them.")
-    if no_cv:
         return None
-    folds = FOLDS if cv is None else cv
-    check_folds(folds, f"Leave it out for {FOLDS}.")
-    return folds
-
-
-def _parse_sizes(option: str, text: str) -> list[int]:
-    """Return the sizes of --features, or of --groups, smallest first."""
-    sizes: set[int] = set()
-    for part in text.split(","):
-        ends = [end.strip() for end in part.split(":")]
-        if len(ends) > 2 or not all(re.fullmatch("[0-9]{1,12}", end) for end in ends):
+    n_groups = None if whole else _number_of_groups(groups)
+    if file is None:
+        raise ValueError(
+            f"--groups {groups.strip():.60} needs the group of every feature; say --group-file "
+            "FILE as well."
+        )
+    for option in [name for name, given in others.items() if given]:
+        of_single = option.split()[0] in _NOT_OF_WHOLE_GROUPS
+        if whole and of_single:
             raise ValueError(
-                f"{option} must be whole numbers with commas between them, first and last with a "
-                f"colon between them, such as 10 or 5,10,20 or 1:20, or auto; got {text!r}."
+                f"{option} is of single features, and --features all takes whole groups; leave "
+                "out one of them."
             )
-        first, last = int(ends[0]), int(ends[-1])
-        if first > last:
-            raise ValueError(f"{option} must have the smaller end first; got {part.strip()!r}.")
-        if last - first >= _MAX_SIZES:
+        if not whole:
             raise ValueError(
-                f"{option} must be at most {_MAX_SIZES:,} sizes; {part.strip()!r} has "
-                f"{last - first + 1:,}."
+                f"--groups implies the method bilevel, {_NOT_OF_GROUPS[option.split()[0]]}. Leave "
+                f"out {option}, or --groups and --group-file."
+                + ("" if of_single else " Whole groups, --features all, may have it.")
             )
-        sizes.update(range(first, last + 1))
-    if 0 in sizes:
-        raise ValueError(f"{option} must be at least 1; got {text!r}.")
-    return sorted(sizes)
+    return n_groups
 
 
-def _parse_refit_c(text: str) -> float | str:
-    """Return the value of --refit-c: a positive number or loo."""
-    if text == "loo":
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 < value < float("inf"):
-        raise ValueError(f"--refit-c must be loo or a positive finite number; got {text!r}.")
-    return value
+def _number_of_groups(groups: str) -> int | str:
+    """Return the number of groups that features are in at most; it may be "auto"."""
+    text = groups.strip()
+    if text != "auto" and not re.fullmatch("[0-9]{1,12}", text):
+        raise ValueError(
+            f"--groups must be a whole number or auto; got {groups!r:.60}. Which features are in "
+            "which group says --group-file FILE; several numbers are of whole groups, "
+            "--features all."
+        )
+    if text != "auto" and int(text) < 1:
+        raise ValueError(f"--groups must be at least 1; got {text}.")
+    return text if text == "auto" else int(text)
 
 
 def _check_measure(measure: str | None, others: Mapping[str, bool]) -> None:
@@ -275,18 +363,103 @@ def _search_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
         )
     gap = 0.01 if gap is None else gap
     time_limit = 60.0 if time_limit is None else time_limit
+    check_proof(gap, time_limit)
+    return "l0", {**search, "gap": gap, "time_limit": time_limit}
+
+
+def check_proof(gap: float, time_limit: float) -> None:
+    """Refuse ends of a proof that are none."""
     if not 0 <= gap < float("inf"):
         raise ValueError(f"--gap must be at least 0 (0.01 stands for 1%); got {gap:g}.")
     if not 0 < time_limit < float("inf"):
         raise ValueError(
             f"--time-limit must be a positive finite number of seconds; got {time_limit:g}."
         )
-    return "l0", {**search, "gap": gap, "time_limit": time_limit}
+
+
+def _folds(cv: int | None, no_cv: bool) -> int | None:
+    """Return the number of folds; None: no cross-validation."""
+    if no_cv and cv is not None:
+        raise ValueError(f"--no-cv and --cv {cv} say the opposite; leave out one of them.")
+    if no_cv:
+        return None
+    folds = FOLDS if cv is None else cv
+    check_folds(folds, f"Leave it out for {FOLDS}.")
+    return folds
+
+
+def _parse_sizes(option: str, text: str) -> list[int]:
+    """Return the sizes of --features, or of --groups, smallest first."""
+    sizes: set[int] = set()
+    for part in text.split(","):
+        ends = [end.strip() for end in part.split(":")]
+        if len(ends) > 2 or not all(re.fullmatch("[0-9]{1,12}", end) for end in ends):
+            raise ValueError(
+                f"{option} must be whole numbers with commas between them, first and last with a "
+                f"colon between them, such as 10 or 5,10,20 or 1:20, or auto; got {text!r}."
+            )
+        first, last = int(ends[0]), int(ends[-1])
+        if first > last:
+            raise ValueError(f"{option} must have the smaller end first; got {part.strip()!r}.")
+        if last - first >= _MAX_SIZES:
+            raise ValueError(
+                f"{option} must be at most {_MAX_SIZES:,} sizes; {part.strip()!r} has "
+                f"{last - first + 1:,}."
+            )
+        sizes.update(range(first, last + 1))
+    if 0 in sizes:
+        raise ValueError(f"{option} must be at least 1; got {text!r}.")
+    return sorted(sizes)
+
+
+def _rule(
+    options: SelectOptions, sizes: Sequence[int] | None, folds: int | None, of_groups: bool
+) -> str | None:
+    """Return what chooses among the sizes, None of one; refuse what nothing can choose among.
+
+    of_groups : whether the number of groups that features are in is to be chosen.
+    """
+    option, given = _sizes_option(options)
+    what = option.removeprefix("--")
+    rule, known = options.rule, (*OF_FOLDS, *OF_CRITERIA, "all")
+    if rule is not None and rule not in known:
+        raise ValueError(f"--rule must be one of {', '.join(known)}; got {rule!r}.")
+    if sizes is None and options.prove:
+        raise ValueError(
+            f"--prove needs the number of {what}: say {option} K, as proofs of all sizes may "
+            "take hours."
+        )
+    if sizes is not None and len(sizes) == 1 and rule not in OF_CRITERIA and not of_groups:
+        if rule in OF_FOLDS:
+            raise ValueError(
+                f"--rule {rule} chooses among several sizes; got {option} {given}. "
+                f"Say {option} 1:{max(2, sizes[0])} or auto, or leave out --rule."
+            )
+        return rule
+    if folds is None and of_groups:
+        raise ValueError(
+            "--no-cv leaves nothing to choose the number of groups by; say --groups G, or leave "
+            "out --no-cv."
+        )
+    if folds is None and rule in (None, *OF_FOLDS):
+        raise ValueError(
+            f"--no-cv leaves nothing to choose among the sizes {given} by; say --rule "
+            "ebic (or aic, bic, gic), --rule all for a model of each, one size, or leave out "
+            "--no-cv."
+        )
+    return "1se" if rule is None else rule
+
+
+def _compared(sizes: list[int], rule: str | None) -> list[int]:
+    """Return the sizes to compare: of a criterion and one number all up to it."""
+    if rule in OF_CRITERIA and len(sizes) == 1:
+        return list(range(1, sizes[0] + 1))
+    return sizes
 
 
 def _model_files(options: SelectOptions, sizes: Sequence[int], one: bool) -> dict[int, Path]:
     """Return where the model of each size goes; one : whether only one of them is written."""
-    of_groups = sizes_option(options)[0] == "--groups"
+    of_groups = _sizes_option(options)[0] == "--groups"
     return _output_files(options.data, sizes, options.output, one, "g" if of_groups else "k")
 
 
@@ -339,3 +512,30 @@ def _certificate_files(
     if both:
         raise ValueError(f"--certificate {min(both)} is the file of the model; name another.")
     return files
+
+
+def _check_outputs(options: SelectOptions, files: Mapping[int, Path], option: str) -> None:
+    """Refuse outputs that are an input, or that their names call something else."""
+    group_file = options.group_file if option == "--output" else None
+    refuse_overwriting(files.values(), options.data, options.target, group_file, option)
+    for table in options.samples or ():
+        refuse_overwriting(files.values(), table, None, option=option)
+    for path in files.values():
+        if path.suffix.lower() in _OTHER_FORMATS:
+            raise ValueError(
+                f"{option} must be a file of zeronorm, by custom NAME.npz; by the name {path} it "
+                "would be taken for something else."
+            )
+
+
+def _parse_refit_c(text: str) -> float | str:
+    """Return the value of --refit-c: a positive number or loo."""
+    if text == "loo":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise ValueError(f"--refit-c must be loo or a positive finite number; got {text!r}.")
+    return value

@@ -1,31 +1,52 @@
-"""The command `zeronorm predict`."""
+"""The command `zeronorm predict`, and the reading of rows for a model, as `evaluate` reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, show
-from ..io.input import Response, comparable, listed
-from .blocks import read_blocks
-from .columns_file import FORMATS, STDOUT, Write, check_columns_file, columns_file
-from .intervals import check_interval, share_inside
-from .messages import say_notes
-from .output import show_document
-from .paths import refuse_overwriting, refuse_swapped
-from .progress import Work, watched
-from .rows_options import PredictOptions
-from .takes import takes
+from ..io.input import (
+    Response,
+    as_named,
+    comparable,
+    is_genotypes,
+    is_golub,
+    lasting,
+    listed,
+    read,
+    refuse_unasked,
+)
+from ..io.joins import across_hint, features_in_rows
+from ..reporting.text.words import sentence
+from ..reporting.warnings import RepeatedNames
+from .files import (
+    FORMATS,
+    STDOUT,
+    Write,
+    check_columns_file,
+    columns_file,
+    refuse_overwriting,
+    refuse_swapped,
+)
+from .messages import Work, say_notes, show_document, watched
+from .options import PredictOptions, takes
 from .target import columns_of, offset_of, response_of
-from .threshold import with_threshold
-from .training_rows import note_on_rows
+from .training import note_on_rows
 
 if TYPE_CHECKING:
-    from ..io.table import Table
-    from ..persistence import LoadedModel, LoadedRegressor
+    from ..io.table import Layout, Table
+    from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
+    from .options import RowsOptions
+
+
+_BLOCK = 1 << 20  # so many cells are predicted at once
+# What predictions need not.
+_TARGETS = ("target", "time", "event", "start", "strata", "cv_groups")
 
 
 @takes(PredictOptions)
@@ -34,11 +55,11 @@ def predict(options: PredictOptions) -> None:
 
     Example: zeronorm predict visits-k5.model.npz new.csv -o predictions.csv
     """
-    with watched(options.quiet or options.as_json) as work:
+    with watched(options) as work:
         work.progress.phase("Starting")
         from .. import persistence
         from ..reporting.documents.data import describe_data
-        from ..reporting.text.predictions import print_predictions
+        from ..reporting.text.evaluation import print_predictions
 
         data, output = options.data, options.output
         to_stdout = output is not None and str(output) == STDOUT
@@ -48,7 +69,7 @@ def predict(options: PredictOptions) -> None:
         )
         work.notes.extend(note_on_rows(options, data, options.model, loaded.metadata))
         times = _times(options, loaded)
-        interval = check_interval(options, loaded)
+        interval = _check_interval(options, loaded)
         if output is not None:
             refuse_overwriting([output], data, options.target, options.model)
             if not to_stdout:
@@ -65,7 +86,7 @@ def predict(options: PredictOptions) -> None:
             work.notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
         found |= _judged(loaded, response, found["predictions"], work.notes)
         if interval is not None and response is not None:
-            interval["inside"] = share_inside(response.y, found["predictions"], interval)
+            interval["inside"] = _share_inside(response.y, found["predictions"], interval)
         names = table.sample_names
     if to_stdout:
         say_notes(work.notes, options.quiet)
@@ -164,21 +185,197 @@ def _times(options: PredictOptions, loaded: LoadedModel) -> list[float]:
     return times
 
 
-def response_in(
-    loaded: LoadedModel, table: Table, data: str, columns: Mapping[str, str]
-) -> Response | None:
-    """Return the target of a table, None where it has none."""
-    from ..persistence import LoadedClassifier, LoadedSurvivalModel
+def _check_interval(options: PredictOptions, loaded: LoadedModel) -> dict[str, Any] | None:
+    """Return the interval that --interval asks for, as a document has it; None where it does not.
 
-    if isinstance(loaded, LoadedSurvivalModel):
-        there = {"time", "event"} <= table.columns.keys()
-        return response_of(table, "survival", data, columns) if there else None
-    if table.y is None:
+    Raises
+    ------
+    ValueError
+        If its share is none, the model is not of numbers of one target, or its file has no errors
+        of rows out of fold, or too few.
+    """
+    from ..persistence import LoadedClassifier, LoadedRegressor
+    from ..persistence.records import half_width, has_intervals
+
+    share, model = options.interval, options.model
+    if share is None:
         return None
-    if isinstance(loaded, LoadedClassifier):
-        return Response("classes", table.y)
-    task = "counts" if loaded.loss.name == "poisson" else "numbers"
-    return response_of(table, task, data, columns)
+    if not 0 < share < 1:
+        raise ValueError(
+            f"--interval must be a share of rows, above 0 and below 1, as 0.9; got {share:g}."
+        )
+    if not isinstance(loaded, LoadedRegressor) or not has_intervals(loaded.loss, len(loaded.coef)):
+        other = "survival times, of which --times says more"
+        if isinstance(loaded, LoadedClassifier):
+            other = "classes, of which --proba says how sure they are"
+        elif isinstance(loaded, LoadedRegressor):
+            n = len(loaded.coef)
+            other = f"{n} responses" if n > 1 else f"numbers by the loss {loaded.loss.name}"
+        raise ValueError(
+            f"--interval {share:g} is of numbers of one target, by least_squares, huber or "
+            f"quantile; {model} is of {other}. Leave it out."
+        )
+    record = loaded.metadata["errors"]
+    if record is None:
+        raise ValueError(
+            f"--interval {share:g} needs the errors of rows out of fold, and {model} has none: it "
+            "was selected without folds, or by an earlier version. Select it again with them."
+        )
+    n = record["n"]
+    if share > n / (n + 1):
+        raise ValueError(
+            f"--interval must be at most {n / (n + 1):.4g} of {model}, which has the errors of "
+            f"{n:,} rows out of fold; got {share:g}. More rows to select from allow more."
+        )
+    half = half_width(record, share)
+    return {"share": share, "half_width": half, "n_errors": n, "inside": None}
+
+
+def _share_inside(targets: Any, predictions: Any, interval: Mapping[str, Any]) -> float:
+    """Return the share of targets that are in the intervals of their predictions."""
+    import numpy as np
+
+    return float(np.mean(np.abs(targets - np.array(predictions)) <= interval["half_width"]))
+
+
+def note_on(path: str, loaded: Any) -> list[str]:
+    """Return what is told where a model predicts from another probability than 1/2 on."""
+    record = loaded.metadata["threshold"]
+    if record is None:
+        return []
+    return [f"{path} predicts {sentence(record, loaded.classes_.tolist())}"]
+
+
+def with_threshold(
+    path: str, loaded: LoadedModel, asked: float | None, notes: list[str]
+) -> LoadedModel:
+    """Return a model that acts from the probability of --threshold on, and note which it is.
+
+    asked : None where the model acts as its file has it.
+
+    Raises
+    ------
+    ValueError
+        If the number is no probability, or the model is not of two classes with probabilities.
+    """
+    from ..persistence import LoadedClassifier
+
+    if asked is None:
+        notes.extend(note_on(path, loaded))
+        return loaded
+    if not 0 < asked < 1:
+        raise ValueError(f"--threshold must be a probability, above 0 and below 1; got {asked:g}.")
+    if not isinstance(loaded, LoadedClassifier) or loaded.classes_.size != 2:
+        n = loaded.classes_.size if isinstance(loaded, LoadedClassifier) else 0
+        got = f"one of {n} classes" if n else "not of classes"
+        raise ValueError(
+            f"--threshold {asked:g} is of models of two classes; {path} is {got}. Leave it out."
+        )
+    if {solution["loss"] for solution in loaded.metadata["solutions"]} - {"logistic"}:
+        raise ValueError(
+            f"--threshold {asked:g} is a probability, and {path} has none: it was trained for "
+            "another loss than the logistic one. Leave it out."
+        )
+    before = loaded.metadata["threshold"]
+    positive = 1 if before is None else before["positive"]
+    record = {"positive": positive, "probability": asked, "score": None, "rule": f"{asked:g}"}
+    own = "not from 0.5 on"
+    if before is not None:
+        why = sentence(before, loaded.classes_).partition(" from ")[2]
+        own = f"not from {why}, which {path} has"
+    said = sentence(record, loaded.classes_.tolist())
+    notes.append(f"{path} predicts {said} by --threshold, {own}")
+    return replace(loaded, metadata={**loaded.metadata, "threshold": record})
+
+
+def read_blocks(
+    options: RowsOptions,
+    like: Layout,
+    columns: Mapping[str, str],
+    notes: list[str],
+    need_labels: bool = False,
+) -> Iterator[Table]:
+    """Yield the data to predict, of JSON lines and of several parts block by block.
+
+    notes : what became of the rows is added to it at the end.
+    need_labels : refuse columns none of which is the target, where they have names.
+    """
+    repeated = RepeatedNames()
+    for table in _blocks(options, like, columns, notes, need_labels):
+        repeated.take(table)
+        yield table
+    notes += repeated.notes()
+
+
+def _blocks(
+    options: RowsOptions,
+    like: Layout,
+    columns: Mapping[str, str],
+    notes: list[str],
+    need_labels: bool,
+) -> Iterator[Table]:
+    """Yield the blocks; see `read_blocks`.
+
+    Predictions need no target: from the first gap in that of the model on it is left.
+    """
+    from ..core.files import FileError, GapError, MissingFeaturesError, TargetError
+    from ..io.read import read_blocks as read_in_blocks
+    from ..io.source import is_label_file
+    from ..io.table import ROLES, TableRequest, Where
+
+    data, target = options.data, options.target
+    if is_genotypes(data) or is_golub(data) or options.samples or options.transpose:
+        table = read(
+            data, target, options.id, like, need_labels, columns, samples=options.samples or (),
+            layer=options.layer, where=options.where, encoding=options.encoding,
+            by_position=options.by_position, transpose=options.transpose,
+        )  # fmt: skip
+        yield table
+        return
+    others = {role: name for role, name in columns.items() if role in ROLES}
+    where = None if options.where is None else Where(options.where)
+    request = TableRequest(
+        target, like, options.id, need_labels, others, (), options.layer, where,
+        encoding=options.encoding,
+    )  # fmt: skip
+    # A file of labels has those of all rows, and text without a model of it is coded by all.
+    whole = like.names is None or any(
+        is_label_file(name) for name in (target or "", *others.values())
+    )
+    n_read, size = 0, None if whole else _BLOCK
+    with lasting(data) as (path, name):
+        try:
+            for table in read_in_blocks(path, request, size, name):
+                refuse_unasked(table, data, {"target": target, **others}, options.by_position)
+                n_read += 1
+                yield table
+        except GapError as error:
+            asked = need_labels or target is not None or error.role in columns
+            if asked or like.names is None or error.role not in _TARGETS:
+                raise
+            notes.append(Doubt(f"{error.what}, so that no target is read"))
+            known = {role: one for role, one in like.columns.items() if role not in _TARGETS}
+            like = replace(like, target_name=None, columns=known)
+            where = None if options.where is None else Where(options.where)
+            request = replace(request, like=like, where=where)
+            again = read_in_blocks(path, request, size, name)
+            yield from itertools.islice(again, n_read, None)
+        except TargetError as error:
+            hint = across_hint(path, target, options.encoding)
+            if not hint:
+                raise
+            raise FileError(f"{error}{hint}") from None
+        except MissingFeaturesError:
+            across = None
+            if not (target or others):
+                across = features_in_rows(path, like, options.encoding, options.id)
+            if across is None:
+                raise
+            yield as_named(across, path, data)
+    if where is not None:
+        if not where.n_kept:
+            raise where.nothing_kept(data)
+        notes.append(where.note)
 
 
 def _predictions(
@@ -195,7 +392,7 @@ def _predictions(
     known: dict[str, Any] = {"classes": [], "responses": [], "loss": None, "times": times}
     values: dict[str, Any] = {}
     if isinstance(loaded, LoadedClassifier):
-        classes = loaded.ordered_classes_ if loaded.ordered_classes_.size else loaded.classes_
+        classes = classes_in_order(loaded)
         known["classes"] = classes.tolist()
         values["predictions"] = loaded.predict(table)
         if options.proba:
@@ -217,33 +414,21 @@ def _predictions(
     return known, values
 
 
-def _judged(
-    loaded: LoadedModel, response: Response | None, predictions: list[Any], notes: list[str]
-) -> dict[str, Any]:
-    """Return how good predictions are, as a document has it."""
-    import numpy as np
-
+def response_in(
+    loaded: LoadedModel, table: Table, data: str, columns: Mapping[str, str]
+) -> Response | None:
+    """Return the target of a table, None where it has none."""
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
 
-    found: dict[str, Any] = dict.fromkeys(("accuracy", "confusion", "score", "score_name"))
-    predicted = np.array(predictions)
-    if isinstance(loaded, LoadedClassifier):
-        if response is not None:
-            classes = loaded.ordered_classes_ if loaded.ordered_classes_.size else loaded.classes_
-            compared = _compare(response.y, predicted, classes, notes)
-            found["accuracy"], found["confusion"] = compared
-        return found
-    from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
-
-    judge: BudgetRegressor | BudgetSurvivalAnalysis
     if isinstance(loaded, LoadedSurvivalModel):
-        judge = BudgetSurvivalAnalysis()
-    else:
-        judge = BudgetRegressor(loss=loaded.loss)
-    found["score_name"] = judge._score_name
-    if response is not None:
-        found["score"] = _score(judge, response, predicted, notes)
-    return found
+        there = {"time", "event"} <= table.columns.keys()
+        return response_of(table, "survival", data, columns) if there else None
+    if table.y is None:
+        return None
+    if isinstance(loaded, LoadedClassifier):
+        return Response("classes", table.y)
+    task = "counts" if loaded.loss.name == "poisson" else "numbers"
+    return response_of(table, task, data, columns)
 
 
 def known_offset(loaded: LoadedRegressor, table: Table, data: str) -> Any:
@@ -265,6 +450,43 @@ def known_offset(loaded: LoadedRegressor, table: Table, data: str) -> Any:
         f"{data}: no column{named} ({role}), which the model was fitted with. Name the column with "
         f"--{role} COLUMN, or add one, of {neutral}."
     )
+
+
+def _judged(
+    loaded: LoadedModel, response: Response | None, predictions: list[Any], notes: list[str]
+) -> dict[str, Any]:
+    """Return how good predictions are, as a document has it."""
+    import numpy as np
+
+    from ..persistence import LoadedClassifier
+
+    found: dict[str, Any] = dict.fromkeys(("accuracy", "confusion", "score", "score_name"))
+    predicted = np.array(predictions)
+    if isinstance(loaded, LoadedClassifier):
+        if response is not None:
+            compared = _compare(response.y, predicted, classes_in_order(loaded), notes)
+            found["accuracy"], found["confusion"] = compared
+        return found
+    judge = judge_of(loaded)
+    found["score_name"] = judge._score_name
+    if response is not None:
+        found["score"] = _score(judge, response, predicted, notes)
+    return found
+
+
+def classes_in_order(loaded: LoadedClassifier) -> Any:
+    """Return the classes of a model, ordered ones from the lowest."""
+    return loaded.ordered_classes_ if loaded.ordered_classes_.size else loaded.classes_
+
+
+def judge_of(loaded: LoadedModel) -> Any:
+    """Return an estimator that scores as those of numbers and of survival times do."""
+    from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
+    from ..persistence import LoadedSurvivalModel
+
+    if isinstance(loaded, LoadedSurvivalModel):
+        return BudgetSurvivalAnalysis()
+    return BudgetRegressor(loss=loaded.loss)  # type: ignore[union-attr]
 
 
 def _score(judge: Any, response: Response, predicted: Any, notes: list[str]) -> float | None:

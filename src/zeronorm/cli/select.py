@@ -1,23 +1,21 @@
-"""The command `zeronorm select`."""
+"""The commands `zeronorm select`, and `zeronorm cv`: its folds without its model."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any
 
 import typer
 
-from .cluster import connected
-from .names import columns_named
-from .options import SelectOptions
-from .output import show_document
+from .messages import INTERRUPTED, columns_named, show_document, watched
+from .options import CvOptions, SelectOptions, takes
 from .plan import plan_selection
-from .progress import watched
-from .rare_levels import fold_remedies
-from .stability import check_pairs
-from .takes import takes
 from .target import read_response
-from .task import settle_task
-from .validation import check_permutations
+from .validation import fold_remedies
+
+_WAIT = 15  # seconds for an answer
 
 
 @takes(SelectOptions)
@@ -26,16 +24,23 @@ def select(options: SelectOptions) -> None:
 
     Example: zeronorm select golub -k 5
     """
-    selected(options, "print_selection")
+    _selected(options)
 
 
-def selected(options: SelectOptions, report: str) -> None:
-    """Select, and show what came out by a report of that name."""
-    with watched(options.quiet or options.as_json) as work, connected(options.scheduler) as client:
+@takes(CvOptions)
+def cv(options: CvOptions) -> None:
+    """Say how well each number of features does on rows held out of their selection.
+
+    Example: zeronorm cv golub -k 1:20
+    """
+    given: dict[str, Any] = asdict(options)
+    _selected(SelectOptions(**given, save=False), folds_alone=True)
+
+
+def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:
+    """Select, and show the models, or how good those of the folds are."""
+    with watched(options) as work, _connected(options.scheduler) as client:
         with work.timed("imports"):
-            task = settle_task(options)
-            check_permutations(options)
-            check_pairs(options)
             plan = plan_selection(options)
             work.progress.phase("Starting")
             from ..io.groups import read_groups
@@ -43,7 +48,6 @@ def selected(options: SelectOptions, report: str) -> None:
             from ..io.source import check_path
             from ..reporting.text import selection
             from ..solvers.checkpoint import resumable
-            from .interrupt import EXIT_CODE
             from .selection import run
         data, group_file = options.data, options.group_file
         if group_file is not None:
@@ -51,9 +55,9 @@ def selected(options: SelectOptions, report: str) -> None:
         with resumable(options.checkpoint, work.notes):
             work.progress.phase(f"Reading {data}")
             with work.timed("read"):
-                table, response = read_response(options, task)
+                table, response = read_response(options, plan.task)
                 work.notes.extend(table.notes)
-                if report == "print_folds" and response.labelled:  # no scale changes a score
+                if folds_alone and response.labelled:  # no scale changes a score
                     options = replace(options, calibrate=False)
                 groups = None
                 if group_file is not None:
@@ -62,14 +66,45 @@ def selected(options: SelectOptions, report: str) -> None:
                 from ..io.opening import on_cluster
 
                 table = replace(table, X=on_cluster(table.X, client))
-            others = "say --no-cv" if report == "print_selection" else ""
+            others = "" if folds_alone else "say --no-cv"
             with (
                 columns_named(table.feature_names),
                 fold_remedies(table, response, others=others),
             ):
                 document = run(options, plan, Samples(table, response, groups), work)
-    show_document(document, options, getattr(selection, report))
+    report = selection.print_folds if folds_alone else selection.print_selection
+    show_document(document, options, report)
     if document["interrupted"] is not None:
-        raise typer.Exit(EXIT_CODE)
+        raise typer.Exit(INTERRUPTED)
     if options.checkpoint is not None:
         options.checkpoint.unlink(missing_ok=True)
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[Any]:
+    """Give a client of the scheduler at an address, which is closed at the end; None without one.
+
+    Raises
+    ------
+    ValueError
+        Where nothing answers there, or Dask is not installed.
+    """
+    if address is None:
+        yield None
+        return
+    try:
+        import distributed
+    except ImportError:
+        raise ValueError(
+            "--scheduler needs dask and distributed: pip install 'zeronorm[dask]'."
+        ) from None
+    try:
+        connect: Any = distributed.Client
+        client = connect(address, timeout=_WAIT, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ValueError(
+            f"--scheduler must be the address of a Dask scheduler, as tcp://HOST:8786; nothing "
+            f"answers at {address} ({type(error).__name__}). Start one with: dask scheduler"
+        ) from None
+    with client:
+        yield client

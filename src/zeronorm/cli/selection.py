@@ -1,13 +1,19 @@
-"""The work of `zeronorm select`: the estimator, its cross-validation, its files, the document."""
+"""The work of `zeronorm select`: its estimator, the features that it names, its files."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .. import methods, persistence
+from ..core.files import did_you_mean, quote
+from ..core.messages import Doubt, show
 from ..core.targets import check_pos_label
 from ..estimators import (
     BudgetClassifier,
@@ -18,9 +24,9 @@ from ..estimators import (
 from ..estimators.budget import unshared
 from ..estimators.folds import check_folds, splits
 from ..estimators.validation import CrossValidation
-from ..io.input import Samples, listed
+from ..io.input import Samples, file_hint, listed
 from ..io.opening import as_design
-from ..io.table import Table
+from ..io.table import Table, shared_name
 from ..losses import Quantile
 from ..measures import parse_measure
 from ..model_selection.cross_validation import cross_validate
@@ -31,20 +37,19 @@ from ..reporting.documents.selection import (
     describe_selection,
     size_number,
 )
-from ..reporting.documents.stability import describe_stability
 from ..reporting.warnings import targets_in_disguise, too_many_features
-from .features_out import write_features
-from .interrupt import Interrupt
-from .named_features import categories, covariates, forced_features, note_on_forced, positions_of
-from .options import SelectOptions
-from .plan import OF_CRITERIA, OF_FOLDS, Plan, for_every_size
-from .progress import Work
-from .selection_files import draw_variants, write_model
-from .stability import stability_of
-from .validation import folds_of, validated
+from ..solvers.driver import PartialResults
+from .files import write_features
+from .messages import Work
+from .options import DiscoverOptions, SelectOptions
+from .plan import OF_CRITERIA, OF_FOLDS, SelectionPlan, for_every_size
+from .target import columns_of
+from .validation import folds_of, stability_of, validated
 
 if TYPE_CHECKING:
-    from .again import Again
+    from .report import Again
+    from .validation import Validated
+
 
 _Estimator: TypeAlias = (
     BudgetClassifier | BudgetRegressor | BudgetSurvivalAnalysis | MeasureClassifier
@@ -52,7 +57,11 @@ _Estimator: TypeAlias = (
 
 
 def run(
-    options: SelectOptions, plan: Plan, samples: Samples, work: Work, again: Again | None = None
+    options: SelectOptions,
+    plan: SelectionPlan,
+    samples: Samples,
+    work: Work,
+    again: Again | None = None,
 ) -> dict[str, Any]:
     """Fit, cross-validate and write the models; return what is known about them.
 
@@ -99,7 +108,7 @@ def run(
         estimator._keep_size(sizes[-1])
     if not plan.whole:
         shown = [size_number(one) for one in (sizes if plan.rule == "all" else [estimator.size_])]
-        work.notes.extend(note_on_forced(options, shown, samples.table))
+        work.notes.extend(_note_on_forced(options, shown, samples.table))
     chosen = rule in OF_FOLDS or (again is not None and again.was_chosen)
     compared = len(validation.sizes) if validation is not None and chosen else 1
     models = [describe_model(estimator, size, *found, compared) for size in sizes]
@@ -108,9 +117,14 @@ def run(
     for size, model in zip(sizes, models, strict=True):
         if plan.rule == "all" or size == estimator.size_:
             with work.timed("write"):
-                write_model(options, plan, samples, estimator, size, model, held_out)
+                _write_model(options, plan, samples, estimator, size, model, held_out)
     if options.view is not None:
-        draw_variants(options.view, estimator, samples, offset.get("offset"))
+        _draw_variants(options.view, estimator, samples, offset.get("offset"))
+    stability = None
+    if halves is not None:
+        from ..reporting.documents.trust import describe_stability
+
+        stability = describe_stability(halves, samples.table, estimator)
     document = {
         **describe_selection(
             options.data, samples, estimator, models, _parameters(options, plan, estimator)
@@ -119,9 +133,7 @@ def run(
         "criteria": _criteria_of(estimator, sizes),
         "rule": plan.rule,
         "chosen_by": validation.chosen_by if validation and plan.rule in OF_FOLDS else None,
-        "stability": None
-        if halves is None
-        else describe_stability(halves, samples.table, estimator),
+        "stability": stability,
         "interrupted": interrupt.describe(),
         "n_scans": int(estimator.n_scans_),
         "features_file": None if options.features_out is None else str(options.features_out),
@@ -132,13 +144,15 @@ def run(
         with work.timed("write"):
             write_features(options.features_out, document, samples)
     if options.report is not None:
-        from .page_command import write_page
+        from .page import write_page
 
         write_page(options, again, estimator, samples, validation, halves, document, work)
     return document
 
 
-def _with_budgets(plan: Plan, estimator: _Estimator, X: Any, y: Any, **offset: Any) -> Plan:
+def _with_budgets(
+    plan: SelectionPlan, estimator: _Estimator, X: Any, y: Any, **offset: Any
+) -> SelectionPlan:
     """Return the plan, and give the estimator the budgets that are to be found."""
     name = "n_groups" if plan.whole else "n_features"
     if plan.sizes is not None and plan.n_groups != "auto":
@@ -178,7 +192,72 @@ def _one_of_each_number(
     return found
 
 
-def estimator_of(options: SelectOptions, plan: Plan, samples: Samples) -> _Estimator:
+@dataclass(slots=True)
+class Interrupt:
+    """Ctrl-C: whether there was one, when, and what it has left out.
+
+    What is finished is reported and written. With --checkpoint nothing is written, as the same
+    command goes on from it.
+    """
+
+    # "selection", "cross-validation", "comparison of penalties" or "stability"
+    during: str | None = None
+    lacking: list[int] = field(default_factory=list)  # numbers of features
+
+    def describe(self) -> dict[str, Any] | None:
+        """Return what a document says of it; None without one."""
+        if self.during is None:
+            return None
+        return {"during": self.during, "lacking": self.lacking}
+
+    def fit(
+        self, options: SelectOptions, estimator: Any, X: Any, y: Any, work: Work, **more: Any
+    ) -> None:
+        """Fit; an interrupt leaves the sizes that are finished by then, if there are any."""
+        kept = None if options.checkpoint is not None else PartialResults()
+        estimator._kept = kept
+        try:
+            work.fit(estimator, X, y, **more)
+        finally:
+            estimator._kept = None
+        if kept is not None and kept.interrupted:
+            done = list(estimator._paths[0])
+            self.during = "selection"
+            self.lacking = sorted({*estimator.n_features} - {*done})
+            lacking = f", {ranges(self.lacking)} are lacking" if self.lacking else ""
+            work.notes.append(
+                Doubt(
+                    f"interrupted: the sizes {ranges(done)} are finished{lacking}; nothing is "
+                    "calibrated or cross-validated"
+                )
+            )
+
+    @contextmanager
+    def validating(
+        self, options: SelectOptions, work: Work, what: str = "cross-validation"
+    ) -> Iterator[None]:
+        """Validate in the block; an interrupt leaves that out, and keeps the models."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if options.checkpoint is not None:
+                raise
+            self.during = what
+            work.notes.append(Doubt(f"interrupted in the {what}, which is left out"))
+
+
+def ranges(sizes: Sequence[int]) -> str:
+    """Return growing numbers as text, neighbours as first and last: 1 to 3, 7."""
+    runs: list[list[int]] = []
+    for k in sizes:
+        if runs and runs[-1][-1] == k - 1:
+            runs[-1].append(k)
+        else:
+            runs.append([k])
+    return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]} to {r[-1]}" for r in runs)
+
+
+def estimator_of(options: SelectOptions, plan: SelectionPlan, samples: Samples) -> _Estimator:
     """Return the estimator that the options ask for."""
     common = _common_parameters(options, plan, samples.table)
     task = samples.response.task
@@ -255,7 +334,7 @@ def _each_by_itself(estimator: _Estimator) -> list[str]:
 
 def _for_accuracy(
     options: SelectOptions,
-    plan: Plan,
+    plan: SelectionPlan,
     samples: Samples,
     estimator: _Estimator,
     folds: Any,
@@ -274,7 +353,7 @@ def _for_accuracy(
         return cross_validate(rival, X, y, cv=folds, groups=groups, **scoring)
 
 
-def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict[str, Any]:
+def _common_parameters(options: SelectOptions, plan: SelectionPlan, table: Table) -> dict[str, Any]:
     """Return the parameters that all estimators of the command have, with few exceptions."""
     return {
         "n_features": None if plan.whole else plan.sizes,
@@ -288,7 +367,9 @@ def _common_parameters(options: SelectOptions, plan: Plan, table: Table) -> dict
     }
 
 
-def _parameters(options: SelectOptions, plan: Plan, estimator: _Estimator) -> dict[str, Any]:
+def _parameters(
+    options: SelectOptions, plan: SelectionPlan, estimator: _Estimator
+) -> dict[str, Any]:
     stated = ("n_features", "n_groups", "feature_groups", "method", "criterion")
     # Of a report the model has it, not the options.
     own = plan.method if plan.method in ("measure", "bilevel") else estimator.method
@@ -335,3 +416,197 @@ def _check_measured_folds(estimator: Any, y: Any, folds: Any, groups: Any) -> No
     classes, _ = check_pos_label(np.unique(labels), estimator.pos_label)
     pairs = splits(labels, weight, folds, 0, groups=groups)
     check_folds(parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs))
+
+
+def forced_features(options: SelectOptions, plan: SelectionPlan, table: Table) -> list[int]:
+    """Return the positions of the features of --force; refuse levels that are more than a size."""
+    positions = positions_of("--force", options.force, table)
+    n_forced = len(set(positions))
+    texts = [one for one in categories(options, table) if one["option"] == "--force"]
+    sizes = None if plan.whole else plan.sizes
+    if texts and sizes is not None and min(sizes) < n_forced:
+        named = " and ".join(f"{show(one['column'])} {one['features']}" for one in texts)
+        raise ValueError(
+            f"--features counts what is forced, and a column of text is a feature for each of its "
+            f"levels ({named}): it must be at least {n_forced}; got {min(sizes)}. Say so, or name "
+            "the column with --covariates, which are not counted."
+        )
+    return positions
+
+
+def _note_on_forced(options: SelectOptions, sizes: Sequence[int], table: Table) -> list[str]:
+    """Return what is told of sizes where forced columns of text leave no other a place."""
+    texts = [one for one in categories(options, table) if one["option"] == "--force"]
+    n_forced = len(set(positions_of("--force", options.force, table)))
+    if not texts or min(sizes) > n_forced:
+        return []
+    named = " and ".join(f"{one['features']} of {quote(one['column'])}" for one in texts)
+    return [
+        Doubt(
+            f"the {n_forced} forced features ({named}) take all of k = {n_forced}: none is left "
+            "for others; raise --features, or keep them out of k by --covariates"
+        )
+    ]
+
+
+def covariates(options: SelectOptions | DiscoverOptions, table: Table) -> dict[str, Any]:
+    """Return the parameter of --covariates."""
+    if options.covariates is None:
+        return {}
+    names = _covariate_names(options, table)
+    based = not getattr(options, "intercept", True)
+    return {"covariates": positions_of("--covariates", names, table, based)}
+
+
+def _covariate_names(options: SelectOptions | DiscoverOptions, table: Table) -> list[str]:
+    """Return the names of --covariates, with commas between them, or one with commas."""
+    text = options.covariates
+    if text is None:
+        return []
+    whole = table.feature_names is not None and text in table.feature_names
+    return [text] if whole else [name.strip() for name in text.split(",")]
+
+
+def categories(options: SelectOptions, table: Table) -> list[dict[str, Any]]:
+    """Return the columns of text that --force and --covariates name, as a document has them."""
+    named = [("--force", name) for name in options.force or ()]
+    named += [("--covariates", name) for name in _covariate_names(options, table)]
+    found = []
+    for option, name in named:
+        levels = _levels_of(name, table)
+        if levels and name not in (table.feature_names or ()):
+            coding = table.codings[(table.feature_names or ())[levels[0]]]
+            found.append({
+                "option": option,
+                "column": name,
+                "levels": len(coding.levels) + (coding.gaps is not None),
+                "features": len(positions_of(option, [name], table, not options.intercept)),
+            })  # fmt: skip
+    return found
+
+
+def positions_of(
+    option: str, names: Sequence[str] | None, table: Table, based: bool = False
+) -> list[int]:
+    """Return the positions of the features that an option names; a category is all of its own.
+
+    based : whether covariates of text need their base level, as there is no intercept.
+    """
+    positions: list[int] = []
+    if not names:
+        return positions
+    n_features = table.X.shape[1]
+    known = table.feature_names
+    for name in names:
+        levels = _levels_of(name, table)
+        if known is not None and name in known:
+            positions.append(known.index(name))
+        elif levels:
+            # Beside an intercept all levels but one say everything, without a penalty. Only a store
+            # has the base level nevertheless, as it was written without knowing of covariates.
+            whole = len(levels) == len(table.codings[(known or ())[levels[0]]].names()) > 1
+            without_base = whole and option == "--covariates" and not based
+            positions += levels[1:] if without_base else levels
+        elif len(alleles := _of_variant(option, name, table)) == 1:
+            positions += alleles
+        elif known is not None:
+            same = [other for other in known if shared_name(other)[0] == name]
+            same += [known[place] for place in alleles]
+            if len(same) > 1:
+                shown = ", ".join(show(other) for other in same[:8])
+                raise ValueError(
+                    f"{option}: {quote(name)} is the name of {len(same)} columns: {shown}; name "
+                    "one of these."
+                )
+            parts = [part.strip() for part in name.split(",")]
+            if len(parts) > 1 and {*parts} <= {*known}:
+                each = " ".join(f"{option} {show(part)}" for part in parts[:8])
+                raise ValueError(f"{option} names one feature each time; say {each}.")
+            hint = file_hint(option, name) or did_you_mean(name, known, given=names)
+            raise ValueError(f"{option}: no feature {quote(name)}.{hint}")
+        elif name.isdigit() and 0 <= int(name) - table.first_index < n_features:
+            positions.append(int(name) - table.first_index)
+        else:
+            last = n_features - 1 + table.first_index
+            raise ValueError(
+                f"{option} must be between {table.first_index} and {last} (the features have no "
+                f"names); got {quote(name)}."
+            )
+    return positions
+
+
+def _of_variant(option: str, name: str, table: Table) -> list[int]:
+    """Return the features that count an allele of a variant; none where it matters which one."""
+    if table.variants is None or option in ("--nonnegative", "--nonpositive"):
+        return []
+    return [place for place, own in enumerate(table.variants["name"].tolist()) if own == name]
+
+
+def _levels_of(column: str, table: Table) -> list[int]:
+    """Return the features that a category became, by the name of its column."""
+    codings = [table.codings.get(name) for name in table.feature_names or ()]
+    return [
+        place
+        for place, coding in enumerate(codings)
+        if coding is not None and (coding.column, coding.kind) == (column, "category")
+    ]
+
+
+def _draw_variants(path: Path, estimator: Any, samples: Samples, offset: Any) -> None:
+    """Write a Manhattan plot of the selected variants."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from ..plotting import ManhattanDisplay
+
+    suffix, file = path.suffix.lower()[1:], io.BytesIO()
+    date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
+    with matplotlib.rc_context({"svg.hashsalt": "zeronorm"}):
+        figure = ManhattanDisplay.from_estimator(
+            estimator, samples.table.X, samples.y, variants=samples.table.variants, offset=offset
+        ).figure_
+        figure.savefig(file, format=suffix, dpi=200, metadata=date)
+    matplotlib.pyplot.close(figure)
+    persistence.write_file(path, file.getvalue())
+
+
+def _write_model(
+    options: SelectOptions,
+    plan: SelectionPlan,
+    samples: Samples,
+    estimator: Any,
+    size: Any,
+    model: dict[str, Any],
+    held_out: Validated | None,
+) -> None:
+    """Write the model of a size and its certificate, and note in its document where."""
+    table, k = samples.table, model["size"]
+    names: dict[str, Any] = {
+        "feature_names": table.feature_names,
+        "first_index": table.first_index,
+        "target_name": table.target_name,
+        "columns": named_columns(options, table),
+    }
+    if plan.models:
+        file = plan.models[k]
+        names_of_data = {**names, "codings": table.codings}
+        names_of_data["errors"] = None if held_out is None else held_out.errors(estimator, size)
+        persistence.save(estimator, file, n_features=size, **names_of_data, X=table.X)
+        model["file"] = str(plan.models[k])
+    if plan.certificates:
+        persistence.save_certificate(
+            [path[size].certificate for path in estimator._paths],
+            plan.certificates[k],
+            table.X,
+            samples.y,
+            class_weight=options.class_weight,
+            **names,
+        )
+        model["certificate_file"] = str(plan.certificates[k])
+
+
+def named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
+    """Return the names of the columns that the options name, as the file has them."""
+    value = columns_of(options).get("event_value")
+    more = {"event_value": value, "missing": options.missing, "where": options.where}
+    return {**table.column_names, **{what: text for what, text in more.items() if text}}

@@ -1,24 +1,20 @@
-"""What is to be predicted, as the data have it: classes, numbers, counts or survival times."""
+"""The data of a command, and their target: classes, numbers, counts or survival times."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.messages import show
-from ..io.input import Response, read
-from ..reporting.warnings import RepeatedNames, alike_labels, alike_levels, other_sheets
-from .folds import groups_of
-from .guess import guess_task
-from .options import DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
-from .order import in_order
-from .row_numbers import without_row_numbers
-from .rows_options import RowsOptions
+from ..core.messages import Doubt, Leaked, show
+from ..io.input import Response, listed, read
+from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels, alike_levels, other_sheets
+from .options import DiscoverOptions, PathOptions, RowsOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
     from ..io.table import Layout, Table
+
 
 _EVENTS = {"1": True, "0": False, "true": True, "false": False}
 
@@ -65,7 +61,7 @@ def read_response(
         notes = [*other_sheets(table, options.layer, options.data), *alike_levels(table)]
         kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
         again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
-        table = without_row_numbers(table, kept, table.n_before, again)
+        table = _without_row_numbers(table, kept, table.n_before, again)
     if table.y is None and not survival:
         raise ValueError(f"{options.data}: nothing says what to predict; name it with --target.")
     known = {} if like is None else like.columns
@@ -78,7 +74,7 @@ def read_response(
             "one of them with --target."
         )
     if response.task in ("numbers", "counts"):
-        for name, column in targets_of(table, response.y):
+        for name, column in _targets_of(table, response.y):
             if (column == column[0]).all():
                 raise ValueError(
                     f"{options.data}: the {name} is {column[0]:g} in all samples; there is nothing "
@@ -88,7 +84,7 @@ def read_response(
     repeated = RepeatedNames()
     repeated.take(table)
     notes = [*table.notes, *notes, *repeated.notes(), *alike_labels(response)]
-    return replace(table, notes=tuple(notes)), replace(response, groups=groups_of(table))
+    return replace(table, notes=tuple(notes)), replace(response, groups=_groups_of(table))
 
 
 def _covariates_of(options: Any) -> list[str]:
@@ -97,7 +93,7 @@ def _covariates_of(options: Any) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
-def targets_of(table: Table, y: Any) -> list[tuple[str, Any]]:
+def _targets_of(table: Table, y: Any) -> list[tuple[str, Any]]:
     """Return the columns of a target, each with what messages call it."""
     from ..core.files import quote
 
@@ -151,16 +147,68 @@ def response_of(
     if task == "auto" and y.ndim == 2:
         task = "numbers"
     if task == "auto":
-        task, guess = guess_task(y, targets_of(table, y)[0][0], data)
+        task, guess = _guess(y, _targets_of(table, y)[0][0], data)
         if offset is not None and task == "classes":
             task, guess = "numbers", None
-    targets = targets_of(table, y)
+    targets = _targets_of(table, y)
     if task in ("classes", "ordered"):
         labels = _labels(y, targets[0][0], data, by_loss)
-        known = in_order(labels, order, targets[0][0], data) if task == "ordered" else None
+        known = _in_order(labels, order, targets[0][0], data) if task == "ordered" else None
         return Response(task, labels, guess=guess, order=known)
     numbers = [_numbers(column, name, data) for name, column in targets]
     return Response(task, numbers[0] if y.ndim == 1 else np.column_stack(numbers), offset, guess)
+
+
+def _guess(y: Any, name: str, data: str) -> tuple[str, str | None]:
+    """Return what a target is, and why, where it could be something else.
+
+    name : of the target, for messages. data : what it is of.
+    """
+    import numpy as np
+
+    from ..core.targets import MANY_CLASSES, NUMBERS, ROWS_OF_CLASS
+
+    _refuse_spoilt_numbers(y, name, data)
+    values, counts = np.unique(y, return_counts=True)
+    if y.dtype.kind not in "iuf":
+        many = values.size > max(NUMBERS, y.size / 2)  # as dates and names are
+        return "classes", f"{values.size:,} distinct texts in {y.size:,} rows" if many else None
+    if y.dtype.kind == "f":  # not whole: no classes, however few
+        return "numbers", f"{values.size:,} distinct values in {y.size:,} rows"
+    if values.size <= 2:
+        return "classes", None
+    found = f"{values.size:,} distinct whole numbers in {y.size:,} rows"
+    counted = ", or --task counts if they count something" if values[0] >= 0 else ""
+    few = values.size <= max(MANY_CLASSES, y.size / ROWS_OF_CLASS)
+    if few and (values.size <= NUMBERS or counts.min() > 1):
+        return "classes", f"{found}; say --task numbers if they are measurements{counted}"
+    counted = counted.replace(", or", "; say", 1)
+    return "numbers", f"{found}{counted}"
+
+
+def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
+    """Refuse text of many values most of which are numbers: a few slips make a class of each."""
+    import numpy as np
+
+    from ..core.files import quote
+    from ..core.targets import NUMBERS
+    from ..io.texts import strict_float
+
+    if y.dtype.kind != "U":
+        return
+    values = np.unique(y).tolist()
+    odd = {text for text in values if strict_float(text) is None}
+    commas = {text for text in odd if strict_float(text.replace(",", ".", 1)) is not None}
+    if len(values) <= NUMBERS or 2 * len(odd - commas) >= len(values):
+        return
+    row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
+    remedy = "Mend such values; names of classes that look like numbers need --task classes."
+    if commas:
+        remedy = "Write decimals with a point, thousands without a comma."
+    raise ValueError(
+        f"{data}: the {name} must be numbers, as most of it are, or classes; got {quote(text)} in "
+        f"sample {row + 1}. {remedy}"
+    )
 
 
 def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
@@ -186,6 +234,30 @@ def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
             f"numbers in {y.size:,} rows, which cannot be classes; say {numbers}, or {counts} "
             "if they count something. Names of classes are text."
         ) from None
+
+
+def _in_order(labels: Any, order: str | None, name: str, data: str) -> Any:
+    """Return the labels from the lowest to the highest; numbers are by their size."""
+    import numpy as np
+
+    from ..core.files import quote
+
+    classes = np.unique(labels)
+    if order is None:
+        if labels.dtype.kind not in "iuf":
+            raise ValueError(
+                f"{data}: the {name} is text, which has no order; say --order with its classes, "
+                f"the lowest first. They are, by the alphabet: {listed(classes)}."
+            )
+        return classes
+    known = {str(label): label for label in classes.tolist()}
+    given = [text.strip() for text in order.split(",")]
+    if len(set(given)) < len(given) or set(given) != set(known):
+        raise ValueError(
+            f"--order must have every class of the {name} once, with commas between them: "
+            f"{listed(classes)}; got {quote(order)}."
+        )
+    return np.array([known[text] for text in given], classes.dtype)
 
 
 def _numbers(values: Any, name: str, data: str) -> Any:
@@ -299,3 +371,139 @@ def _events(values: Any, name: str, data: str, value: str | None) -> Any:
             f"value stands for the event, say {option}."
         )
     return event
+
+
+_FEWEST = 5  # rows that a column must number
+_FEW = 64  # columns of a design that are all looked at; of more the first and the last
+_SHOWN = 40
+
+
+def _without_row_numbers(
+    table: Table, kept: Collection[str], n_rows: int | None, again: Callable[[str], Table] | None
+) -> Table:
+    """Return a table without the columns that number its rows, with notes that say so.
+
+    Numbers from 0 or 1 in the order of the rows are left out; where rows were left out, numbers of
+    the rows of the file, too. Others that only rise or fall by one step have a note.
+
+    kept : columns that are asked for by name. n_rows : of the file where --where left some out.
+    again : reads the data without a column, where that is the way to leave it out.
+    """
+    names = table.feature_names
+    notes: list[str] = []
+    left_out: list[str] = []
+    for j, what in _numberings(table.X, n_rows):
+        name = f"{j + table.first_index}" if names is None else names[j]
+        shown = f"column {show(name, _SHOWN)!r} {what[1]}"
+        if name in kept:
+            continue
+        if names is None:
+            notes.append(Leaked(f"{shown}; if it measures nothing, leave it out of the array"))
+            continue
+        if not what[0] or table.X.shape[1] == 1:
+            notes.append(Leaked(f"{shown}; {NUMBERS}"))
+            continue
+        notes.append(
+            Doubt(
+                f"{shown}: it numbers the rows and is no feature; if it is one, say "
+                f"--keep {show(shlex.quote(name), _SHOWN)}"
+            )
+        )
+        place = (table.feature_names or []).index(name)
+        before = table
+        if not hasattr(table.X, "gather"):
+            table = _without(table, place)
+        elif again is not None:
+            table = again(name)
+        else:
+            notes[-1] = Leaked(f"{shown}; {NUMBERS}")
+        if table is not before:
+            left_out.append(name)
+    if left_out:
+        known = {**table.column_names, "row_numbers": shlex.join(left_out)}
+        table = replace(table, column_names=known)
+    return replace(table, notes=(*table.notes, *notes)) if notes else table
+
+
+def _numberings(X: Any, n_rows: int | None) -> list[tuple[int, tuple[bool, str]]]:
+    """Return the columns that number rows: whether surely, and in words how."""
+    import numpy as np
+
+    from ..io.opening import as_design
+
+    n, p = X.shape
+    if n < _FEWEST:
+        return []
+    if hasattr(X, "gather"):
+        places = np.arange(p) if p <= _FEW else np.array([0, p - 1])
+    else:  # of most columns two or three rows say that they number none
+        head = X[:_FEWEST]
+        head = np.asarray(head if isinstance(head, np.ndarray) else head.toarray())
+        if head.dtype.kind not in "iuf":
+            return []
+        steps = np.diff(head.astype(np.float64), axis=0)
+        with np.errstate(invalid="ignore"):
+            whole = (head == np.floor(head)).all(axis=0)
+            places = np.flatnonzero(whole & ((steps > 0).all(axis=0) | (steps < 0).all(axis=0)))
+    design = as_design(X)
+    found = []
+    for j in places.tolist():
+        column = design.gather(np.array([j]))
+        column = column if isinstance(column, np.ndarray) else column.toarray()
+        what = _numbering(np.asarray(column, np.float64).ravel(), n_rows)
+        if what is not None:
+            found.append((j, what))
+    return found
+
+
+def _numbering(column: Any, n_rows: int | None) -> tuple[bool, str] | None:
+    """Return whether a column surely numbers the rows, and how; None where it does not."""
+    import numpy as np
+
+    steps = np.diff(column)
+    if not np.isfinite(steps).all() or not (column == np.floor(column)).all():
+        return None
+    first, last = int(column[0]), int(column[-1])
+    if (steps == 1).all() and first in (0, 1):
+        return True, f"holds {first}, {first + 1}, {first + 2}, ... in the order of the rows"
+    if n_rows is not None and (steps > 0).all() and first >= 0 and last <= n_rows:
+        return True, f"holds numbers of the rows of the file ({first} to {last}, in order)"
+    if steps[0] and (steps == steps[0]).all():
+        way = "rises" if steps[0] > 0 else "falls"
+        return False, f"{way} by {abs(steps[0]):g} from each row to the next"
+    return None
+
+
+def _without(table: Table, place: int) -> Table:
+    """Return a table without one of its features."""
+    import numpy as np
+
+    X: Any = table.X
+    p = X.shape[1]
+    if place == 0:
+        X = X[:, 1:]  # a view: the first column is where row numbers are
+    elif place == p - 1:
+        X = X[:, : p - 1]
+    else:
+        X = X[:, np.delete(np.arange(p), place)]
+    names, told = list(table.feature_names or ()), table.descriptions
+    del names[place]
+    if told is not None:
+        told = [*told[:place], *told[place + 1 :]]
+    return replace(table, X=X, feature_names=names, descriptions=told)
+
+
+def _groups_of(table: Table) -> Any:
+    """Return the number of the group of every sample, (n,); None where each is by itself.
+
+    Without --cv-groups samples of one name are a group: others of a sample that is held out would
+    say what its target is.
+    """
+    import numpy as np
+
+    labels = table.columns.get("cv_groups", table.sample_names)
+    if labels is None:
+        return None
+    names, code = np.unique(np.asarray(labels), return_inverse=True)
+    alone = "cv_groups" not in table.columns and names.size == code.size
+    return None if alone else code

@@ -1,45 +1,159 @@
-"""The cross-validation of `zeronorm select`, and its permutation test."""
+"""Rows held out: the folds that data allow, cross-validation, half-samples, ways out of errors."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .folds import usable_folds
+from ..core.messages import Doubt, show
+from .messages import Work, notes_named
 from .options import SelectOptions
-from .plan import OF_FOLDS, Plan
-from .progress import Work
+from .plan import OF_FOLDS, SelectionPlan
 
 if TYPE_CHECKING:
+    from ..core.budgets import AtFault
     from ..core.results import Path
     from ..estimators.validation import CrossValidation, Validation
-    from ..io.input import Samples
+    from ..inference.stability import StabilitySelection
+    from ..io.input import Response, Samples
+    from ..io.table import Table
     from ..model_selection.cross_validation import PermutationTest
+    from .selection import Interrupt
 
 
-def check_permutations(options: SelectOptions) -> None:
-    """Refuse a number of permutations that is none, or does not go with other options."""
-    n = options.permutations
-    if n is None:
-        return
-    if n < 1:
-        raise ValueError(
-            f"--permutations must be at least 1; got {n}. With 99 the least p is 0.01; leave it "
-            "out for none."
+# Names of columns that say whose a sample is.
+_WHOSE = re.compile(
+    r"(^|[^a-z])(patient|subject|donor|participant|person|individual|animal|mouse|family|household"
+    r"|customer|client|user|id)s?([^a-z]|id|$)"
+)
+_FEWEST = 5  # values of such a column
+
+
+def usable_folds(cv: int, table: Table, response: Response, notes: list[str]) -> int | None:
+    """Return as many folds as the target allows; None if it allows none.
+
+    The smallest class must have a sample, or a group with one, for every fold; held-out numbers
+    must differ, and held-out survival times have a pair to compare, for a score of them.
+    """
+    if response.groups is None:
+        notes += _repeated_ids(table)
+    else:
+        name = table.column_names.get("cv_groups")
+        of = "name" if name is None else show(name, 40)
+        notes.append(
+            f"in the cross-validation samples of one {of} are held out together: "
+            f"{int(response.groups.max()) + 1:,} groups"
         )
-    if options.no_cv:
-        raise ValueError(
-            f"--permutations {n} repeats the cross-validation, and --no-cv has none; leave out one "
-            "of them."
-        )
-    if options.covariates is not None:
-        raise ValueError(
-            f"--permutations {n} does not go with --covariates: permuted labels lose them together "
-            "with the features, so that p would be of both; leave out one of them."
-        )
+    if response.labelled:
+        return _folds_of_classes(cv, table, response, notes)
+    return _folds_of_numbers(cv, response, notes)
 
 
-def folds_of(plan: Plan, samples: Samples, work: Work) -> Any:
+def _repeated_ids(table: Table) -> list[str]:
+    """Return notes about columns that say whose a sample is, and say it of several samples."""
+    import numpy as np
+
+    from ..io.opening import dense_columns
+
+    found: dict[str, tuple[str, int]] = {}
+    codings = table.codings
+    for place, name in enumerate(table.feature_names or ()):
+        column = codings[name].column if name in codings else name
+        if not _WHOSE.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column).lower()):
+            continue
+        if name in codings and codings[name].kind == "category":
+            if len(codings[name].levels) < _FEWEST:
+                continue
+            value = repr(name.removeprefix(f"{column}="))
+            (values,) = dense_columns(table.X, np.array([place]))
+            often = int(np.count_nonzero(values))
+        else:
+            (values,) = dense_columns(table.X, np.array([place]))
+            numbers, counts = np.unique(values, return_counts=True)
+            if numbers.size < _FEWEST or (numbers != np.round(numbers)).any():
+                continue
+            value, often = f"{numbers[counts.argmax()]:g}", int(counts.max())
+        if often > max(1, found.get(column, ("", 1))[1]):
+            found[column] = value, often
+    return [
+        Doubt(
+            f"{show(column, 40)} {show(value, 40)} occurs in {often:,} samples: folds may hold out "
+            f"one and train on another; say --cv-groups {show(column, 40)}"
+        )
+        for column, (value, often) in found.items()
+    ]
+
+
+def _folds_of_classes(cv: int, table: Table, response: Response, notes: list[str]) -> int | None:
+    from ..solvers.folds import members
+
+    classes, counts = members(response.y, response.groups)
+    smallest = int(counts.min())
+    if smallest >= cv:
+        return cv
+    label = show(str(classes[counts.argmin()]))
+    one, many = ("group", "groups") if "cv_groups" in table.columns else ("sample", "samples")
+    if smallest < 2:
+        remedy = _by_where(table, str(classes[counts.argmin()]))
+        remedy = f"; leave it out{remedy}" if remedy else ""
+        notes.append(Doubt(f"no cross-validation: the class {label} has one {one}{remedy}"))
+        return None
+    notes.append(
+        Doubt(f"{smallest} folds instead of {cv}: the class {label} has {smallest} {many}")
+    )
+    return smallest
+
+
+def _folds_of_numbers(cv: int, response: Response, notes: list[str]) -> int | None:
+    import numpy as np
+
+    from ..core.targets import check_survival
+    from ..estimators.base import quantiles_of
+    from ..estimators.folds import splits
+    from ..estimators.survival import concordance
+
+    survival, n, groups = response.task == "survival", len(response.y), response.groups
+    target = check_survival(response.y, n) if survival else response.y
+    why = (
+        "a held-out event needs a sample that outlives it"
+        if survival
+        else "held-out numbers must differ"
+    )
+
+    def scored(test: Any) -> bool:
+        if not survival:
+            return bool((target[test] != target[test[0]]).any(axis=0).all())
+        try:
+            concordance(target[test], np.zeros(test.size), np.ones(test.size))
+        except ValueError:
+            return False
+        return True
+
+    def pairs(folds: int) -> list[tuple[Any, Any]] | None:
+        first = target if target.ndim == 1 else target[:, 0]  # of several responses
+        strata = target[:, 1].astype(np.int64) if survival else quantiles_of(first, folds)
+        try:
+            return splits(
+                strata, np.ones(n), folds, 0, stratify=survival or groups is None, groups=groups
+            )
+        except ValueError:
+            return None
+
+    n_samples = n if groups is None else int(groups.max()) + 1
+    for folds in range(min(cv, n_samples), 1, -1):
+        found = pairs(folds)
+        if found is not None and all(scored(test) for _, test in found):
+            if folds < cv:
+                notes.append(Doubt(f"{folds} folds instead of {cv}: {why}"))
+            return folds
+    notes.append(Doubt(f"no cross-validation: {why}"))
+    return None
+
+
+def folds_of(plan: SelectionPlan, samples: Samples, work: Work) -> Any:
     """Return the folds, None without; refuse a rule that has none to choose by."""
     folds, of = plan.folds, (samples.table, samples.response)
     folds = None if folds is None else usable_folds(folds, *of, work.notes)
@@ -103,3 +217,136 @@ def validated(
         with work.timed("permutations"):
             found = permuted(posed, scores, n, folds, callback=advance)
     return Validated(posed, paths, scores, found)
+
+
+def stability_of(
+    options: SelectOptions, estimator: Any, samples: Samples, interrupt: Interrupt, work: Work
+) -> StabilitySelection | None:
+    """Return what half-samples choose, at the size of the chosen model.
+
+    None where that is not asked for, or left out, of which a note tells.
+    """
+    if options.stability is None or interrupt.during is not None:
+        return None
+    from ..reporting.documents.trust import half_samples
+
+    found = None
+    work.progress.phase("Selecting on half-samples")
+    with (
+        notes_named(work.notes, samples.table.feature_names),
+        interrupt.validating(options, work, "stability"),
+        work.timed("stability"),
+    ):
+        try:
+            found = half_samples(estimator, samples, options.stability)
+        except ValueError as error:
+            way = _half_remedy(error, samples.table)
+            work.notes.append(Doubt(f"no stability: {str(error).rstrip('.')}{way}"))
+        else:
+            for left_out in found._left_out[:1]:  # the one that the last note is of
+                way = _half_remedy(left_out, samples.table)
+                work.notes[-1] = Doubt(f"{work.notes[-1]}{way}")
+    return found
+
+
+_Error = TypeVar("_Error", bound=BaseException)
+
+
+@contextmanager
+def fold_remedies(table: Table, response: Response, *, others: str = "") -> Iterator[None]:
+    """Say in an error of the training rows of a fold what can be done.
+
+    others : a further way.
+    """
+    from ..estimators.folds import FoldError
+
+    try:
+        yield
+    except ValueError as error:
+        if _cause(error, FoldError) is None:
+            raise
+        where, n = _ways_of(error, table, response)
+        ways = [where] if where else []
+        if n > 1:  # else the fold that holds it out has none
+            ways.append("more folds (--cv), whose training rows are more")
+        ways += [others] if others else []
+        if not ways:
+            raise
+        raise type(error)(f"{error} Ways out: {'; '.join(ways)}.") from error
+
+
+def _half_remedy(error: BaseException, table: Table) -> str:
+    """Return what can be done about half-samples without a model, behind why; "" if unknown."""
+    from ..inference.stability import LoneRowError
+
+    lone = _cause(error, LoneRowError)
+    if lone is not None:  # which ends with "Leave that row out"
+        return _by_where(table, lone.label)
+    where, _ = _ways_of(error, table)
+    return f". A way out: {where}" if where else ""
+
+
+def _by_where(table: Table, label: str) -> str:
+    """Return how the rows of a class are left out; "" where no column has it, or of two classes."""
+    from ..io.read import WITH_COLUMNS
+    from ..io.table import where_not
+
+    name, y = table.target_name, table.y
+    has_column = table.form in WITH_COLUMNS and "target" not in table.by_position
+    if not (isinstance(name, str) and has_column and y is not None and y.dtype.kind == "U"):
+        return ""
+    if len({*y.tolist()}) < 3:
+        return ""
+    return f" by {where_not(name, label)}"
+
+
+def _cause(error: BaseException | None, kind: type[_Error]) -> _Error | None:
+    """Return an error, or the one that it is raised from, of a kind; None where none is."""
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__
+    return error
+
+
+def _ways_of(
+    error: BaseException, table: Table, response: Response | None = None
+) -> tuple[str, int]:
+    """Return how to leave out the rows at fault, "" if unknown, and how many they are.
+
+    Of classes that is how many the rarest has among them; 0 where it is not known.
+    """
+    from ..core.budgets import UnfittableError
+
+    unfittable = _cause(error, UnfittableError)
+    found = None if unfittable is None else unfittable.at_fault
+    return ("", 0) if found is None else _rows_at_fault(found, table, response)
+
+
+def _rows_at_fault(at_fault: AtFault, table: Table, response: Response | None) -> tuple[str, int]:
+    """Return what `_ways_of` does of rows of one level of a category."""
+    import numpy as np
+
+    from ..data.gathered import gather
+    from ..io.opening import as_design
+    from ..io.table import where_not
+
+    if table.feature_names is None or at_fault.value not in (0, 1):
+        return "", 0
+    known = [table.feature_names[place] for place in at_fault.columns]
+    coding = table.codings.get(known[0])
+    if coding is None or coding.kind != "category":
+        return "", 0
+    levels = {f"{coding.column}={level}": level for level in coding.levels}
+    if coding.gaps is not None:
+        levels[coding.absent] = ""
+    names = known if at_fault.value else sorted({*levels}.difference(known))
+    if len(names) != 1 or names[0] not in levels:
+        return "", 0
+    columns = gather(as_design(table.X), np.array(at_fault.columns)).dense()
+    rows = (columns == at_fault.value).all(axis=1)
+    n = int(rows.sum())
+    if response is not None and response.labelled:
+        n = min(int((response.y[rows] == one).sum()) for one in np.unique(response.y))
+    where = f"leave those rows out by {where_not(coding.column, levels[names[0]])}"
+    if len(levels) < 3:  # then the column says nothing any more
+        where += f", and {show(coding.column)} out of --covariates"
+    return where, n

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..io.input import comparable
-from .messages import readers_may_leave
-from .options import VerifyOptions
-from .output import show_document
-from .paths import refuse_swapped
-from .progress import watched
-from .takes import takes
-from .training_rows import other_rows, read_training
+from .files import refuse_swapped
+from .messages import readers_may_leave, show_document, watched
+from .options import VerifyOptions, takes
+from .training import other_rows, read_training
 
 if TYPE_CHECKING:
     from ..io.table import Table
@@ -38,11 +35,11 @@ def verify(options: VerifyOptions) -> None:
 
     Example: zeronorm verify golub golub-k4.certificate.npz
     """
-    with watched(options.quiet or options.as_json) as work:
+    with watched(options) as work:
         work.progress.phase("Starting")
         from .. import persistence
         from ..reporting.documents.data import describe_data
-        from ..reporting.text.verification import print_verification
+        from ..reporting.text.certificates import print_verification
         from ..verification import CertificateError, UndecidedError
 
         refuse_swapped("verify", options.certificate, options.data)

@@ -99,12 +99,12 @@ def report(
     True
     """
     from .documents.trust import describe_trust
-    from .page.commands import code_of_report, versions
     from .page.figures import figures_of
-    from .page.html import render
+    from .page.html import code_of_report, render, versions
 
     file = _checked_path(path)
-    n_pairs = n_pairs if _is_zero(n_pairs) else validate.check_iterations("n_pairs", n_pairs)
+    if not (validate.is_integer(n_pairs) and n_pairs == 0):
+        n_pairs = validate.check_iterations("n_pairs", n_pairs)
     time_limit = validate.check_not_negative("time_limit", time_limit)
     if cv is not None and (not validate.is_integer(cv) or cv < 2):
         raise ValueError(f"cv must be None or an integer of at least 2; got {validate.shown(cv)}.")
@@ -127,10 +127,6 @@ def report(
     again = code_of_report(model, file.name, cv, n_pairs, time_limit, together=groups is not None)
     write_file(file, render(document, trust, figures, again, versions() | _digests(X)))
     return file
-
-
-def _is_zero(value: Any) -> bool:
-    return bool(validate.is_integer(value) and value == 0)
 
 
 def _checked_path(path: PathLike) -> Path:

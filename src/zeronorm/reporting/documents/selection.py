@@ -1,33 +1,128 @@
-"""The models of `zeronorm select`."""
+"""The models of `zeronorm select`, the points of `path`, and what `discover` finds."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from ..._version import __version__
+from ...core.effects import effects
 from ...core.groups import Groups
+from ...core.messages import csv_cell
 from ...core.ranking import predicted
 from ...core.results import Proof, Selection, Status
 from ...core.targets import class_factors
-from ...core.types import Design, FloatArray
-from ...estimators import MeasureClassifier
+from ...core.types import Design, FloatArray, IndexArray
+from ...data.operations import deviations
+from ...estimators import (
+    L1ClassifierCV,
+    L1Path,
+    L1RegressorCV,
+    L1SurvivalAnalysisCV,
+    MeasureClassifier,
+)
 from ...estimators.validation import CrossValidation, model_scores, standard_error
+from ...inference.false_discoveries import Discoveries
 from ...io.input import Response
 from ...io.table import Table
 from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
 from ...model_selection.cross_validation import PermutationTest
 from ...persistence import finite_or_none, summarize
-from .data import by_class, describe_data, describe_equivalents
-from .features import describe_covariates, describe_features
+from .data import by_class, describe_data, describe_equivalents, describe_feature, feature_name
 
 if TYPE_CHECKING:
     from ...io.input import Samples
+
+
+# What a cross-validation gives.
+Chosen: TypeAlias = L1ClassifierCV | L1RegressorCV | L1SurvivalAnalysisCV
+
+
+def describe_selection(
+    source: str,
+    samples: Samples,
+    estimator: Any,
+    models: list[dict[str, Any]],
+    parameters: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what a page and a document say of a selection, whoever asked for it.
+
+    source : what the data are called. models : as of `describe_model`, of all sizes.
+    """
+    n_covariates = len(getattr(estimator, "covariates_", ()))
+    given = samples.table, samples.response, samples.groups, n_covariates
+    return {
+        "zeronorm": __version__,
+        "data": describe_data(source, *given),
+        "score": getattr(estimator, "_score_name", "accuracy"),
+        "parameters": parameters,
+        "classes": _classes_of(estimator).tolist(),
+        "outputs": outputs_of(estimator, samples.table),
+        "by_folds": _describe_choice(estimator),
+        "models": models,
+        "n_covariates": n_covariates,
+        "chosen": size_number(estimator.size_),
+    }
+
+
+def outputs_of(estimator: Any, table: Table) -> list[Any]:
+    """Return the classes or the responses that share the features of one model; else none."""
+    if isinstance(table.target_name, tuple):
+        return list(table.target_name)
+    classes = _classes_of(estimator)
+    shared = classes.size > 2 and estimator._multi_class == "shared"
+    return classes.tolist() if shared and estimator.loss != "ordinal" else []
+
+
+def _classes_of(estimator: Any) -> np.ndarray:
+    """Return the classes of an estimator, ordered ones in their order; of others none."""
+    classes = getattr(estimator, "classes_", np.empty(0))
+    return np.asarray(getattr(estimator, "ordered_classes_", classes))
+
+
+def size_number(size: Any) -> int:
+    """Return the first number of a size, which is a pair where features are in few groups.
+
+    It is of features, or of whole groups.
+    """
+    return int(size[0] if isinstance(size, tuple) else size)
+
+
+def _describe_choice(estimator: Any) -> dict[str, Any] | None:
+    """Return which parameter the folds of a fit chose, and how many folds; None: they did not."""
+    n_folds = estimator._paths[0].n_folds
+    if not n_folds:
+        return None
+    return {"parameter": "method" if is_classifier(estimator) else "C", "folds": n_folds}
+
+
+def describe_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of a fit with those of its method, and its defaults as they are.
+
+    An infinite C is None.
+    """
+    found: dict[str, Any] = estimator.get_params(deep=False)
+    del found["checkpoint"]  # of the run, not of the model
+    if not isinstance(estimator, MeasureClassifier):
+        plan = estimator._plan()
+        C = finite_or_none(estimator.C_)
+        found |= {"C": C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
+        found["loss"] = _loss_of(estimator)
+        found |= {"multi_class": estimator.multi_class_} if "multi_class" in found else {}
+    return found
+
+
+def _loss_of(estimator: Any) -> str | None:
+    """Return the name of the loss whose margins the coefficients add to; None of a measure."""
+    return None if isinstance(estimator, MeasureClassifier) else str(estimator._plan().loss.name)
 
 
 def describe_model(
@@ -62,7 +157,7 @@ def describe_model(
             label, model.support, model.coef, "block", model.entered, table, design, loss
         )
         if model.covariates.size:
-            beside += describe_covariates(label, model, table, design, loss)
+            beside += _describe_covariates(label, model, table, design, loss)
     both, indices = isinstance(size, tuple), [row["index"] for row in rows]
     for row in rows:
         row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
@@ -96,113 +191,52 @@ def describe_model(
     }
 
 
-def _loss_of(estimator: Any) -> str | None:
-    """Return the name of the loss whose margins the coefficients add to; None of a measure."""
-    return None if isinstance(estimator, MeasureClassifier) else str(estimator._plan().loss.name)
+def describe_features(
+    label: Any,
+    support: IndexArray,
+    coef: FloatArray,
+    step: str,
+    entered: IndexArray,
+    table: Table,
+    design: Design,
+    loss: str | None,
+) -> list[dict[str, Any]]:
+    """Return the features of a model for a class, by falling effect of one standard deviation.
 
-
-def describe_selection(
-    source: str,
-    samples: Samples,
-    estimator: Any,
-    models: list[dict[str, Any]],
-    parameters: dict[str, Any],
-) -> dict[str, Any]:
-    """Return what a page and a document say of a selection, whoever asked for it.
-
-    source : what the data are called. models : as of `describe_model`, of all sizes.
+    coef : (k,), or (outputs, k); then a row has the coefficients and effects of all outputs, and
+        the order is that of their root mean square.
+    step : what `entered` counts, at which each feature entered.
+    loss : by its name, of which the exponentials of coefficients may be ratios; None: of none.
     """
-    n_covariates = len(getattr(estimator, "covariates_", ()))
-    given = samples.table, samples.response, samples.groups, n_covariates
-    return {
-        "zeronorm": __version__,
-        "data": describe_data(source, *given),
-        "score": getattr(estimator, "_score_name", "accuracy"),
-        "parameters": parameters,
-        "classes": classes_of(estimator).tolist(),
-        "outputs": outputs_of(estimator, samples.table),
-        "by_folds": _describe_choice(estimator),
-        "models": models,
-        "n_covariates": n_covariates,
-        "chosen": size_number(estimator.size_),
-    }
+    deviation = deviations(design.gather(support))
+    effect = coef * deviation
+    # Ties, as of features without effect, go by position.
+    order = np.lexsort((support, -np.sqrt((np.atleast_2d(effect) ** 2).sum(axis=0))))
+    return [
+        {
+            "class": label,
+            "rank": rank,
+            **describe_feature(table, int(support[j])),
+            **effects(coef[..., j], deviation[j], loss),
+            step: int(entered[j]),
+        }
+        for rank, j in enumerate(order, 1)
+    ]
 
 
-def _describe_choice(estimator: Any) -> dict[str, Any] | None:
-    """Return which parameter the folds of a fit chose, and how many folds; None: they did not."""
-    n_folds = estimator._paths[0].n_folds
-    if not n_folds:
-        return None
-    return {"parameter": "method" if is_classifier(estimator) else "C", "folds": n_folds}
-
-
-def outputs_of(estimator: Any, table: Table) -> list[Any]:
-    """Return the classes or the responses that share the features of one model; else none."""
-    if isinstance(table.target_name, tuple):
-        return list(table.target_name)
-    classes = classes_of(estimator)
-    shared = classes.size > 2 and estimator._multi_class == "shared"
-    return classes.tolist() if shared and estimator.loss != "ordinal" else []
-
-
-def classes_of(estimator: Any) -> np.ndarray:
-    """Return the classes of an estimator, ordered ones in their order; of others none."""
-    classes = getattr(estimator, "classes_", np.empty(0))
-    return np.asarray(getattr(estimator, "ordered_classes_", classes))
-
-
-def _describe_training(
-    estimator: Any, size: Any, response: Response, design: Design
-) -> dict[str, Any]:
-    """Return the accuracy on the training data, or the score of numbers and survival times."""
-    paths, y = estimator._paths, response.y
-    if response.labelled:
-        scores = estimator._class_scores(model_scores(paths, size, design))
-        found = classes_of(estimator)[predicted(scores)]
-        return {"training_accuracy": float(np.mean(found == np.asarray(y)))}
-    z, ones = model_scores(paths, size, design), np.ones(len(y))
-    target = estimator._target(y, len(y))
-    if response.offset is not None:
-        z = z + response.offset[:, None]
-    columns = list(zip(z.T, [target] if y.ndim == 1 else target.T, strict=True))
-    scores = [float(estimator._score_of_margins(*column, ones)) for column in columns]
-    of_numbers: dict[str, Any] = {"training_score": float(np.mean(scores))}
-    if len(scores) > 1:
-        of_numbers["training_scores"] = scores
-    if response.offset is not None:
-        # An exposure alone explains a part, which the features must not have the credit for.
-        loss, alone = estimator._loss(), []
-        for _, column in columns:
-            moved, weight = loss.with_offset(column, response.offset)
-            constant = fit_intercept(loss.fitted(moved, weight), 0.0 * ones, moved, weight)[0]
-            margins = response.offset + constant
-            alone.append(float(estimator._score_of_margins(margins, column, ones)))
-        of_numbers["offset_score"] = float(np.mean(alone))
-    return of_numbers
-
-
-def describe_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of a fit with those of its method, and its defaults as they are.
-
-    An infinite C is None.
-    """
-    found: dict[str, Any] = estimator.get_params(deep=False)
-    del found["checkpoint"]  # of the run, not of the model
-    if not isinstance(estimator, MeasureClassifier):
-        plan = estimator._plan()
-        C = finite_or_none(estimator.C_)
-        found |= {"C": C, "refit_C": plan.refit_C, "tol": plan.tol, **asdict(plan.method)}
-        found["loss"] = _loss_of(estimator)
-        found |= {"multi_class": estimator.multi_class_} if "multi_class" in found else {}
-    return found
-
-
-def size_number(size: Any) -> int:
-    """Return the first number of a size, which is a pair where features are in few groups.
-
-    It is of features, or of whole groups.
-    """
-    return int(size[0] if isinstance(size, tuple) else size)
+def _describe_covariates(
+    label: Any, model: Selection, table: Table, design: Design, loss: str | None
+) -> list[dict[str, Any]]:
+    """Return the covariates of a model for a class, in order, as `describe_features`."""
+    deviation = deviations(design.gather(model.covariates))
+    return [
+        {
+            "class": label,
+            **describe_feature(table, int(feature)),
+            **effects(model.effects[..., j], deviation[j], loss),
+        }
+        for j, feature in enumerate(model.covariates)
+    ]
 
 
 def _describe_calibration(
@@ -227,34 +261,34 @@ def _describe_calibration(
     }
 
 
-def describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
-    """Return how a branch and bound ended, and the duplicates that it met."""
-    if proof is None:
-        return None
-    end = proof.history[-1]
-    reason = proof.status.value.partition(";")[0]
-    if proof.status is Status.OPTIMAL and proof.certificate.max_abs_coef is not None:
-        reason = "no better support with such coefficients exists"
-    return {
-        "status": proof.status.name,
-        "reason": reason,
-        "nodes": int(end.n_nodes),
-        "seconds": float(end.seconds),
-        "improved": bool(proof.improved),
-        "equivalents": describe_equivalents(proof.certificate, table),
-    }
-
-
-def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
-    """Return how far the model of a measure can be from the best of its size."""
-    if model.objective is None or model.bound is None:
-        return None
-    return {
-        "objective": float(model.objective),
-        "bound": float(model.bound),
-        "gap": model.gap,
-        "n_forced": len(estimator.forced_features or ()),
-    }
+def _describe_training(
+    estimator: Any, size: Any, response: Response, design: Design
+) -> dict[str, Any]:
+    """Return the accuracy on the training data, or the score of numbers and survival times."""
+    paths, y = estimator._paths, response.y
+    if response.labelled:
+        scores = estimator._class_scores(model_scores(paths, size, design))
+        found = _classes_of(estimator)[predicted(scores)]
+        return {"training_accuracy": float(np.mean(found == np.asarray(y)))}
+    z, ones = model_scores(paths, size, design), np.ones(len(y))
+    target = estimator._target(y, len(y))
+    if response.offset is not None:
+        z = z + response.offset[:, None]
+    columns = list(zip(z.T, [target] if y.ndim == 1 else target.T, strict=True))
+    scores = [float(estimator._score_of_margins(*column, ones)) for column in columns]
+    of_numbers: dict[str, Any] = {"training_score": float(np.mean(scores))}
+    if len(scores) > 1:
+        of_numbers["training_scores"] = scores
+    if response.offset is not None:
+        # An exposure alone explains a part, which the features must not have the credit for.
+        loss, alone = estimator._loss(), []
+        for _, column in columns:
+            moved, weight = loss.with_offset(column, response.offset)
+            constant = fit_intercept(loss.fitted(moved, weight), 0.0 * ones, moved, weight)[0]
+            margins = response.offset + constant
+            alone.append(float(estimator._score_of_margins(margins, column, ones)))
+        of_numbers["offset_score"] = float(np.mean(alone))
+    return of_numbers
 
 
 def _describe_validation(
@@ -309,4 +343,167 @@ def _describe_permutations(test: PermutationTest | None, size: Any) -> dict[str,
         "statistic": test.statistic,
         "own": float(test.own[row]),
         "permuted": test.permuted[:, row].tolist(),
+    }
+
+
+def describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
+    """Return how a branch and bound ended, and the duplicates that it met."""
+    if proof is None:
+        return None
+    end = proof.history[-1]
+    reason = proof.status.value.partition(";")[0]
+    if proof.status is Status.OPTIMAL and proof.certificate.max_abs_coef is not None:
+        reason = "no better support with such coefficients exists"
+    return {
+        "status": proof.status.name,
+        "reason": reason,
+        "nodes": int(end.n_nodes),
+        "seconds": float(end.seconds),
+        "improved": bool(proof.improved),
+        "equivalents": describe_equivalents(proof.certificate, table),
+    }
+
+
+def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
+    """Return how far the model of a measure can be from the best of its size."""
+    if model.objective is None or model.bound is None:
+        return None
+    return {
+        "objective": float(model.objective),
+        "bound": float(model.bound),
+        "gap": model.gap,
+        "n_forced": len(estimator.forced_features or ()),
+    }
+
+
+def describe_path(paths: Sequence[L1Path], model: Chosen | None) -> list[dict[str, Any]]:
+    """Return the points of a path: of several classes, the mean explained and the largest gap.
+
+    model : that of the cross-validation, with the scores.
+    """
+    points = []
+    for i, C in enumerate(paths[0].Cs):
+        support = np.unique(np.concatenate([path.support(i) for path in paths]))
+        point: dict[str, Any] = {
+            "point": i + 1,
+            "C": float(C),
+            "n_features": int(support.size),
+            "explained": float(np.mean([path.explained[i] for path in paths])),
+            "gap": float(max(path.dual_gap[i] for path in paths)),
+        }
+        if model is not None:
+            point["score"] = float(model.mean_score_[i])
+            point["standard_error"] = float(model.standard_error_[i])
+        points.append(point)
+    return points
+
+
+def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, Any]]:
+    """Return the features of a path, by class in the order in which they enter."""
+    rows = []
+    for label, path in by_class(paths[0].classes, paths):
+        entered = _entered(path)
+        features = np.flatnonzero(entered)
+        for index in features[np.argsort(entered[features], kind="stable")].tolist():
+            point = int(entered[index])
+            rows.append(
+                {
+                    "class": label,
+                    **describe_feature(table, index),
+                    "point": point,
+                    "C": float(path.Cs[point - 1]),
+                }
+            )
+    return rows
+
+
+def describe_chosen(
+    model: Chosen, paths: Sequence[L1Path], table: Table, design: Design
+) -> dict[str, Any]:
+    """Return the point of the cross-validated model, the best point, and the model."""
+    chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))
+    rows, loss = [], "cox" if isinstance(model, L1SurvivalAnalysisCV) else str(model.loss)
+    for label, path in by_class(paths[0].classes, paths):
+        support, coef = path.support(chosen), path.coef[[chosen]].data
+        entered = _entered(path)[support]
+        rows += describe_features(label, support, coef, "point", entered, table, design, loss)
+    return {
+        "point": chosen + 1,
+        "best_point": best + 1,
+        "rule": model.rule,
+        "C": model.C_,
+        "n_features": int(model.n_selected_[chosen]),
+        "features": rows,
+        "intercept": np.ravel(getattr(model, "intercept_", [])).tolist(),
+    }
+
+
+def path_csv(points: Sequence[dict[str, Any]], paths: Sequence[L1Path], table: Table) -> bytes:
+    """Return the file of a path, a row per point: its figures, and the models.
+
+    A model is its intercept and the coefficients of all features that ever enter, in that order; of
+    several classes the models stand side by side.
+    """
+    figures, header, models = list(points[0]), [], []
+    for label, path in by_class(paths[0].classes, paths):
+        suffix = f" ({label})" if len(paths) > 1 else ""
+        entered = _entered(path)
+        features = np.flatnonzero(entered)
+        features = features[np.argsort(entered[features], kind="stable")]
+        names = [feature_name(table, j) + suffix for j in features.tolist()]
+        taken = {*figures, "intercept"}
+        header += [f"intercept{suffix}", *(f"{n}'" if n in taken else n for n in names)]
+        models.append(np.column_stack([path.intercept, path.coef[:, features].toarray()]))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*figures, *map(csv_cell, header)])
+    for point, coefficients in zip(points, np.hstack(models).tolist(), strict=True):
+        writer.writerow([*(point[name] for name in figures), *coefficients])
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _entered(path: L1Path) -> IndexArray:
+    """Return the point, from 1, at which each feature first enters, (n_features,); 0: never."""
+    entered = np.zeros(path.coef.shape[1], np.int64)
+    for i in reversed(range(len(path))):
+        entered[path.support(i)] = i + 1
+    return entered
+
+
+def describe_discoveries(
+    data: str, samples: Samples, found: Discoveries, covariates: Sequence[int]
+) -> dict[str, Any]:
+    """Return the discoveries, and the features that had enough votes, but are too doubtful."""
+    table = samples.table
+    rivals = [describe_feature(table, int(j)) if j >= 0 else None for j in found.rivals]
+    blocks = None
+    if found.n_blocks is not None:
+        within = found.correlation
+        blocks = {
+            "column": table.column_names["blocks"],
+            "n_blocks": found.n_blocks,
+            "correlation": None if within is None or np.isnan(within) else within,
+        }
+    return {
+        "data": describe_data(data, table, samples.response, n_covariates=len(covariates)),
+        "fdr": found.fdr,
+        "estimate": found.estimate,
+        "n_found": found.n_found,
+        "n_candidates": found.n_candidates,
+        "n_dummies": found.n_dummies,
+        "n_experiments": found.n_experiments,
+        "n_entered": found.n_entered,
+        "least_votes": found.least_votes,
+        "covariates": [describe_feature(table, j) for j in covariates],
+        "blocks": blocks,
+        "features": [
+            {
+                **describe_feature(table, int(j)),
+                "votes": float(found.votes[at]),
+                "stand_in": float(found.stand_in[at]),
+                "rival": rivals[at],
+                "found": at < found.n_found,
+            }
+            for at, j in enumerate(found.features)
+        ],
     }

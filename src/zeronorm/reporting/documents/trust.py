@@ -1,17 +1,21 @@
-"""How sure a selection is, and what else would do: what a page says beside its document."""
+"""How sure a selection is, and what else would do: half-samples, other lists, certificates."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
+from ...core.groups import Groups
 from ...core.messages import with_names
-from ...core.results import Proof
-from ...core.types import FloatArray
+from ...core.results import Certificate, Proof, Selection
+from ...core.types import Design, FloatArray, IndexArray
+from ...data.operations import margins
 from ...estimators.budget import BudgetSelection
 from ...estimators.validation import Judge, auc_of_classes, log_odds_of_softmax, standard_error
 from ...inference.stability import StabilitySelection
@@ -19,15 +23,20 @@ from ...inspection.alternatives import NearOptimal, near_optimal
 from ...inspection.certification import prove
 from ...inspection.exchanges import Substitutes, substitutes
 from ...io.opening import as_design
+from ...io.table import Table
 from ...persistence import finite_or_none, summarize
-from .near_optimal import describe_near_optimal
+from .data import describe_data, describe_equivalents, describe_feature, feature_name
 from .selection import describe_proof
-from .stability import describe_stability, half_samples
-from .units import Units
 
 if TYPE_CHECKING:
     from ...estimators.validation import CrossValidation
     from ...io.input import Samples
+
+
+_SUBSTITUTES = 3  # of each unit, those that are named and compared, where they are 10 or fewer
+_SAME = 1e-7  # Objectives that differ by a smaller share are of one list.
+_COMPARED = 30  # substitutes that are named and compared, of all units together
+_MEMBERS = 5  # features that are named of a group beside the model
 
 
 @dataclass(slots=True)
@@ -37,11 +46,6 @@ class Evidence:
     halves: StabilitySelection | None = None
     proofs: list[Proof] = field(default_factory=list)
     near: list[NearOptimal] = field(default_factory=list)
-
-
-_SUBSTITUTES = 3  # of each unit, those that are named and compared, where they are 10 or fewer
-_SAME = 1e-7  # Objectives that differ by a smaller share are of one list.
-_COMPARED = 30  # substitutes that are named and compared, of all units together
 
 
 def has_bounds(estimator: Any) -> bool:
@@ -70,7 +74,7 @@ def describe_trust(
     time_limit : seconds for the proof of each size and for the near-optimal lists; 0 for neither.
     phase : told what is being done.
     """
-    table, units = samples.table, Units.of(estimator, samples.table)
+    table, units = samples.table, BudgetUnits.of(estimator, samples.table)
     found: dict[str, Any] = {
         "unit": units.kind, "stability": None, "models": {}, "near": None, "compared_by": None,
         "moves": _moves(estimator, units),
@@ -128,7 +132,7 @@ def describe_trust(
     return found, evidence
 
 
-def _moves(estimator: Any, units: Units) -> dict[int, list[dict[str, float]]]:
+def _moves(estimator: Any, units: BudgetUnits) -> dict[int, list[dict[str, float]]]:
     """Return for each size, and each of its models, by how much its groups move the scores."""
     if units.groups is None:
         return {}
@@ -172,7 +176,7 @@ def _proof(
     support: np.ndarray,
     others: Sequence[Substitutes],
     near: NearOptimal | None,
-    units: Units,
+    units: BudgetUnits,
 ) -> dict[str, Any]:
     """Return how the search for a better list ended, and what of a better one is another.
 
@@ -206,7 +210,7 @@ def _proof(
     }
 
 
-def _substitute(one: Substitutes, units: Units, n: int) -> dict[str, Any]:
+def _substitute(one: Substitutes, units: BudgetUnits, n: int) -> dict[str, Any]:
     """Return what a unit is worth, and the first n that could take its place."""
     return {
         "index": units.key(one.feature),
@@ -223,3 +227,210 @@ def _substitute(one: Substitutes, units: Units, n: int) -> dict[str, Any]:
         "n_exchangeable": int(one.exchangeable.size - 1),
         "proven": bool(one.proven),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetUnits:
+    """What the budget of a model counts: features, or whole `groups` of them by their labels."""
+
+    table: Table
+    groups: Groups | None = None
+
+    @classmethod
+    def of(cls, estimator: Any, table: Table) -> BudgetUnits:
+        """Return the units of a fitted estimator; features in few groups are features."""
+        whole = isinstance(estimator, BudgetSelection) and estimator._plan().counts == "groups"
+        return cls(table, estimator.feature_groups if whole else None)
+
+    @property
+    def kind(self) -> str:
+        """What they are called."""
+        return "features" if self.groups is None else "groups"
+
+    def within(self, support: Any) -> np.ndarray:
+        """Return the units of a model by its features, sorted."""
+        if self.groups is None:
+            return np.sort(np.asarray(support))
+        return self.groups.labels[self.groups.of_features(np.asarray(support, np.int64))]
+
+    def key(self, unit: Any) -> int | str:
+        """Return what stands for a unit in a document: an index, or the name of a group."""
+        return int(unit) if self.groups is None else str(unit)
+
+    def name(self, unit: Any) -> str:
+        return feature_name(self.table, int(unit)) if self.groups is None else str(unit)
+
+    def describe(self, unit: Any) -> dict[str, Any]:
+        """Return a unit as a feature is described."""
+        if self.groups is None:
+            return describe_feature(self.table, int(unit))
+        place = int(np.searchsorted(self.groups.labels, unit))
+        return {"index": place, "name": str(unit), "description": None}
+
+    def members(self, unit: Any) -> dict[str, Any] | None:
+        """Return how many features of the data a group has, and the first of them; else None."""
+        if self.groups is None:
+            return None
+        features = self.groups.members(int(np.searchsorted(self.groups.labels, unit)))
+        first = [feature_name(self.table, j) for j in features[:_MEMBERS].tolist()]
+        return {"n_features": int(features.size), "first": first}
+
+    def moves(self, model: Selection, design: Design) -> dict[str, float]:
+        """Return for each group of a model by how much it moves the scores.
+
+        That is the standard deviation over the rows of what its features add, the largest of all
+        outputs.
+        """
+        if self.groups is None:
+            return {}
+        code = self.groups.code[model.support]
+        return {
+            str(self.groups.labels[place]): _deviation(design, model, np.flatnonzero(code == place))
+            for place in np.unique(code).tolist()
+        }
+
+
+def _deviation(design: Design, model: Selection, places: IndexArray) -> float:
+    """Return the largest standard deviation of what some features of a model add to its outputs."""
+    added = margins(design, model.support[places], model.coef[..., places].T, 0.0)
+    return float(added.std(axis=0).max())
+
+
+def half_samples(estimator: Any, samples: Samples, n_pairs: int) -> StabilitySelection:
+    """Return how half-samples select, at the size of a fitted model."""
+    size, names = estimator.size_, ["n_features", "n_groups"]
+    if not isinstance(size, tuple):
+        size = (size,)
+        names = names[estimator.n_features is None :]  # whole groups have their number alone
+    model = clone(estimator).set_params(
+        **dict(zip(names, size, strict=False)),
+        **({"criterion": None} if "criterion" in estimator.get_params() else {}),
+    )
+    selection = StabilitySelection(model, n_pairs)
+    response = samples.response
+    return selection.fit(samples.table.X, samples.y, offset=response.offset, groups=response.groups)
+
+
+def describe_stability(
+    selection: StabilitySelection, table: Table, estimator: Any
+) -> dict[str, Any]:
+    """Return how often half-samples choose each feature, and what that guarantees.
+
+    estimator : the model of all samples, whose features are there also where no half chooses them.
+    """
+    stability, threshold = selection.stability_, float(selection.threshold_)
+    stable = stability.stable(threshold)
+    of_groups = stability.unit == "groups"
+    counted, forced = estimator.support_, estimator.forced_features
+    forced = np.array([] if forced is None else forced, np.int64)
+    if of_groups:
+        code = estimator.feature_groups.code
+        counted, forced = code[counted], code[forced]
+    counted = np.setdiff1d(counted, forced)
+    features = np.union1d(stability.features, counted).astype(np.int64)
+    shares = np.zeros((2, features.size))
+    places = np.searchsorted(features, stability.features)
+    shares[:, places] = stability.frequency, stability.simultaneous
+    order = np.lexsort((features, -shares[1], -shares[0])).tolist()
+    units = BudgetUnits(table, estimator.feature_groups if of_groups else None)
+    named = features if units.groups is None else units.groups.labels[features]
+    return {
+        "unit": stability.unit,
+        "n_pairs": stability.n_pairs,
+        "n_left_out": len(stability.left_out),
+        "n_rows": stability.n_rows,
+        "n_chosen": stability.n_chosen,
+        "n_candidates": stability.n_candidates,
+        "threshold": threshold,
+        "n_stable": int(stable.size),
+        "expected_low": float(selection.expected_low_),
+        "index": finite_or_none(stability.index),
+        "interval": list(map(finite_or_none, stability.index_interval())),
+        "features": [
+            {
+                **units.describe(named[at]),
+                "frequency": float(shares[0, at]),
+                "by_both": float(shares[1, at]),
+                "stable": bool(features[at] in stable),
+                "in_model": bool(features[at] in counted),
+            }
+            for at in order
+        ],
+    }
+
+
+def describe_near_optimal(
+    near: NearOptimal, support: Any, units: BudgetUnits, file: Path | None
+) -> dict[str, Any]:
+    """Return the lists, which features they have, and where a given one is among them.
+
+    support : the features of the given list. units : what the lists are of.
+    """
+    features, counts = np.unique(near.supports, return_counts=True)
+    order = np.lexsort((features, -counts)).tolist()
+    places = np.flatnonzero((near.supports == units.within(support)).all(axis=1))
+    excess = excess_of(near).tolist()
+    costs = [None] * len(near) if near.costs is None else near.costs.tolist()
+    return {
+        "within": near.within,
+        "limit": near.limit,
+        "complete": near.complete,
+        "complete_within": near.complete_within,
+        "status": near.status.name,
+        "cheapest": None if near.costs is None else near.cheapest,
+        "given": int(places[0]) if places.size else None,
+        "features": [{**units.describe(features[at]), "n_lists": int(counts[at])} for at in order],
+        "lists": [
+            {
+                "objective": float(objective),
+                "worse_by": worse,
+                "cost": cost,
+                "features": list(map(units.name, one)),
+            }
+            for one, objective, worse, cost in zip(
+                near.supports.tolist(), near.objectives, excess, costs, strict=True
+            )
+        ],
+        "file": None if file is None else str(file),
+    }
+
+
+def excess_of(near: NearOptimal) -> FloatArray:
+    """Return by how much each support is worse than the best one, relative to it."""
+    best = float(near.objectives[0])
+    return np.asarray((near.objectives - best) / max(abs(best), 1e-300))
+
+
+def describe_certified(
+    source: str, samples: Samples, support: list[int], certificate: Certificate, proof: Proof | None
+) -> dict[str, Any]:
+    """Return what is certified of a list of features.
+
+    support : the list that was given; a proof may end with a better one, that of the certificate.
+    """
+    table, best = samples.table, certificate.support
+    begin = certificate.objective if proof is None else proof.history[0].objective
+    return {
+        "data": describe_data(
+            source, table, samples.response, samples.groups, certificate.covariates.size
+        ),
+        "groups": None
+        if samples.groups is None
+        else {
+            name: _labels(samples.groups, features)
+            for name, features in (("given", support), ("best", best))
+        },
+        "features": [describe_feature(table, j) for j in sorted(support)],
+        "best": [describe_feature(table, j) for j in best.tolist()],
+        "dropped": [describe_feature(table, j) for j in np.setdiff1d(support, best).tolist()],
+        "added": [describe_feature(table, j) for j in np.setdiff1d(best, support).tolist()],
+        "objective_given": float(begin),
+        "certificate": summarize(certificate),
+        "equivalents": describe_equivalents(certificate, table),
+        "proof": describe_proof(proof, table),
+    }
+
+
+def _labels(groups: Groups, features: Sequence[int] | IndexArray) -> list[str]:
+    """Return the names of the groups of some features."""
+    return [str(label) for label in groups.labels[np.unique(groups.code[features])]]

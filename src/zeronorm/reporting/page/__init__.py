@@ -1,1 +1,1 @@
-"""A selection as one page to forward, and nothing else here: see `_html`."""
+"""A selection as one page to forward, and nothing else here: see `html`."""

@@ -2,19 +2,53 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
-from .cells import Cell
-from .figures import Figure
+from ...core.messages import show
+
+NAME, TEXT = 60, 120  # characters of a name and of a description, at most
 
 
-def figures_in(figures: Sequence[Figure], section: str) -> str:
-    """Return the figures of a section side by side, or nothing."""
-    own = [one for one in figures if one.section == section]
-    shown = "".join(map(_figure, own))
-    return f'<div class="figures">{shown}</div>' if own else ""
+class Cell(NamedTuple):
+    """A cell of a table: what is shown, what it is sorted by, and its class in the style."""
+
+    text: str
+    value: float | None = None
+    kind: str = "n"
+
+
+def name_cell(name: str) -> Cell:
+    return Cell(show(name, NAME), None, "name")
+
+
+def text_cell(text: str) -> Cell:
+    return Cell(show(text, TEXT), None, "text")
+
+
+def number(value: float | None, form: str = ".3f") -> Cell:
+    known = value is not None and math.isfinite(value)
+    return Cell(format(value, form), value) if known else Cell("-", None)
+
+
+def share(value: float) -> Cell:
+    return Cell(f"{100 * value:.0f}%", value)
+
+
+def cost(value: float) -> str:
+    """Return a change of the objective, in percent."""
+    return f"{100 * value:+.2g}%"
+
+
+class Figure(NamedTuple):
+    """A figure of a page: the section in which it stands, what it shows, and its SVG."""
+
+    section: str
+    caption: str
+    svg: str
+    wide: bool = False  # whether it needs all of the width
 
 
 def paragraph(text: str) -> str:
@@ -71,6 +105,13 @@ def _cell(cell: Cell) -> str:
     value = "" if cell.value is None else f' data-v="{cell.value:.12g}"'
     kind = f' class="{cell.kind}"' if cell.kind else ""
     return f"<td{kind}{value}>{text}</td>"
+
+
+def figures_in(figures: Sequence[Figure], section: str) -> str:
+    """Return the figures of a section side by side, or nothing."""
+    own = [one for one in figures if one.section == section]
+    shown = "".join(map(_figure, own))
+    return f'<div class="figures">{shown}</div>' if own else ""
 
 
 def _figure(figure: Figure) -> str:

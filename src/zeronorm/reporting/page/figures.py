@@ -6,7 +6,7 @@ import copy
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree import ElementTree
 
 import numpy as np
@@ -34,8 +34,8 @@ from ...plotting import (
 )
 from ...plotting.drawing import COLOURS, LONGEST_NAME, pyplot
 from ..documents.data import feature_name
-from ..documents.units import Units
-from .cells import NAME
+from ..documents.trust import BudgetUnits
+from .elements import NAME, Figure
 
 if TYPE_CHECKING:
     from ...inference.stability import StabilitySelection
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 _BARS, _OTHERS = 20, 8  # features of the model with a bar, and others
 _ROWS = 24  # features of nearly optimal lists with a row
 _LISTS = 100  # nearly optimal ones with a column
-
 _WIDE = 8.0  # inches from which a figure takes the whole width of the page
-
 _SVG, _LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 # What matplotlib says once for all elements, in a style element.
 _COMMON = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
@@ -62,15 +60,6 @@ _LOOKS = {
 }
 _DIGITS = re.compile(r"-?\d+\.\d{3,}")
 _FONT = re.compile(r"(?P<size>[\d.]+)px")
-
-
-class Figure(NamedTuple):
-    """A figure of a page: the section in which it stands, what it shows, and its SVG."""
-
-    section: str
-    caption: str
-    svg: str
-    wide: bool = False  # whether it needs all of the width
 
 
 _Drawing: TypeAlias = tuple[str, str, Callable[[], Any]]
@@ -90,7 +79,7 @@ def figures_of(
     with plt.rc_context(_LOOKS | cycle):
         for section, caption, draw in _drawings(estimator, samples, validation, evidence, document):
             figure = draw().figure_
-            svg = inline(_written(figure), f"figure{len(found)}", caption)
+            svg = _inline(_written(figure), f"figure{len(found)}", caption)
             found.append(Figure(section, caption, svg, wide=figure.get_figwidth() > _WIDE))
             plt.close(figure)
     return found
@@ -118,9 +107,8 @@ def _drawings(
     evidence: Evidence,
     document: Mapping[str, Any],
 ) -> Iterator[_Drawing]:
-    """Yield what there is to draw."""
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
-    named, units = _named(estimator, samples), Units.of(estimator, samples.table)
+    named, units = _named(estimator, samples), BudgetUnits.of(estimator, samples.table)
     plain = not any(isinstance(one, tuple) for one in paths[0])
     model = as_model(named)
     caption = "The coefficients of the model, for one standard deviation of each feature"
@@ -192,7 +180,7 @@ def _half_samples(halves: StabilitySelection, estimator: Any, samples: Samples) 
     )
 
 
-def _near_optimal(near: NearOptimal, units: Units) -> _Drawing:
+def _near_optimal(near: NearOptimal, units: BudgetUnits) -> _Drawing:
     """Return the lists that are nearly as good, of groups as of features."""
     names: Any = None
     if near.supports.dtype.kind in "iu":  # also the labels of some groups
@@ -281,7 +269,7 @@ def _named(estimator: Any, samples: Samples) -> Any:
     return estimator
 
 
-def inline(data: bytes, prefix: str, title: str) -> str:
+def _inline(data: bytes, prefix: str, title: str) -> str:
     """Return the SVG of matplotlib for a page: no style but attributes, ids of its own.
 
     A policy without 'unsafe-inline' forbids `style` attributes, and gradients, clips and markers

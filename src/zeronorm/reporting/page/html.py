@@ -10,28 +10,43 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import platform
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import Any
 
+from sklearn.base import clone
+
+from ..._version import __version__
 from ...core.messages import Leaked, counted, show, some
 from ...methods import METHODS
-from ..text.chance import mean_error
-from ..text.claims import by_words, scope
+from ..documents.trust import has_bounds
+from ..text.certificates import by_words, scope
+from ..text.selection import mean_error
 from ..text.words import describe_target, target_name
-from .answers import Answers, stable_words
-from .cells import NAME, TEXT, Cell, number
-from .elements import fact_list, figures_in, note, paragraph, table
-from .figures import Figure
-from .found import MOST_ROWS, Found, what_was_found
-from .instead import what_instead
+from .answers import MOST_ROWS, Answers, FeatureTables, stable_words, what_instead, what_was_found
+from .elements import (
+    NAME,
+    TEXT,
+    Cell,
+    Figure,
+    fact_list,
+    figures_in,
+    note,
+    number,
+    paragraph,
+    table,
+)
 
 _SLIDER_ROWS = 1500  # of all sizes that the slider moves over, at most
 _NOTES = 50
 _UNFOLDED = 3  # rows that a table beside a picture may have and stay open
 SECTIONS = ("features", "new", "sure", "instead")  # that have figures
+
+_LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 def render(
@@ -49,7 +64,7 @@ def render(
     facts : versions and digests, by what they are of.
     """
     answers = Answers(document, trust)
-    found = Found(answers)
+    found = FeatureTables(answers)
     models = _fitting(document["models"], document["chosen"], _SLIDER_ROWS)
     (chosen,) = (one for one in models if one["size"] == document["chosen"])
     sizes = [
@@ -81,9 +96,9 @@ def render(
         doubts=_doubts(document),
         slider=_slider(answers, models, chosen),
         features=what_was_found(answers, chosen) + drawn["features"],
-        scores=_scores(answers, document, drawn["new"]),
-        stability=_sure(answers, trust, chosen, drawn["sure"]),
-        near=what_instead(answers, trust, chosen, drawn["instead"]),
+        scores=_scores(answers, drawn["new"]),
+        stability=_sure(answers, chosen, drawn["sure"]),
+        near=what_instead(answers, chosen, drawn["instead"]),
         asked=_asked(answers),
         again=_again(again, facts),
         **texts,
@@ -174,8 +189,9 @@ def _slider(
     )
 
 
-def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
+def _scores(answers: Answers, drawn: str) -> str:
     """Return the scores of all sizes, drawn and in a table, beside those without features."""
+    document = answers.document
     word = answers.words.score
     heads = [("groups", "n")] if answers.of_groups else []
     heads += [("features", "n"), (f"{word}, held out", "n")]
@@ -228,10 +244,10 @@ def _scores(answers: Answers, document: Mapping[str, Any], drawn: str) -> str:
     return drawn + shown + note(text)
 
 
-def _sure(answers: Answers, trust: Mapping[str, Any], chosen: Mapping[str, Any], drawn: str) -> str:
+def _sure(answers: Answers, chosen: Mapping[str, Any], drawn: str) -> str:
     """Return what half-samples say of the list, and what is certified."""
     parts = []
-    known = trust["stability"]
+    known = answers.trust["stability"]
     if known is not None and "reason" not in known:
         low, high = known["interval"]
         interval = (
@@ -336,3 +352,64 @@ def _again(again: Sequence[tuple[str, str]], facts: Mapping[str, str]) -> str:
 
 def _lines(text: str) -> str:
     return "\n".join(show(line, 4000) for line in text.split("\n"))
+
+
+class _Word(str):
+    """A variable of code, as a parameter."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def code_of_model(estimator: Any, read: str, *, together: bool = False) -> str:
+    """Return the code that fits the model of a size again.
+
+    read : the line that has the data. together : whether samples are in groups.
+    """
+    one, size = clone(estimator), estimator.size_
+    data = "X, y, groups=groups" if together else "X, y"
+    if together:
+        read += "\n# groups: the group of every sample"
+    if getattr(one, "feature_groups", None) is not None:
+        read += "\n# feature_groups: the group of every feature, as --group-file has it"
+        one.set_params(feature_groups=_Word("feature_groups"))
+    if not isinstance(size, tuple):
+        budget = "n_groups" if estimator.n_features is None else "n_features"
+        one.set_params(**{budget: int(size)})
+    return f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}.fit({data})"
+
+
+def code_of_report(
+    estimator: Any, file: str, cv: int | None, n_pairs: int, time_limit: float, *, together: bool
+) -> list[tuple[str, str]]:
+    """Return what the code of a page from Python is for, and the code."""
+    given = f"{file!r}, cv={cv}, n_pairs={n_pairs}, time_limit={time_limit:g}"
+    given += ", groups=groups" if together else ""
+    read = "# X, y: the samples and their target, as arrays"
+    found = [
+        ("The model", code_of_model(estimator, read, together=together)),
+        (
+            "This page",
+            f"from zeronorm import report\nreport(model, X, y, {given})",
+        ),
+    ]
+    if has_bounds(estimator) and len(estimator._paths) == 1:
+        found.append(
+            (
+                "The certificate of the list, and its check in plain NumPy, without a solver",
+                "from zeronorm import certify, verify\nverify(X, y, certify(model, X, y))",
+            )
+        )
+        found.append(
+            ("Longer in search of a better list",
+             "from zeronorm import prove\nprove(model, X, y, gap=0, time_limit=600)")
+        )  # fmt: skip
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what is at work."""
+    found = {"zeronorm": __version__, "Python": platform.python_version()}
+    return found | {name: version(name) for name in _LIBRARIES}

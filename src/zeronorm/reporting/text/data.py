@@ -1,17 +1,31 @@
-"""The report of `zeronorm info` on data."""
+"""The reports of `zeronorm info`, `convert` and `report`: what files hold, what was written."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from ...core.memory import readable
 from ...core.messages import counted, show, some
-from ..documents.columns import may_name_samples
-from .tables import open_console, print_pairs, styled
+from ...export.formats import positive, sign
+from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
+from ..documents.data import may_name_samples
+from .certificates import largest_gap, loss_words, scaled_facts, scope
+from .tables import (
+    aligned,
+    empty_grid,
+    like,
+    open_console,
+    print_pairs,
+    seconds_fact,
+    styled,
+    thresholds_text,
+)
+from .words import sentence
 
 _WORDS = {
     "process": "this process",
@@ -22,6 +36,113 @@ _WORDS = {
     "gathered": "columns at hand",
     "other": "other",
 }
+
+
+def print_installation(document: Mapping[str, Any]) -> None:
+    """Print versions and threads."""
+    print_pairs(open_console(), [(key, str(value)) for key, value in document.items()])
+
+
+def print_model(path: str, loaded: LoadedModel) -> None:
+    """Print what a model file holds."""
+    console = open_console()
+    metadata = loaded.metadata
+    labels, ordered = [], False
+    if isinstance(loaded, LoadedClassifier):
+        ordered = bool(loaded.ordered_classes_.size)
+        classes = loaded.ordered_classes_ if ordered else loaded.classes_
+        labels = [show(str(label), 30) for label in classes]
+    beside = set(loaded.covariates_.tolist())
+    n_candidates = loaded.n_features_in_ - len(beside)
+    console.print()
+    pairs: list[tuple[str, str | Text]] = [
+        ("model", styled((show(path), "bold"))),
+        ("made by", show(f"{metadata['estimator']} of zeronorm {metadata['zeronorm']}")),
+        ("created", show(metadata["created"])),
+        ("classes", styled((" < " if ordered else ", ").join(labels)))
+        if labels
+        else ("loss", show(loss_words(metadata["loss"]["name"]), 60)),
+        ("features", f"{loaded.support_.size:,} of {n_candidates:,}"),
+    ]
+    if beside:
+        pairs.append(("covariates", _covariates(loaded)))
+    if ordered:
+        pairs.append(("thresholds", thresholds_text(labels, (-loaded.intercept_).tolist())))
+    groups = metadata["feature_groups"]
+    if groups is not None:
+        pairs.append(("groups", f"{len(set(groups)):,}"))
+    name = metadata["target_name"]
+    responses = name if isinstance(name, list) else []
+    if name is not None:
+        pairs.append(("responses" if responses else "target", show(", ".join(responses) or name)))
+    chosen_by = metadata["columns"].get("where")
+    if metadata["n_samples"] is not None or chosen_by is not None:
+        pairs.append(("selected from", _rows(metadata["n_samples"], chosen_by)))
+    for role, name in metadata["columns"].items():
+        if role == "where":
+            continue
+        pairs.append((role.replace("_", " "), styled(show(name))))
+    pairs += scaled_facts(metadata["calibration"], metadata["parameters"], bool(labels))
+    if metadata["threshold"] is not None and isinstance(loaded, LoadedClassifier):
+        pairs.append(
+            (
+                "predicted",
+                f"{sentence(metadata['threshold'], loaded.classes_.tolist())}, not from 0.5 on",
+            )
+        )
+    if metadata["certificates"][0] is not None:
+        pairs.append(("certified gap", largest_gap(metadata["certificates"])))
+        pairs.append(("", styled((scope(metadata["certificates"][0]), "dim"))))
+    print_pairs(console, pairs)
+    console.print()
+    grid = empty_grid()
+    grid.add_column("feature", style="bold", overflow="ellipsis", no_wrap=True)
+    if groups is not None:
+        grid.add_column("group", overflow="ellipsis", no_wrap=True)
+    labels = [] if ordered else labels
+    turn = sign(loaded)
+    heads = [f"for {labels[positive(loaded)]}"] if len(labels) == 2 else labels
+    heads = heads or [show(one, 30) for one in responses] or ["coefficient"]
+    for head in heads:
+        grid.add_column(styled(head), justify="right")
+    columns = [aligned(row.tolist()) for row in turn * loaded.coef]
+    intercepts = [
+        like(texts[0] if texts else "+0.0000", value)
+        for texts, value in zip(columns, (turn * loaded.intercept_).tolist(), strict=False)
+    ]
+    for column, index in enumerate(loaded.columns.tolist()):
+        if loaded.feature_names is not None:
+            name = loaded.feature_names[column]
+        else:
+            name = str(index + metadata["first_index"])
+        cells: list[str | Text] = [
+            text[column] if row[column] else ""
+            for text, row in zip(columns, loaded.coef, strict=True)
+        ]
+        if groups is not None:
+            cells.insert(0, styled(show(str(groups[column]))))
+        grid.add_row(styled(show(name) + " *" * (index in beside)), *cells)
+    blank = [] if groups is None else [""]
+    if not (isinstance(loaded, LoadedSurvivalModel) or ordered):
+        grid.add_row(styled(("intercept", "dim")), *blank, *intercepts)
+    console.print(grid)
+    console.print()
+
+
+def _rows(n_samples: int | None, chosen_by: str | None) -> str:
+    """Return how many rows a model was selected from, and what chose them."""
+    number = "rows" if n_samples is None else f"{n_samples:,} samples"
+    return number if chosen_by is None else f"{number}, those where {show(chosen_by, 200)}"
+
+
+def _covariates(loaded: LoadedModel) -> str:
+    """Return how many columns are covariates, of text with a feature for each level."""
+    layout, count = loaded.layout, int(loaded.covariates_.size)
+    made = [layout.codings.get(name) for name in layout.covariates]
+    of_text = [one.column for one in made if one is not None and one.kind == "category"]
+    n_columns = count - len(of_text) + len({*of_text})
+    features = "" if n_columns == count else f", by {counted(count)}"
+    return f"{n_columns:,}{features}, marked by *: in the model in any case"
 
 
 def print_data(document: Mapping[str, Any]) -> None:
@@ -67,7 +188,6 @@ def print_data(document: Mapping[str, Any]) -> None:
 
 
 def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Text]]:
-    """Return what columns of a table hold."""
     columns = table["columns"]
     of_kind = {
         kind: [one for one in columns if one["kind"] == kind]
@@ -150,3 +270,72 @@ def _targets(found: Sequence[Mapping[str, Any]]) -> list[str]:
     if len(found) > 6:
         more = f"{counted(len(found) - 6, 'more column')} of few values; "
     return [*lines, f"{more}any column of numbers can be predicted, too"]
+
+
+def print_store(document: Mapping[str, Any]) -> None:
+    """Print what a store holds."""
+    console = open_console()
+    n_samples, n_features = document["shape"]
+    zeros = "sparse" if document["is_sparse"] else "dense"
+    console.print()
+    pairs: list[tuple[str, str | Text]] = [
+        ("store", styled((show(document["path"]), "bold"))),
+        ("samples", f"{n_samples:,}"),
+        ("features", f"{n_features:,}, {zeros} {document['dtype']}"),
+    ]
+    if document["columns"]:
+        pairs.append(("of samples", show(", ".join(document["columns"]), 60)))
+    if document["resumed"]:
+        pairs.append(
+            (
+                "resumed",
+                f"{counted(document['resumed'])} "
+                f"{'was' if document['resumed'] == 1 else 'were'} there already",
+            )
+        )
+    for note in document["notes"]:
+        pairs.append(("note", show(note, 200)))
+    print_pairs(console, pairs)
+
+
+def print_export(model: str, form: str, path: Path, n_bytes: int) -> None:
+    """Print which file has a model for other programs."""
+    console = open_console()
+    console.print()
+    print_pairs(
+        console,
+        [("model", show(model)), (form, styled((show(str(path)), "bold"), f", {n_bytes:,} bytes"))],
+    )
+    console.print()
+
+
+def print_check(document: Mapping[str, Any]) -> None:
+    """Print which files of a store are damaged, and the columns in them."""
+    console = open_console()
+    console.print()
+    pairs: list[tuple[str, str | Text]] = [
+        ("store", styled((show(document["source"]), "bold"))),
+        ("files", f"{document['files']:,} compared with their checksums"),
+        ("damaged", f"{len(document['damage']):,}" if document["damage"] else "none"),
+    ]
+    for one in document["damage"]:
+        columns = one["columns"]
+        of = "names or samples" if columns is None else "columns {:,} to {:,}".format(*columns)
+        pairs.append(("", f"{show(one['file'], 400)}: {of}"))
+        pairs.append(("", show(one["reason"], 400)))
+    print_pairs(console, pairs)
+    console.print()
+
+
+def print_page(document: Mapping[str, Any], quiet: bool) -> None:
+    """Print where the page is, and what it took."""
+    console = open_console()
+    sizes = [f"{size:,}" for size in document["sizes"]]
+    beside = f"; compared with {some(sizes, 20)}" if len(sizes) > 1 else ""
+    pairs: list[tuple[str, str | Text]] = [
+        ("page", f"{show(document['file'])}, {document['n_bytes'] / 1000:,.0f} kB"),
+        ("features", f"{document['n_features']:,}{beside}"),
+    ]
+    if not quiet:
+        pairs.append(seconds_fact(document, "to select again"))
+    print_pairs(console, pairs)

@@ -1,9 +1,10 @@
-"""The report of `zeronorm select`."""
+"""The reports of `zeronorm select`, `cv`, `path` and `discover`: features, and their scores."""
 
 from __future__ import annotations
 
+import itertools
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -12,44 +13,64 @@ from rich.text import Text
 
 from ...core.messages import counted, show, some
 from ...methods import METHODS
-from .chance import mean_error, permutations_text, score_beside_chance
-from .claims import (
+from .certificates import (
     at_least,
     by_words,
+    certificate_text,
     duplicate_facts,
     largest_gap,
     percent,
     scaled_facts,
     scope,
-    search_end,
     state_claim,
 )
-from .covariates import category_words, print_covariates
-from .outputs import outputs_legend, print_outputs
-from .stability import stability_text
 from .tables import (
+    GAP,
+    MAX_ROWS,
+    category_words,
     count_groups,
     empty_grid,
+    four_digits,
     open_console,
+    outputs_legend,
+    print_covariates,
+    print_features,
     print_header,
     print_models,
+    print_outputs,
     print_pairs,
+    print_rest,
     rows_by_class,
     seconds_fact,
+    seconds_of,
     styled,
     thresholds_text,
 )
 from .words import Words, loss_of, words_of
 
-# Training for a measure is no method of `zeronorm.methods`.
-_SENTENCES = {name: one.sentence for name, one in METHODS.items()}
-_SENTENCES["measure"] = "measure: blocks of features and cuts of the measure, in two layers"
+_SENTENCES = {
+    **{name: one.sentence for name, one in METHODS.items()},
+    # Training for a measure is no method of `zeronorm.methods`.
+    "measure": "measure: blocks of features and cuts of the measure, in two layers",
+}
 # Of every method, what the moment is called at which a feature entered, and what that counts.
-_ENTERED = {name: one.entered for name, one in METHODS.items()}
-_ENTERED |= dict.fromkeys(("auto", "measure"), _ENTERED["pool"])
+_ENTERED = {
+    **{name: one.entered for name, one in METHODS.items()},
+    **dict.fromkeys(("auto", "measure"), METHODS["pool"].entered),
+}
 _MAX_RESPONSES = 8  # A report has the scores of so many.
 _LOOSE = 0.1  # Of a gap from here on a report says what may make it smaller.
 _VACUOUS = 0.995  # A gap above this is not told as a claim.
+
+# What compares sizes, where the user does not say.
+_LOSSES = {
+    "log_loss": "log-loss",
+    "squared_error": "half squared error",
+    "deviance": "half deviance",
+    "partial_likelihood": "-log partial lik.",
+}
+
+_MAX_NAMES = 20  # A report names so many features.
 
 
 def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
@@ -172,7 +193,7 @@ def _score_facts(
         accuracy.append((f"\n{words.baseline}", "dim"))
     facts: list[tuple[str, str | Text]] = [(model["measure"] or words.score, styled(*accuracy))]
     if model["permutations"] is not None:
-        facts.append(("permutations", permutations_text(model["permutations"], words.score)))
+        facts.append(("permutations", _permutations_text(model["permutations"], words.score)))
     beside = model["for_accuracy"]
     if beside is not None:
         other = f"{mean_error(beside)} with a selection of as many features for accuracy"
@@ -182,13 +203,104 @@ def _score_facts(
     return facts
 
 
+def score_beside_chance(
+    document: Mapping[str, Any], model: Mapping[str, Any], name: str, *, advise: bool = True
+) -> list[str | tuple[str, str]]:
+    """Return the cross-validated score, its baseline, and whether it is any better.
+
+    name : of the score. advise : whether to name the option that tests it.
+    """
+    validation = model["cross_validation"]
+    plain, *others = _plain_models(document, model)
+    told = "; ".join(f"{what}: {value:.3f}" for what, value in (plain, *others))
+    parts: list[str | tuple[str, str]] = [
+        (mean_error(validation), "bold"),
+        f" ({told})",
+    ]
+    if validation["balanced_accuracy"] is not None:
+        parts.append(f"\nbalanced accuracy {mean_error(validation, 'balanced_accuracy')}")
+    if validation["auc"] is not None and model["measure"] != "auc":
+        parts.append(f", AUC {mean_error(validation, 'auc')}")
+    if validation["rmse"] is not None:
+        found = f"{validation['rmse']:.4g} ± {validation['rmse_error']:.2g}"
+        without = validation["baseline_rmse"]
+        parts.append(f"\nroot mean squared error {found} ({plain[0]}: {without:.4g})")
+    parts.append(
+        f"\nin {validation['folds']}-fold cross-validation, features selected inside every fold "
+        "(± standard error)\n"
+    )
+    name = model["measure"] or name
+    beside = "the covariates alone" if document["n_covariates"] else "chance"
+    # The best of several sizes on the same folds is better than one by chance.
+    sizes = validation["compared"]
+    among = "" if sizes == 1 else f" for the best of {sizes} sizes"
+    advantage, error = validation["advantage"], validation["advantage_error"]
+    if advantage is None or not advantage > 0:  # None: the loss of a sample has overflowed
+        parts.append((f"no better than {beside}{among}\n", "bold yellow"))
+        return parts
+    for what, value in (plain, *others):
+        if round(validation["mean"], 3) < round(value, 3):  # as they are shown
+            parts.append((f"{name} is below that of {what}\n", "bold yellow"))
+    if validation["better_than_chance"] or (model["permutations"] and sizes == 1):
+        return parts  # the p-value tells more
+    parts.append((f"may be no better than {beside}{among}", "bold yellow"))
+    if error:
+        parts.append(
+            f": better by {advantage / error:.1f} standard errors, and noise by "
+            f"{validation['limit_of_chance']:.1f} once in 20 times"
+        )
+    untested = advise and model["permutations"] is None and not document["n_covariates"]
+    test = "--permutations 99 tests it" if sizes == 1 else "--permutations 99 tests one size"
+    parts.append(f"; {test}\n" if untested else "\n")
+    return parts
+
+
+def _plain_models(document: Mapping[str, Any], model: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Return what the models without features do, and their scores; the first is the baseline.
+
+    Covariates alone may be worse than saying the largest class of all rows.
+    """
+    baseline, counts = model["cross_validation"]["baseline"], document["data"]["class_counts"]
+    if model["measure"] is not None and not document["n_covariates"]:
+        return [("chance", baseline)]
+    if not (document["classes"] and counts):
+        return [("covariates alone" if document["n_covariates"] else "without features", baseline)]
+    largest = max(counts, key=counts.get)
+    always = f"always {show(largest, 30)!r}"
+    if not document["n_covariates"]:
+        return [(always, baseline)]
+    return [("covariates alone", baseline), (always, counts[largest] / sum(counts.values()))]
+
+
+def _permutations_text(test: Mapping[str, Any], name: str) -> Text:
+    """Return the p-value of a permutation test; name : of the score."""
+    what = "AUC" if test["statistic"] == "auc" else name
+    times, floor = test["n_permutations"], ""
+    if test["p_value"] * (times + 1) < 1.5:
+        floor = (
+            f"\n{counted(times, 'permutation')} can show no smaller p than 1/{times + 1:,}; "
+            f"--permutations {10 * (times + 1) - 1} can"
+        )
+    return styled(
+        (f"p = {test['p_value']:.3g}", "bold"),
+        f": {what} {test['own']:.3f}; with the labels permuted "
+        f"{counted(times, 'time')} at most {max(test['permuted']):.3f}{floor}",
+    )
+
+
+def mean_error(validation: Mapping[str, Any], beside: str | None = None) -> str:
+    """Return the score, or one beside it, and its standard error."""
+    name, error = ("mean", "standard_error") if beside is None else (beside, f"{beside}_error")
+    return f"{validation[name]:.3f} ± {validation[error]:.3f}"
+
+
 def _facts(
     document: Mapping[str, Any], model: Mapping[str, Any], words: Words, quiet: bool
 ) -> list[tuple[str, str | Text]]:
     """Return what stands under the table of features."""
     classes, facts = document["classes"], _score_facts(document, model, words)
     if document["stability"] is not None:
-        facts.append(("stability", stability_text(document["stability"])))
+        facts.append(("stability", _stability_text(document["stability"])))
     if model["thresholds"]:
         facts.append(("thresholds", thresholds_text(classes, model["thresholds"])))
     facts += scaled_facts(model["calibration"], document["parameters"], bool(classes))
@@ -252,15 +364,6 @@ def _facts(
     return facts
 
 
-# What compares sizes, where the user does not say.
-_LOSSES = {
-    "log_loss": "log-loss",
-    "squared_error": "half squared error",
-    "deviance": "half deviance",
-    "partial_likelihood": "-log partial lik.",
-}
-
-
 def _deviance(validation: Mapping[str, Any]) -> str:
     """Return the loss of a held-out sample and its standard error; of what overflows a dash."""
     mean, error = validation["deviance"], validation["deviance_error"]
@@ -307,41 +410,33 @@ def _choice(document: Mapping[str, Any]) -> Text:
     return styled((own, "bold"), f": {reason} {among}{last}")
 
 
-def certificate_text(
-    prefix: str,
-    certificate: Mapping[str, Any] | None,
-    proof: Mapping[str, Any] | None,
-    total: int,
-    k: int,
-) -> Text:
-    """Return what is certified, and how it was proven.
-
-    prefix : the class, where there are several: then it is in one line.
-    total : features of the data.
-    """
-    if certificate is None:
-        return styled(f"{prefix}none")
-    excluded = total - certificate["candidates"]
-    if prefix:
-        gap = "proven" if certificate["proven"] else f"gap {percent(certificate['gap'])}"
-        search = "" if proof is None else f"; {search_end(proof)}"
-        return styled(
-            prefix,
-            (gap, "bold"),
-            f", objective {certificate['objective']:.5g}, {excluded:,} of {total:,} ruled out"
-            f"{search}",
+def _stability_text(found: Mapping[str, Any]) -> Text:
+    """Return how many features are stable, how often each is chosen, and what that guarantees."""
+    rows, n = found["features"], found["n_stable"]
+    unit = found["unit"][:-1]
+    share = f"{found['threshold']:.0%}"
+    halves = f"{2 * found['n_pairs']} half-samples of {counted(found['n_rows'], 'sample')}"
+    parts: list[str | tuple[str, str]] = [
+        (f"{counted(n, unit) if n else f'no {unit}'} chosen by {share} or more", "bold"),
+        f" of {halves}, {found['n_chosen']:,} on each",
+    ]
+    if found["n_left_out"]:
+        more = counted(found["n_left_out"], "more pair")
+        parts.append(f"; {more} left out, as a half has no model")
+    own = [row for row in rows if row["in_model"]]
+    others = [row for row in rows if not row["in_model"] and row["frequency"] >= 0.5]
+    for name, shown in (("those of the model", own), ("others", others)):
+        if shown:
+            listed = [f"{show(row['name'], 40)} {row['frequency']:.0%}" for row in shown]
+            parts.append(f"\n{name}: {some(listed, _MAX_NAMES)}")
+    parts.append(
+        (
+            f"\nOf {unit}s that halves choose no more often than by lot at most "
+            f"{found['expected_low']:.2g} are expected among those chosen by {share}.",
+            "dim",
         )
-    left = "" if proof is None else f"{certificate['candidates']:,} candidates left, "
-    text = styled(
-        state_claim(certificate, k, wanted=proof is not None and proof["status"] == "GAP"),
-        f"\nobjective {certificate['objective']:.6g}, "
-        f"lower bound {at_least(certificate['bound'])}; "
-        f"{excluded:,} of {total:,} features ruled out, {left}"
-        f"{certificate['fixed_in']} proven to belong",
     )
-    if proof is not None:
-        text.append(f"\n{search_end(proof)}")
-    return text
+    return styled(*parts)
 
 
 def _bound_facts(
@@ -381,3 +476,250 @@ def _by_response(document: Mapping[str, Any], model: Mapping[str, Any]) -> str:
     """Return the score of every response, of as many as a line or two can have."""
     scores = zip(document["outputs"], model["training_scores"], strict=True)
     return some([f"{show(name, 20)} {score:.3f}" for name, score in scores], _MAX_RESPONSES)
+
+
+# A legend says this of the columns of a path.
+_POINTS = {
+    "explained": "the share of the loss that the features take away",
+    "certified gap": "how far the objective can be from the best one, as a share of that without "
+    "features",
+}
+_POINTS_OF_CLASSES = "Of all classes, the mean share explained and the largest gap."
+_MAX_ENTRIES = 20  # A report shows so many features in the order in which they enter.
+_MAX_POINTS = 20  # A report shows so many points of a path.
+
+
+def print_path(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print points of an l1 path, and the model chosen or the order in which features enter."""
+    console = open_console()
+    chosen, classes = document["chosen"], document["classes"]
+    print_header(console, document["data"])
+    console.print()
+    shown = [head for head in _print_points(console, document) if head in _POINTS]
+    console.print()
+    if shown and not quiet:
+        legend = "; ".join(f"{head}: {_POINTS[head]}" for head in shown) + "."
+        if len(classes) > 2:
+            legend += f" {_POINTS_OF_CLASSES}"
+        console.print(styled((legend, "dim")))
+        console.print()
+    if chosen is None:
+        _print_entries(console, document["entered"])
+        console.print()
+    elif chosen["features"]:
+        survival = document["data"]["task"] == "survival"
+        score = "accuracy" if classes else "c_index" if survival else "r2"
+        words = words_of(document["data"], document["parameters"]["loss"], score)
+        print_models(console, chosen["features"], classes, ("point", "point"), words)
+        if not quiet:
+            legend = f"{words.legend}; point: the point of the path at which it entered."
+            console.print(styled((legend, "dim")))
+            console.print()
+    print_pairs(console, _path_facts(document, quiet), airy=True)
+
+
+def _print_points(console: Console, document: Mapping[str, Any]) -> list[str]:
+    """Print the points where the number of features changes; return the heads of the columns.
+
+    Where the terminal is narrow, columns are left out: a number that is cut says nothing.
+    """
+    points, chosen = document["path"], document["chosen"]
+    marks: dict[int, list[str]] = {}
+    if chosen is not None:
+        marks.setdefault(chosen["best_point"], []).append("best")
+        marks.setdefault(chosen["point"], []).append("1 s.e.")
+    shown = _shown_points(points, marks)
+    columns = {
+        "point": [str(point["point"]) for point in shown],
+        "C": [four_digits(point["C"]) for point in shown],
+        "features": [f"{point['n_features']:,}" for point in shown],
+        "explained": [f"{100 * max(0.0, point['explained']):.1f}%" for point in shown],
+        "certified gap": [f"{point['gap']:.0e}" if point["gap"] else "0" for point in shown],
+    }
+    if chosen is not None:
+        score = document["parameters"]["scoring"].replace("_", "-")
+        columns[score] = [
+            f"{point['score']:.3f} ± {point['standard_error']:.3f}" for point in shown
+        ]
+        columns[""] = [", ".join(marks.get(point["point"], ())) for point in shown]
+    for head in ("certified gap", "explained", "point"):
+        width = sum(max(len(head), *map(len, cells)) + GAP for head, cells in columns.items())
+        if width > console.width:
+            del columns[head]
+    grid = empty_grid()
+    for head in columns:
+        grid.add_column(head, justify="right" if head else "left")
+    for point, cells in zip(shown, zip(*columns.values(), strict=True), strict=True):
+        grid.add_row(*cells, style="bold" if point["point"] in marks else "")
+    console.print(grid)
+    more = len(points) - len(shown)
+    if more > 0:
+        rest = "point" if more == 1 else "points"
+        file = document["file"]
+        where = "--output FILE.csv writes all" if file is None else f"{show(file)} has all"
+        console.print(styled((f"{more:,} more {rest}; {where}.", "dim")))
+    return list(columns)
+
+
+def _shown_points(
+    points: Sequence[Mapping[str, Any]], marked: Iterable[int]
+) -> list[Mapping[str, Any]]:
+    """Return the first, last and marked points, and those where the number of features changes."""
+    last = len(points)
+    if last <= _MAX_POINTS:
+        return list(points)
+    kept = {1, last, *marked}
+    changes = [
+        new["point"]
+        for old, new in itertools.pairwise(points)
+        if new["n_features"] != old["n_features"] and new["point"] not in kept
+    ]
+    room = _MAX_POINTS - len(kept)
+    if len(changes) > room:  # evenly
+        changes = [changes[(2 * i + 1) * len(changes) // (2 * room)] for i in range(room)]
+    return [points[number - 1] for number in sorted(kept.union(changes))]
+
+
+def _print_entries(console: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+    rows = entries[:_MAX_ENTRIES]
+    if not rows:
+        console.print(styled(("no feature enters", "bold"), ("   up to this C", "dim")))
+        return
+    what = "1 feature enters" if len(entries) == 1 else f"{len(entries):,} features enter"
+    title = styled(
+        (what, "bold"), ("   in the order of their points, then of their columns", "dim")
+    )
+    columns = [
+        ("C", [styled(four_digits(row["C"])) for row in rows]),
+        ("point", [styled((str(row["point"]), "dim")) for row in rows]),
+    ]
+    numbers = [str(number) for number in range(1, len(rows) + 1)]
+    print_features(console, title, rows, ("", numbers), columns)
+    print_rest(console, len(entries) - len(rows))
+
+
+def _path_facts(document: Mapping[str, Any], quiet: bool) -> list[tuple[str, str | Text]]:
+    parameters, chosen = document["parameters"], document["chosen"]
+    facts: list[tuple[str, str | Text]] = []
+    if chosen is not None:
+        best = document["path"][chosen["best_point"] - 1]
+        score = parameters["scoring"].replace("_", "-")
+        size = chosen["n_features"]
+        last = ""
+        if chosen["best_point"] == len(document["path"]):
+            last = "; the best is the last point, so that a longer path may be better"
+        facts.append(
+            (
+                "chosen",
+                styled(
+                    (f"C = {four_digits(chosen['C'])}, {counted(size)}", "bold"),
+                    f": the smallest C whose {score} is within one standard error of the best "
+                    f"(C = {four_digits(best['C'])}, {counted(best['n_features'])}), "
+                    f"in {parameters['cv']}-fold cross-validation of the path{last}",
+                ),
+            )
+        )
+    ratio = parameters["l1_ratio"]
+    penalty = "l1" if ratio == 1 else f"{ratio:g} l1 and {1 - ratio:g} ridge"
+    scaling = "standardised columns" if parameters["standardize"] else "columns as they are"
+    text = f"{penalty} penalty, {scaling}; C weighs the {parameters['loss'].replace('_', ' ')} loss"
+    facts.append(("problem", text))
+    if not quiet:
+        facts.append(seconds_fact(document, "for all folds" if chosen is not None else ""))
+    if document["file"] is not None:
+        facts.append(("written", styled((show(document["file"]), "bold"))))
+    return facts
+
+
+_MAX_DOUBTFUL = 10  # A report shows so many features that are not counted.
+
+
+def print_discoveries(document: Mapping[str, Any], quiet: bool = False) -> None:
+    """Print the features found, those that are too doubtful, and what is promised of them."""
+    console = open_console()
+    print_header(console, document["data"])
+    console.print()
+    rows = document["features"]
+    found = [row for row in rows if row["found"]]
+    doubtful = [row for row in rows if not row["found"]]
+    n, rate = len(found), f"{100 * document['fdr']:g}%"
+    for title, own, most in (
+        (f"{counted(n)} found", found, MAX_ROWS),
+        (f"{counted(len(doubtful))} not counted, as others may be meant", doubtful, _MAX_DOUBTFUL),
+    ):
+        if own:
+            _print_rows(console, title, own[:most])
+            print_rest(console, len(own) - most)
+            console.print()
+    facts: list[tuple[str, str | Text]] = [
+        (
+            "found",
+            styled(
+                (f"{counted(n) if n else 'no feature'} at a false discovery rate of {rate}", "bold")
+                if n
+                else (f"no feature at a false discovery rate of {rate}", "bold yellow"),
+                f"; of these {document['estimate']:.1%} are false by estimate" if n else "",
+            ),
+        ),
+        (
+            "",
+            styled(
+                (
+                    f"{document['n_experiments']} experiments, each with "
+                    f"{document['n_dummies']:,} dummies beside "
+                    f"{counted(document['n_candidates'])}, until {document['n_entered']:,} of the "
+                    f"dummies entered; {document['least_votes']:.0%} of the votes asked for",
+                    "dim",
+                )
+            ),
+        ),
+    ]
+    blocks = document["blocks"]
+    if blocks is not None:
+        within = "whose means are the rows"
+        if blocks["correlation"] is not None:
+            within = f"whose errors have a correlation of {blocks['correlation']:.2f} within them"
+        facts.append(
+            (
+                "blocks",
+                f"{counted(blocks['n_blocks'], 'block')} of {show(blocks['column'], 40)}, {within}",
+            )
+        )
+    if not quiet:
+        facts += _meaning(n, rate, "samples" if blocks is None else "blocks of samples")
+    if document["features_file"] is not None:
+        facts.append(("written", styled((show(document["features_file"]), "bold"))))
+    if not quiet:
+        facts.append(("seconds", seconds_of(document["seconds"])))
+    print_pairs(console, facts, airy=True)
+
+
+def _print_rows(console: Any, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a row for each feature: votes, and which other one may be meant."""
+    ranks = [str(rank) for rank in range(1, len(rows) + 1)]
+    votes = [styled(f"{row['votes']:.0%}") for row in rows]
+    doubts = [styled(f"{row['stand_in']:.1%}") for row in rows]
+    rivals = [
+        styled((show(row["rival"]["name"], 24) if row["rival"] else "", "dim")) for row in rows
+    ]
+    columns = [("votes", votes), ("other meant", doubts), ("the likeliest", rivals)]
+    print_features(console, styled((title, "bold")), rows, ("rank", ranks), columns)
+
+
+def _meaning(n: int, rate: str, independent: str) -> list[tuple[str, str | Text]]:
+    """Return in plain words what the rate promises, and what it does not."""
+    if not n:
+        return [("meaning", "That none is found is no proof that none has an effect.")]
+    return [
+        (
+            "meaning",
+            f"In the mean over data like these at most {rate} of the features found have no effect "
+            "on the target once all others are known.",
+        ),
+        (
+            "",
+            "It is no probability that one of them is false, and no promise for this very list; "
+            f"others may have an effect, too. It rests on independent {independent} and a linear "
+            "model. Where features are correlated it is known from simulations alone.",
+        ),
+    ]

@@ -1,28 +1,32 @@
-"""The page of `zeronorm report` and of select --report: its checks, and the writing of it.
+"""The page of `zeronorm report` and of select --report: its checks, its writing, its commands.
 
 The check of the picture of select --view is here too: both draw with matplotlib.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typer.models import ArgumentInfo
+
 from ..io.input import is_golub
-from .names import notes_named
-from .paths import check_folder, refuse_overwriting
-from .rows_options import PAIRS, SECONDS
+from .files import check_folder, refuse_overwriting
+from .messages import notes_named
+from .options import PAIRS, SECONDS, OutputOptions, info_of
 
 if TYPE_CHECKING:
     from ..estimators.validation import CrossValidation
     from ..inference.stability import StabilitySelection
     from ..io.input import Samples
-    from .again import Again
-    from .options import SelectOptions
-    from .progress import Work
-    from .rows_options import ReportOptions
+    from .messages import Work
+    from .options import ReportOptions, SelectOptions
+    from .report import Again
+
 
 PICTURES = (".svg", ".png", ".pdf")  # that --view writes
 
@@ -107,17 +111,14 @@ def _commands(
 
     chosen : the model, as of a document.
     """
-    import shlex
-
     from ..reporting.documents.trust import has_bounds
-    from ..reporting.page.commands import code_of_model
-    from .command_lines import command_line, commands_of_data
+    from ..reporting.page.html import code_of_model
 
     given = options if again is None else again.options
     found = [("This page", command_line("select" if again is None else "report", given))]
     model = chosen["file"] if again is None else again.options.model
-    data, flags = shlex.quote(options.data), commands_of_data(given)
-    plain = commands_of_data(given, "keep")  # a certificate knows what was left out
+    data, flags = shlex.quote(options.data), _options_of_data(given)
+    plain = _options_of_data(given, "keep")  # a certificate knows what was left out
     plain, flags = (f" {one}" if one else "" for one in (plain, flags))
     if model is not None:
         file = shlex.quote(str(model))
@@ -167,7 +168,7 @@ def _facts(data: str) -> dict[str, str]:
     import hashlib
     from importlib.resources import files
 
-    from ..reporting.page.commands import versions
+    from ..reporting.page.html import versions
 
     found = versions()
     path: Any = files("zeronorm.datasets") / "golub.npz" if is_golub(data) else Path(data)
@@ -175,3 +176,49 @@ def _facts(data: str) -> dict[str, str]:
         with path.open("rb") as file:
             found["SHA-256 of the data"] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
+
+
+# Options that say which rows and columns of DATA are meant, as certify and verify have them.
+_OF_DATA = (
+    "target", "id", "samples", "drop", "keep", "where", "layer", "time", "event", "start",
+    "strata", "offset", "exposure",
+)  # fmt: skip
+
+
+def command_line(command: str, options: Any, *, only: tuple[str, ...] | None = None) -> str:
+    """Return a command with the options that are not as they are by default.
+
+    only : of all options those of these names; the arguments are left out then.
+    """
+    arguments, flags = [], []
+    of_output = [one.name for one in fields(OutputOptions)]
+    for one in fields(options):
+        value = getattr(options, one.name)
+        info = info_of(one)
+        if one.name in of_output or (only is not None and one.name not in only):
+            continue
+        if isinstance(info, ArgumentInfo):
+            arguments += [] if value is None else [shlex.quote(str(value))]
+        elif value != one.default:
+            # typer keeps the first name of an annotated option where its default would be.
+            names = getattr(info, "default", None), *(getattr(info, "param_decls", None) or ())
+            flags += _flags(one.name, tuple(map(str, names)), value)
+    words = ["zeronorm", *command.split(), *arguments, *flags]
+    return " ".join(words)
+
+
+def _flags(name: str, names: tuple[str, ...], value: Any) -> list[str]:
+    """Return an option and its value, once for each of several values."""
+    flag = next((one for one in names if one.startswith("--")), "--" + name.replace("_", "-"))
+    if isinstance(value, bool):
+        yes, _, no = flag.partition("/")
+        return [yes if value else no or "--no-" + yes.removeprefix("--")]
+    values = value if isinstance(value, list) else [value]
+    return [part for one in values for part in (flag, shlex.quote(str(one)))]
+
+
+def _options_of_data(options: Any, *but: str) -> str:
+    """Return the options that say which rows and columns are meant, as typed, but for some."""
+    wanted = {*_OF_DATA} - {*but}
+    known = tuple(one.name for one in fields(options) if one.name in wanted)
+    return command_line("", options, only=known).removeprefix("zeronorm").strip()
