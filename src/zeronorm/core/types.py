@@ -224,6 +224,10 @@ class Design(ABC):
         return None
 
 
+def _of_the_base(name: str) -> Any:
+    return property(lambda design: getattr(design.base, name), doc="That of the base.")
+
+
 class Wrapper(Design):
     """A design whose columns or rows are derived from those of another one (`base`).
 
@@ -234,49 +238,18 @@ class Wrapper(Design):
         self.base = base
         self.n_threads, self.is_sparse = base.n_threads, base.is_sparse
 
-    @property
-    def block(self) -> int:
-        """Columns per scan block: those of the base."""
-        return self.base.block
-
-    @property
-    def storage(self) -> str:
-        """That of the base."""
-        return self.base.storage
-
-    @property
-    def density(self) -> float:
-        """That of the base."""
-        return self.base.density
-
-    @property
-    def note(self) -> str:
-        """That of the base."""
-        return self.base.note
-
-    @property
-    def resident_bytes(self) -> int:
-        """Those of the base."""
-        return self.base.resident_bytes
-
-    @property
-    def read_bytes(self) -> int:
-        """Those of the base."""
-        return self.base.read_bytes
+    block = _of_the_base("block")
+    storage = _of_the_base("storage")
+    density = _of_the_base("density")
+    note = _of_the_base("note")
+    resident_bytes = _of_the_base("resident_bytes")
+    read_bytes = _of_the_base("read_bytes")
+    scan_error = _of_the_base("scan_error")  # it counts ||x_j|| of the base
+    feature_names = _of_the_base("feature_names")
 
     def conversion_bytes(self, for_descent: bool) -> int:
         """Return those of the base."""
         return self.base.conversion_bytes(for_descent)
-
-    @property
-    def scan_error(self) -> float:
-        """The error of the base, whose ||x_j|| it counts."""
-        return self.base.scan_error
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        """Those of the base."""
-        return self.base.feature_names
 
     @abstractmethod
     def lower(self, v: FloatArray) -> FloatArray:

@@ -116,7 +116,8 @@ def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Table:
     names = cells.features
     descriptions = cells.descriptions
     if like is not None and like.names is not None and not like.exact and names is not None:
-        X, descriptions = _needed(source, X, names, like.names), None
+        places = places_of_features(source, like.names, names)
+        X, descriptions = X.gather(np.array(places, np.int64)), None
         names = list(like.names)
     return Table(
         X, y, names, name, cells.samples, descriptions, notes=cells.notes,
@@ -167,10 +168,6 @@ def _one(source: Any, cells: CellMatrix, name: str) -> tuple[NDArray[Any], str]:
 def _is_file(cells: CellMatrix, name: str) -> bool:
     """Return whether what is asked for is a file of labels, and no column."""
     return name not in cells.columns and is_label_file(name)
-
-
-def _needed(source: Any, X: Design, names: list[str], wanted: Any) -> Any:
-    return X.gather(np.array(places_of_features(source, wanted, names), np.int64))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -26,8 +26,29 @@ from .base import (
 PLAIN_RANGE = 600.0  # margins that differ by no more are exponentiated and summed as they are
 
 
+class _PartialLikelihood(LossOfRows):
+    has_intercept: ClassVar[bool] = False
+    separable: ClassVar[bool] = False
+    target: ClassVar[str] = "survival"
+    ties: str
+
+    @property
+    def name(self) -> str:
+        """What certificates call it: whether there are entries, the target tells."""
+        return "cox" if self.ties == "breslow" else "cox_efron"
+
+    @property
+    def counts_rows(self) -> bool:  # type: ignore[override]
+        """Whether a row of weight 2 is another thing than two rows, which are tied."""
+        return self.ties == "efron"
+
+    def null(self: Any, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
+        """Return the value at equal margins."""
+        return float(self.value_gradient(np.zeros(len(y)), y, weight)[0])
+
+
 @dataclass(frozen=True, slots=True)
-class Cox(LossOfRows):
+class Cox(_PartialLikelihood):
     """Cox's partial likelihood of survival times.
 
         sum over event times t of  D_t log(sum_{i: T_i >= t} s_i e^z_i / D_t) - sum of s_i z_i,
@@ -63,9 +84,6 @@ class Cox(LossOfRows):
     """
 
     kernel: ClassVar[int] = 6
-    has_intercept: ClassVar[bool] = False
-    separable: ClassVar[bool] = False
-    target: ClassVar[str] = "survival"
     ties: str = "breslow"
 
     def __post_init__(self) -> None:
@@ -79,11 +97,6 @@ class Cox(LossOfRows):
         return CoxOfEntries(self.ties) if y.shape[1] == 4 else self
 
     @property
-    def name(self) -> str:
-        """What certificates call it."""
-        return "cox" if self.ties == "breslow" else "cox_efron"
-
-    @property
     def kernel_parameters(self) -> tuple[float, float]:
         """Whether ties are Efron's."""
         return float(self.ties == "efron"), 0.0
@@ -92,11 +105,6 @@ class Cox(LossOfRows):
     def compiled_dual(self) -> bool:  # type: ignore[override]
         """Whether there is a kernel for its dual points: for those of Breslow's ties."""
         return self.ties == "breslow"
-
-    @property
-    def counts_rows(self) -> bool:  # type: ignore[override]
-        """Whether a row of weight 2 is another thing than two rows, which are tied."""
-        return self.ties == "efron"
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -133,10 +141,6 @@ class Cox(LossOfRows):
             means.append(sums * (np.sqrt(deaths) / at_risk)[:, None])
         root = np.vstack(means)
         return np.asarray(root.T @ root)
-
-    def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-        """Return the value at equal margins."""
-        return self.value_gradient(np.zeros(len(y)), y, weight)[0]
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return the conjugate at -v, infinite outside of its domain."""
@@ -445,7 +449,7 @@ CONVERGED = 1e-11  # relative to the weights of the events
 
 
 @dataclass(frozen=True, slots=True)
-class CoxOfEntries(LossOfRows):
+class CoxOfEntries(_PartialLikelihood):
     """Cox's partial likelihood where a row is at risk at t with start < t <= stop.
 
     The sums over the rows at risk of `Cox` are of these rows. The target is (n, 4): stop, event,
@@ -461,23 +465,13 @@ class CoxOfEntries(LossOfRows):
     ties : as of `Cox`.
     """
 
-    has_intercept: ClassVar[bool] = False
-    separable: ClassVar[bool] = False
-    target: ClassVar[str] = "survival"
     ties: str = "breslow"
 
-    @property
-    def name(self) -> str:
-        """What certificates call it: the target tells of entries."""
-        return "cox" if self.ties == "breslow" else "cox_efron"
-
-    @property
-    def counts_rows(self) -> bool:  # type: ignore[override]
-        """As of `Cox`."""
-        return self.ties == "efron"
-
     def _strata(self, y: FloatArray, weight: FloatArray) -> list[_Events]:
-        return _events_of(y, weight, self.ties == "efron")
+        efron = self.ties == "efron"
+        if (weight > 0).all():
+            return kept_with(y, _in_strata, efron)
+        return _in_strata(y, efron, weight > 0)
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
@@ -513,10 +507,6 @@ class CoxOfEntries(LossOfRows):
             means = (shares @ columns[one.rows]) * np.sqrt(a)[:, None]
             found += means.T @ means
         return found
-
-    def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-        """Return the value at equal margins."""
-        return self.value_gradient(np.zeros(len(y)), y, weight)[0]
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
         """Return the conjugate at -v, infinite outside of its domain."""
@@ -601,12 +591,6 @@ class _Events:
     def weights(self, s: FloatArray) -> FloatArray:
         """Return the weights of the events."""
         return np.asarray(self.of_time @ s)
-
-
-def _events_of(y: FloatArray, weight: FloatArray, efron: bool) -> list[_Events]:
-    if (weight > 0).all():
-        return kept_with(y, _in_strata, efron)
-    return _in_strata(y, efron, weight > 0)
 
 
 def _in_strata(y: FloatArray, efron: bool, used: np.ndarray | None = None) -> list[_Events]:

@@ -102,7 +102,7 @@ def open_source(
         return of_genotypes([path], target, id, keep, drop, layer)
     if suffixes[-1:] and suffixes[-1] in _HDF5:
         _refuse_missing(path, missing)
-        return _of_annotated(path, target, keep, layer)
+        return _of_cells(open_annotated(str(path), layer), target, keep)
     parquet = [path] if suffixes[-1:] == [".parquet"] else None
     if path.is_dir():
         parquet = _parquet_in(path)
@@ -155,14 +155,8 @@ def _refuse_missing(path: Path, missing: str | None) -> None:
         raise FileError(f"{path}: only empty cells of tables can be filled; leave out missing.")
 
 
-def _of_annotated(
-    path: Path, target: str | None, keep: Sequence[str], layer: str | None
-) -> Contents:
-    """Return a matrix of AnnData or 10x, with all columns of obs that have no gaps."""
-    return _of_cells(open_annotated(str(path), layer), target, keep)
-
-
 def _of_cells(cells: CellMatrix, target: str | None, keep: Sequence[str]) -> Contents:
+    """Return a matrix of AnnData or 10x, with all columns of obs that have no gaps."""
     columns, notes = {}, list(cells.notes)
     needed = {*keep, *(target.split(",") if target else ())}
     for name in needed:
