@@ -370,6 +370,6 @@ def test_data_that_cannot_be(monkeypatch):
     Z[3, 7] = np.nan
     with pytest.raises(ValueError, match=r"NaN at row 3, column 7"):
         FalseDiscoverySelector().fit(Z, y)
-    monkeypatch.setattr("zeronorm.inference.false_discoveries.memory", lambda: 1000.0)
+    monkeypatch.setattr("zeronorm.inference.false_discoveries.machine_memory", lambda: 1000.0)
     with pytest.raises(ValueError, match=r"n_experiments must be smaller.*20 experiments"):
         FalseDiscoverySelector().fit(X, y)

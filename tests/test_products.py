@@ -166,10 +166,10 @@ def test_five_thousand_million_products_are_a_design():
 def test_vectors_beyond_memory_are_refused_with_the_figure(monkeypatch):
     """The system would end the process in the middle of a fit."""
     X, y, _ = binary(0, 30, 40)
-    monkeypatch.setattr(_operations, "memory", lambda: 6 * 8 * 819.0)
+    monkeypatch.setattr(_operations, "machine_memory", lambda: 6 * 8 * 819.0)
     with pytest.raises(ValueError, match=r"X has 820 columns; .* Products.best"):
         BudgetClassifier(1, calibrate=False).fit(Products(X), y)
-    monkeypatch.setattr(_operations, "memory", lambda: 6 * 8 * 820.0)
+    monkeypatch.setattr(_operations, "machine_memory", lambda: 6 * 8 * 820.0)
     BudgetClassifier(1, calibrate=False).fit(Products(X), y)
 
 

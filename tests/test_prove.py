@@ -23,7 +23,7 @@ from conftest import slow
 from generators import instance
 from zeronorm import BudgetClassifier, BudgetRegressor, MeasureClassifier
 from zeronorm.core.results import Status
-from zeronorm.data import gathered as _views
+from zeronorm.data import column_sets
 from zeronorm.data.arrays import Dense
 from zeronorm.data.gathered import as_columns
 from zeronorm.datasets import load_golub
@@ -642,15 +642,17 @@ def test_decisions_allow_for_the_errors_of_scans(monkeypatch, in_place):
     """Columns of float32 would be ruled out by errors of their scores."""
     X, y = instance(5, n=60, p=90)
     model = BudgetClassifier(4, C=0.3).fit(X, y)
-    exact, wrong = _views.ColumnsInPlace.dot, 0.02
+    exact, wrong = column_sets.ColumnsInPlace.dot, 0.02
     rng = np.random.default_rng(0)
 
     def rounded(Z, v):
         size = np.linalg.norm(v) * wrong
         return exact(Z, v) + size * rng.uniform(-1, 1, Z.shape[1])
 
-    monkeypatch.setattr(_views.ColumnsInPlace, "dot", rounded)
-    monkeypatch.setattr(_views, "score_errors", lambda design, weight: np.full(X.shape[1], wrong))
+    monkeypatch.setattr(column_sets.ColumnsInPlace, "dot", rounded)
+    monkeypatch.setattr(
+        column_sets, "score_errors", lambda design, weight: np.full(X.shape[1], wrong)
+    )
     found = zeronorm.prove(model, X, y, gap=0.01)
     zeronorm.verify(X, y, found.certificate)
     monkeypatch.undo()

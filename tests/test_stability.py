@@ -322,7 +322,7 @@ def test_halves_in_several_passes(monkeypatch):
     """Where memory is short halves come one after the other, and choose the same."""
     X, y = sample()
     whole = [StabilitySelection(BudgetRegressor(3), 5, screen=one).fit(X, y) for one in (None, 9)]
-    monkeypatch.setattr("zeronorm.inference.stability.memory", lambda: 3e4)
+    monkeypatch.setattr("zeronorm.inference.stability.machine_memory", lambda: 3e4)
     parts = [StabilitySelection(BudgetRegressor(3), 5, screen=one).fit(X, y) for one in (None, 9)]
     for one, other in zip(whole, parts, strict=True):
         assert np.array_equal(one.stability_.chosen, other.stability_.chosen)

@@ -1,4 +1,4 @@
-"""Reads HDF5 files as tables: the matrix by blocks, the target and others from obs."""
+"""Reads HDF5 files and stores as tables: the matrix by blocks, the target and others from obs."""
 
 from __future__ import annotations
 
