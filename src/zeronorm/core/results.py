@@ -19,6 +19,8 @@ from .types import FloatArray, IndexArray
 
 SMALLEST = 5e-324  # A gap of an objective of 0 is relative to this.
 _MAX_SIZES = 8  # A line has so many sizes.
+# A solver has failed where its certified gap is above this many times the tolerance.
+GAP_SLACK = 2.0
 
 
 def _name(status: Status | None) -> str:
@@ -390,7 +392,3 @@ class Path:
     def __len__(self) -> int:
         """Return the number of sizes."""
         return len(self.selections)
-
-
-# A solver has failed where its certified gap is above this many times the tolerance.
-GAP_SLACK = 2.0
