@@ -38,7 +38,7 @@ help:
 
 ## make demo        pick 8 genes out of 3051 that tell two leukaemias apart
 demo: $(if $(wildcard $(EDITABLE)),$(EDITABLE),$(PACKAGE))
-	$(BIN)/zeronorm select golub --features 8
+	$(BIN)/zeronorm select examples/data/golub.npz --features 8
 
 ## make test        the main test suite
 test: $(EDITABLE)

@@ -41,6 +41,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
 CACHE = HERE / ".cache"
+GOLUB = ROOT / "examples" / "data" / "golub.npz"
 PEERS = ("liblinear", "sklearn", "abess", "adelie", "celer", "skglm")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -86,6 +87,12 @@ class Parser(argparse.ArgumentParser):
         if limit is not None and not limit > 0:
             self.error(f"--limit must be more than 0 seconds; got {limit:g}")
         check_folder(options.results)
+
+
+def golub() -> tuple[Any, Any]:
+    """Return the leukaemia data among the examples: X and y."""
+    with np.load(GOLUB) as file:
+        return file["X"], file["y"]
 
 
 def check_folder(folder: Path) -> None:

@@ -85,7 +85,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)
         imports = starts(options.turns, scratch)
-        golub = page("golub", 5, options.turns, scratch)
+        golub = page(str(common.GOLUB), 5, options.turns, scratch)
         stem = (options.folder or scratch) / f"page_{SAMPLES}_{VARIANTS}"
         if not stem.with_suffix(".npz").exists():
             with common.log("simulating"):

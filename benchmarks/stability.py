@@ -29,7 +29,6 @@ import scipy.sparse as sp
 
 import _common as common
 from zeronorm import BudgetClassifier, BudgetRegressor, convert
-from zeronorm.datasets import load_golub
 from zeronorm.inference.stability import Stability, StabilitySelection
 
 ROWS, FEATURES, K = 60, 100, 5
@@ -190,8 +189,7 @@ def timed(name: str, storage: str, model: Any, X: Any, y: np.ndarray) -> dict[st
 def times(folder: Path, scratch: Path) -> Iterator[dict[str, Any]]:
     """Yield the seconds on data of every storage."""
     rng = np.random.default_rng(0)
-    golub = load_golub()
-    yield timed("golub", "dense", BudgetClassifier(10), golub.X, golub.y)
+    yield timed("golub", "dense", BudgetClassifier(10), *common.golub())
     yield timed("rcv1_small", "sparse", BudgetClassifier(20), *real(folder, "rcv1_small"))
     X = rng.standard_normal((1000, 20_000), dtype=np.float32)
     y = X[:, :10].sum(axis=1) + rng.standard_normal(1000)
@@ -289,7 +287,7 @@ def main() -> None:
         found["index"] = [index(name) for name in ("numbers", "classes")]
     if "screening" in parts:
         sets = (
-            ("golub", BudgetClassifier(10), *load_golub(return_X_y=True)),
+            ("golub", BudgetClassifier(10), *common.golub()),
             ("riboflavin", BudgetRegressor(10), *real(folder, "riboflavin")),
             ("arcene", BudgetClassifier(10), *real(folder, "arcene")),
             ("rcv1_small", BudgetClassifier(20), *real(folder, "rcv1_small")),

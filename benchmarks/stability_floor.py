@@ -36,7 +36,6 @@ import stability as of_stability
 import zeronorm.inference.stability as half_choices
 from zeronorm import BudgetClassifier, BudgetRegressor, read_plink
 from zeronorm.data import as_design
-from zeronorm.datasets import load_golub
 from zeronorm.inference.stability import StabilitySelection
 
 SETS = "golub,riboflavin,numbers,classes,rcv1_small,genotypes"
@@ -170,8 +169,7 @@ def sets(names: list[str], folder: Path, scratch: Path) -> Iterator[dict[str, An
     y = X[:, :10].sum(axis=1) + rng.standard_normal(1000)
     for name in names:
         if name == "golub":
-            golub = load_golub()
-            yield measured(name, "dense", BudgetClassifier(10), golub.X, golub.y)
+            yield measured(name, "dense", BudgetClassifier(10), *common.golub())
         elif name == "numbers":
             yield measured("normal numbers", "dense", BudgetRegressor(10), X, y)
         elif name == "classes":

@@ -4,8 +4,8 @@
 
 Every line is a process of its own, in turn with the others, after one that is not counted and that
 writes what Python compiles of the modules: medians of wall seconds and of seconds of CPU, which a
-busy machine changes less. `select golub` is the data set that the package has with it, whose fit
-and five folds take a part of a second. "Beyond others" is the import where all modules of NumPy,
+busy machine changes less. `select golub` is of `examples/data/golub.npz`, whose fit and five folds
+take a part of a second. "Beyond others" is the import where all modules of NumPy,
 SciPy and scikit-learn that it needs are there already.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 import _common as common
 
 USE = "from zeronorm import BudgetClassifier"
-SELECT = ["-m", "zeronorm", "select", "golub", "-k", "5", "--quiet", "--no-save"]
+SELECT = ["-m", "zeronorm", "select", str(common.GOLUB), "-k", "5", "--quiet", "--no-save"]
 PROCESSES = {
     "python, nothing": ["-c", "pass"],
     "`zeronorm --help`": ["-m", "zeronorm", "--help"],

@@ -3,7 +3,7 @@
     python benchmarks/unchanged.py --write benchmarks/unchanged.json     before a change
     python benchmarks/unchanged.py                                       after it
 
-A problem is a fit on the embedded data, on synthetic data or on a real set; what is kept of it are
+A problem is a fit on the leukaemia data, on synthetic data or on a real set; what is kept of it are
 supports, coefficients, intercepts, certified gaps and bounds. The bits depend on the BLAS, so that
 they are to be compared on one machine. `--tol 1e-9` lists only larger relative differences.
 """
@@ -25,7 +25,6 @@ import _common as common
 import zeronorm as zn
 from baselines import SVMRFE
 from zeronorm import published
-from zeronorm.datasets import load_golub
 
 Outcome = dict[str, Any]
 PROBLEMS: dict[str, Callable[[Path], Outcome]] = {}
@@ -42,9 +41,8 @@ def real(folder: Path, name: str) -> dict[str, Any]:
 
 
 def golub(folder: Path) -> tuple[Any, Any]:
-    """Return the embedded data."""
-    X, y = load_golub(return_X_y=True)
-    return X, y
+    """Return the leukaemia data among the examples."""
+    return common.golub()
 
 
 def simulated(n: int = 200, p: int = 500, seed: int = 0, target: str = "classes") -> Any:

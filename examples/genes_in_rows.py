@@ -5,13 +5,14 @@ python examples/genes_in_rows.py genes.csv samples.tsv
 
 import csv
 import sys
+from pathlib import Path
 
 import numpy as np
 
-from zeronorm.datasets import load_golub
+from zeronorm.io import read_table
 
 genes, samples = sys.argv[1:] if len(sys.argv) > 2 else ("genes.csv", "samples.tsv")
-data = load_golub()
+data = read_table(Path(__file__).parent / "data" / "golub.npz")
 names = [f"P{number:02d}" for number in range(1, len(data.y) + 1)]
 with open(genes, "w", newline="", encoding="utf-8") as file:
     writer = csv.writer(file)

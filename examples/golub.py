@@ -1,10 +1,12 @@
 """Eight genes out of 3051 that tell two leukaemias apart, with their certificate."""
 
+from pathlib import Path
+
 from zeronorm import BudgetClassifier
-from zeronorm.datasets import load_golub
+from zeronorm.io import read_table
 from zeronorm.model_selection import cross_validate
 
-data = load_golub()
+data = read_table(Path(__file__).parent / "data" / "golub.npz")
 model = BudgetClassifier(n_features=8).fit(data.X, data.y)
 
 print(f"{data.X.shape[1]} genes, {data.X.shape[0]} patients; selected:")

@@ -5,11 +5,12 @@ python examples/golub_csv.py golub.csv
 
 import csv
 import sys
+from pathlib import Path
 
-from zeronorm.datasets import load_golub
+from zeronorm.io import read_table
 
 path = sys.argv[1] if len(sys.argv) > 1 else "golub.csv"
-data = load_golub()
+data = read_table(Path(__file__).parent / "data" / "golub.npz")
 with open(path, "w", newline="", encoding="utf-8") as file:
     writer = csv.writer(file)
     writer.writerow([*data.feature_names, "leukaemia"])

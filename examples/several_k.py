@@ -1,10 +1,10 @@
 """How many features are enough? Models of several sizes from one fit, and their validation."""
 
 from zeronorm import BudgetClassifier
-from zeronorm.datasets import load_golub
+from zeronorm.datasets import load_demo
 from zeronorm.model_selection import cross_validate
 
-X, y = load_golub(return_X_y=True)
+X, y = load_demo(return_X_y=True)
 sizes = [2, 5, 10, 20, 40]
 
 model = BudgetClassifier(n_features=sizes).fit(X, y)

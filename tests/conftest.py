@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 import typer.testing
 
-from zeronorm import cli, datasets
+from zeronorm import cli
 
 COMMAND = typer.main.get_command(cli.app)  # made once: typer would make it for every call
-load_golub = cache(datasets.load_golub)  # unpacked once
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 sys.path.append(str(BENCHMARKS))  # whose competitors are tested, where it is here
 collect_ignore = [] if BENCHMARKS.is_dir() else ["test_baselines.py", "test_measure_baselines.py"]
@@ -115,7 +113,6 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(typer.testing, "_get_command", lambda app: COMMAND)
-    monkeypatch.setattr(datasets, "load_golub", load_golub)
 
     def run(*arguments, code=0, calibrate=False):
         # Else every fit is six.

@@ -15,6 +15,7 @@ from sklearn.model_selection import (
 
 from conftest import slow, slow_among
 from generators import gaussian
+from golub import load_golub
 from zeronorm import (
     BudgetClassifier,
     BudgetCV,
@@ -25,7 +26,6 @@ from zeronorm import (
     cross_validate,
     persistence,
 )
-from zeronorm.datasets import load_golub
 from zeronorm.estimators.folds import AUTOMATIC
 from zeronorm.estimators.validation import CrossValidation
 from zeronorm.model_selection.search import automatic_budgets

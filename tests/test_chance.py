@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from typer.testing import CliRunner
 
 from conftest import slow
+from golub import GOLUB, load_golub
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -20,7 +21,6 @@ from zeronorm import (
     permutation_test,
 )
 from zeronorm.cli import app
-from zeronorm.datasets import load_golub
 from zeronorm.estimators.validation import auc_of_classes
 from zeronorm.measures import FBeta, PrecisionAt
 from zeronorm.reporting.text.selection import score_beside_chance
@@ -348,4 +348,4 @@ def test_noise_with_the_default_sizes_is_told(run, seeds):
 
 def test_a_signal_with_the_default_sizes_is_told_as_one(run):
     """What is found would be doubted because several sizes were tried."""
-    assert "chance" not in run("golub", "--no-calibrate", "-q")[1]
+    assert "chance" not in run(GOLUB, "--no-calibrate", "-q")[1]

@@ -23,11 +23,11 @@ import zeronorm
 import zeronorm.cli
 from conftest import COMMAND as COMMANDS
 from conftest import slow
+from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
 from zeronorm.cli.messages import ProgressBar, in_options
 from zeronorm.cli.options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
 from zeronorm.core.results import Progressed
-from zeronorm.datasets import load_golub
 from zeronorm.model_selection.cross_validation import cross_validate, fold_models
 from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.solvers import branch_and_bound
@@ -66,7 +66,7 @@ def rows_of(path):
 
 def test_the_demo(run, tmp_path):
     """The first command that a newcomer types would not say what it found."""
-    text = run("select", "golub", "--features", 8, calibrate=True).stdout
+    text = run("select", GOLUB, "--features", 8, calibrate=True).stdout
     assert "38 samples \u00d7 3,051 features" in text
     assert "ALL 27, AML 11" in text
     assert "positive speaks for AML" in text
@@ -79,7 +79,7 @@ def test_the_demo(run, tmp_path):
     assert "It says nothing about test accuracy." in " ".join(text.split())
     assert "zeronorm predict golub-k8.model.npz DATA" in text
     assert [path.name for path in tmp_path.iterdir()] == ["golub-k8.model.npz"]
-    text = run("predict", "golub-k8.model.npz", "golub").stdout
+    text = run("predict", "golub-k8.model.npz", GOLUB).stdout
     assert "accuracy 1.000" in text
     assert "accuracy 1.0000" not in text  # as select says it
 
@@ -89,13 +89,13 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
     """Tables would be broken into pieces by a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
     for command in (
-        ("select", "golub", "-k", "3,5", "--rule", "all"),
-        ("predict", "golub-k5.model.npz", "golub", "--proba"),
+        ("select", GOLUB, "-k", "3,5", "--rule", "all"),
+        ("predict", "golub-k5.model.npz", GOLUB, "--proba"),
         ("info", "golub-k5.model.npz"),
-        ("select", "golub", "-k", 5, "--prove"),
-        ("verify", "golub", "golub-k5.certificate.npz"),
-        ("path", "golub"),
-        ("path", "golub", "--cv", 3, "--points", 30),
+        ("select", GOLUB, "-k", 5, "--prove"),
+        ("verify", GOLUB, "golub-k5.certificate.npz"),
+        ("path", GOLUB),
+        ("path", GOLUB, "--cv", 3, "--points", 30),
     ):
         lines = run(*command, calibrate=True).stdout.splitlines()
         assert max(map(len, lines)) <= width
@@ -103,7 +103,7 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
 
 def test_json(run):
     """A program that reads --json would miss a field, or find another number than the text has."""
-    result = run("select", "golub", "-k", "2,5", "--rule", "all", "--json")
+    result = run("select", GOLUB, "-k", "2,5", "--rule", "all", "--json")
     document = json.loads(result.stdout)
     assert result.stderr == ""
     assert document["zeronorm"] == zeronorm.__version__
@@ -137,7 +137,7 @@ def test_json(run):
 
 def test_the_model_is_that_of_the_estimator(run):
     """The command would fit another model than the library."""
-    command = ("select", "golub", "-k", 4, "--no-cv", "-o", "m.npz", "--C", "0.2", "--refit-c", "3")
+    command = ("select", GOLUB, "-k", 4, "--no-cv", "-o", "m.npz", "--C", "0.2", "--refit-c", "3")
     run(*command, calibrate=True)
     golub = load_golub()
     expected = zeronorm.BudgetClassifier(4, C=0.2, refit_C=3.0).fit(golub.X, golub.y)
@@ -152,7 +152,7 @@ def test_the_model_is_that_of_the_estimator(run):
 
 def test_several_sizes(run, tmp_path):
     """Sizes would overwrite each other's files, or the report name no choice."""
-    text = run("select", "golub", "-k", "8,2,4", "-o", "out.model.npz", "--rule", "all").stdout
+    text = run("select", GOLUB, "-k", "8,2,4", "-o", "out.model.npz", "--rule", "all").stdout
     assert "the largest of the 3 sizes from 2 to 8" in text
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == [f"out-k{k}.model.npz" for k in (2, 4, 8)]
@@ -165,7 +165,7 @@ def test_the_folds_choose_among_the_sizes(run, tmp_path, rule):
     """Another model would be shown, written or used than the one that is told."""
     sizes = ["1", "2", "5", "10"]
     options = () if rule == "1se" else ("--rule", rule)  # 1se is the default
-    result = run("select", "golub", "-k", ",".join(sizes), *options)
+    result = run("select", GOLUB, "-k", ",".join(sizes), *options)
     golub = load_golub()
     estimator = BudgetClassifier([1, 2, 5, 10])
     k = cross_validate(estimator, golub.X, golub.y).choose(rule)
@@ -178,7 +178,7 @@ def test_the_folds_choose_among_the_sizes(run, tmp_path, rule):
     assert os.listdir() == [f"golub-k{k}.model.npz"]
     model = persistence.load(f"golub-k{k}.model.npz")
     np.testing.assert_array_equal(model.support_, estimator.fit(golub.X, golub.y).path_[k].support)
-    document = json.loads(run("select", "golub", "-k", "1,2,5,10", *options, "--json").stdout)
+    document = json.loads(run("select", GOLUB, "-k", "1,2,5,10", *options, "--json").stdout)
     assert (document["rule"], document["chosen"]) == (rule, k)
 
 
@@ -197,18 +197,18 @@ def test_folds_that_cannot_be_had_choose_nothing(run, fails, tmp_path):
 
 def test_sizes_by_themselves(run):
     """Without --features the folds must compare sizes that the rows can bear."""
-    document = json.loads(run("select", "golub", "--json", "--force", "X95735_at").stdout)
+    document = json.loads(run("select", GOLUB, "--json", "--force", "X95735_at").stdout)
     sizes = [model["n_features"] for model in document["models"]]
     assert sizes == [1, 2, 3, 4, 5, 6, 8, 10, 12, 15]
     assert document["chosen"] in sizes
     assert os.listdir() == [f"golub-k{document['chosen']}.model.npz"]
-    by_criterion = ("select", "golub", "--rule", "ebic", "--no-cv", "--no-save", "--json")
+    by_criterion = ("select", GOLUB, "--rule", "ebic", "--no-cv", "--no-save", "--json")
     assert json.loads(run(*by_criterion).stdout)["rule"] == "ebic"
 
 
 def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
     """Another model would be shown or written, or all of them."""
-    arguments = ("select", "golub", "-k", "1:5", "--method", "l0", "--rule", "aic", "--no-cv")
+    arguments = ("select", GOLUB, "-k", "1:5", "--method", "l0", "--rule", "aic", "--no-cv")
     text = run(*arguments).stdout
     (line,) = [line for line in text.splitlines() if line.endswith("chosen")]
     golub = load_golub()
@@ -247,14 +247,14 @@ def test_a_criterion_with_folds_and_classes(run, multiclass):
 
 def test_the_largest_size_chosen_is_a_warning(run):
     """A user would not learn that the range of sizes was too short."""
-    text = run("select", "golub", "-k", 2, "--rule", "aic", "--no-cv", "--no-save").stdout
+    text = run("select", GOLUB, "-k", 2, "--rule", "aic", "--no-cv", "--no-save").stdout
     assert "it is the largest of them, so that more may be better" in " ".join(text.split())
 
 
 def test_ranges_of_sizes(run):
     """A range in -k would be read as other sizes."""
     document = json.loads(
-        run("select", "golub", "-k", "2:4,7", "--rule", "all", "--no-cv", "--json").stdout
+        run("select", GOLUB, "-k", "2:4,7", "--rule", "all", "--no-cv", "--json").stdout
     )
     assert [model["n_features"] for model in document["models"]] == [2, 3, 4, 7]
     assert document["chosen"] == 7
@@ -384,9 +384,9 @@ def test_few_samples_of_a_class(run):
 
 def test_quiet_prints_results_only(run):
     """A script that asks for silence has to skip legends, timings and blank lines."""
-    for command in (("select", "golub", "-k", 3, "-q"), ("predict", "golub-k3.model.npz", "golub")):
+    for command in (("select", GOLUB, "-k", 3, "-q"), ("predict", "golub-k3.model.npz", GOLUB)):
         text = run(*command, "-q").stdout
-        assert text.startswith("golub   38 samples")
+        assert text.startswith(f"{GOLUB}   38 samples")
         assert not text.endswith("\n\n")
         assert "accuracy" in text
         assert not any(word in text for word in ("per SD:", "seconds", "passes", "use it"))
@@ -395,11 +395,11 @@ def test_quiet_prints_results_only(run):
 def test_no_blanks_at_the_ends_of_lines(run):
     """What is piped into a file differs from line to line in blanks nobody sees."""
     for command in (
-        ("select", "golub", "-k", "3,5", "--rule", "all"),
-        ("predict", "golub-k5.model.npz", "golub", "--proba"),
+        ("select", GOLUB, "-k", "3,5", "--rule", "all"),
+        ("predict", "golub-k5.model.npz", GOLUB, "--proba"),
         ("info", "golub-k5.model.npz"),
         ("info",),
-        ("path", "golub", "--cv", 3, "--points", 30),
+        ("path", GOLUB, "--cv", 3, "--points", 30),
     ):
         assert not [line for line in run(*command).stdout.split("\n") if line != line.rstrip()]
 
@@ -424,7 +424,7 @@ def test_names_of_samples(run, fails, patients):
     assert json.loads(run(*command, "--json").stdout)["data"]["n_features"] == 12
     run("predict", "patients-k2.model.npz", patients, "--id", "patient", "-o", "p.csv")
     assert [row[0] for row in rows_of("p.csv")[1:4]] == ["P0", "P1", "P2"]
-    assert "leave out --id 'x'" in fails("select", "golub", "-k", 2, "--id", "x")
+    assert "leave out --id 'x'" in fails("select", "demo", "-k", 2, "--id", "x")
 
 
 def test_labels_are_asked_for_before_cells_are_read(fails, patients):
@@ -505,7 +505,7 @@ def test_numbers_are_no_formulas(run):
 )
 def test_methods(run, method, head, fact):
     """--method would run another method, or show figures of another one."""
-    command = ("select", "golub", "-k", 5, "--method", method, "--no-cv", "--no-save")
+    command = ("select", GOLUB, "-k", 5, "--method", method, "--no-cv", "--no-save")
     document = json.loads(run(*command, "--json").stdout)
     golub = load_golub()
     model = zeronorm.BudgetClassifier(5, method=method, calibrate=False).fit(golub.X, golub.y)
@@ -523,7 +523,7 @@ def test_methods(run, method, head, fact):
 
 def test_when_features_entered_says_what_is_true(run):
     """The l1 path of golub has no 40 features: scores choose the others."""
-    text = run("select", "golub", "-k", 40, "--method", "l1", "--no-cv", "--no-save").stdout
+    text = run("select", GOLUB, "-k", 40, "--method", "l1", "--no-cv", "--no-save").stdout
     assert "point: the point of the path at which it entered, - where its" in " ".join(text.split())
     assert any(line.endswith(" -") for line in text.splitlines())
 
@@ -824,7 +824,7 @@ def test_groups_fit_the_terminal(run, monkeypatch, table, groups, width):
 @pytest.mark.parametrize("method", [(), pytest.param(("--method", "l0"), marks=pytest.mark.slow)])
 def test_proof(run, method):
     """The proof is that of the estimator, and the report says what it is."""
-    command = ("select", "golub", "-k", 7, "--prove", "--gap", 0, "--no-cv", *method)
+    command = ("select", GOLUB, "-k", 7, "--prove", "--gap", 0, "--no-cv", *method)
     document = json.loads(run(*command, "--json").stdout)
     golub = load_golub()
     fitted = zeronorm.published.L0LogisticRegression(7, gap=0).fit(golub.X, golub.y)
@@ -852,7 +852,7 @@ def test_proof(run, method):
 
 def test_proof_of_a_gap_and_its_end(run, monkeypatch):
     """The report would claim more than was proven, or not say why it ended."""
-    command = ("select", "golub", "-k", 8, "--prove", "--no-cv", "--no-save")
+    command = ("select", GOLUB, "-k", 8, "--prove", "--no-cv", "--no-save")
     text = " ".join(run(*command).stdout.split())
     assert "certificate proven: no 8 features lower the objective by more than 0.82%" in text
     assert re.search(r"no branching needed, [\d.]+ s: the wanted gap is proven", text)
@@ -939,7 +939,7 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
 
     monkeypatch.setattr(BranchAndBound, "_take", interrupted)
     proof = ("--prove", "--gap", 0, "--no-cv")
-    result = run("select", "golub", "-k", "7,8", "--rule", "all", *proof, "--json")
+    result = run("select", GOLUB, "-k", "7,8", "--rule", "all", *proof, "--json")
     first, second = json.loads(result.stdout)["models"]
     assert first["proofs"][0]["status"] == "INTERRUPTED"
     assert first["proofs"][0]["nodes"] == 5
@@ -948,12 +948,12 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
         assert 0 < model["certificates"][0]["gap"] < 0.1
         k = model["n_features"]
         assert persistence.load(f"golub-k{k}.model.npz").support_.size == k
-        assert "verified" in run("verify", "golub", f"golub-k{k}.certificate.npz").stdout
+        assert "verified" in run("verify", GOLUB, f"golub-k{k}.certificate.npz").stdout
     calls = iter(range(5))
-    text = run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--no-cv").stdout
+    text = run("select", GOLUB, "-k", 8, "--prove", "--gap", 0, "--no-cv").stdout
     assert re.search(r"branch and bound, 5 nodes in [\d.]+ s: interrupted", text)
     calls = iter(range(5))
-    text = run("select", "golub", "-k", "7,8", "--rule", "all", *proof).stdout
+    text = run("select", GOLUB, "-k", "7,8", "--rule", "all", *proof).stdout
     assert "not searched: interrupted" in text
 
 
@@ -1026,9 +1026,9 @@ def test_progress_is_of_terminals_and_people(run, monkeypatch, option):
 def test_certificate_of_any_method(run):
     """--certificate would write nothing where nothing is proven."""
     options = ("--rule", "all", "--no-cv", "--no-save", "--certificate", "c.npz")
-    run("select", "golub", "-k", "3,4", *options)
+    run("select", GOLUB, "-k", "3,4", *options)
     assert sorted(os.listdir()) == ["c-k3.npz", "c-k4.npz"]
-    document = json.loads(run("verify", "golub", "c-k4.npz", "--json").stdout)
+    document = json.loads(run("verify", GOLUB, "c-k4.npz", "--json").stdout)
     (claim,) = document["claims"]
     assert claim["recomputed"]["gap"] == pytest.approx(claim["claimed"]["gap"], rel=1e-4)
     assert claim["recomputed"]["nodes"] == 0
@@ -1037,23 +1037,23 @@ def test_certificate_of_any_method(run):
 @pytest.fixture
 def proven(run):
     """Prove four features of golub; return the path of the certificate."""
-    run("select", "golub", "-k", 4, "--prove", "--gap", 0, "--no-cv")
+    run("select", GOLUB, "-k", 4, "--prove", "--gap", 0, "--no-cv")
     return "golub-k4.certificate.npz"
 
 
 def test_verify(run, proven):
     """A valid certificate would not be said to be one, or without what it states."""
-    text = " ".join(run("verify", "golub", proven).stdout.split())
+    text = " ".join(run("verify", GOLUB, proven).stdout.split())
     assert "verified proven: no other 4 features lower the objective" in text
     assert re.search(r"from a tree of \d+ nodes", text)
-    document = json.loads(run("verify", "golub", proven, "--json").stdout)
+    document = json.loads(run("verify", GOLUB, proven, "--json").stdout)
     (claim,) = document["claims"]
     (certificate,) = persistence.load_certificate(proven).certificates
     assert document["verified"]
     assert claim["class"] == "AML"
     assert [row["index"] for row in claim["features"]] == certificate.support.tolist()
     assert claim["recomputed"]["objective"] == pytest.approx(certificate.objective, rel=1e-9)
-    assert run("verify", "golub", proven, "-q").stdout.startswith("golub   38 samples")
+    assert run("verify", GOLUB, proven, "-q").stdout.startswith(f"{GOLUB}   38 samples")
 
 
 @pytest.mark.parametrize("change", [{"bound": 1.2}, {"objective": 0.9, "bound": 0.9}])
@@ -1065,10 +1065,10 @@ def test_a_certificate_that_claims_too_much(run, proven, change):
     persistence.save_certificate(
         dataclasses.replace(certificate, **change), "t.npz", golub.X, golub.y
     )
-    result = run("verify", "golub", "t.npz", code=1)
+    result = run("verify", GOLUB, "t.npz", code=1)
     assert re.search(r"refuted  the certificate claims the\s+(bound|objective)", result.stdout)
     assert "verified" not in result.stdout
-    document = json.loads(run("verify", "golub", "t.npz", "--json", code=1).stdout)
+    document = json.loads(run("verify", GOLUB, "t.npz", "--json", code=1).stdout)
     assert not document["verified"]
     assert "the certificate claims" in document["reason"]
     assert document["claims"][0]["recomputed"] is None
@@ -1082,14 +1082,14 @@ def test_a_refuted_certificate_states_nothing(run, proven, tmp_path):
     equal = {int(certificate.support[0]): np.setdiff1d([0, 1], certificate.support)[:1]}
     false = dataclasses.replace(certificate, objective=1.2, equivalents=equal)
     persistence.save_certificate(false, "t.npz", golub.X, golub.y)
-    stdout = run("verify", "golub", "t.npz", code=1).stdout
+    stdout = run("verify", GOLUB, "t.npz", code=1).stdout
     assert "refuted" in stdout
     assert "It holds" not in stdout
     assert "equivalent" not in stdout
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
-        [*COMMAND, "verify", "golub", "t.npz"],
+        [*COMMAND, "verify", GOLUB, "t.npz"],
         stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=120,
     )  # fmt: skip
     os.close(write_end)
@@ -1158,14 +1158,14 @@ def test_verify_with_other_data(run, fails, proven):
     np.savez("names.npz", X=golub.X[:, ::-1], y=golub.y, feature_names=names[::-1])
     assert "as in the certificate; got" in fails("verify", "names.npz", proven)
     assert "a model file of zeronorm; a certificate file is needed here" in fails(
-        "verify", "golub", "golub-k4.model.npz"
+        "verify", GOLUB, "golub-k4.model.npz"
     )
 
 
 def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
     """The verifier would be killed for want of memory."""
     monkeypatch.setattr(persistence.certificates, "_MAX_DENSE", 2**19)
-    line = fails("verify", "golub", proven)
+    line = fails("verify", GOLUB, proven)
     assert "DATA must be at most 0.00049 GiB as dense float64" in line
     assert "got 0.00086 GiB" in line
 
@@ -1228,7 +1228,7 @@ def test_path_is_that_of_the_library(run):
     """The command would follow another path than the library."""
     golub = load_golub()
     options = ("--points", 40, "--ratio", 30, "--class-weight", "balanced", "--tol", "1e-5")
-    document = json.loads(run("path", "golub", *options, "--json").stdout)
+    document = json.loads(run("path", GOLUB, *options, "--json").stdout)
     path = zeronorm.l1_path(
         golub.X, golub.y, Cs=40, C_ratio=30, class_weight="balanced", tol=1e-5, standardize=True
     )
@@ -1278,7 +1278,7 @@ def test_path_with_cross_validation(run, limited):
     golub = load_golub()
     limits = {"C_ratio": 20.0, "max_features": 10} if limited else {}
     options = ("--ratio", 20, "--max-features", 10) if limited else ()
-    command = ("path", "golub", "--points", 30, "--cv", 4, "--scoring", "accuracy", *options)
+    command = ("path", GOLUB, "--points", 30, "--cv", 4, "--scoring", "accuracy", *options)
     Cs = 30
     if limited:
         Cs = zeronorm.l1_path(golub.X, golub.y, Cs=30, standardize=True, **limits).Cs
@@ -1313,8 +1313,8 @@ def test_path_with_cross_validation(run, limited):
 
 def test_path_table_has_what_changes(run):
     """The rows shown would be any, not those where the number of features changes."""
-    document = json.loads(run("path", "golub", "--json").stdout)
-    lines = run("path", "golub").stdout.splitlines()
+    document = json.loads(run("path", GOLUB, "--json").stdout)
+    lines = run("path", GOLUB).stdout.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("point"))
     end = next(i for i, line in enumerate(lines) if "more points" in line)
     shown = [line.split() for line in lines[begin + 2 : end]]
@@ -1329,7 +1329,7 @@ def test_path_table_has_what_changes(run):
     for line, row in zip(lines[begin:], entered, strict=False):
         cells = line.split()
         assert (cells[1], cells[-1]) == (row["name"], str(row["point"]))
-    few = run("path", "golub", "--points", 12).stdout.splitlines()
+    few = run("path", GOLUB, "--points", 12).stdout.splitlines()
     assert not any("more points" in line for line in few)
     begin = next(i for i, line in enumerate(few) if line.startswith("point")) + 2
     assert [line.split()[0] for line in few[begin : begin + 12]] == [str(n) for n in range(1, 13)]
@@ -1339,7 +1339,7 @@ def test_path_table_has_what_changes(run):
 def test_path_table_leaves_columns_out_before_it_cuts_numbers(run, monkeypatch, width, columns):
     """Numbers would be cut on a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
-    lines = run("path", "golub", "--points", 5, "--cv", 3).stdout.splitlines()
+    lines = run("path", GOLUB, "--points", 5, "--cv", 3).stdout.splitlines()
     begin = next(i for i, line in enumerate(lines) if "log-loss" in line)
     table = lines[begin : begin + 7]
     assert len(re.split("  +", table[0].strip())) == columns
@@ -1428,9 +1428,9 @@ def test_path_of_small_data(run):
 
 def test_path_without_words(run):
     """--quiet would still explain."""
-    result = run("path", "golub", "-q")
+    result = run("path", GOLUB, "-q")
     assert result.stderr == ""
-    assert result.stdout.startswith("golub   38 samples")
+    assert result.stdout.startswith(f"{GOLUB}   38 samples")
     assert not any(word in result.stdout for word in ("explained:", "seconds", "passes"))
 
 
@@ -1442,7 +1442,7 @@ def test_info_and_version(run):
     assert run("--version").stdout == f"zeronorm {zeronorm.__version__}\n"
     assert "threads" in run("info").stdout
     assert json.loads(run("info", "--json").stdout)["zeronorm"] == zeronorm.__version__
-    run("select", "golub", "-k", 3, "--no-cv")
+    run("select", GOLUB, "-k", 3, "--no-cv")
     text = run("info", "golub-k3.model.npz").stdout
     assert "BudgetClassifier of zeronorm" in text
     assert "3 of 3,051" in text
@@ -1454,43 +1454,43 @@ def test_info_and_version(run):
     ("arguments", "message"),
     [
         (
-            ["select", "golub", "-k", "3", "--threads", "0"],
+            ["select", GOLUB, "-k", "3", "--threads", "0"],
             "--threads must be an integer of at least 1; got 0.",
         ),
         (
-            ["select", "golub", "-k", "4000"],
+            ["select", GOLUB, "-k", "4000"],
             "--features must be between 1 and 3051 (the features of DATA); got 4000.",
         ),
         (
-            ["select", "golub", "-k", "3", "--class-weight", "none"],
+            ["select", GOLUB, "-k", "3", "--class-weight", "none"],
             "--class-weight must be 'balanced'; got 'none'.",
         ),
         (
-            ["select", "golub", "-k", "3", "--rule", "cp"],
+            ["select", GOLUB, "-k", "3", "--rule", "cp"],
             "--rule must be one of 1se, best, aic, bic, ebic, gic, all; got 'cp'.",
         ),
         (
-            ["select", "golub", "-k", "1", "--force", "X95735_at", "--force", "M27891_at"],
+            ["select", GOLUB, "-k", "1", "--force", "X95735_at", "--force", "M27891_at"],
             "--features counts the forced features: it must be at least 2 (the length of "
             "--force); got 1.",
         ),
         (
-            ["select", "golub", "-k", "2", "--force", "X95735_at", "--covariates", "X95735_at"],
+            ["select", GOLUB, "-k", "2", "--force", "X95735_at", "--covariates", "X95735_at"],
             "--covariates are in every model and must not be --force as well;",
         ),
         (
-            ["select", "golub", "-k", "3", "--features", "4"],
+            ["select", GOLUB, "-k", "3", "--features", "4"],
             "--features is given 2 times; say it once.",
         ),
         (
-            ["select", "golub", "--shared", "-k", "3", "--per-class"],
+            ["select", GOLUB, "--shared", "-k", "3", "--per-class"],
             "--shared or --per-class is given 2 times; say it once.",
         ),
-        (["select", "golub", "-k", "3", "-C", "-1"], "--C must be a positive finite number;"),
-        (["path", "golub", "--l1-ratio", "2"], "--l1-ratio must be above 0 and at most 1;"),
-        (["path", "golub", "--tol", "-1"], "--tol must be a positive finite number; got -1.0."),
-        (["path", "golub", "--cv", "3", "--scoring", "r"], "--scoring must be one of 'log_loss'"),
-        (["info", "golub", "--method", "r"], "--method must be one of 'auto', 'pool'"),
+        (["select", GOLUB, "-k", "3", "-C", "-1"], "--C must be a positive finite number;"),
+        (["path", GOLUB, "--l1-ratio", "2"], "--l1-ratio must be above 0 and at most 1;"),
+        (["path", GOLUB, "--tol", "-1"], "--tol must be a positive finite number; got -1.0."),
+        (["path", GOLUB, "--cv", "3", "--scoring", "r"], "--scoring must be one of 'log_loss'"),
+        (["info", GOLUB, "--method", "r"], "--method must be one of 'auto', 'pool'"),
     ],
 )
 def test_errors_name_options(fails, arguments, message):
@@ -1588,131 +1588,131 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
     ("arguments", "message"),
     [
         (["select"], "Missing argument 'DATA'"),
-        (["select", "golub", "-k", "5", "--nonsense"], "No such option: --nonsense"),
+        (["select", GOLUB, "-k", "5", "--nonsense"], "No such option: --nonsense"),
         (["nonsense"], "No such command 'nonsense'"),
-        (["select", "golub", "-k", "2.5"], "--features must be whole numbers with commas between"),
-        (["select", "golub", "-k", ""], "--features must be whole numbers"),
-        (["select", "golub", "-k", "5,,6"], "--features must be whole numbers"),
-        (["select", "golub", "-k", "-3"], "--features must be whole numbers"),
-        (["select", "golub", "-k", "0"], "--features must be at least 1; got '0'"),
-        (["select", "golub", "-k", "0:3"], "--features must be at least 1; got '0:3'"),
-        (["select", "golub", "-k", "5:3"], "--features must have the smaller end first; got '5:3'"),
-        (["select", "golub", "-k", "1:2:3"], "--features must be whole numbers"),
-        (["select", "golub", "-k", ":3"], "--features must be whole numbers"),
-        (["select", "golub", "-k", "1:999999999"], "must be at most 1,000 sizes"),
+        (["select", GOLUB, "-k", "2.5"], "--features must be whole numbers with commas between"),
+        (["select", GOLUB, "-k", ""], "--features must be whole numbers"),
+        (["select", GOLUB, "-k", "5,,6"], "--features must be whole numbers"),
+        (["select", GOLUB, "-k", "-3"], "--features must be whole numbers"),
+        (["select", GOLUB, "-k", "0"], "--features must be at least 1; got '0'"),
+        (["select", GOLUB, "-k", "0:3"], "--features must be at least 1; got '0:3'"),
+        (["select", GOLUB, "-k", "5:3"], "--features must have the smaller end first; got '5:3'"),
+        (["select", GOLUB, "-k", "1:2:3"], "--features must be whole numbers"),
+        (["select", GOLUB, "-k", ":3"], "--features must be whole numbers"),
+        (["select", GOLUB, "-k", "1:999999999"], "must be at most 1,000 sizes"),
         (
-            ["select", "golub", "-k", "3", "--rule", "hqic"],
+            ["select", GOLUB, "-k", "3", "--rule", "hqic"],
             "--rule must be one of 1se, best, aic, bic, ebic, gic, all; got 'hqic'.",
         ),
         (
-            ["select", "golub", "-k", "3", "--rule", "best"],
+            ["select", GOLUB, "-k", "3", "--rule", "best"],
             "--rule best chooses among several sizes; got --features 3. Say --features 1:3 or auto",
         ),
         (
-            ["select", "golub", "-k", "3:5", "--no-cv"],
+            ["select", GOLUB, "-k", "3:5", "--no-cv"],
             "--no-cv leaves nothing to choose among the sizes 3:5 by; say --rule ebic",
         ),
-        (["select", "golub", "--prove"], "--prove needs the number of features: say --features K"),
-        (["select", "golub", "-k", "4000"], "--features must be between 1 and 3051"),
-        (["select", "golub", "-k", "3", "--C", "-1"], "--C must be a positive"),
-        (["select", "golub", "-k", "3", "--C", "x"], "Invalid value for '--C' / '-C': "),
-        (["select", "golub", "-k", "3", "--refit-c", "no"], "--refit-c must be loo or a positive"),
-        (["select", "golub", "-k", "3", "--refit-c", "nan"], "--refit-c must be loo or a positive"),
-        (["select", "golub", "-k", "3", "--cv", "1"], "--cv must be at least 2; got 1"),
+        (["select", GOLUB, "--prove"], "--prove needs the number of features: say --features K"),
+        (["select", GOLUB, "-k", "4000"], "--features must be between 1 and 3051"),
+        (["select", GOLUB, "-k", "3", "--C", "-1"], "--C must be a positive"),
+        (["select", GOLUB, "-k", "3", "--C", "x"], "Invalid value for '--C' / '-C': "),
+        (["select", GOLUB, "-k", "3", "--refit-c", "no"], "--refit-c must be loo or a positive"),
+        (["select", GOLUB, "-k", "3", "--refit-c", "nan"], "--refit-c must be loo or a positive"),
+        (["select", GOLUB, "-k", "3", "--cv", "1"], "--cv must be at least 2; got 1"),
         (
-            ["select", "golub", "-k", "3", "--no-cv", "--cv", "4"],
+            ["select", GOLUB, "-k", "3", "--no-cv", "--cv", "4"],
             "--no-cv and --cv 4 say the opposite",
         ),
-        (["select", "golub", "-k", "3", "-o", "m.csv"], "--output must be a file of zeronorm"),
+        (["select", GOLUB, "-k", "3", "-o", "m.csv"], "--output must be a file of zeronorm"),
         (
-            ["select", "golub", "-k", "3", "--certificate", "c.json"],
+            ["select", GOLUB, "-k", "3", "--certificate", "c.json"],
             "--certificate must be a file of",
         ),
-        (["select", "golub", "-k", "3", "--threads", "0"], "--threads must be"),
-        (["select", "golub", "-k", "3", "--class-weight", "x"], "--class-weight must be"),
-        (["select", "golub", "-k", "3", "--target", "y"], "golub has its labels built in"),
-        (["select", "golub", "-k", "3", "--force", "X95735"], "no feature 'X95735'. Did you mean"),
+        (["select", GOLUB, "-k", "3", "--threads", "0"], "--threads must be"),
+        (["select", GOLUB, "-k", "3", "--class-weight", "x"], "--class-weight must be"),
+        (["select", "demo", "-k", "3", "--target", "y"], "demo has its labels built in"),
+        (["select", GOLUB, "-k", "3", "--force", "X95735"], "no feature 'X95735'. Did you mean"),
         (
-            ["select", "golub", "-k", "3", "--force", "M27891_at,X95735_at"],
+            ["select", GOLUB, "-k", "3", "--force", "M27891_at,X95735_at"],
             "--force names one feature each time; say --force M27891_at --force X95735_at.",
         ),
-        (["select", "golub", "-k", "3", "--cv", "1"], "must be at least 2; got 1. Leave it out"),
-        (["select", "golub", "-k", "3", "-o", "no/m.npz"], "--output: no such directory 'no'"),
-        (["select", "golub", "-k", "3", "-o", "."], "--output must be a file; . is a directory"),
+        (["select", GOLUB, "-k", "3", "--cv", "1"], "must be at least 2; got 1. Leave it out"),
+        (["select", GOLUB, "-k", "3", "-o", "no/m.npz"], "--output: no such directory 'no'"),
+        (["select", GOLUB, "-k", "3", "-o", "."], "--output must be a file; . is a directory"),
         (
-            ["select", "golub", "-k", "3", "--method", "lasso"],
+            ["select", GOLUB, "-k", "3", "--method", "lasso"],
             "--method must be one of auto, pool, l1, reweighted-l1, greedy, l0, minimax; got",
         ),
-        (["select", "golub", "-k", "4000", "--method", "l1"], "--features must be between 1 and"),
-        (["select", "golub", "-k", "3", "--gap", "0.1"], "--gap 0.1 is of a proof; say --prove"),
+        (["select", GOLUB, "-k", "4000", "--method", "l1"], "--features must be between 1 and"),
+        (["select", GOLUB, "-k", "3", "--gap", "0.1"], "--gap 0.1 is of a proof; say --prove"),
         (
-            ["select", "golub", "-k", "3", "--starts", "4"],
+            ["select", GOLUB, "-k", "3", "--starts", "4"],
             "--starts 4 needs --method l0, or --prove",
         ),
         (
-            ["select", "golub", "-k", "3", "--method", "l0", "--starts", "0"],
+            ["select", GOLUB, "-k", "3", "--method", "l0", "--starts", "0"],
             "--starts must be at least 1",
         ),
-        (["select", "golub", "-k", "3", "--time-limit", "9"], "--time-limit 9 is of a proof; say"),
+        (["select", GOLUB, "-k", "3", "--time-limit", "9"], "--time-limit 9 is of a proof; say"),
         (
-            ["select", "golub", "-k", "3", "--prove", "--method", "greedy"],
+            ["select", GOLUB, "-k", "3", "--prove", "--method", "greedy"],
             "--prove needs --method l0; got 'greedy'. Leave --method out, or --prove.",
         ),
-        (["select", "golub", "-k", "3", "--prove", "--method", "auto"], "l0; got 'auto'"),
-        (["select", "golub", "-k", "3", "--prove", "--gap", "-1"], "--gap must be at least 0"),
-        (["select", "golub", "-k", "3", "--prove", "--gap", "nan"], "--gap must be at least 0"),
+        (["select", GOLUB, "-k", "3", "--prove", "--method", "auto"], "l0; got 'auto'"),
+        (["select", GOLUB, "-k", "3", "--prove", "--gap", "-1"], "--gap must be at least 0"),
+        (["select", GOLUB, "-k", "3", "--prove", "--gap", "nan"], "--gap must be at least 0"),
         (
-            ["select", "golub", "-k", "3", "--prove", "--time-limit", "0"],
+            ["select", GOLUB, "-k", "3", "--prove", "--time-limit", "0"],
             "--time-limit must be a positive finite number of seconds; got 0",
         ),
         (
-            ["select", "golub", "-k", "3", "--groups", "2"],
+            ["select", GOLUB, "-k", "3", "--groups", "2"],
             "--groups 2 needs the group of every feature; say --group-file FILE as well.",
         ),
         (
-            ["select", "golub", "-k", "3", "--group-file", "g.tsv"],
+            ["select", GOLUB, "-k", "3", "--group-file", "g.tsv"],
             "--group-file g.tsv needs the number of groups to select at most; say --groups G as",
         ),
-        (["select", "golub", "-k", "3", *GROUPS, "0"], "--groups must be at least 1; got 0"),
+        (["select", GOLUB, "-k", "3", *GROUPS, "0"], "--groups must be at least 1; got 0"),
         (
-            ["select", "golub", "-k", "3", *GROUPS, "1,2"],
+            ["select", GOLUB, "-k", "3", *GROUPS, "1,2"],
             "--groups must be a whole number or auto; got '1,2'. Which features are in which",
         ),
         (
-            ["select", "golub", "-k", "3", *GROUPS, "auto", "--no-cv"],
+            ["select", GOLUB, "-k", "3", *GROUPS, "auto", "--no-cv"],
             "--no-cv leaves nothing to choose the number of groups by; say --groups G, or leave",
         ),
-        (["select", "golub", "-k", "3", *GROUPS, "2"], "g.tsv: no such file"),
+        (["select", GOLUB, "-k", "3", *GROUPS, "2"], "g.tsv: no such file"),
         (
-            ["select", "golub", "-k", "3", *GROUPS, "2", "--prove"],
+            ["select", GOLUB, "-k", "3", *GROUPS, "2", "--prove"],
             "--groups implies the method bilevel, and there are no proofs for budgets of features "
             "and groups at once. Leave out --prove, or --groups and --group-file.",
         ),
         (
-            ["select", "golub", "-k", "3", *GROUPS, "2", "--method", "l0"],
+            ["select", GOLUB, "-k", "3", *GROUPS, "2", "--method", "l0"],
             "implies the method bilevel, which is the only one that has a budget of groups. Leave "
             "out --method",
         ),
         (
-            ["select", "golub", "-k", "3", *GROUPS, "2", "--rule", "aic"],
+            ["select", GOLUB, "-k", "3", *GROUPS, "2", "--rule", "aic"],
             "and information criteria do not count groups",
         ),
         (
-            ["select", "golub", "-k", "3", *GROUPS, "2", "--certificate", "c.npz"],
+            ["select", GOLUB, "-k", "3", *GROUPS, "2", "--certificate", "c.npz"],
             "which gives no certificate",
         ),
-        (["select", "golub", "-k", "3", "--measure", "f"], "--measure must be hamming, f1 (f2, "),
+        (["select", GOLUB, "-k", "3", "--measure", "f"], "--measure must be hamming, f1 (f2, "),
         (
-            ["select", "golub", "-k", "3", "--positive", "AML"],
+            ["select", GOLUB, "-k", "3", "--positive", "AML"],
             "--positive AML is of --measure; say that as well, or leave it out.",
         ),
         (
-            ["select", "golub", "-k", "3", "--measure", "f1", "--positive", "x"],
+            ["select", GOLUB, "-k", "3", "--measure", "f1", "--positive", "x"],
             "--positive must be one of the classes ALL, AML; got 'x'.",
         ),
         *(
             (
-                ["select", "golub", "-k", "3", "--measure", "f1", *option],
+                ["select", GOLUB, "-k", "3", "--measure", "f1", *option],
                 f"which has no {option[0]}",
             )
             for option in (
@@ -1725,51 +1725,51 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             )
         ),
         (
-            ["select", "golub", "-k", "3", "--measure", "precision@39"],
+            ["select", GOLUB, "-k", "3", "--measure", "precision@39"],
             "k of precision@39 must be between 1 and 38 (the rows)",
         ),
         (
-            ["select", "golub", "-k", "3", "--measure", "precision@9"],
+            ["select", GOLUB, "-k", "3", "--measure", "precision@9"],
             "held-out rows of fold 0: use fewer folds, or another measure.",
         ),
         (
-            ["select", "golub", "-k", "3", "--certificate", "no/c.npz"],
+            ["select", GOLUB, "-k", "3", "--certificate", "no/c.npz"],
             "--certificate: no such directory 'no'",
         ),
         (
-            ["select", "golub", "-k", "3", "--certificate", "m.npz", "-o", "m.npz"],
+            ["select", GOLUB, "-k", "3", "--certificate", "m.npz", "-o", "m.npz"],
             "--certificate m.npz is the file of the model; name another",
         ),
-        (["verify", "golub"], "Missing argument 'CERTIFICATE'"),
-        (["verify", "golub", "none.npz"], "none.npz: no such file."),
+        (["verify", GOLUB], "Missing argument 'CERTIFICATE'"),
+        (["verify", GOLUB, "none.npz"], "none.npz: no such file."),
         (["path"], "Missing argument 'DATA'"),
-        (["path", "golub", "--points", "1"], "--points must be at least 2; got 1"),
-        (["path", "golub", "--points", "x"], "Invalid value for '--points': "),
-        (["path", "golub", "--ratio", "1"], "--ratio must be a finite number above 1; got 1"),
-        (["path", "golub", "--ratio", "nan"], "--ratio must be a finite number above 1; got nan"),
-        (["path", "golub", "--max-features", "0"], "--max-features must be at least 1; got 0"),
-        (["path", "golub", "--l1-ratio", "0"], "--l1-ratio must be above 0"),
+        (["path", GOLUB, "--points", "1"], "--points must be at least 2; got 1"),
+        (["path", GOLUB, "--points", "x"], "Invalid value for '--points': "),
+        (["path", GOLUB, "--ratio", "1"], "--ratio must be a finite number above 1; got 1"),
+        (["path", GOLUB, "--ratio", "nan"], "--ratio must be a finite number above 1; got nan"),
+        (["path", GOLUB, "--max-features", "0"], "--max-features must be at least 1; got 0"),
+        (["path", GOLUB, "--l1-ratio", "0"], "--l1-ratio must be above 0"),
         (
-            ["path", "golub", "--loss", "hinge"],
+            ["path", GOLUB, "--loss", "hinge"],
             "--loss must be one of logistic, squared_hinge",
         ),
-        (["path", "golub", "--tol", "0"], "--tol must be a positive finite number"),
-        (["path", "golub", "--class-weight", "x"], "--class-weight must be"),
-        (["path", "golub", "--threads", "0"], "--threads must be"),
-        (["path", "golub", "--cv", "1"], "--cv must be at least 2; got 1"),
+        (["path", GOLUB, "--tol", "0"], "--tol must be a positive finite number"),
+        (["path", GOLUB, "--class-weight", "x"], "--class-weight must be"),
+        (["path", GOLUB, "--threads", "0"], "--threads must be"),
+        (["path", GOLUB, "--cv", "1"], "--cv must be at least 2; got 1"),
         (
-            ["path", "golub", "--cv", "3", "--scoring", "f1"],
+            ["path", GOLUB, "--cv", "3", "--scoring", "f1"],
             "--scoring must be one of 'log_loss', 'accuracy', 'auc'; got 'f1'",
         ),
-        (["path", "golub", "--scoring", "auc"], "--scoring 'auc' needs a cross-validation"),
-        (["path", "golub", "--target", "y"], "golub has its labels built in"),
-        (["path", "golub", "-o", "no/p.csv"], "--output: no such directory 'no'"),
+        (["path", GOLUB, "--scoring", "auc"], "--scoring 'auc' needs a cross-validation"),
+        (["path", "demo", "--target", "y"], "demo has its labels built in"),
+        (["path", GOLUB, "-o", "no/p.csv"], "--output: no such directory 'no'"),
         (["path", "none.csv"], "none.csv: no such file."),
         (["select", "none.csv", "-k", "3"], "none.csv: no such file."),
         (["select", ".", "-k", "3"], ".: a directory; name a file in it."),
         (["select", "-", "-k", "3"], "standard input: the file is empty"),
         (["select", "*.csv", "-k", "3"], "*.csv: no such files."),
-        (["predict", "none.npz", "golub"], "none.npz: no such file."),
+        (["predict", "none.npz", GOLUB], "none.npz: no such file."),
         (["info", "none.npz"], "none.npz: no such file."),
     ],
 )
@@ -1797,12 +1797,12 @@ def test_errors_in_the_data(fails, run, table):
     np.savez("real.npz", X=np.eye(3), y=[0.5, 1.5, 2.7])
     message = fails("select", "real.npz", "-k", 1, "--task", "classes")
     assert "3 distinct numbers in 3 rows, which cannot be classes; say --task numbers" in message
-    run("select", "golub", "-k", 2, "--no-cv")
+    run("select", GOLUB, "-k", 2, "--no-cv")
     assert "the model needs the features" in fails("predict", "golub-k2.model.npz", name)
     with open("golub-k2.model.npz", "r+b") as file:
         file.truncate(900)
     assert "not a model file of zeronorm, or a truncated one" in fails(
-        "predict", "golub-k2.model.npz", "golub"
+        "predict", "golub-k2.model.npz", GOLUB
     )
 
 
@@ -1839,9 +1839,9 @@ def test_input_files_are_not_overwritten(fails, run, table):
 
 
 def test_a_file_comes_before_the_built_in_data(fails, tmp_path):
-    """A file called golub could not be read."""
-    (tmp_path / "golub").write_text("a,b\n1,2\n")
-    assert "nothing says what to predict" in fails("select", "golub", "-k", 1)
+    """A file called demo could not be read."""
+    (tmp_path / "demo").write_text("a,b\n1,2\n")
+    assert "nothing says what to predict" in fails("select", "demo", "-k", 1)
 
 
 def test_debug_shows_the_traceback(run):
@@ -1857,7 +1857,7 @@ def test_unexpected_error(fails, monkeypatch):
         raise KeyError("lost")
 
     monkeypatch.setattr(persistence, "save", broken)
-    line = fails("select", "golub", "-k", 2, "--no-cv", code=1)
+    line = fails("select", GOLUB, "-k", 2, "--no-cv", code=1)
     assert "unexpected KeyError: 'lost' (--debug shows where; please report it)." in line
 
 
@@ -1875,7 +1875,7 @@ def test_the_machine_fails(fails, monkeypatch, error, message):
         raise error
 
     monkeypatch.setattr(persistence, "save", broken)
-    assert fails("select", "golub", "-k", 2, "--no-cv") == message
+    assert fails("select", GOLUB, "-k", 2, "--no-cv") == message
     assert os.listdir() == []
 
 
@@ -1886,7 +1886,7 @@ def test_interrupt(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", interrupted)  # at the last moment
-    result = run("select", "golub", "-k", 2, code=130)
+    result = run("select", GOLUB, "-k", 2, code=130)
     assert result.stderr == "Interrupted.\n"
     assert result.stdout == ""
     assert os.listdir() == []
@@ -1905,7 +1905,7 @@ def test_process(tmp_path):
             [*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120
         )
 
-    done = call("select", "golub", "-k", "3", "--no-cv", "--json")
+    done = call("select", GOLUB, "-k", "3", "--no-cv", "--json")
     assert done.returncode == 0
     assert json.loads(done.stdout)["models"][0]["n_features"] == 3
     assert done.stderr == ""
@@ -1924,7 +1924,7 @@ def test_a_closed_pipe_is_no_error(tmp_path, option):
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
-        [*COMMAND, "select", "golub", "-k", "3", "--no-cv", *option],
+        [*COMMAND, "select", GOLUB, "-k", "3", "--no-cv", *option],
         cwd=tmp_path, stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=120,
     )  # fmt: skip
     os.close(write_end)
@@ -1935,7 +1935,7 @@ def test_a_closed_pipe_is_no_error(tmp_path, option):
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]])
 def test_fewer_folds_than_asked_for_are_said(run, quiet):
     """--cv 1000 is another number without a word."""
-    err = run("select", "golub", "-k", 2, "--cv", 1000, "--no-save", *quiet).stderr
+    err = run("select", GOLUB, "-k", 2, "--cv", 1000, "--no-save", *quiet).stderr
     assert "11 folds instead of 1000: the class AML has 11 samples" in err
 
 

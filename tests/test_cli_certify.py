@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 from conftest import write_csv
+from golub import GOLUB
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, prove
 from zeronorm.inspection.alternatives import near_optimal
 
@@ -320,11 +321,11 @@ def test_lists_nearly_as_good_have_any_coefficients(fails, table, tmp_path, monk
 
 def test_a_loose_certificate_says_what_makes_it_tighter(run):
     """A gap of tens of percent would be taken for that of the list."""
-    given = ("select", "golub", "-k", 4, "--no-cv", "-o", "m.npz")
+    given = ("select", GOLUB, "-k", 4, "--no-cv", "-o", "m.npz")
     text = run(*given, "-C", 10).stdout
     assert "tighten it: zeronorm certify DATA m.npz" in text
     before = json.loads(run(*given, "-C", 10, "--json").stdout)["models"][0]["certificates"][0]
-    after = json.loads(run("certify", "golub", "m.npz", "--json").stdout)["certificate"]
+    after = json.loads(run("certify", GOLUB, "m.npz", "--json").stdout)["certificate"]
     assert after["gap"] < 0.8 * before["gap"]
     for options in (("-C", 0.1), ("-C", 10, "--prove", "--time-limit", 0.1)):
         assert "tighten it" not in run(*given, *options).stdout

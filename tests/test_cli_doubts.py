@@ -111,7 +111,7 @@ def test_few_rows_are_no_evidence(run, tmp_path):
 
 def test_genes_that_separate_classes_are_not_doubted(run):
     """In real data some columns do, and others nearly."""
-    assert "apart" not in notes_of(run("select", "golub", "-k", "1:5", *CHEAP, "--rule", "all"))
+    assert "apart" not in notes_of(run("select", GOLUB, "-k", "1:5", *CHEAP, "--rule", "all"))
 
 
 def test_labels_alike_are_named(run, tmp_path):
@@ -194,7 +194,7 @@ def test_doubts_survive_quiet(run, tmp_path):
 
 def test_warnings_of_fits_survive_quiet(run):
     """A fit that warns in Python would be silent where a script runs the command."""
-    given = ("golub", "--method", "l0", "-C", 1e4, "-k", 4, *CHEAP)
+    given = (GOLUB, "--method", "l0", "-C", 1e4, "-k", 4, *CHEAP)
     assert "The 4 features separate the classes" in run("select", *given, "--quiet").stderr
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import typer.testing
 
+from golub import GOLUB
 from zeronorm import cli, persistence
 from zeronorm.verification import CertificateError, UndecidedError
 
@@ -30,17 +31,17 @@ def test_the_table_is_what_commands_return(run, monkeypatch, tmp_path):
         reached.add(found.exit_code)
         return found.exit_code
 
-    fit = ("select", "golub", "-k", 2, "--no-cv", "--no-calibrate", "-o", "m.npz")
+    fit = ("select", GOLUB, "-k", 2, "--no-cv", "--no-calibrate", "-o", "m.npz")
     assert code(*fit, "--certificate", "c.npz") == 0
-    assert code("verify", "golub", "c.npz") == 0
+    assert code("verify", GOLUB, "c.npz") == 0
     claim = CertificateError("too much")
-    assert code("verify", "golub", "c.npz", error=claim) == 1
-    assert code("verify", "golub", "c.npz", error=UndecidedError("rounding")) == 3
+    assert code("verify", GOLUB, "c.npz", error=claim) == 1
+    assert code("verify", GOLUB, "c.npz", error=UndecidedError("rounding")) == 3
     assert code(*fit, error=KeyError("a bug")) == 1
     assert code(*fit, error=MemoryError("9 TB")) == 2
     assert code(*fit, error=OSError(28, "No space left on device", "m.npz")) == 2
     assert code(*fit, error=KeyboardInterrupt()) == 130
-    assert code("select", "golub", "--no-such-option") == 2
+    assert code("select", GOLUB, "--no-such-option") == 2
     assert code("no-such-command") == 2
     assert code("select", "none.csv") == 2
     np.save("a.npy", np.arange(12.0).reshape(6, 2))
@@ -58,13 +59,13 @@ def test_the_table_is_what_commands_return(run, monkeypatch, tmp_path):
     ("line", "message"),
     [
         ("select", "Error: Missing argument 'DATA'. See zeronorm select --help."),
-        ("select golub extra", "extra argument(s) (extra). See zeronorm select --help."),
-        ("select golub --featres 3", "No such option: --featres (Possible options: --features, "),
-        ("select golub --cv x", "Error: Invalid value for '--cv': "),
-        ("select golub --C=ten", "Error: Invalid value for '--C' / '-C': "),
-        ("select golub --groups g.gmt", "Which features are in which group says --group-file FILE"),
-        ("path golub -k 3", "No such option: -k. See zeronorm path --help."),
-        ("selec golub", "No such command 'selec'. Did you mean 'select'?"),
+        ("select demo extra", "extra argument(s) (extra). See zeronorm select --help."),
+        ("select demo --featres 3", "No such option: --featres (Possible options: --features, "),
+        ("select demo --cv x", "Error: Invalid value for '--cv': "),
+        ("select demo --C=ten", "Error: Invalid value for '--C' / '-C': "),
+        ("select demo --groups g.gmt", "Which features are in which group says --group-file FILE"),
+        ("path demo -k 3", "No such option: -k. See zeronorm path --help."),
+        ("selec demo", "No such command 'selec'. Did you mean 'select'?"),
         ("select https://a.org/b.csv", "https://a.org/b.csv: an address, no file; download it"),
         ("path a.csv --target y -o p.parquet", "--output must end in .csv; got p.parquet."),
         ("verify a.csv c.npz --rtol -1", "Error: --rtol must be above 0 and at most 1e-3"),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from conftest import make_classification
+from golub import GOLUB, load_golub
 from zeronorm import persistence
-from zeronorm.datasets import load_golub
 
 CHEAP = ("--no-cv", "--no-save", "--quiet")
 
@@ -37,7 +37,7 @@ def write_csv(path, X, y, names=("y",)):
 
 def test_features_of_two_classes(run, tmp_path):
     """The table would say other coefficients than the model, or other means than the data."""
-    text = run("select", "golub", "-k", 4, "--no-cv", "--features-out", "f.csv").stdout
+    text = run("select", GOLUB, "-k", 4, "--no-cv", "--features-out", "f.csv").stdout
     assert "features       f.csv" in text or "features     f.csv" in text
     found, golub = table_of(tmp_path / "f.csv"), load_golub()
     model = persistence.load(tmp_path / "golub-k4.model.npz")
@@ -61,7 +61,7 @@ def test_parquet_is_the_same_table(run, tmp_path):
     """The two formats would differ, or text and numbers would change their types."""
     pq = pytest.importorskip("pyarrow.parquet")
     for file in ("f.csv", "f.parquet"):
-        run("select", "golub", "-k", "2,4", "--rule", "all", *CHEAP, "--features-out", file)
+        run("select", GOLUB, "-k", "2,4", "--rule", "all", *CHEAP, "--features-out", file)
     found = pq.read_table(tmp_path / "f.parquet").to_pydict()
     expected = table_of(tmp_path / "f.csv")
     assert list(found) == list(expected)
@@ -72,7 +72,7 @@ def test_parquet_is_the_same_table(run, tmp_path):
 
 def test_a_criterion_leaves_one_size(run, tmp_path):
     """The table would have models that were not chosen."""
-    run("select", "golub", "-k", "1:3", "--rule", "bic", *CHEAP, "--features-out", "f.csv")
+    run("select", GOLUB, "-k", "1:3", "--rule", "bic", *CHEAP, "--features-out", "f.csv")
     assert np.unique(table_of(tmp_path / "f.csv")["n_features"]).size == 1
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conftest import write_csv
+from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier
-from zeronorm.datasets import load_golub
 from zeronorm.persistence import save
 from zeronorm.reporting.documents import data as _data
 
@@ -135,7 +135,7 @@ def test_tables_of_nothing_but_text_and_other_data(run, fails, tmp_path):
     (tmp_path / "names.csv").write_text("a,b\n" + "".join(f"x{i},y{i}\n" for i in range(9)))
     said = fails("info", "names.csv")
     assert "none of its columns can be a feature: a, line 2: 'x0' is text, with 9 different" in said
-    assert json.loads(run("info", "golub", "--json").stdout)["table"] is None
+    assert json.loads(run("info", GOLUB, "--json").stdout)["table"] is None
     golub = load_golub()
     np.savez(tmp_path / "g.npz", X=golub.X, y=golub.y)
     assert "38 samples x 3,051 features" in run("info", "g.npz").stdout
@@ -151,7 +151,7 @@ def test_names_of_samples_that_repeat_are_told(run, tmp_path):
 
 def test_an_export_says_what_it_wrote(run, tmp_path):
     """Nobody knows whether anything was written, and where."""
-    run("select", "golub", "-k", 2, "--no-cv", "-q", "-o", "m.npz")
+    run("select", GOLUB, "-k", 2, "--no-cv", "-q", "-o", "m.npz")
     said = " ".join(run("info", "m.npz", "--format", "json", "-o", "m.json").stdout.split())
     size = (tmp_path / "m.json").stat().st_size
     assert said == f"model m.npz json m.json, {size:,} bytes"

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier, persistence
 from zeronorm.cli.selection import ranges
 from zeronorm.datasets import load_golub
@@ -57,7 +58,7 @@ def same_models(sizes, k, method="auto"):
 def test_finished_sizes_are_kept(run, interrupt):
     """Twelve sizes would be lost for the sake of the last one, or kept as others than they are."""
     interrupt(selection, "refit_support", 5)
-    result = run("select", "golub", "-k", "1:12", code=130)
+    result = run("select", GOLUB, "-k", "1:12", code=130)
     assert result.stderr.splitlines()[0] == (
         "Note: interrupted: the sizes 9 to 12 are finished, 1 to 8 are lacking; nothing is "
         "calibrated or cross-validated."
@@ -89,7 +90,7 @@ def test_an_interrupt_of_the_calibration(run, interrupt):
 def test_greedy_steps_are_kept(run, interrupt):
     """Each step of a greedy selection is a pass over the data, and its model is finished then."""
     interrupt(selection, "ranked", 4)
-    result = run("select", "golub", "-k", "1:6", "--method", "greedy", code=130)
+    result = run("select", GOLUB, "-k", "1:6", "--method", "greedy", code=130)
     assert "the sizes 1 to 3 are finished, 4 to 6 are lacking" in result.stderr
     same_models([1, 2, 3], range(1, 7), "greedy")
 
@@ -97,19 +98,19 @@ def test_greedy_steps_are_kept(run, interrupt):
 def test_one_file_is_named_for_all(run, interrupt):
     """Models of several sizes would overwrite each other in the file of the one to be chosen."""
     interrupt(_folded, "run_together", 1)
-    result = run("select", "golub", "-k", "2,3", "-o", "m.model.npz", "--json", code=130)
+    result = run("select", GOLUB, "-k", "2,3", "-o", "m.model.npz", "--json", code=130)
     document = json.loads(result.stdout)
     assert document["interrupted"] == {"during": "cross-validation", "lacking": []}
     assert (document["rule"], document["models"][0]["cross_validation"]) == ("all", None)
     assert sorted(os.listdir()) == ["m-k2.model.npz", "m-k3.model.npz"]
-    same = run("select", "golub", "-k", "2", "-o", "m.model.npz", code=0)
+    same = run("select", GOLUB, "-k", "2", "-o", "m.model.npz", code=0)
     assert "m.model.npz" in same.stdout
 
 
 def test_an_interrupt_of_the_folds_keeps_one_size(run, interrupt):
     """A model that is fitted would be lost to the folds that only score it."""
     interrupt(_folded, "run_together", 1)
-    result = run("select", "golub", "-k", 3, code=130)
+    result = run("select", GOLUB, "-k", 3, code=130)
     assert "Note: interrupted in the cross-validation, which is left out." in result.stderr
     assert "on the training data" in result.stdout
     assert os.listdir() == ["golub-k3.model.npz"]
@@ -118,7 +119,7 @@ def test_an_interrupt_of_the_folds_keeps_one_size(run, interrupt):
 def test_an_interrupt_between_the_nodes_of_a_proof(run, interrupt):
     """The model of a proof would be lost where the interrupt meets one of its scans."""
     interrupt(l0, "prove_support", 2)
-    proof = ("select", "golub", "-k", "7,8", "--prove", "--time-limit", 1, *NO_FOLDS)
+    proof = ("select", GOLUB, "-k", "7,8", "--prove", "--time-limit", 1, *NO_FOLDS)
     document = json.loads(run(*proof, "--json", code=130).stdout)
     first, second = document["models"]
     assert document["interrupted"] == {"during": "selection", "lacking": []}
@@ -127,7 +128,7 @@ def test_an_interrupt_between_the_nodes_of_a_proof(run, interrupt):
     for model in (first, second):
         assert 0 < model["certificates"][0]["gap"] < 0.1
         file = model["certificate_file"]
-        assert "verified" in run("verify", "golub", file).stdout
+        assert "verified" in run("verify", GOLUB, file).stdout
 
 
 @pytest.mark.parametrize("calls", [(1,), (10, 11)])
@@ -141,7 +142,7 @@ def test_nothing_finished_or_a_second_one(run, interrupt, calls):
 
 def test_with_a_checkpoint_nothing_is_ended(run, monkeypatch):
     """The file would be gone, or be that of another fit, where the command is to go on."""
-    whole = ("select", "golub", "-k", "1:12", "--rule", "all", "--no-cv", "--json")
+    whole = ("select", GOLUB, "-k", "1:12", "--rule", "all", "--no-cv", "--json")
     command = (*whole, "--checkpoint", "c")
     count = iter(range(1, 100))
     own = selection.refit_support
@@ -177,7 +178,7 @@ selection.refit_support = refit_support
 from zeronorm.cli import main
 main()
 """
-    arguments = ["select", "golub", "-k", "1:12", "--no-calibrate", "--json"]
+    arguments = ["select", GOLUB, "-k", "1:12", "--no-calibrate", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

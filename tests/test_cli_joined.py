@@ -166,7 +166,7 @@ def test_samples_need_names(fails, tables, tmp_path):
     assert "say what to predict with --target, a column of --samples: 'age', 'id', 'kind'" in said
     said = fails("select", "rows.csv", "-k", "2", *GIVEN, "-o", "pheno.tsv")
     assert "--output pheno.tsv is an input as well" in said
-    assert "golub has no names of samples" in fails("select", "golub", "-k", "2", *GIVEN)
+    assert "demo has no names of samples" in fails("select", "demo", "-k", "2", *GIVEN)
 
 
 def test_a_table_is_no_file_of_labels(fails, tables):
@@ -382,7 +382,7 @@ def test_features_in_rows_by_request(run, fails, labels):
         )
     message = fails("select", "genes.csv", "--transpose", "--target", "kind")
     assert "--samples FILE --target kind" in message
-    assert "leave out --transpose" in fails("select", "golub", "-k", "2", "--transpose")
+    assert "leave out --transpose" in fails("select", "demo", "-k", "2", "--transpose")
 
 
 def test_features_in_rows_are_hinted_at(fails, tables, tmp_path):

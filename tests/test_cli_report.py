@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from conftest import slow, write_csv
+from golub import GOLUB
 from zeronorm import methods
 from zeronorm.cli import report as _report
 
@@ -332,7 +333,7 @@ def test_other_data_are_refused(run, fails, tmp_path):
     assert "fewer.csv has 30 samples here, and m.npz is of 40" in said
     said = fails("report", "m.npz", "others.csv", "-o", "page.html")
     assert "not the samples that m.npz was selected from" in said
-    said = fails("report", "m.npz", "golub", "-o", "page.html")
+    said = fails("report", "m.npz", GOLUB, "-o", "page.html")
     assert "has 3,051 features; m.npz was selected from 6" in said
     assert not (tmp_path / "page.html").exists()
 

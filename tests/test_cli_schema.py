@@ -9,6 +9,7 @@ import pytest
 import typer.testing
 
 from conftest import COMMAND, write_csv
+from golub import GOLUB, load_golub
 from zeronorm import cli
 from zeronorm.cli.messages import SCHEMA
 from zeronorm.estimators import folds as _folded
@@ -22,19 +23,19 @@ SURVIVAL = ("--time", "days", "--event", "dead")
 # By what they show: the arguments, in their order, as some need the files of others.
 WHOLE = ("two.csv", "--target", "two", "--group-file", "groups.tsv")
 CASES = {
-    "classes": ("select", "golub", "-k", "2,3", "--cv", 3, "--permutations", 2, "--no-save"),
-    "criterion": ("select", "golub", "-k", 3, "--rule", "bic", *PLAIN),
-    "stability": ("select", "golub", "-k", 3, "--stability", 2, *PLAIN),
-    "folds": ("cv", "golub", "-k", "1:3", "--cv", 3),
+    "classes": ("select", GOLUB, "-k", "2,3", "--cv", 3, "--permutations", 2, "--no-save"),
+    "criterion": ("select", GOLUB, "-k", 3, "--rule", "bic", *PLAIN),
+    "stability": ("select", GOLUB, "-k", 3, "--stability", 2, *PLAIN),
+    "folds": ("cv", GOLUB, "-k", "1:3", "--cv", 3),
     "discoveries": ("number", "discover"),
     "discoveries beside": ("number", "discover", "--covariates", "city", "--blocks", "level"),
     "no discoveries": ("other", "discover", "--fdr", 0.001),
-    "proof": ("select", "golub", "-k", 2, "--prove", "--no-cv", "-o", "m.npz"),
-    "verify": ("verify", "golub", "m.certificate.npz"),
-    "predict": ("predict", "m.npz", "golub", "--proba"),
+    "proof": ("select", GOLUB, "-k", 2, "--prove", "--no-cv", "-o", "m.npz"),
+    "verify": ("verify", GOLUB, "m.certificate.npz"),
+    "predict": ("predict", "m.npz", GOLUB, "--proba"),
     "no score": ("predict", "m.npz", "bare.csv"),
     "model": ("info", "m.npz"),
-    "data": ("info", "golub"),
+    "data": ("info", GOLUB),
     "a table": ("info", "all.csv"),
     "installation": ("info",),
     "classes each": ("three", "select", "--per-class", *SCORED, "--certificate", "c.npz"),
@@ -56,18 +57,18 @@ CASES = {
     "survival": (None, "select", *SURVIVAL, "--cv", 3, "-o", "s.npz"),
     "predict survival": (None, "predict", "s.npz", *SURVIVAL, "--times", "1,2"),
     "survival model": ("info", "s.npz"),
-    "evaluate": ("evaluate", "m.npz", "golub"),
-    "predict by a threshold": ("predict", "m.npz", "golub", "--threshold", 0.3),
-    "evaluate by a threshold": ("evaluate", "m.npz", "golub", "--threshold", 0.3),
+    "evaluate": ("evaluate", "m.npz", GOLUB),
+    "predict by a threshold": ("predict", "m.npz", GOLUB, "--threshold", 0.3),
+    "evaluate by a threshold": ("evaluate", "m.npz", GOLUB, "--threshold", 0.3),
     "evaluate several": ("three", "evaluate", "three.npz"),
     "evaluate ordered": ("level", "evaluate", "level.npz"),
     "evaluate numbers": ("number", "evaluate", "number.npz"),
     "evaluate counts": ("count", "evaluate", "count.npz", "--exposure", "years"),
     "evaluate survival": (None, "evaluate", "s.npz", *SURVIVAL),
-    "report": ("report", "m.npz", "golub", "--pairs", 2, "--time-limit", 0, "-o", "m.html"),
-    "certify": ("certify", "golub", "X95735_at,M27891_at", "--certificate", "l.npz"),
-    "prove": ("prove", "golub", "X95735_at,M23197_at"),
-    "near optimal": ("prove", "golub", "X95735_at,M23197_at", "--within", 0.1, "--limit", 3),
+    "report": ("report", "m.npz", GOLUB, "--pairs", 2, "--time-limit", 0, "-o", "m.html"),
+    "certify": ("certify", GOLUB, "X95735_at,M27891_at", "--certificate", "l.npz"),
+    "prove": ("prove", GOLUB, "X95735_at,M23197_at"),
+    "near optimal": ("prove", GOLUB, "X95735_at,M23197_at", "--within", 0.1, "--limit", 3),
     "certify numbers": ("number", "certify", "x0,x1"),
     "groups": ("two", "select", "--groups", 2, "--group-file", "groups.tsv", *SCORED),
     "whole groups": ("select", *WHOLE, "--features", "all", "--groups", "1,2", "--stability", 2,
@@ -78,7 +79,7 @@ CASES = {
     "covariates": ("two", "select", "--covariates", "x4,x5", "--force", "x0", *SCORED),
     "signs": ("two", "select", "--method", "l0", "--nonnegative", "all", *PLAIN),
     "greedy": ("two", "select", "--method", "greedy", *PLAIN),
-    "path": ("path", "golub", "--points", 5),
+    "path": ("path", GOLUB, "--points", 5),
     "path with folds": ("two", "path", "--points", 5, "--cv", 3, "-o", "p.csv"),
     "path of classes": ("three", "path", "--points", 4, "--cv", 3),
     "path of survival": (None, "path", *SURVIVAL, "--points", 4, "--cv", 3),
@@ -117,17 +118,11 @@ def documents(tmp_path_factory):
         write_csv("all.csv", columns)
         write_csv("two.csv", {k: columns[k] for k in [*list(columns)[:8], "two"]})
         (folder / "groups.tsv").write_text("".join(f"x{j}\tg{j // 2}\n" for j in range(8)))
-        golub = cli_golub()
+        golub = load_golub()
         write_csv("bare.csv", {name: golub.X[:3, j] for j, name in enumerate(golub.feature_names)})
         for name, case in CASES.items():
             found[name] = document_of(called(case, columns))
     return found
-
-
-def cli_golub():
-    from zeronorm.datasets import load_golub
-
-    return load_golub()
 
 
 def called(case, columns):
@@ -158,7 +153,7 @@ def called(case, columns):
 
 def document_of(arguments, code=0):
     command = [str(one) for one in arguments]
-    if command[0] == "select" and "golub" not in command and "--target" in command:
+    if command[0] == "select" and GOLUB not in command and "--target" in command:
         named = command[command.index("--target") + 1]
         if named not in ("two", "three", "level"):
             command = [one for one in command if one != "--no-calibrate"]
@@ -201,7 +196,7 @@ def test_an_interrupt_is_in_the_schema(schema, tmp_path, monkeypatch):
     try:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(_folded, "run_together", lambda *_: signal.raise_signal(signal.SIGINT))
-        _, document = document_of(("select", "golub", "-k", "2,3"), code=130)
+        _, document = document_of(("select", GOLUB, "-k", "2,3"), code=130)
     finally:
         signal.signal(signal.SIGINT, previous)
     validator_of(schema, "select").validate(document)

@@ -385,12 +385,12 @@ def test_bad_targets(fails, write, arguments, changes, message):
         (("--offset", "o", "--exposure", "e"), "they are one or the other; got both"),
         (("--level", "0.3"), "--level 0.3 is of a quantile; say --loss quantile as well"),
         (("--loss", "quantile", "--level", "1"), "--level must be between 0 and 1; got 1"),
-        (("--time", "t", "--event", "e"), "golub has no column of that name; leave out --time 't'"),
+        (("--time", "t", "--event", "e"), "demo has no column of that name; leave out --time 't'"),
     ],
 )
 def test_options_that_do_not_go_together(fails, arguments, message):
     """Half of what was asked for would be done."""
-    assert message in fails("select", "golub", "-k", 2, *arguments)
+    assert message in fails("select", "demo", "-k", 2, *arguments)
 
 
 def test_predict_refuses_what_a_model_does_not_have(run, fails, write):
@@ -573,7 +573,7 @@ def test_dropped_columns_are_no_features(run, fails, write):
     assert "only columns of CSV, JSON lines, Excel or Parquet can be dropped" in fails(
         "select", save_arrays(), "-k", 2, "--drop", "a"
     )
-    assert "leave out --drop" in fails("select", "golub", "-k", 2, "--drop", "a")
+    assert "leave out --drop" in fails("select", "demo", "-k", 2, "--drop", "a")
 
 
 def save_arrays():

@@ -414,5 +414,5 @@ def test_commands_take_encodings(run, fails, tmp_path):
     assert "größe" in run("select", "c.zarr", "-k", 1, "--no-cv", "--no-save").stdout
     assert "--encoding must be the name" in fails("select", "b.csv", *given, "--encoding", "lat")
     np.save(tmp_path / "x.npy", np.eye(3))
-    for data in ("x.npy", "c.zarr", "golub"):
+    for data in ("x.npy", "c.zarr", "demo"):
         assert "leave out" in fails("select", data, "-k", 1, "--encoding", "latin-1")

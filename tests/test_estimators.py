@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import oracles
 from conftest import make_classification, slow
+from golub import load_golub
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -41,7 +42,6 @@ from zeronorm.core.results import Status
 from zeronorm.core.targets import check_target
 from zeronorm.core.types import Design
 from zeronorm.data import as_design
-from zeronorm.datasets import load_golub
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import (
     BilevelClassifier,

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from conftest import slow
+from golub import load_golub
 from zeronorm import (
     BagClassifier,
     BudgetClassifier,
@@ -34,7 +35,6 @@ from zeronorm import (
     report,
 )
 from zeronorm.cli import app
-from zeronorm.datasets import load_golub
 from zeronorm.export import FORMATS, as_loaded, to_json, to_sklearn, to_sql
 from zeronorm.io import read_table
 from zeronorm.losses import LeastSquares

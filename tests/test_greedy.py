@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from conftest import make_classification, slow
+from golub import load_golub
 from zeronorm.core.results import Status
 from zeronorm.data import as_design
-from zeronorm.datasets import load_golub
 from zeronorm.losses import SquaredHinge
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import GreedyLogisticRegression

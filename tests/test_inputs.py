@@ -413,7 +413,7 @@ def test_commands_keep_rows(run, fails, tmp_path):
                 f"s{i}" for i in range(0, N, 2)
             ]
         assert "no samples are left" in fails("predict", "m.npz", path, "--where", "batch == 'q'")
-    assert "golub has no columns" in fails("select", "golub", "-k", 2, "--where", "a == 1")
+    assert "demo has no columns" in fails("select", "demo", "-k", 2, "--where", "a == 1")
 
 
 # --- text and empty cells ------------------------------------------------------------------

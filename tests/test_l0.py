@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 import oracles
 from conftest import make_classification, slow
+from golub import load_golub
 from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
 from zeronorm.data import as_design
 from zeronorm.data.gathered import as_columns
-from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import SelectionRequest, Task, run

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from conftest import write_csv
+from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, L1Regressor
 from zeronorm.data import as_design
-from zeronorm.datasets import load_golub
 from zeronorm.estimators.leaks import (
     LeakWarning,
     find,
@@ -354,8 +354,8 @@ def test_the_page_says_it_first(run, tmp_path):
 def test_more_features_than_samples_are_told(run):
     """So many features fit any target, and nobody would be told."""
     said = "40 features are more than the 38 samples"
-    assert said in notes_of(run("select", "golub", "-k", 40, *CHEAP))
-    assert said not in notes_of(run("select", "golub", "-k", 5, *CHEAP))
+    assert said in notes_of(run("select", GOLUB, "-k", 40, *CHEAP))
+    assert said not in notes_of(run("select", GOLUB, "-k", 5, *CHEAP))
 
 
 def test_the_least_p_value_is_told(run, tmp_path):

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cros
 
 import zeronorm
 from conftest import slow
+from golub import GOLUB
 from plink import draw, imputed, write_plink
 from zeronorm import (
     BudgetClassifier,
@@ -259,7 +260,7 @@ def test_the_command_draws_and_refuses_other_data(genotypes, run, tmp_path, monk
     for name, begin in begins.items():
         run("select", "d.bed", *chosen, "--view", name)
         assert Path(name).read_bytes().startswith(begin)
-    result = run("select", "golub", *chosen, "--view", "g.svg", code=2)
+    result = run("select", GOLUB, *chosen, "--view", "g.svg", code=2)
     assert "--view g.svg needs genotypes (a .bed file)" in result.stderr
     result = run("select", "d.bed", *chosen, "--view", "g.txt", code=2)
     assert "--view g.txt must end in one of .svg, .png, .pdf" in result.stderr

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from annotated import write_h5ad
 from conftest import make_classification, slow
+from golub import GOLUB
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -163,7 +164,7 @@ def test_the_least_limit_counts(monkeypatch, tmp_path):
 
 def test_info_of_data(run, fails, tmp_path):
     """What a selection needs would be known only after it has failed."""
-    text = run("info", "golub", "-k", "50").stdout
+    text = run("info", GOLUB, "-k", "50").stdout
     assert "38 samples x 3,051 features" in text
     assert "selecting 50 features will need about" in text
     layers = {"counts": sp.csr_array(X)}
@@ -176,6 +177,6 @@ def test_info_of_data(run, fails, tmp_path):
     assert document["total"] == sum(document["memory"].values())
     assert document["columns"] == ["age", "kind"]
     assert "no such file" in fails("info", "missing.h5ad")
-    assert "--features" in fails("info", "golub", "-k", "0")
+    assert "--features" in fails("info", GOLUB, "-k", "0")
     (tmp_path / "half.model.npz").write_bytes(b"PK\x03\x04")
     assert "not a model file" in fails("info", "half.model.npz")

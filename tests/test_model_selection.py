@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from golub import load_golub
 from zeronorm import BudgetClassifier, BudgetRegressor, L1ClassifierCV, MeasureClassifier
-from zeronorm.datasets import load_golub
 from zeronorm.measures import Contingency, parse_measure
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import BilevelClassifier, MinimaxLogisticRegression

@@ -13,10 +13,10 @@ from sklearn.model_selection import KFold
 
 import zeronorm
 from conftest import slow
+from golub import load_golub
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.core.results import Status
 from zeronorm.data.gathered import gather
-from zeronorm.datasets import load_golub
 from zeronorm.inspection.alternatives import NearOptimal, near_optimal
 from zeronorm.inspection.exchanges import substitutes
 from zeronorm.solvers import branch_and_bound

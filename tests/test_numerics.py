@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info
 
 from conftest import slow
+from golub import load_golub
 from zeronorm import BudgetClassifier, BudgetRegressor
 from zeronorm.data.gathered import FLOAT32_GRAM, as_columns
-from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, dual_bound
 from zeronorm.solvers.final_fits import leverages, refit
 from zeronorm.solvers.problem import Risk

@@ -10,6 +10,7 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
+from golub import load_golub
 from zeronorm import (
     BudgetClassifier,
     BudgetCV,
@@ -21,7 +22,6 @@ from zeronorm import (
     plotting,
     prove,
 )
-from zeronorm.datasets import load_golub
 from zeronorm.inference.stability import StabilitySelection
 from zeronorm.inspection.alternatives import near_optimal
 from zeronorm.persistence import load, save

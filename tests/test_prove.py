@@ -21,12 +21,12 @@ import oracles
 import zeronorm
 from conftest import slow
 from generators import instance
+from golub import load_golub
 from zeronorm import BudgetClassifier, BudgetRegressor, MeasureClassifier
 from zeronorm.core.results import Status
 from zeronorm.data import column_sets
 from zeronorm.data.arrays import Dense
 from zeronorm.data.gathered import as_columns
-from zeronorm.datasets import load_golub
 from zeronorm.losses import Logistic, SquaredHinge
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression

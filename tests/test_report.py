@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import slow
+from golub import GOLUB, load_golub
 from test_cli_report import EVIL, Page
 from zeronorm import (
     BudgetClassifier,
@@ -16,7 +17,6 @@ from zeronorm import (
     prove,
     report,
 )
-from zeronorm.datasets import load_golub
 from zeronorm.estimators.leaks import LeakWarning
 from zeronorm.inspection.exchanges import substitutes
 from zeronorm.reporting.text.certificates import percent
@@ -42,8 +42,8 @@ def model(data):
 def test_the_page_is_that_of_the_command(run, tmp_path):
     """A second builder would say something else of the same selection."""
     golub = load_golub()
-    run("select", "golub", "-k", "1:3", "--rule", "all", "--no-cv", "-o", "m.npz")
-    run("report", "m-k3.npz", "golub", "-k", "1:3", "--cv", 3, "--pairs", 2,
+    run("select", GOLUB, "-k", "1:3", "--rule", "all", "--no-cv", "-o", "m.npz")
+    run("report", "m-k3.npz", GOLUB, "-k", "1:3", "--cv", 3, "--pairs", 2,
         "--time-limit", 0, "-o", "command.html")  # fmt: skip
     model = BudgetClassifier([1, 2, 3], calibrate=False).fit(golub.X, golub.y)
     names = {"feature_names": golub.feature_names, "descriptions": golub.descriptions}

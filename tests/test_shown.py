@@ -5,6 +5,7 @@ import pytest
 from sklearn import config_context
 
 from conftest import make_classification
+from golub import load_golub
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -13,7 +14,6 @@ from zeronorm import (
     MeasureClassifier,
     methods,
 )
-from zeronorm.datasets import load_golub
 from zeronorm.persistence import load, save
 
 

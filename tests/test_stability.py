@@ -11,6 +11,7 @@ from scipy.optimize import linprog, minimize
 from sklearn.base import clone
 
 from conftest import slow, slow_among
+from golub import GOLUB, load_golub
 from zeronorm import (
     BudgetClassifier,
     BudgetCV,
@@ -19,7 +20,6 @@ from zeronorm import (
     MeasureClassifier,
     convert,
 )
-from zeronorm.datasets import load_golub
 from zeronorm.inference import stability as of_halves
 from zeronorm.inference.stability import (
     Stability,
@@ -551,7 +551,7 @@ def told(run, *arguments, **more):
 
 def test_the_command_counts_as_the_class_does(run):
     """At the size that is chosen, with the options of the selection; nothing unless asked for."""
-    found, _ = told(run, "golub", "-k", "1:4", "--rule", "bic", "--stability", 6)
+    found, _ = told(run, GOLUB, "-k", "1:4", "--rule", "bic", "--stability", 6)
     golub = load_golub()
     fit = BudgetClassifier(4, criterion="bic", calibrate=False).fit(golub.X, golub.y)
     alone = StabilitySelection(BudgetClassifier(fit.size_), 6).fit(golub.X, golub.y)
@@ -567,7 +567,7 @@ def test_the_command_counts_as_the_class_does(run):
         )
     }
     assert {row["index"] for row in found["features"] if row["in_model"]} == {*fit.support_}
-    assert told(run, "golub", "-k", 2)[0] is None
+    assert told(run, GOLUB, "-k", 2)[0] is None
 
 
 def test_the_command_says_it_in_words(run):
@@ -599,17 +599,17 @@ def test_the_command_says_it_in_words(run):
 
 def test_what_the_command_leaves_out_it_says(run, fails, monkeypatch):
     """A model would be lost where halves are too small for its size, or by Ctrl-C."""
-    found, notes = told(run, "golub", "-k", 20, "--stability", 3)
+    found, notes = told(run, GOLUB, "-k", 20, "--stability", 3)
     assert found is None
     assert notes[-1].startswith("no stability: --features must be at most 17")
     assert "--stability must be at least 1 pair" in fails(
-        "select", "golub", "-k", 2, "--stability", 0
+        "select", GOLUB, "-k", 2, "--stability", 0
     )
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(of_halves.StabilitySelection, "fit", interrupted)
-    found, notes = told(run, "golub", "-k", 2, "--stability", 3, code=130)
+    found, notes = told(run, GOLUB, "-k", 2, "--stability", 3, code=130)
     assert found is None
     assert notes[-1] == "interrupted in the stability, which is left out"

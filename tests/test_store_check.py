@@ -146,7 +146,7 @@ def test_the_command_tells_and_fails(store):
     assert "columns {} to {}".format(*columns_of(X, folders[0], 1)) in " ".join(told.stdout.split())
 
 
-@pytest.mark.parametrize("arguments", [[], ["golub"]])
+@pytest.mark.parametrize("arguments", [[], ["demo"]])
 def test_only_stores_are_checked(arguments):
     """A file without checksums would pass as sound."""
     found = CliRunner().invoke(app, ["info", *arguments, "--check"])

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 import zeronorm
+from golub import load_golub
 from zeronorm.core.results import Status
 from zeronorm.data.gathered import as_columns
-from zeronorm.datasets import load_golub
 from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, SquaredHinge
 from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import branch_and_bound

@@ -19,12 +19,12 @@ import forgeries
 import oracles
 import zeronorm
 from conftest import slow
+from golub import load_golub
 from test_certificate import certify
 from zeronorm import BudgetClassifier, verification
 from zeronorm.core.groups import Groups
 from zeronorm.core.results import Certificate, Tree
 from zeronorm.data import Scaled, as_design
-from zeronorm.datasets import load_golub
 from zeronorm.losses import balance
 from zeronorm.persistence import CertificateFileError, load_certificate, save_certificate
 from zeronorm.published import L0LogisticRegression

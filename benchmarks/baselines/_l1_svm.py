@@ -47,8 +47,8 @@ class L1SVM(L1Classifier):
     Examples
     --------
     >>> from baselines import L1SVM
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> L1SVM(5).fit(X, y).support_.size
     5
     """

@@ -226,8 +226,8 @@ class SVMRFE(BudgetClassifier):
     Examples
     --------
     >>> from baselines import SVMRFE
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> SVMRFE(5).fit(X, y).support_.size
     5
     """

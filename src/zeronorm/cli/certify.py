@@ -33,7 +33,7 @@ _HEADS = ("feature", "name")
 def certify(options: CertifyOptions) -> None:
     """Say how far a list of features, from anywhere, can be from the best of its length.
 
-    Example: zeronorm certify golub X95735_at,M27891_at
+    Example: zeronorm certify demo gene_1806,gene_1814
     """
     _certified(options)
 
@@ -272,7 +272,7 @@ def _as_selection(
             "well, with which it was selected."
         )
     if model is not None:
-        built_in = ("target", "id") if is_golub(options.data) else ()
+        built_in = ("target", "id") if is_demo(options.data) else ()
         for name, value in options_of_model(model).items():
             if given.get(name) in (None, "auto") and name not in built_in:
                 given[name] = value

@@ -23,7 +23,7 @@ _TASKS = ("auto", "classes", "numbers")
 def discover(options: DiscoverOptions) -> None:
     """Find the features that have an effect, with a bound on the share of false ones.
 
-    Example: zeronorm discover golub --fdr 0.2
+    Example: zeronorm discover demo --fdr 0.2
     """
     _check(options)
     with watched(options) as work:

@@ -195,7 +195,7 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
     from ..io.read import read_request
     from ..io.table import TableRequest
 
-    if is_genotypes(path) or is_golub(path):
+    if is_genotypes(path) or is_demo(path):
         return read(path, None, layer=options.layer, encoding=options.encoding)
     return read_request(
         path, TableRequest(layer=options.layer, encoding=options.encoding, is_part=True)

@@ -144,8 +144,8 @@ def _commands(
              f"zeronorm predict {file} NEW.csv{beside}\nzeronorm evaluate {file} NEW.csv{beside}")
         )  # fmt: skip
     read = "# X, y: the samples and their target, as arrays"
-    if is_golub(options.data):
-        read = "from zeronorm.datasets import load_golub\n\nX, y = load_golub(return_X_y=True)"
+    if is_demo(options.data):
+        read = "from zeronorm.datasets import load_demo\n\nX, y = load_demo(return_X_y=True)"
     found.append(("The model in Python", code_of_model(estimator, read)))
     return found
 
@@ -166,12 +166,11 @@ def _is_beside(options: SelectOptions | ReportOptions, model: dict[str, Any]) ->
 def _facts(data: str) -> dict[str, str]:
     """Return the versions of what was at work, and the digest of the data."""
     import hashlib
-    from importlib.resources import files
 
     from ..reporting.page.html import versions
 
     found = versions()
-    path: Any = files("zeronorm.datasets") / "golub.npz" if is_golub(data) else Path(data)
+    path = Path(data)
     if path.is_file():
         with path.open("rb") as file:
             found["SHA-256 of the data"] = hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def path(options: PathOptions) -> None:
     """Follow the l1 regularisation path: which features enter as C grows, and which C to choose.
 
-    Example: zeronorm path golub --cv 5 -o path.csv
+    Example: zeronorm path demo --cv 5 -o path.csv
     """
     with watched(options) as work:
         with work.timed("imports"):

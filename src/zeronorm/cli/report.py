@@ -31,7 +31,7 @@ _NOT_RESTORED = {
 def report(options: ReportOptions) -> None:
     """Write one page to forward: the features, how sure each is, what else would do.
 
-    Example: zeronorm report golub-k5.model.npz golub -o golub.html
+    Example: zeronorm report demo-k5.model.npz demo -o demo.html
     """
     check_page(options.output, "--output", options, [])
     if options.pairs < 0:

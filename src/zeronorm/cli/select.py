@@ -22,7 +22,7 @@ _WAIT = 15  # seconds for an answer
 def select(options: SelectOptions) -> None:
     """Select exactly K features, fit the model, measure it, certify it and write it.
 
-    Example: zeronorm select golub -k 5
+    Example: zeronorm select demo -k 5
     """
     _selected(options)
 

@@ -729,8 +729,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     Examples
     --------
     >>> from zeronorm import BudgetClassifier
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = BudgetClassifier(n_features=5).fit(X, y)
     >>> len(model.support_)
     5

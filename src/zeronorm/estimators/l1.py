@@ -411,8 +411,8 @@ class L1Classifier(L1Model, LinearClassifier):
     Examples
     --------
     >>> from zeronorm import L1Classifier
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = L1Classifier(C=0.1).fit(X, y)
     >>> bool(model.dual_gap_ <= 1e-4)
     True
@@ -719,8 +719,8 @@ class L1ClassifierCV(L1Folds, LinearClassifier):
     Examples
     --------
     >>> from zeronorm import L1ClassifierCV
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = L1ClassifierCV(standardize=True).fit(X, y)
     >>> model.C_1se_ <= model.C_best_
     True

@@ -99,8 +99,8 @@ def l1_path(
     Examples
     --------
     >>> from zeronorm import l1_path
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> path = l1_path(X, y, standardize=True)
     >>> path.support(path.at_most(5)).size <= 5
     True

@@ -169,12 +169,12 @@ def near_optimal(
 
     Examples
     --------
-    >>> from zeronorm.datasets import load_golub
+    >>> from zeronorm.datasets import load_demo
     >>> from zeronorm.inspection import near_optimal
-    >>> X, y = load_golub(return_X_y=True)
+    >>> X, y = load_demo(return_X_y=True)
     >>> near = near_optimal(X, y, 5)
     >>> len(near), near.complete, near.in_all
-    (45, True, array([828]))
+    (4, True, array([1407, 2205, 2213]))
     """
     k = validate.check_iterations("k", k)
     within = validate.check_not_negative("within", within)

@@ -330,8 +330,8 @@ def certify(
     Examples
     --------
     >>> import zeronorm
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = zeronorm.BudgetClassifier(n_features=8).fit(X, y)
     >>> zeronorm.certify(model, X, y).gap < model.optimality_gap_
     True
@@ -408,9 +408,9 @@ def prove(
     Examples
     --------
     >>> import zeronorm
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
-    >>> model = zeronorm.BudgetClassifier(n_features=5).fit(X, y)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> model = zeronorm.BudgetClassifier(n_features=3).fit(X, y)
     >>> proof = zeronorm.prove(model, X, y, gap=0)
     >>> proof.status.name, proof.improved
     ('OPTIMAL', True)

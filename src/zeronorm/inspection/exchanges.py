@@ -309,9 +309,9 @@ def substitutes(
     Examples
     --------
     >>> import zeronorm
-    >>> from zeronorm.datasets import load_golub
+    >>> from zeronorm.datasets import load_demo
     >>> from zeronorm.inspection import substitutes
-    >>> X, y = load_golub(return_X_y=True)
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = zeronorm.BudgetClassifier(n_features=5).fit(X, y)
     >>> all(one.proven for one in substitutes(model, X, y))
     True

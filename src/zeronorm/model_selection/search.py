@@ -400,9 +400,9 @@ def nested_cross_validate(
     Examples
     --------
     >>> from zeronorm import BudgetClassifier, BudgetCV
-    >>> from zeronorm.datasets import load_golub
-    >>> from zeronorm.model_selection.nested import nested_cross_validate
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> from zeronorm.model_selection import nested_cross_validate
+    >>> X, y = load_demo(return_X_y=True)
     >>> honest = nested_cross_validate(BudgetCV(BudgetClassifier()), X, y)
     >>> len(honest.sizes), honest.scores.shape
     (5, (5,))

@@ -70,8 +70,8 @@ class GreedyLogisticRegression(BudgetClassifier):
     Examples
     --------
     >>> from zeronorm.published import GreedyLogisticRegression
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = GreedyLogisticRegression(n_features=3).fit(X, y)
     >>> len(model.path_.order)
     3

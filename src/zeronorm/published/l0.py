@@ -92,8 +92,8 @@ class L0LogisticRegression(BudgetClassifier):
     Examples
     --------
     >>> from zeronorm.published import L0LogisticRegression
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = L0LogisticRegression(n_features=5).fit(X, y)
     >>> len(model.support_)
     5

@@ -50,9 +50,9 @@ class L1LogisticRegression(L1Classifier):
 
     Examples
     --------
-    >>> from zeronorm.datasets import load_golub
+    >>> from zeronorm.datasets import load_demo
     >>> from zeronorm.published import L1LogisticRegression
-    >>> X, y = load_golub(return_X_y=True)
+    >>> X, y = load_demo(return_X_y=True)
     >>> bool(L1LogisticRegression(C=0.1, solver="cdn").fit(X, y).dual_gap_ <= 1e-4)
     True
     """

@@ -179,8 +179,8 @@ class MinimaxLogisticRegression(_CuttingPlane):
     Examples
     --------
     >>> from zeronorm.published import MinimaxLogisticRegression
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = MinimaxLogisticRegression(n_features=[5, 10]).fit(X, y)
     >>> [model.path_[k].n_features for k in model.path_]
     [5, 10]
@@ -250,8 +250,8 @@ class FeatureGeneratingMachine(_CuttingPlane):
     Examples
     --------
     >>> from zeronorm.published import FeatureGeneratingMachine
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> model = FeatureGeneratingMachine(n_features=5).fit(X, y)
     >>> len(model.support_), model.certificate_.loss
     (5, 'squared_hinge')

@@ -67,8 +67,8 @@ class ReweightedL1LogisticRegression(L1Classifier):
     Examples
     --------
     >>> from zeronorm.published import ReweightedL1LogisticRegression
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
     >>> ReweightedL1LogisticRegression(n_features=5, standardize=True).fit(X, y).support_.size
     5
     """

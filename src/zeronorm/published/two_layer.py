@@ -18,9 +18,9 @@ class TwoLayerClassifier(MeasureClassifier):
 
     Examples
     --------
-    >>> from zeronorm.datasets import load_golub
+    >>> from zeronorm.datasets import load_demo
     >>> from zeronorm.published import TwoLayerClassifier
-    >>> X, y = load_golub(return_X_y=True)
+    >>> X, y = load_demo(return_X_y=True)
     >>> TwoLayerClassifier("f1", n_features=3).fit(X, y).support_.size
     3
     >>> model = TwoLayerClassifier("f1", block_size=5, C=0.01, refit=False).fit(X, y)

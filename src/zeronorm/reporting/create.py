@@ -89,11 +89,11 @@ def report(
     --------
     >>> from zeronorm import BudgetClassifier
     >>> from zeronorm import report
-    >>> from zeronorm.datasets import load_golub
-    >>> golub = load_golub()
-    >>> model = BudgetClassifier(n_features=3).fit(golub.X, golub.y)
+    >>> from zeronorm.datasets import load_demo
+    >>> demo = load_demo()
+    >>> model = BudgetClassifier(n_features=3).fit(demo.X, demo.y)
     >>> page = report(
-    ...     model, golub.X, golub.y, "golub.html", n_pairs=5, feature_names=golub.feature_names
+    ...     model, demo.X, demo.y, "demo.html", n_pairs=5, feature_names=demo.feature_names
     ... )
     >>> page.stat().st_size < 500_000
     True

@@ -92,9 +92,9 @@ class Checkpoint(ScanJournal):
     --------
     >>> import tempfile, zeronorm
     >>> from pathlib import Path
-    >>> from zeronorm.datasets import load_golub
-    >>> X, y = load_golub(return_X_y=True)
-    >>> file = Path(tempfile.mkdtemp()) / "golub.checkpoint"
+    >>> from zeronorm.datasets import load_demo
+    >>> X, y = load_demo(return_X_y=True)
+    >>> file = Path(tempfile.mkdtemp()) / "demo.checkpoint"
     >>> with zeronorm.Checkpoint(file):
     ...     model = zeronorm.BudgetClassifier(5).fit(X, y)
     >>> with zeronorm.Checkpoint(file) as checkpoint:  # as after a kill
