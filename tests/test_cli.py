@@ -961,7 +961,7 @@ def test_progress_of_a_proof(run, monkeypatch):
     """A long proof would show nothing, or that of a fold."""
     rows = []
     monkeypatch.setattr(ProgressBar, "searched", lambda _, state: rows.append(state))
-    run("select", "golub", "-k", 8, "--prove", "--gap", 0, "--cv", 2, "--no-save")
+    run("select", GOLUB, "-k", 8, "--prove", "--gap", 0, "--cv", 2, "--no-save")
     assert rows[0].n_nodes == 0
     assert rows[-1].n_nodes > 100
     assert rows[-1].gap <= 1e-9
@@ -1018,7 +1018,7 @@ def test_progress_is_of_terminals_and_people(run, monkeypatch, option):
     asked = []
     own = ProgressBar.__init__
     monkeypatch.setattr(ProgressBar, "__init__", lambda self, quiet: own(self, asked.append(quiet)))
-    run("select", "golub", "-k", 2, "--no-cv", option)
+    run("select", GOLUB, "-k", 2, "--no-cv", option)
     assert asked == [option != "--no-save"]
     assert not ProgressBar(quiet=False)._wanted  # stderr is no terminal here
 

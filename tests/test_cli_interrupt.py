@@ -73,7 +73,7 @@ def test_finished_sizes_are_kept(run, interrupt):
 def test_an_interrupt_of_a_scan(run, interrupt):
     """Scans are most of the time of large data, and belong to no procedure."""
     interrupt(ScanJournal, "scores", 10)
-    document = json.loads(run("select", "golub", "-k", "1:12", "--json", code=130).stdout)
+    document = json.loads(run("select", GOLUB, "-k", "1:12", "--json", code=130).stdout)
     assert document["interrupted"] == {"during": "selection", "lacking": [1, 2]}
     assert [model["n_features"] for model in document["models"]] == list(range(3, 13))
     assert all(model["certificates"][0]["gap"] < 0.1 for model in document["models"])
@@ -83,7 +83,7 @@ def test_an_interrupt_of_a_scan(run, interrupt):
 def test_an_interrupt_of_the_calibration(run, interrupt):
     """The folds that repeat the selection would take what they calibrate with them."""
     interrupt(ScanJournal, "scores", 10)
-    result = run("select", "golub", "-k", "1:12", code=130, calibrate=True)
+    result = run("select", GOLUB, "-k", "1:12", code=130, calibrate=True)
     assert "3 to 12 are finished, 1 to 2 are lacking" in result.stderr
 
 
@@ -135,7 +135,7 @@ def test_an_interrupt_between_the_nodes_of_a_proof(run, interrupt):
 def test_nothing_finished_or_a_second_one(run, interrupt, calls):
     """Ctrl-C would not end the command, or leave something half done."""
     interrupt(ScanJournal, "scores", *calls)
-    result = run("select", "golub", "-k", "1:12", code=130)
+    result = run("select", GOLUB, "-k", "1:12", code=130)
     assert (result.stdout, result.stderr) == ("", "Interrupted.\n")
     assert os.listdir() == []
 

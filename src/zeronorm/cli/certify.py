@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt
-from ..io.input import is_golub
+from ..io.input import is_demo
 from .files import check_columns_file, check_folder, columns_file, refuse_overwriting
 from .messages import Work, columns_named, show_document, watched
 from .options import CertifyOptions, ProblemOptions, ProveOptions, SelectOptions, takes
@@ -42,7 +42,7 @@ def certify(options: CertifyOptions) -> None:
 def prove(options: ProveOptions) -> None:
     """Search for a better list of features of this length, or prove that there is none.
 
-    Example: zeronorm prove golub X95735_at,M27891_at --gap 0
+    Example: zeronorm prove demo gene_1806,gene_1814 --gap 0
     """
     check_proof(options.gap, options.time_limit)
     _check_within(options)

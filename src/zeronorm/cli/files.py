@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from ..core.effects import ratio_name
 from ..core.messages import csv_cell
-from ..io.input import is_genotypes, is_golub
+from ..io.input import is_demo, is_genotypes
 from .messages import standard_output
 from .options import DiscoverOptions, SelectOptions
 
@@ -30,7 +30,7 @@ def is_data(path: str) -> bool:
     from ..io.read import parts_of
     from ..persistence import is_archive
 
-    if path == "-" or is_genotypes(path) or is_store(path) or is_golub(path):
+    if path == "-" or is_genotypes(path) or is_store(path) or is_demo(path):
         return True
     if not Path(path).is_file():
         return parts_of(path) is not None

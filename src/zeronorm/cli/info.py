@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..io.input import is_genotypes, is_golub, read
+from ..io.input import is_demo, is_genotypes, read
 from ..reporting.warnings import RepeatedNames
 from .files import check_folder, is_data, refuse_overwriting
 from .messages import print_json, readers_may_leave, standard_output

@@ -43,7 +43,7 @@ FILES = "Files"
 SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "data": typer.Argument(
         metavar="DATA",
-        help="golub (built in), or a file: svmlight, .npz, .npy, CSV, TSV, JSON lines, .xlsx, "
+        help="demo (built in), or a file: svmlight, .npz, .npy, CSV, TSV, JSON lines, .xlsx, "
         "Parquet (parts as 'part-*.parquet'); also .gz .bz2 .xz .zip; single cells (.h5ad, 10x "
         ".h5); genotypes (.bed, 'chr*.bed'); a store of zeronorm convert; -: standard input.",
     ),

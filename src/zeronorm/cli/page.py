@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.models import ArgumentInfo
 
-from ..io.input import is_golub
+from ..io.input import is_demo
 from .files import check_folder, refuse_overwriting
 from .messages import notes_named
 from .options import PAIRS, SECONDS, OutputOptions, info_of

@@ -14,8 +14,8 @@ from ..io.input import (
     Response,
     as_named,
     comparable,
+    is_demo,
     is_genotypes,
-    is_golub,
     lasting,
     listed,
     read,
@@ -324,7 +324,7 @@ def _blocks(
     from ..io.table import ROLES, TableRequest, Where
 
     data, target = options.data, options.target
-    if is_genotypes(data) or is_golub(data) or options.samples or options.transpose:
+    if is_genotypes(data) or is_demo(data) or options.samples or options.transpose:
         table = read(
             data, target, options.id, like, need_labels, columns, samples=options.samples or (),
             layer=options.layer, where=options.where, encoding=options.encoding,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from ..io.input import is_golub
+from ..io.input import is_demo
 from ..methods import METHODS
 from .messages import columns_named, show_document, watched
 from .options import ReportOptions, SelectOptions, takes
@@ -183,7 +183,7 @@ def _as_selection(options: ReportOptions, loaded: LoadedModel) -> SelectOptions:
         )
     own = {one.name for one in fields(SelectOptions)} - {"features", "output", "time_limit"}
     given = {one.name: getattr(options, one.name) for one in fields(options) if one.name in own}
-    built_in = ("target", "id") if is_golub(options.data) else ()
+    built_in = ("target", "id") if is_demo(options.data) else ()
     of_model = options_of_model(loaded)
     if parameters.get("measure") is not None:
         of_model |= {"measure": parameters["measure"]}

@@ -31,7 +31,7 @@ def select(options: SelectOptions) -> None:
 def cv(options: CvOptions) -> None:
     """Say how well each number of features does on rows held out of their selection.
 
-    Example: zeronorm cv golub -k 1:20
+    Example: zeronorm cv demo -k 1:20
     """
     given: dict[str, Any] = asdict(options)
     _selected(SelectOptions(**given, save=False), folds_alone=True)

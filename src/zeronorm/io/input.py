@@ -121,9 +121,9 @@ def read(
             data, target, files, roles, covariates, force, like, where, threads, intercept
         )
     given |= {"--where": where, "--samples": samples}
-    if is_golub(data):
+    if is_demo(data):
         named = {f"--{role.replace('_', '-')}": name for role, name in roles.items()}
-        return _golub({**given, "--target": target, **named})
+        return _demo({**given, "--target": target, **named})
     from ..core.files import FileError, TargetError
     from .read import read_request
     from .table import Layout, TableRequest, Where
@@ -220,13 +220,13 @@ def is_genotypes(data: str) -> bool:
     return data.endswith(".bed") or (not Path(data).exists() and Path(f"{data}.bed").exists())
 
 
-def is_golub(data: str) -> bool:
+def is_demo(data: str) -> bool:
     """Return whether data are the built-in ones."""
-    return data == "golub" and not Path(data).exists()
+    return data == "demo" and not Path(data).exists()
 
 
 # What the built-in data have not, by the options that are about it.
-_NOT_GOLUB = {
+_NOT_DEMO = {
     "--where": "no columns of text",
     "--id": "no names of samples",
     "--samples": "no names of samples",
@@ -237,20 +237,20 @@ _NOT_GOLUB = {
 }
 
 
-def _golub(given: Mapping[str, Any]) -> Table:
+def _demo(given: Mapping[str, Any]) -> Table:
     """Return the built-in data, of which options have nothing to say."""
-    from ..datasets import load_golub
+    from ..datasets import load_demo
     from .table import Table
 
     for option, value in given.items():
         if value:
-            what = _NOT_GOLUB.get(option, "no column of that name")
+            what = _NOT_DEMO.get(option, "no column of that name")
             one = value if isinstance(value, str | bool) else value[0]
             shown = "" if one is True else f" {one!r}"
-            raise ValueError(f"golub has {what}; leave out {option}{shown}.")
-    golub = load_golub()
+            raise ValueError(f"demo has {what}; leave out {option}{shown}.")
+    demo = load_demo()
     return Table(
-        golub.X, golub.y, golub.feature_names, golub.target_name, descriptions=golub.descriptions
+        demo.X, demo.y, demo.feature_names, demo.target_name, descriptions=demo.descriptions
     )
 
 
