@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from golub import GOLUB
 from zeronorm.cli import predict as _predict
 
 CHEAP = ("--no-cv", "--no-save")

@@ -12,7 +12,6 @@ import pytest
 from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier, persistence
 from zeronorm.cli.selection import ranges
-from zeronorm.datasets import load_golub
 from zeronorm.estimators import folds as _folded
 from zeronorm.solvers import l0, selection
 from zeronorm.solvers.checkpoint import ScanJournal
