@@ -95,7 +95,7 @@ def read(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def verified(X: np.ndarray, y: np.ndarray, certificate: Certificate) -> float:
     """Return the seconds of the verifier, which raises ValueError at a false certificate."""
-    return common.clock(lambda: zeronorm.verify(X, y, certificate))[0]
+    return common.clock(lambda: zeronorm.verify(certificate, X, y))[0]
 
 
 def search(X: np.ndarray, y: np.ndarray, prove: Callable[[], Proof]) -> Row:

@@ -45,7 +45,7 @@ def searched(model: Any, X: np.ndarray, y: np.ndarray, limit: float) -> Row:
     """Return how far a search for a proof comes."""
     wall, _, proof = common.clock(lambda: zeronorm.prove(model, X, y, gap=0, time_limit=limit))
     certificate = proof.certificate
-    verify, _, _ = common.clock(lambda: zeronorm.verify(X, y, certificate))
+    verify, _, _ = common.clock(lambda: zeronorm.verify(certificate, X, y))
     return {
         "seconds": wall,
         "root": proof.history[0].bound,

@@ -29,7 +29,7 @@ import distributed
 import numpy as np
 
 import _common as common
-from zeronorm import on_cluster
+from zeronorm import from_dask
 from zeronorm.data import Dense
 from zeronorm.data import dask as _workers
 from zeronorm.data.operations import scan
@@ -151,7 +151,7 @@ def measure(
     resident = np.asfortranarray(x)
     native = Dense(resident, 2)
     lazy = column_chunks(path, n, p)
-    designs = {"array": on_cluster(lazy, client), "file": on_cluster(path, client)}
+    designs = {"array": from_dask(lazy, client), "file": from_dask(path, client)}
     rows, bytes_moved = [], []
     for m in (1, 5):
         v = rng.standard_normal((n, m))
@@ -164,11 +164,11 @@ def measure(
     v = rng.standard_normal(n)
     expected = scan(native, v)
     for columns in (p // 4, p // 2, p):
-        part = on_cluster(lazy[:, :columns], client)
+        part = from_dask(lazy[:, :columns], client)
         scan(part, v)
         moved = bytes_of_a_scan(part, v)
         bytes_moved.append({"n": n, "p": columns, "x": 4 * n * columns, "moved": moved})
-    few = on_cluster(lazy[:, :500], client)
+    few = from_dask(lazy[:, :500], client)
     beside = seconds_of(lambda: scan(few, v), 5 * repeats) - seconds_of(
         lambda: scan(Dense(resident[:, :500], 1), v), repeats
     )

@@ -199,7 +199,7 @@ def measure(name: str, X: Any, y: np.ndarray, repeats: int) -> list[Row]:
                 rows.append(
                     {
                         "set": name, "seed": seed, "k": k, "arm": arm,
-                        "gap": model.optimality_gap_,
+                        "gap": model.gap_,
                         "accuracy": protocol.accuracy(decision, y[test]),
                         "auc": protocol.auc(decision, y[test]),
                         "log_loss": log_loss(y[test], model.predict_proba(Z[test])),

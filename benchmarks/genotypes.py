@@ -197,7 +197,7 @@ found = np.isin(model.support_ // 20, known["causal"] // 20)
 print(json.dumps({"open": opened - begin, "fit": done - opened, "passes": model.n_scans_,
     "resident_mb": next(int(line.split()[1]) / 1024 for line in open("/proc/self/status")
                         if line.startswith("VmHWM")),
-    "in_causal_blocks": int(found.sum()), "gap": model.optimality_gap_}))
+    "in_causal_blocks": int(found.sum()), "gap": model.gap_}))
 """
 
 

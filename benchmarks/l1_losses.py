@@ -85,7 +85,7 @@ class Problem:
         elif self.family == "multinomial":
             model = L1Classifier(C, multi_class="multinomial", tol=1e-9)
         model.fit(self.X, y)
-        return model.objective_ - model.dual_gap_ * C * self.null, model.support_.size
+        return model.objective_ - model.gap_ * C * self.null, model.support_.size
 
 
 def problems(folder: Path) -> dict[str, Problem]:

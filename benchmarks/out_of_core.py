@@ -108,7 +108,7 @@ def limited(n_bytes: int) -> Iterator[Path]:
 def measure_fit(folder: Path, n: int, p: int) -> dict[str, Any]:
     """Return the seconds of a selection from a store under a limit, and of plain reads of it."""
     fill(folder / "x.npy", n, p)
-    zeronorm.convert(folder / "x.npy", folder / "x.zarr", memory=MEMORY)
+    zeronorm.write_store(folder / "x.npy", folder / "x.zarr", memory=MEMORY)
     (folder / "x.npy").unlink()
     os.sync()
     limit = max(4 * n * p // 3, LEAST)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import _common as common
-from zeronorm import BudgetClassifier, Products
+from zeronorm import BudgetClassifier, Interactions
 
 SAMPLES = 1000
 GOAL = 100_000
@@ -37,7 +37,7 @@ def planted(p: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
 def measure(p: int, fit: bool) -> list[dict[str, Any]]:
     """Return the seconds of searches, and of a fit if asked, of all products of p features."""
     X, y, pair = planted(p)
-    design = Products(X, center="mean", n_threads=2)
+    design = Interactions(X, center="mean", n_threads=2)
     v = y - y.mean()
     rows: list[dict[str, Any]] = []
     least = 0.0

@@ -61,7 +61,7 @@ def measure(problem: targets.Problem, k: int, n_nodes: int) -> Row:
         offset=offset,
     )  # fmt: skip
     seconds, best = time.process_time() - began, proof.certificate
-    zeronorm.verify(X, y, best, offset=offset)
+    zeronorm.verify(best, X, y, offset=offset)
     gaps = []
     for r in range(k):
         forced = fitted(problem, k, best.support[:r])

@@ -212,7 +212,7 @@ def calls() -> dict[str, Callable[[], Any]]:
 
     def certified() -> Any:
         model = budget(3, calibrate=False).fit(X, y)
-        return zn.verify(X, y, model.certificate_), zn.certify(model, X, y).gap
+        return zn.verify(model.certificate_, X, y), zn.certify(model, X, y).gap
 
     def predicted() -> Any:
         model = budget(3).fit(X, y)

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import _common as common
-from zeronorm import BudgetClassifier, BudgetRegressor, convert
+from zeronorm import BudgetClassifier, BudgetRegressor, write_store
 from zeronorm.inference.stability import Stability, StabilitySelection
 
 ROWS, FEATURES, K = 60, 100, 5
@@ -200,7 +200,7 @@ def times(folder: Path, scratch: Path) -> Iterator[dict[str, Any]]:
     yield timed("genotypes", ".bed", BudgetRegressor(10), plink(scratch / "g", copies), y)
     X = rng.standard_normal((1000, 200_000), dtype=np.float32)
     y = X[:, :10].sum(axis=1) + rng.standard_normal(1000)
-    convert(X, scratch / "store")
+    write_store(X, scratch / "store")
     yield timed("normal numbers", "store", BudgetRegressor(10), scratch / "store", y)
 
 

@@ -37,7 +37,8 @@ import zeronorm, zeronorm.io.store, zeronorm.io
 memory = common.PeakMemory()
 with memory:
     begin = time.perf_counter()
-    zeronorm.convert(sys.argv[1], sys.argv[2], memory=int(sys.argv[3]), target=sys.argv[4] or None)
+    data, store, memory, target = sys.argv[1:5]
+    zeronorm.write_store(data, store, memory=int(memory), target=target or None)
     seconds = time.perf_counter() - begin
 print(json.dumps({"seconds": seconds, "peak_mb": memory.beyond}))
 """
@@ -85,7 +86,7 @@ def measure_scan(folder: Path, n: int, p: int, n_threads: int) -> dict[str, Any]
     """Return the seconds of a scan of a store, of a .npy, and of plain reads."""
     if not (folder / "x.npy").exists():
         fill(folder / "x.npy", n, p)
-        zeronorm.convert(folder / "x.npy", folder / "x.zarr", memory=MEMORY)
+        zeronorm.write_store(folder / "x.npy", folder / "x.zarr", memory=MEMORY)
     v = np.random.default_rng(1).standard_normal(n)
     npy, store = (as_design(folder / name, n_threads) for name in ("x.npy", "x.zarr"))
     assert np.array_equal(scan(npy, v), scan(store, v))

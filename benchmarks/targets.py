@@ -240,7 +240,7 @@ def verified(problem: Problem, certificate: Any, options: dict[str, Any]) -> flo
 
     for rtol in (1e-10, 1e-9):
         try:
-            zeronorm.verify(problem.X, target(problem), certificate, rtol=rtol, **options)
+            zeronorm.verify(certificate, problem.X, target(problem), rtol=rtol, **options)
         except UndecidedError:
             continue
         return rtol

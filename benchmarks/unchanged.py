@@ -70,7 +70,7 @@ def kept(model: Any) -> Outcome:
     if certificates is not None:
         many = certificates if isinstance(certificates, tuple) else [certificates]
         out["bounds"] = [[c.objective, c.bound, c.fixed_in, c.candidates] for c in many]
-    for name in ("optimality_gap_", "dual_gap_"):
+    for name in ("gap_", "gap_"):
         if hasattr(model, name):
             out[name] = np.atleast_1d(getattr(model, name)).tolist()
     paths = getattr(model, "path_", None)
@@ -186,7 +186,7 @@ def proofs(folder: Path) -> Outcome:
     model = zn.BudgetClassifier(4, calibrate=False).fit(X, y)
     certificate = zn.certify(model, X, y)
     proof = zn.prove(model, X, y, gap=0.0)
-    zn.verify(X, y, proof.certificate)
+    zn.verify(proof.certificate, X, y)
     tree = proof.certificate.tree
     return {
         "support": proof.support.tolist(),

@@ -13,7 +13,7 @@ time = rng.exponential(np.exp(-risk))
 patients = survival_target(np.minimum(time, 2), time < 2)
 model = L1SurvivalAnalysisCV().fit(X, patients)
 print(f"survival: {model.support_.size} features at C = {model.C_:.3g}, ", end="")
-print(f"certified to {model.dual_gap_:.0e}, Harrell's C {model.score(X, patients):.3f}")
+print(f"certified to {model.gap_:.0e}, Harrell's C {model.score(X, patients):.3f}")
 for feature, ratio in zip(model.support_, np.exp(model.coef_[model.support_]), strict=True):
     print(f"  feature {feature}: hazard ratio {ratio:.2f}")
 alive = model.predict_survival_function(X[:3], return_array=True)[:, -1]

@@ -390,7 +390,7 @@ def accepted(rng, true, X, y, n_draws, optimum):
     for _ in range(n_draws):
         forged = forge(rng, true, X.shape[1])
         try:
-            verify(X, y, forged)
+            verify(forged, X, y)
         except (CertificateError, ValueError):
             continue
         found.append(forged)

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 
 from conftest import slow
 from test_designs import OPERATIONS, WRAPPERS
-from zeronorm import BagClassifier, Bags, BudgetClassifier, L1Classifier
+from zeronorm import Bags, BudgetClassifier, L1Classifier, MultipleInstanceClassifier
 from zeronorm.data import bags as module
 from zeronorm.estimators import MilesEmbedding
 from zeronorm.estimators import bags as embedding_module
@@ -318,8 +318,8 @@ each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: 
 def test_lazy_and_stored_similarities_give_the_same_model(estimator):
     """A limit of memory would change the answer."""
     bags, y, _ = planted()
-    stored = BagClassifier(estimator).fit(bags, y)
-    lazy = BagClassifier(estimator, memory_limit=1000).fit(bags, y)
+    stored = MultipleInstanceClassifier(estimator).fit(bags, y)
+    lazy = MultipleInstanceClassifier(estimator, memory_limit=1000).fit(bags, y)
     np.testing.assert_array_equal(lazy.estimator_.support_, stored.estimator_.support_)
     np.testing.assert_allclose(lazy.estimator_.coef_, stored.estimator_.coef_, rtol=1e-6, atol=1e-8)
     scores = stored.decision_function(bags)
@@ -336,7 +336,7 @@ def test_what_makes_a_bag_positive_is_found():
     """The selected instances would not say where the label comes from."""
     bags, y, points = planted(120)
     test, y_test, _ = planted(200, seed=2)
-    model = BagClassifier(BudgetClassifier(n_features=2), sigma=1.0).fit(bags, y)
+    model = MultipleInstanceClassifier(BudgetClassifier(n_features=2), sigma=1.0).fit(bags, y)
     best = model.selected_instances_[0]
     assert best.weight > 0
     assert np.linalg.norm(best.instance - points[1]) < 1.0
@@ -355,7 +355,9 @@ def test_selected_instances_lie_in_the_data_of_the_user(n_classes):
     X, index, _ = flattened(bags, names)
     labels = np.array(["no", "one", "two"])[y]
     target = labels[np.searchsorted(names, index)]
-    model = BagClassifier(BudgetClassifier(n_features=4, calibrate=False)).fit((X, index), target)
+    model = MultipleInstanceClassifier(BudgetClassifier(n_features=4, calibrate=False)).fit(
+        (X, index), target
+    )
     assert model.classes_.tolist() == ["no", "one", "two"][:n_classes]
     chosen = model.selected_instances_
     support = model.estimator_.support_
@@ -370,7 +372,7 @@ def test_selected_instances_lie_in_the_data_of_the_user(n_classes):
         np.testing.assert_array_equal(model.estimator_.coef_[:, column], np.atleast_1d(one.weight))
     sizes = [np.abs(one.weight).max() for one in chosen]
     assert sizes == sorted(sizes, reverse=True)
-    by_list = BagClassifier(BudgetClassifier(n_features=4, calibrate=False)).fit(
+    by_list = MultipleInstanceClassifier(BudgetClassifier(n_features=4, calibrate=False)).fit(
         Bags.of((X, index)), labels
     )
     assert by_list.predict(bags).tolist() == model.predict((X, index)).tolist()
@@ -380,7 +382,7 @@ def test_selected_instances_lie_in_the_data_of_the_user(n_classes):
 def test_prediction_computes_similarities_with_selected_instances_only(monkeypatch):
     """Predictions would cost as much as training."""
     bags, y, _ = planted()
-    model = BagClassifier(BudgetClassifier(n_features=3)).fit(bags, y)
+    model = MultipleInstanceClassifier(BudgetClassifier(n_features=3)).fit(bags, y)
     asked = []
     fill = module.MilesDesign._fill
 
@@ -401,7 +403,7 @@ def test_prediction_computes_similarities_with_selected_instances_only(monkeypat
 def test_without_an_estimator_it_is_trained_for_f1():
     """The default would be another measure than documented."""
     bags, y, _ = planted()
-    model = BagClassifier(sigma=1.0).fit(bags, y)
+    model = MultipleInstanceClassifier(sigma=1.0).fit(bags, y)
     assert (model.estimator_.measure, model.estimator_.n_features) == ("f1", 20)
     assert model.predict(bags).shape == (60,)
 
@@ -409,7 +411,7 @@ def test_without_an_estimator_it_is_trained_for_f1():
 def test_scikit_learn_splits_clones_and_searches_bags():
     """Cross-validation would need code of its own."""
     bags, y, _ = planted()
-    model = BagClassifier(BudgetClassifier(n_features=2), sigma=1.0)
+    model = MultipleInstanceClassifier(BudgetClassifier(n_features=2), sigma=1.0)
     assert clone(model).get_params()["estimator__n_features"] == 2
     scores = [
         cross_val_score(model, given_, y, cv=StratifiedKFold(3)) for given_ in (bags, Bags.of(bags))
@@ -430,7 +432,7 @@ def test_scikit_learn_splits_clones_and_searches_bags():
 def test_a_failed_fit_leaves_the_model_before_it():
     """A model would be half of one fit and half of another."""
     bags, y, _ = planted()
-    model = BagClassifier(BudgetClassifier(n_features=2, calibrate=False)).fit(bags, y)
+    model = MultipleInstanceClassifier(BudgetClassifier(n_features=2, calibrate=False)).fit(bags, y)
     scores = model.decision_function(bags)
     with pytest.raises(ValueError, match="at least two classes"):
         model.fit(bags, np.zeros(60))
@@ -446,7 +448,7 @@ def test_musk():
     expected = direct(bags, bags.instances[::60], 11.0)
     got = MilesEmbedding(sigma=11.0).fit(bags).transform(bags)[:, ::60]
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-14)
-    model = BagClassifier(BudgetClassifier(n_features=20, calibrate=False))
+    model = MultipleInstanceClassifier(BudgetClassifier(n_features=20, calibrate=False))
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     assert cross_val_score(model, bags, y, cv=folds).mean() > 0.75
 
@@ -504,7 +506,11 @@ def with_value(value):
 )  # fmt: skip
 def test_bad_bags(bags, message):
     """An error would come from the depths, or a wrong model."""
-    for attempt in (Bags.of, MilesEmbedding().fit, lambda b: BagClassifier(LAST).fit(b, [0, 1])):
+    for attempt in (
+        Bags.of,
+        MilesEmbedding().fit,
+        lambda b: MultipleInstanceClassifier(LAST).fit(b, [0, 1]),
+    ):
         with pytest.raises(ValueError, match=message):
             attempt(bags)
 
@@ -519,7 +525,7 @@ def test_bad_sigma(sigma):
     with pytest.raises(ValueError, match=rule):
         MilesEmbedding(sigma).fit(TWO)
     with pytest.raises(ValueError, match=rule):
-        BagClassifier(LAST, sigma=sigma).fit(TWO, [0, 1])
+        MultipleInstanceClassifier(LAST, sigma=sigma).fit(TWO, [0, 1])
 
 
 @pytest.mark.parametrize("bags", [[np.ones((3, 2))], [np.ones((1, 2))], [np.full((2, 2), 1e90)]])
@@ -537,7 +543,7 @@ def test_bad_memory_limit(limit):
     with pytest.raises(ValueError, match=rule):
         MilesEmbedding(memory_limit=limit).fit(TWO)
     with pytest.raises(ValueError, match=rule):
-        BagClassifier(LAST, memory_limit=limit).fit(TWO, [0, 1])
+        MultipleInstanceClassifier(LAST, memory_limit=limit).fit(TWO, [0, 1])
 
 
 def test_memory_beyond_the_limit_is_refused_before_it_is_taken(monkeypatch):
@@ -580,13 +586,13 @@ def test_memory_beyond_the_limit_is_refused_before_it_is_taken(monkeypatch):
 def test_bad_labels(bags, y, message):
     """A bag would get the label of another one."""
     with pytest.raises(ValueError, match=message):
-        BagClassifier(LAST).fit(bags, y)
+        MultipleInstanceClassifier(LAST).fit(bags, y)
 
 
 def test_other_bags_at_prediction():
     """Distances would be between different features."""
     bags, y, _ = planted()
-    model = BagClassifier(LAST).fit(bags, y)
+    model = MultipleInstanceClassifier(LAST).fit(bags, y)
     wrong = r"bags must have the 6 features of those that MilesEmbedding was fitted to; got 5\."
     for method in ("predict", "decision_function", "predict_proba", "embedding_.transform"):
         call = model.embedding_.transform if "." in method else getattr(model, method)
@@ -604,18 +610,20 @@ def test_other_bags_at_prediction():
 def test_other_estimators_are_refused(estimator):
     """They would fail at prediction, on a design."""
     with pytest.raises(TypeError, match=r"estimator must be a classifier of this package, or None"):
-        BagClassifier(estimator).fit(TWO, [0, 1])
+        MultipleInstanceClassifier(estimator).fit(TWO, [0, 1])
 
 
 def test_before_fit():
     """Attribute errors would not say what is missing."""
-    for call in (BagClassifier(LAST).predict, MilesEmbedding().transform):
+    for call in (MultipleInstanceClassifier(LAST).predict, MilesEmbedding().transform):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             call(TWO)
     with pytest.raises(AttributeError, match="set by fit"):
-        BagClassifier(LAST).selected_instances_  # noqa: B018
-    assert not hasattr(BagClassifier(FeatureGeneratingMachine), "selected_instances_")
-    assert not hasattr(BagClassifier(L1Classifier(loss="squared_hinge")), "predict_proba")
+        MultipleInstanceClassifier(LAST).selected_instances_  # noqa: B018
+    assert not hasattr(MultipleInstanceClassifier(FeatureGeneratingMachine), "selected_instances_")
+    assert not hasattr(
+        MultipleInstanceClassifier(L1Classifier(loss="squared_hinge")), "predict_proba"
+    )
 
 
 # ---------------------------------------------------------------------------------------- sparse
@@ -659,8 +667,12 @@ def test_a_classifier_of_sparse_bags_is_that_of_dense_ones(memory_limit):
     bags, y = texts()
     sparse = [sp.csr_array(bag) for bag in bags]
     kwargs = {"memory_limit": memory_limit}
-    model = BagClassifier(BudgetClassifier(n_features=2, calibrate=False), **kwargs).fit(sparse, y)
-    other = BagClassifier(BudgetClassifier(n_features=2, calibrate=False), **kwargs).fit(bags, y)
+    model = MultipleInstanceClassifier(
+        BudgetClassifier(n_features=2, calibrate=False), **kwargs
+    ).fit(sparse, y)
+    other = MultipleInstanceClassifier(
+        BudgetClassifier(n_features=2, calibrate=False), **kwargs
+    ).fit(bags, y)
     assert model.score(sparse, y) == model.score(bags, y) == 1.0
     np.testing.assert_allclose(
         model.decision_function(sparse), other.decision_function(bags), rtol=1e-6

@@ -233,7 +233,7 @@ def test_the_sparse_group_lasso_solves_its_problem(loss, l1, l2, intercept, weig
     value += penalty_value(np.ravel(model.coef_), groups, l1, l2 * roots(groups))
     assert value <= best * (1 + 1e-6)
     assert value == pytest.approx(model.objective_, rel=1e-9)
-    assert model.dual_gap_ <= 1e-9
+    assert model.gap_ <= 1e-9
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -375,7 +375,7 @@ def test_few_steps_are_told():
     with pytest.warns(ConvergenceWarning, match="stopped at a certified gap of") as caught:
         model.fit(X, y)
     assert caught[0].filename == __file__
-    assert model.dual_gap_ > 1e-6
+    assert model.gap_ > 1e-6
 
 
 # ------------------------------------------------------------------------ fractional models
@@ -528,7 +528,7 @@ def test_a_pass_of_the_constrained_dc_model_is_solved(loss, seed):
     Z = standardise(X)
     best = conic(loss, Z, y, groups, np.ones(14), np.ones(5), radii=(1.2, 0.6))[2]
     assert model.objective_ == pytest.approx(best, rel=1e-6)
-    assert model.dual_gap_ <= 1e-8
+    assert model.gap_ <= 1e-8
     two = CONSTRAINED[loss](4, 2, 0.3, feature_groups=groups, max_passes=2, tol=1e-8).fit(X, y)
     x = np.ravel(model.coef_) * X.std(axis=0)
     small = np.abs(x) <= 0.3

@@ -103,11 +103,11 @@ def check_certificate(estimator, X, y, weight, values):
     certificate = certify(model, X, y, sample_weight=weight)
     assert certificate.objective == pytest.approx(values[tuple(model.support_)], rel=1e-5)
     assert certificate.bound <= min(values.values()) * (1 + 1e-6)
-    verify(X, y, certificate, sample_weight=weight)
+    verify(certificate, X, y, sample_weight=weight)
     better = 0.5 * (certificate.bound + certificate.objective)
     if better > certificate.bound * (1 + 1e-4):
         with pytest.raises(ValueError, match="bound"):
-            verify(X, y, replace(certificate, bound=better), sample_weight=weight)
+            verify(replace(certificate, bound=better), X, y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("kind", KINDS)

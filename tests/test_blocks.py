@@ -340,15 +340,15 @@ def test_what_has_no_room_is_verified_by_blocks(file, monkeypatch):
     x = file.create_dataset("x", data=G, chunks=(5, P))
     y = np.arange(N) % 2
     certificate = BudgetClassifier(2, calibrate=False).fit(x, y).certificate_
-    expected = verify(x, y, certificate)
+    expected = verify(certificate, x, y)
     monkeypatch.setattr(_columns, "available_memory", lambda: 8.0 * G.size)
     for data in (x, as_design(x), G):
-        assert verify(data, y, certificate) == pytest.approx(expected, abs=1e-12)
+        assert verify(certificate, data, y) == pytest.approx(expected, abs=1e-12)
     monkeypatch.setattr(_columns, "available_memory", lambda: 8.0 * G.size / 17)
     for data in (x, as_design(x)):
         with pytest.raises(MemoryError, match="room in memory for 1 of its 23 columns at a time"):
-            verify(data, y, certificate)
-    verify(G, y, certificate)
+            verify(certificate, data, y)
+    verify(certificate, G, y)
 
 
 def test_what_lies_in_memory_is_not_read_by_blocks():

@@ -72,7 +72,7 @@ def no_model_is_below(model, X, y, most, every):
     for certificate in certificates:
         assert certificate.max_abs_coef == most
         assert certificate.bound <= min(every) * (1 + 1e-9)
-        verify(X, y, certificate)
+        verify(certificate, X, y)
     assert certificate.proven  # no bounded model is better, or the bound is that of the best model
     assert min(every) >= certificate.objective * (1 - 1e-9)
     return certificates
@@ -190,7 +190,7 @@ def test_bounds_prove_where_the_ridge_is_weak(labels):
     assert within_bounds.gap < 0.8 * without.gap
     proof = prove(model, X, y, gap=0.0, max_abs_coef=most)
     assert proof.status is Status.OPTIMAL
-    assert verify(X, y, proof.certificate)["gap"] <= 1e-9
+    assert verify(proof.certificate, X, y)["gap"] <= 1e-9
 
 
 def test_a_bound_of_bounded_models_is_none_of_all():
@@ -198,16 +198,16 @@ def test_a_bound_of_bounded_models_is_none_of_all():
     X, y = drawn(LeastSquares(), n=80, p=80, signal=2.0)  # where the bound changes much
     model = estimator(False, 3, 10.0).fit(X, y)
     certificate = prove(model, X, y, gap=0.0, max_abs_coef=2.5).certificate
-    verify(X, y, certificate)
-    verify(X, y, dataclasses.replace(certificate, max_abs_coef=2.0))  # of fewer models
+    verify(certificate, X, y)
+    verify(dataclasses.replace(certificate, max_abs_coef=2.0), X, y)  # of fewer models
     for wrong in (None, 50.0):
         with pytest.raises(CertificateError, match="shows only"):
-            verify(X, y, dataclasses.replace(certificate, max_abs_coef=wrong))
+            verify(dataclasses.replace(certificate, max_abs_coef=wrong), X, y)
     with pytest.raises(CertificateError, match="shows only"):
-        verify(X, y, dataclasses.replace(certificate, max_abs_coef=1e200))  # its square overflows
+        verify(dataclasses.replace(certificate, max_abs_coef=1e200), X, y)  # its square overflows
     for wrong in (0.0, -1.0, np.nan, "2"):
         with pytest.raises(CertificateError, match="max_abs_coef of the certificate must be"):
-            verify(X, y, dataclasses.replace(certificate, max_abs_coef=wrong))
+            verify(dataclasses.replace(certificate, max_abs_coef=wrong), X, y)
 
 
 def test_a_file_keeps_the_bound_on_coefficients(tmp_path):
@@ -330,11 +330,11 @@ def test_bounds_of_groups_and_outputs_are_of_bounded_models_alone(kind):
     most = 0.4 * float(np.abs(certify(model, X, y).coef).max())
     without, certificate = certify(model, X, y), certify(model, X, y, max_abs_coef=most)
     assert certificate.bound > without.bound + 1e-3 * without.objective
-    verify(X, y, certificate)
-    verify(X, y, dataclasses.replace(certificate, max_abs_coef=0.9 * most))  # of fewer models
+    verify(certificate, X, y)
+    verify(dataclasses.replace(certificate, max_abs_coef=0.9 * most), X, y)  # of fewer models
     for wrong in (None, 2.0 * most):
         with pytest.raises(CertificateError, match="shows only"):
-            verify(X, y, dataclasses.replace(certificate, max_abs_coef=wrong))
+            verify(dataclasses.replace(certificate, max_abs_coef=wrong), X, y)
 
 
 @pytest.mark.parametrize("labels", [False, True])

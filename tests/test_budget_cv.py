@@ -83,9 +83,9 @@ def test_the_chosen_size_is_the_model(name, rule, tmp_path):
     own, path = search.best_estimator_, several._paths
     models = [one[expected] for one in path]
     assert set(search.support_) == {int(i) for model in models for i in model.support}
-    if hasattr(own, "optimality_gap_"):
+    if hasattr(own, "gap_"):
         gaps = [one.gap if one.certificate is None else one.certificate.gap for one in models]
-        assert own.optimality_gap_ == max(gaps)
+        assert own.gap_ == max(gaps)
     if name == "survival":
         times = np.array([0.1, 1.0])
         survival = [f(times) for f in own.predict_survival_function(X[:5])]

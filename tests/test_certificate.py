@@ -176,7 +176,7 @@ def test_known_bounds_of_the_selection_are_used_with_their_dual_point():
                 optimum = oracles.enumerate_supports(X, y, 0.3, k)[0][0]
                 assert certificate.bound <= optimum + 1e-9
                 assert certificate.objective >= optimum - 1e-9
-                checked = verify(X, y, certificate)
+                checked = verify(certificate, X, y)
                 assert certificate.bound == pytest.approx(checked["bound"], rel=1e-7)
 
 
@@ -498,7 +498,7 @@ def test_the_dual_point_of_a_certificate_shows_its_figures(case):
     decided = 0
     for X, y, weight, certificates in claims(case):
         for certificate in certificates:
-            verify(X, y, certificate, sample_weight=weight)
+            verify(certificate, X, y, sample_weight=weight)
             decided += certificate.fixed_in + 23 - certificate.candidates
     assert decided > 0
 

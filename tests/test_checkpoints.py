@@ -316,7 +316,7 @@ def test_any_value_of_the_data_counts(place, tmp_path):
 def stored_otherwise(kind, values, folder):
     """Return values as X of another storage."""
     if kind == "store":
-        return zeronorm.convert(values, folder / "x.zarr", overwrite=True).path
+        return zeronorm.write_store(values, folder / "x.zarr", overwrite=True).path
     if kind == "h5":
         h5py = pytest.importorskip("h5py")
         with h5py.File(folder / "x.h5", "w") as file:

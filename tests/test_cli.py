@@ -513,7 +513,7 @@ def test_methods(run, method, head, fact):
     assert document["parameters"]["method"] == method
     assert [row["index"] for row in rows] == model.support_.tolist()
     assert [row["coefficient"] for row in rows] == model.coef_[0, model.support_].tolist()
-    assert document["models"][0]["certificates"][0]["gap"] == model.optimality_gap_
+    assert document["models"][0]["certificates"][0]["gap"] == model.gap_
     text = run(*command).stdout
     assert fact in text
     assert f"odds ratio per SD  {head}".rstrip() + "\n" in text
@@ -573,7 +573,7 @@ def test_a_measure(run, rare):
     assert model["cross_validation"]["mean"] == pytest.approx(
         cross_validate(fitted, X, y).mean[1], abs=1e-3
     )
-    assert bound["gap"] == pytest.approx(fitted.optimality_gap_)
+    assert bound["gap"] == pytest.approx(fitted.gap_)
     loaded = persistence.load("rare-k4.model.npz")
     np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
 
@@ -581,7 +581,7 @@ def test_a_measure(run, rare):
     assert "positive speaks for fraud" in text
     assert "in 5-fold cross-validation, features selected inside every fold" in text
     assert f"beside it {beside.mean[1]:.3f} \u00b1 {beside.standard_error[1]:.3f} with a" in text
-    assert f"lower the objective by more than {100 * fitted.optimality_gap_:.0f}%" in text
+    assert f"lower the objective by more than {100 * fitted.gap_:.0f}%" in text
     assert "It says nothing about f1 on test data." in text
 
 

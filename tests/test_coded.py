@@ -21,7 +21,7 @@ from zeronorm.io import encoding as _coded
 from zeronorm.io import read_table
 from zeronorm.io.groups import read_groups
 from zeronorm.io.read import read_frame
-from zeronorm.io.store import check_store, convert
+from zeronorm.io.store import check_store, write_store
 from zeronorm.io.table import Layout
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.persistence import load, save
@@ -794,7 +794,7 @@ def test_a_store_is_filled_as_the_model_was(run, write):
 def test_estimators_fill_the_gaps_of_a_store(tmp_path, write):
     """A store would be read with zeros for empty cells."""
     table = read_table(write("a.csv", census()), target="y", missing="mean")
-    path = convert(tmp_path / "a.csv", tmp_path / "a.zarr", target="y", missing="mean").path
+    path = write_store(tmp_path / "a.csv", tmp_path / "a.zarr", target="y", missing="mean").path
     one, two = (BudgetClassifier(4).fit(X, table.y) for X in (table.X, path))
     np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
     scores = [cross_validate(BudgetClassifier(4), X, table.y, cv=3) for X in (table.X, path)]

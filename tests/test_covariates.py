@@ -181,9 +181,9 @@ def test_the_proven_support_is_that_of_an_enumeration(loss):
     assert certificate.proven
     assert tuple(certificate.support) == best
     assert certificate.objective == pytest.approx(values[best], rel=1e-5)
-    assert verify(X, y, certificate)["gap"] <= 2e-9
+    assert verify(certificate, X, y)["gap"] <= 2e-9
     for one in (model.certificate_, certify(model, X, y)):
-        verify(X, y, one)
+        verify(one, X, y)
         assert one.bound <= values[best] * (1 + 1e-6)
         assert np.array_equal(one.covariates, COVARIATES)
 
@@ -241,7 +241,7 @@ def test_every_method_that_has_covariates(method, loss):
         assert np.array_equal(one.covariates, COVARIATES)
         assert one.effects.shape == (2,)
         assert one.effects.all()
-        verify(X, y, one.certificate)
+        verify(one.certificate, X, y)
     coef = np.ravel(model.coef_)
     assert set(np.flatnonzero(coef)) == {*model.support_, *COVARIATES}
     assert np.array_equal(model.covariates_, COVARIATES)
@@ -333,7 +333,7 @@ def certified(loss):
     X = np.column_stack([X, rng.standard_normal((50, 3))])
     y = target(loss, z, rng)
     certificate = estimator(loss, 2, covariates=COVARIATES).fit(X, y).certificate_
-    verify(X, y, certificate)
+    verify(certificate, X, y)
     return X, y, certificate
 
 
@@ -344,7 +344,7 @@ def test_forged_certificates_are_refused(forged, loss):
     """A certificate that claims what is not so of covariates is verified."""
     X, y, certificate = certified(loss)
     with pytest.raises(CertificateError):
-        verify(X, y, FORGED[forged](certificate))
+        verify(FORGED[forged](certificate), X, y)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses",
@@ -364,10 +364,10 @@ def test_coefficients_of_covariates_have_to_be_the_best(loss):
         objective += losses_of_margins(loss, margins, y, np.full(50, one.C), one.parameters)
         forged = replace(one, effects=effects, objective=float(objective))
         if sound:
-            verify(X, y, forged)
+            verify(forged, X, y)
             continue
         with pytest.raises(CertificateError, match=r"not optimal|no room|sum 0"):
-            verify(X, y, forged)
+            verify(forged, X, y)
 
 
 @pytest.mark.parametrize("loss", SOME_LOSSES)
@@ -383,7 +383,7 @@ def test_a_random_dual_point_never_proves_too_much(loss):
         for _ in range(4):
             moved = dual * (1.0 + scale * rng.standard_normal(dual.shape))
             with pytest.raises(CertificateError):
-                verify(X, y, replace(forged, dual=moved))
+                verify(replace(forged, dual=moved), X, y)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "cox", "cox_late", "ordinal"])
@@ -414,9 +414,9 @@ def test_rows_at_the_ends_of_their_intervals_leave_room_for_covariates():
     y[:25] += 100.0 * np.sign(rng.standard_normal(25))
     model = BudgetRegressor(2, loss=Huber(0.3), C=0.1, covariates=COVARIATES).fit(X, y)
     assert (np.abs(model.certificate_.dual) >= 0.1 * 0.3 * (1 - 1e-12)).sum() > 20
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
     quantile = BudgetRegressor(2, loss="quantile", C=1.0, covariates=COVARIATES).fit(X, y)
-    verify(X, y, quantile.certificate_)
+    verify(quantile.certificate_, X, y)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial",
@@ -433,7 +433,7 @@ def test_integer_weights_equal_repeated_rows(loss):
     assert np.array_equal(one.support_, other.support_)
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-5, atol=1e-7)
     assert one.certificate_.bound == pytest.approx(other.certificate_.bound, rel=1e-9)
-    verify(X, y, one.certificate_, sample_weight=weight)
+    verify(one.certificate_, X, y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("stored", [np.asfortranarray, np.ascontiguousarray, sp.csc_array,
@@ -448,7 +448,7 @@ def test_any_storage(stored):
     other = estimator("logistic", 2, **options).fit(stored(X), y)
     assert np.array_equal(one.support_, other.support_)
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-5, atol=1e-9)
-    verify(X, y, other.certificate_)
+    verify(other.certificate_, X, y)
     np.testing.assert_allclose(other.decision_function(stored(X)), one.decision_function(X), 1e-4)
 
 
@@ -474,17 +474,17 @@ def test_forced_features_and_groups_beside_covariates():
     y = target("logistic", z, rng)
     model = estimator("logistic", 2, covariates=COVARIATES, forced_features=[7]).fit(X, y)
     assert 7 in model.support_
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
     groups = [0, 0, 1, 1, 2, 2, 2, 3]
     model = BudgetClassifier(
         n_groups=2, feature_groups=groups, covariates=COVARIATES, calibrate=False
     ).fit(X, y)
     assert model.groups_.size == 2
     assert not set(model.support_) & set(COVARIATES)
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
     tighter = certify(model, X, y)
     assert isinstance(tighter.groups, Groups)
-    verify(X, y, tighter)
+    verify(tighter, X, y)
 
 
 def test_dependent_covariates_have_one_model():
@@ -498,7 +498,7 @@ def test_dependent_covariates_have_one_model():
     assert np.array_equal(other.covariates_, [3, 6, 8, 9])
     assert np.array_equal(other.certificate_.covariates, COVARIATES)
     assert not other.coef_[0, 8:].any()
-    verify(more, y, other.certificate_)
+    verify(other.certificate_, more, y)
     assert other.path_[2].criteria == pytest.approx(one.path_[2].criteria, rel=1e-3)
 
 
@@ -512,7 +512,7 @@ def test_dependent_covariates_are_not_ruled_out():
         model.fit(X, y)
     assert model.certificate_.candidates == 7
     for one in (model.certificate_, certify(model, X, y), prove(model, X, y, gap=0).certificate):
-        verify(X, y, one)
+        verify(one, X, y)
 
 
 def test_what_cannot_be_is_refused():
@@ -622,13 +622,13 @@ def test_what_is_constant_where_rows_are_compared_is_no_covariate(seed):
     certificate = prove(model, X, y, gap=0.0).certificate
     assert np.array_equal(certificate.covariates, [3, 6])
     assert certificate.proven
-    verify(X, y, certificate)
+    verify(certificate, X, y)
     raised = replace(certificate, tree=None, bound=certificate.objective * (1 + 1e-7))
     rng = np.random.default_rng(seed)
     for scale in (0.0, 1e-10, 1e-7, 1e-3):
         moved = certificate.dual * (1.0 + scale * rng.standard_normal(60))
         with pytest.raises(CertificateError):
-            verify(X, y, replace(raised, dual=moved, fixed_in=0, candidates=8))
+            verify(replace(raised, dual=moved, fixed_in=0, candidates=8), X, y)
 
 
 @pytest.mark.parametrize("loss", [*slow("ordinal"), "cox_late"])
@@ -641,7 +641,7 @@ def test_covariates_that_depend_on_others_have_no_coefficients(loss):
     other = estimator(loss, 2, C=0.1, covariates=[3, 6]).fit(X[:, :7], y)
     assert np.ravel(one.coef_)[7] == 0.0
     assert np.array_equal(np.ravel(one.coef_)[:7], np.ravel(other.coef_))
-    verify(X, y, one.certificate_)
+    verify(one.certificate_, X, y)
 
 
 def test_no_intercept_and_strata():
@@ -651,12 +651,12 @@ def test_no_intercept_and_strata():
     options = {"covariates": COVARIATES, "fit_intercept": False, "standardize": False}
     model = estimator("logistic", 2, **options).fit(X, y)
     assert model.intercept_ == 0.0
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
     times = target("cox", z, rng)
     kind = [("event", bool), ("time", float), ("stratum", int)]
     stratified = np.array([(*row, j % 2) for j, row in enumerate(times.tolist())], dtype=kind)
     model = estimator("cox", 2, covariates=COVARIATES).fit(X, stratified)
-    verify(X, stratified, model.certificate_)
+    verify(model.certificate_, X, stratified)
 
 
 def test_criteria_count_covariates():
@@ -725,7 +725,7 @@ def test_an_earlier_proof_is_resumed_only_for_the_same_covariates():
     proof = prove(model, X, y, gap=0.0, max_nodes=3)
     again = prove(model, X, y, gap=0.0, resume=proof)
     assert again.certificate.proven
-    verify(X, y, again.certificate)
+    verify(again.certificate, X, y)
     other = estimator("logistic", 3, covariates=[3], C=1.0).fit(X, y)
     with pytest.raises(ValueError, match="resume is a proof of another problem"):
         prove(other, X, y, gap=0.0, resume=proof)
@@ -739,7 +739,7 @@ def test_duplicates_of_a_covariate_are_no_equivalents():
     model = estimator("logistic", 2, covariates=[0, 3]).fit(X, y)
     proof = certify(model, X, y)
     assert all(0 not in others for others in proof.equivalents.values())
-    verify(X, y, proof)
+    verify(proof, X, y)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses",
@@ -860,7 +860,7 @@ def test_rows_by_the_thousand_with_several_covariates_are_verified():
     for loss in ("logistic", "ordinal"):
         y = target(loss, z, rng)
         one = estimator(loss, 3, covariates=[3, 4, 5, 6, 7]).fit(X, y).certificate_
-        assert verify(X, y, one)["rounding"] < 3e-10 * one.objective
+        assert verify(one, X, y)["rounding"] < 3e-10 * one.objective
 
 
 def test_a_point_without_room_is_refused():
@@ -884,7 +884,7 @@ def test_dependent_covariates_of_a_certificate_are_refused():
     X = np.column_stack([X, X[:, 3] + 1e-11 * X[:, 6]])
     forged = replace(one, covariates=np.array([3, 6, 8]), effects=np.append(one.effects, 0.0))
     with pytest.raises(CertificateError, match="depend on each other"):
-        verify(X, y, forged)
+        verify(forged, X, y)
 
 
 def test_signs_are_of_the_selected_features_alone():
@@ -894,10 +894,10 @@ def test_signs_are_of_the_selected_features_alone():
     model = estimator("logistic", 2, covariates=COVARIATES, signs=1).fit(X, y)
     assert (model.coef_[0, model.support_] > 0).all()
     assert model.coef_[0, 6] < 0 < model.coef_[0, 3]
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
     proof = prove(model, X, y, gap=0.0).certificate
     assert proof.proven
-    verify(X, y, proof)
+    verify(proof, X, y)
 
 
 @pytest.mark.parametrize("late", [False, True])

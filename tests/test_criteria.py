@@ -99,7 +99,7 @@ def test_the_smallest_criterion_chooses(criterion):
     np.testing.assert_array_equal(model.support_, chosen.support)
     np.testing.assert_array_equal(model.coef_[0, chosen.support], chosen.coef)
     assert model.certificate_ is chosen.certificate
-    assert model.optimality_gap_ == chosen.certificate.gap
+    assert model.gap_ == chosen.certificate.gap
     np.testing.assert_array_equal(
         model.decision_function(X), X[:, chosen.support] @ chosen.coef + chosen.intercept
     )

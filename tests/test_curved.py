@@ -90,7 +90,7 @@ def test_proof_finds_the_optimum_of_enumeration(seed: int, scaled: bool, free: b
     best = min(value for value, _ in optima(X, y, 0.5, 3, scaled, free).values())
     assert proof.status is Status.OPTIMAL
     assert proof.certificate.objective == pytest.approx(best, rel=1e-8)
-    assert zeronorm.verify(X, y, proof.certificate)["gap"] <= 1e-9
+    assert zeronorm.verify(proof.certificate, X, y)["gap"] <= 1e-9
 
 
 @pytest.mark.usefixtures("at_once")
@@ -102,7 +102,7 @@ def test_forced_features_are_in_all_models_of_the_bounds() -> None:
     best = min(value for some, (value, _) in found.items() if {1, 7} <= set(some))
     certificate = with_minorants(proof)
     assert certificate.objective == pytest.approx(best, rel=1e-8)
-    zeronorm.verify(X, y, certificate)
+    zeronorm.verify(certificate, X, y)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -214,7 +214,7 @@ def test_a_search_goes_on_and_a_file_keeps_its_minorants(
     certificate = with_minorants(first)
     again = load_certificate(save_certificate(certificate, tmp_path / "a", X, y)).certificates[0]
     assert again is not None
-    zeronorm.verify(X, y, again)
+    zeronorm.verify(again, X, y)
     for one, other in zip(with_minorants(first).tree.minorants, again.tree.minorants, strict=True):
         for name in Minorant.__slots__:
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -223,10 +223,10 @@ def test_a_search_goes_on_and_a_file_keeps_its_minorants(
     )  # what was found takes no time that there is not
     more = searched(X, y, k=4, resume=replace(first, certificate=again), max_nodes=6)
     assert more.certificate.bound >= (1.0 - 1e-12) * again.bound
-    zeronorm.verify(X, y, with_minorants(more))
+    zeronorm.verify(with_minorants(more), X, y)
     rest = searched(X, y, k=4, resume=replace(first, certificate=again))
     assert rest.status is Status.OPTIMAL
-    zeronorm.verify(X, y, with_minorants(rest))
+    zeronorm.verify(with_minorants(rest), X, y)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -245,7 +245,7 @@ def test_a_search_goes_on_from_damaged_minorants(changes: dict[str, Any]) -> Non
     tree = replace(certificate.tree, minorants=(*certificate.tree.minorants[:-1], damaged))
     rest = searched(X, y, k=4, resume=replace(first, certificate=replace(certificate, tree=tree)))
     assert rest.status is Status.OPTIMAL
-    zeronorm.verify(X, y, rest.certificate)
+    zeronorm.verify(rest.certificate, X, y)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -258,7 +258,7 @@ def test_columns_of_other_units_are_proven_and_verified(unit: float, takes: bool
     assert proof.status is Status.OPTIMAL
     assert proof.certificate.tree is not None
     assert bool(proof.certificate.tree.minorants) == takes
-    zeronorm.verify(X, y, proof.certificate, rtol=1e-5)
+    zeronorm.verify(proof.certificate, X, y, rtol=1e-5)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -270,7 +270,7 @@ def test_moves_from_where_no_curvature_is_left_are_refused(start: float) -> None
     first = certificate.tree.minorants[0]
     tree = replace(certificate.tree, minorants=(replace(first, coef=start * first.coef),))
     with pytest.raises(CertificateError, match="shown by nothing"):
-        zeronorm.verify(X, y, replace(certificate, tree=tree))
+        zeronorm.verify(replace(certificate, tree=tree), X, y)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -324,7 +324,7 @@ def test_what_minorants_claim_is_checked() -> None:
     """Everything that a bound rests on: none of it is taken on trust."""
     X, y = drawn(2, n=300, p=14)
     certificate = with_minorants(searched(X, y, k=4, max_nodes=5))
-    zeronorm.verify(X, y, certificate)
+    zeronorm.verify(certificate, X, y)
     last = certificate.tree.minorants[-1]
     lies = [
         {"bend": 1.05 * last.bend},  # more curvature than the ends leave
@@ -349,10 +349,10 @@ def test_what_minorants_claim_is_checked() -> None:
     ]
     for lie in lies:
         with pytest.raises(CertificateError, match=r"minorant|features"):
-            zeronorm.verify(X, y, forged(certificate, **lie))
+            zeronorm.verify(forged(certificate, **lie), X, y)
     tree = replace(certificate.tree, minorants=[last])
     with pytest.raises(CertificateError, match="tuple of Minorant"):
-        zeronorm.verify(X, y, replace(certificate, tree=tree))
+        zeronorm.verify(replace(certificate, tree=tree), X, y)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -361,7 +361,7 @@ def test_no_time_and_interrupts_leave_a_valid_bound(monkeypatch: pytest.MonkeyPa
     X, y = drawn(2, n=300, p=14)
     model = BudgetClassifier(4, C=0.5, calibrate=False).fit(X, y)
     proof = zeronorm.prove(model, X, y, gap=0, time_limit=1e-9)
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
 
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -369,4 +369,4 @@ def test_no_time_and_interrupts_leave_a_valid_bound(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(curved, "reach", interrupted)
     proof = zeronorm.prove(model, X, y, gap=0)
     assert proof.status is Status.INTERRUPTED
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)

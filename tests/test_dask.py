@@ -19,12 +19,12 @@ from plink import draw, imputed, write_plink
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
-    convert,
     cross_validate,
     estimate_memory,
-    on_cluster,
+    from_dask,
     read_plink,
     verify,
+    write_store,
 )
 from zeronorm.data import Dense, Rows, as_design
 from zeronorm.data import (
@@ -125,7 +125,7 @@ def test_blocks_are_of_about_one_size(monkeypatch, edges, blocks):
 def test_bits_are_those_of_the_array_for_every_chunking(client, where, chunks):
     """Chunks must change no bit of anything: they are how data happen to lie."""
     lazy = da.from_array(X, chunks=chunks)
-    design = on_cluster(lazy, client) if where == "workers" else as_design(lazy)
+    design = from_dask(lazy, client) if where == "workers" else as_design(lazy)
     assert isinstance(design._blocks, Workers if where == "workers" else Threads)
     whole = Dense(X)
     assert_same(results(design), results(whole))
@@ -153,7 +153,7 @@ def test_bits_do_not_depend_on_the_number_of_workers(n_workers):
     y = X[:, 3] - X[:, 50] + X[:, 70] > 0
     expected = BudgetClassifier(3).fit(X, y)
     with in_process(n_workers) as client, client.cluster:
-        model = BudgetClassifier(3).fit(on_cluster(da.from_array(X, chunks=(30, 13)), client), y)
+        model = BudgetClassifier(3).fit(from_dask(da.from_array(X, chunks=(30, 13)), client), y)
     reference = BudgetClassifier(3).fit(da.from_array(X, chunks=(N, P)), y)
     assert np.array_equal(model.coef_, reference.coef_)
     assert np.array_equal(model.support_, expected.support_)
@@ -183,7 +183,7 @@ def test_sparse_chunks(client, form):
     whole = sparse(N, P)
     make = {"csc": sp.csc_array, "csr": sp.csr_array, "csr_matrix": sp.csr_matrix}[form]
     lazy = da.from_array(whole.toarray(), chunks=(40, 23)).map_blocks(make)
-    for design in (as_design(lazy), on_cluster(lazy, client)):
+    for design in (as_design(lazy), from_dask(lazy, client)):
         assert design.is_sparse
         assert_same(results(design), results(as_design(whole)))
         assert design.some_rows() is None
@@ -243,7 +243,7 @@ def test_nan_is_found_where_it_is(client):
     wrong[40, 66] = np.nan
     lazy = da.from_array(wrong, chunks=(13, 17))
     with pytest.raises(ValueError, match="NaN at row 40, column 66"):
-        BudgetRegressor(2).fit(on_cluster(lazy, client), X[:, 0])
+        BudgetRegressor(2).fit(from_dask(lazy, client), X[:, 0])
     with pytest.raises(ValueError, match="NaN at row 40, column 66"):
         locate_nonfinite(as_design(lazy))
 
@@ -253,7 +253,7 @@ def test_workers_open_files_by_their_paths(client, tmp_path, order):
     """A file must be mapped by the workers, with the bits of the file mapped here."""
     path = tmp_path / "x.npy"
     np.save(path, np.asarray(X, order=order))
-    here, there = as_design(path), on_cluster(path, client)
+    here, there = as_design(path), from_dask(path, client)
     assert len(there._edges) > 5
     assert_same(results(there), results(here))
     assert np.array_equal(there.some_rows(), here.some_rows())
@@ -273,12 +273,12 @@ def test_genotypes_are_opened_by_the_workers(client, tmp_path):
     chosen = np.arange(50) % 5 > 0
     plink = read_plink(write_plink(tmp_path / "a", copies), samples=chosen)
     here = plink.with_columns({"age": np.linspace(0, 1, 40)})
-    there = on_cluster(here, client)
+    there = from_dask(here, client)
     assert_same(results(there), results(here))
     assert there.feature_names == here.feature_names
     y = imputed(copies, rows=np.flatnonzero(chosen))[chosen][:, [3, 8]].sum(axis=1)
     expected = BudgetRegressor(2).fit(plink.X, y)
-    model = BudgetRegressor(2).fit(on_cluster(plink.X, client), y)
+    model = BudgetRegressor(2).fit(from_dask(plink.X, client), y)
     assert np.array_equal(model.support_, expected.support_)
     assert np.array_equal(model.coef_, expected.coef_)
 
@@ -287,8 +287,8 @@ def test_genotypes_are_opened_by_the_workers(client, tmp_path):
 def test_stores_are_opened_by_the_workers(client, tmp_path, is_sparse):
     """A store must be mapped by the workers, with the bits and the names that it has here."""
     path = tmp_path / "x.zarr"
-    convert(sparse(N, P) if is_sparse else X, path)
-    here, there = as_design(path), on_cluster(path, client)
+    write_store(sparse(N, P) if is_sparse else X, path)
+    here, there = as_design(path), from_dask(path, client)
     assert len(pickle.dumps(here)) < 1000
     assert_same(results(there), results(here))
     assert there.storage == f"{here.storage}, opened by the workers of a cluster"
@@ -302,7 +302,7 @@ def test_stores_are_opened_by_the_workers(client, tmp_path, is_sparse):
 def test_memory_of_threads_and_workers(client):
     """What threads make of chunks must count in an estimate, unlike what workers make."""
     lazy = da.from_array(X, chunks=(20, 13))
-    assert on_cluster(lazy, client).read_bytes == 0
+    assert from_dask(lazy, client).read_bytes == 0
     design = as_design(lazy)
     widest = np.diff(design._edges).max() * N * 4
     assert design.read_bytes == 2 * design.n_threads * widest
@@ -318,23 +318,23 @@ def test_certificates_are_verified_on_dask_data(client):
     y = X[:, 3] - X[:, 50] + np.sin(np.arange(N))
     weight = da.from_array(np.arange(N) % 3, chunks=5)
     certificate = BudgetRegressor(2).fit(lazy, y, sample_weight=weight).certificate_
-    expected = verify(X, y, certificate, sample_weight=weight.compute())
+    expected = verify(certificate, X, y, sample_weight=weight.compute())
     frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
     chunks = lazy.map_blocks(sp.csr_array)
-    for same in (lazy, on_cluster(lazy, client), frame, chunks):
-        found = verify(same, da.from_array(y, chunks=20), certificate, sample_weight=weight)
+    for same in (lazy, from_dask(lazy, client), frame, chunks):
+        found = verify(certificate, same, da.from_array(y, chunks=20), sample_weight=weight)
         assert found == expected
     with pytest.raises(CertificateError):
-        verify(lazy[:, ::-1], y, certificate, sample_weight=weight)
+        verify(certificate, lazy[:, ::-1], y, sample_weight=weight)
 
 
 def test_data_in_memory_are_not_sent(client, monkeypatch):
     """What lies in memory must be refused with the remedy, not travel through the scheduler."""
     monkeypatch.setattr(_dask, "MOST_PICKLED", 1000)
     with pytest.raises(ValueError, match=r"X must be a Dask array, or a file on storage .* got "):
-        on_cluster(X, client)
+        from_dask(X, client)
     with pytest.raises(ValueError, match="client must be a client of distributed where X is a fi"):
-        on_cluster("x.npy")
+        from_dask("x.npy")
 
 
 def test_blocks_are_shared_out_evenly():
@@ -349,7 +349,7 @@ def test_blocks_are_shared_out_evenly():
 def test_workers_that_join_and_leave(client):
     """The next scan must use a worker that joined, do without one that left, and keep its bits."""
     with in_process(1) as own, own.cluster as cluster:
-        design = on_cluster(da.from_array(X, chunks=(20, 13)), own)
+        design = from_dask(da.from_array(X, chunks=(20, 13)), own)
         v = np.random.default_rng(0).standard_normal(N)
         expected = scan(Dense(X), v)
         assert np.array_equal(scan(design, v), expected)
@@ -396,7 +396,7 @@ def test_a_killed_worker_costs_no_fit(processes):
     lazy = da.from_array(X, chunks=(20, 13))
     y = X[:, 3] - X[:, 50] + X[:, 70] > 0
     expected = BudgetClassifier(3, calibrate=False).fit(lazy, y)
-    design = on_cluster(lazy, processes)
+    design = from_dask(lazy, processes)
     correlate, calls = design.correlate, []
 
     def deadly(*arguments):
@@ -434,7 +434,7 @@ def test_workers_killed_in_the_middle_of_scans(processes, usual_blocks, tmp_path
         return np.load(tmp_path / "x.npy", mmap_mode="r")[:, start:stop]
 
     lazy = da.map_blocks(read, chunks=(2000, (2000,) * 10), dtype=x.dtype, meta=np.empty((0, 0)))
-    design = on_cluster(lazy if source == "array" else tmp_path / "x.npy", processes)
+    design = from_dask(lazy if source == "array" else tmp_path / "x.npy", processes)
     rng = np.random.default_rng(0)
     v = rng.standard_normal(2000)
     expected = scan(Dense(x), v)
@@ -486,7 +486,7 @@ def test_a_worker_out_of_memory(usual_blocks):
     ):
         huge = da.zeros((1000, 400_000), chunks=(1000, 400_000), dtype=np.float32)
         with pytest.raises(MemoryError, match="they ran out of memory: give each worker more"):
-            scan(on_cluster(huge, client), np.ones(1000))
+            scan(from_dask(huge, client), np.ones(1000))
 
 
 BEGUN = threading.Event()
@@ -504,9 +504,7 @@ def test_a_cluster_that_loses_its_workers(monkeypatch):
     monkeypatch.setattr(_workers, "WAIT", 0.4)
     monkeypatch.setattr(_workers, "POLL", 0.1)
     with in_process(1) as own, own.cluster as cluster:
-        design = on_cluster(
-            da.from_array(X, chunks=(N, 30)).map_blocks(slowly, meta=X[:0, :0]), own
-        )
+        design = from_dask(da.from_array(X, chunks=(N, 30)).map_blocks(slowly, meta=X[:0, :0]), own)
         leaving = threading.Thread(target=lambda: BEGUN.wait(10) and cluster.scale(0))
         leaving.start()
         with pytest.raises(TimeoutError, match="had no worker that works for 0 seconds"):
@@ -537,7 +535,7 @@ def test_a_scheduler_that_dies(tmp_path):
             timer = threading.Timer(0.5, scheduler.kill)
             timer.start()
             with pytest.raises(ConnectionError, match="is lost"):
-                scan(on_cluster(lazy, own), np.ones(N))
+                scan(from_dask(lazy, own), np.ones(N))
             timer.join()
     finally:
         for process in (worker, scheduler):

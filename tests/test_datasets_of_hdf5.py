@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from zeronorm import convert
+from zeronorm import write_store
 from zeronorm.core.files import FileError
 from zeronorm.data import as_design
 from zeronorm.io import read_table
@@ -58,7 +58,7 @@ def test_a_dataset_is_named_on_the_command_line(run, fails, path):
 def test_what_is_taken_where_none_is_named(path, tmp_path):
     """X would have to be named where it is plain which one it is."""
     with pytest.raises(FileError, match="several datasets of two dimensions; name one with --data"):
-        convert(path, tmp_path / "x.zarr")
+        write_store(path, tmp_path / "x.zarr")
     with h5py.File(path, "a") as file:
         file["X"] = np.ones((40, 4))
     assert read_table(path).X.shape == (40, 4)

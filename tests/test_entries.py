@@ -86,7 +86,7 @@ def test_rows_that_are_there_from_the_first_on_are_ordinary_ones():
     plain = survival(y["event"], y["stop"])
     one, other = (BudgetSurvivalAnalysis(2).fit(X, target) for target in (early, plain))
     np.testing.assert_array_equal(one.coef_, other.coef_)
-    assert verify(X, early, other.certificate_) == verify(X, plain, other.certificate_)
+    assert verify(other.certificate_, X, early) == verify(other.certificate_, X, plain)
     numbers[:, 3] = -1.0
     z, weight = np.linspace(-1.0, 1.0, 40), np.ones(40)
     loss = Cox().fitted(numbers, weight)
@@ -117,7 +117,7 @@ def test_proofs_against_enumeration_of_all_supports(seed):
     assert certificate.objective == pytest.approx(best, rel=1e-7)
     assert found[tuple(certificate.support.tolist())] == pytest.approx(best, rel=1e-7)
     assert certificate.bound <= best * (1.0 + 1e-8)
-    assert verify(X, y, certificate, sample_weight=weight)["gap"] <= 1e-9
+    assert verify(certificate, X, y, sample_weight=weight)["gap"] <= 1e-9
     assert certify(model, X, y, sample_weight=weight).bound <= best * (1.0 + 1e-8)
 
 
@@ -126,9 +126,9 @@ def test_methods_files_and_predictions(method, tmp_path):
     """A method would fail for start-stop times, or predictions be of another model."""
     X, y, numbers = late(7, n=60, p=10)
     model = BudgetSurvivalAnalysis(2, method=method).fit(X, y)
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
     proof = prove(model, X, y, gap=0.0)
-    verify(X, y, proof.certificate)
+    verify(proof.certificate, X, y)
     loaded = load(save(model, tmp_path / "m.npz"))
     curves = model.predict_survival_function(X, return_array=True)
     np.testing.assert_array_equal(loaded.predict_survival_function(X, True), curves)
@@ -172,14 +172,14 @@ def test_dual_points_at_the_end_of_the_domain(seed):
     X, y, _ = late(seed, n=30, ties=True, p=5)
     weight = np.random.default_rng(seed).choice([0.3, 1.0, 2.0], len(y))
     model = BudgetSurvivalAnalysis(1, C=100.0, method="l0").fit(X, y, sample_weight=weight)
-    assert verify(X, y, model.certificate_, sample_weight=weight)["bound"] > 0.0
+    assert verify(model.certificate_, X, y, sample_weight=weight)["bound"] > 0.0
 
 
 def test_forged_dual_points_and_starts_are_refuted():
     """Parts of events could be given to rows that are not there, and the bound be too high."""
     X, y, numbers = late(12, n=30)
     true = BudgetSurvivalAnalysis(2).fit(X, y).certificate_
-    verify(X, y, true)
+    verify(true, X, y)
     time, event, _, start = numbers.T
     first = np.flatnonzero(event)[np.argmin(time[event > 0])]
     absent = int(np.argmax(start))
@@ -197,7 +197,7 @@ def test_forged_dual_points_and_starts_are_refuted():
         (survival(y["event"], y["stop"]), true),
     ):
         with pytest.raises(CertificateError):
-            verify(X, data, forged)
+            verify(forged, X, data)
 
 
 @pytest.mark.parametrize(

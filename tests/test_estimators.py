@@ -378,7 +378,7 @@ def test_multiclass_is_one_versus_rest_with_merged_scans(make, multiclass):
         union |= set(alone.support_)
     np.testing.assert_array_equal(model.support_, sorted(union))
     assert model.n_scans_ == max(scans)
-    assert model.optimality_gap_ == max(c.gap for c in model.certificate_)
+    assert model.gap_ == max(c.gap for c in model.certificate_)
 
 
 @each_class
@@ -422,7 +422,7 @@ def test_certificate_against_enumeration(make, options, k):
     np.testing.assert_array_equal(certificate.support, model.support_)
     assert k <= certificate.candidates <= 9
     assert 0 <= certificate.fixed_in <= k
-    assert model.optimality_gap_ == certificate.gap
+    assert model.gap_ == certificate.gap
     if certificate.proven:
         np.testing.assert_array_equal(best, model.support_)
 
@@ -454,7 +454,7 @@ def test_certificate_is_verified_from_scratch(make, options, binary):
         weight = weight * (weight.sum() / (2 * totals))[y]
     for k in model.path_:
         certificate = model.path_[k].certificate
-        found = verify(X, 2 * y - 1, certificate, sample_weight=weight)
+        found = verify(certificate, X, 2 * y - 1, sample_weight=weight)
         assert certificate.fit_intercept == options.get("fit_intercept", True)
         assert certificate.forced.tolist() == sorted(options.get("forced_features", ()))
         assert found["bound"] == pytest.approx(certificate.bound, rel=1e-5)
@@ -648,7 +648,7 @@ def test_weights_of_different_size_are_finite(make, binary):
     weight = 10.0 ** np.random.default_rng(0).uniform(-6, 6, len(y))
     model = made(make, n_features=3).fit(X, y, sample_weight=weight)
     assert np.isfinite(model.coef_).all()
-    assert 0 <= model.optimality_gap_ <= 1
+    assert 0 <= model.gap_ <= 1
 
 
 @each_class
@@ -795,7 +795,7 @@ def test_warm_start_with_other_data_starts_cold(make, binary, multiclass):
     model.fit(X[:50], y[:50])
     assert_same_model(model, make(n_features=3).fit(X[:50], y[:50]))
     model.fit(X, y, sample_weight=np.linspace(0, 1, len(y)))
-    verify(X, 2 * y - 1, model.certificate_, sample_weight=np.linspace(0, 1, len(y)))
+    verify(model.certificate_, X, 2 * y - 1, sample_weight=np.linspace(0, 1, len(y)))
 
 
 # --------------------------------------------------------------------------------- inner solvers
@@ -866,7 +866,7 @@ def test_every_inner_solver_selects(solver, binary):
         assert step.status is Status.CONVERGED
         assert step.bound <= exact.objective * (1 + 1e-9)
         assert step.objective >= exact.bound * (1 - 1e-9)
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
 
 
 def test_the_published_schedule_stalls_and_says_so():

@@ -24,12 +24,12 @@ from typer.testing import CliRunner
 from conftest import slow
 from golub import load_golub
 from zeronorm import (
-    BagClassifier,
     BudgetClassifier,
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     L1Classifier,
     L1Regressor,
+    MultipleInstanceClassifier,
     certify,
     persistence,
     report,
@@ -500,8 +500,10 @@ def test_what_cannot_be_exported():
         to_json({})
     with pytest.raises(TypeError, match="which is not fitted"):
         to_sql(BudgetClassifier(3))
-    with pytest.raises(TypeError, match="got BagClassifier, which predicts from similarities"):
-        to_sql(BagClassifier())
+    with pytest.raises(
+        TypeError, match="got MultipleInstanceClassifier, which predicts from similarities"
+    ):
+        to_sql(MultipleInstanceClassifier())
     constant = as_loaded(L1Regressor(1e-9).fit(*sick()))
     assert not constant.columns.size
     with pytest.raises(ValueError, match="model must have features for"):

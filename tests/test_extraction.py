@@ -83,7 +83,7 @@ def test_proof_finds_the_optimum_of_enumeration(
     assert certificate.proven
     assert tuple(certificate.support) == best
     assert certificate.objective == pytest.approx(every[best], rel=1e-9)
-    found = zeronorm.verify(X, y, certificate, sample_weight=s)
+    found = zeronorm.verify(certificate, X, y, sample_weight=s)
     assert found["gap"] <= 1e-9
     assert found["rounding"] <= 1e-9 * found["objective"]
 
@@ -183,7 +183,7 @@ def test_diagonal_makes_trees_shorter_and_is_replayed() -> None:
     tree = sharp.certificate.tree
     assert tree is not None
     assert (tree.diagonal > 0).all()
-    zeronorm.verify(X, y, sharp.certificate)
+    zeronorm.verify(sharp.certificate, X, y)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extraction, "EXTRACTION", replace(extraction.EXTRACTION, worth=np.inf))
         plain = zeronorm.prove(model, X, y, gap=0.01, time_limit=60.0, max_nodes=400)
@@ -192,7 +192,7 @@ def test_diagonal_makes_trees_shorter_and_is_replayed() -> None:
     for diagonal in (np.empty(0), 0.9 * tree.diagonal, np.roll(tree.diagonal, 1)):
         forged = replace(sharp.certificate, tree=replace(tree, diagonal=diagonal))
         with pytest.raises(CertificateError, match=r"shows only|more than the curvature"):
-            zeronorm.verify(X, y, forged)
+            zeronorm.verify(forged, X, y)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -216,7 +216,7 @@ def test_forged_trees_with_a_diagonal_are_refused() -> None:
         {"bound": found.bound * 1.01},
     ):
         with pytest.raises(CertificateError):
-            zeronorm.verify(X, y, replace(found, **changed))
+            zeronorm.verify(replace(found, **changed), X, y)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -225,12 +225,12 @@ def test_search_goes_on_from_a_tree_with_a_diagonal() -> None:
     X, y, model = weak(1)
     options = {"gap": 0.002, "time_limit": 60.0}
     part = zeronorm.prove(model, X, y, max_nodes=10, **options)
-    zeronorm.verify(X, y, part.certificate)
+    zeronorm.verify(part.certificate, X, y)
     rest = zeronorm.prove(model, X, y, resume=part, **options)
     whole = zeronorm.prove(model, X, y, **options)
     assert rest.certificate.gap <= 0.002
     assert rest.certificate.objective == pytest.approx(whole.certificate.objective, rel=2e-3)
-    zeronorm.verify(X, y, rest.certificate)
+    zeronorm.verify(rest.certificate, X, y)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -254,7 +254,7 @@ def test_an_interrupt_loses_nothing_where_the_search_begins_anew(
     proof = zeronorm.prove(model, X, y, gap=0.0)
     assert proof.status is Status.INTERRUPTED
     assert proof.certificate.tree.parent.size > 3
-    assert zeronorm.verify(X, y, proof.certificate)["nodes"] >= 3
+    assert zeronorm.verify(proof.certificate, X, y)["nodes"] >= 3
 
 
 def test_forced_features_have_a_part_too() -> None:
@@ -264,7 +264,7 @@ def test_forced_features_have_a_part_too() -> None:
     proof = zeronorm.prove(model, X, y, gap=0, time_limit=60.0, sample_weight=s)
     every = {some: v for some, v in optima(X, y, s, 0.3, 3, True, True).items() if 6 in some}
     assert tuple(proof.certificate.support) == min(every, key=every.__getitem__)
-    zeronorm.verify(X, y, proof.certificate, sample_weight=s)
+    zeronorm.verify(proof.certificate, X, y, sample_weight=s)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -279,7 +279,7 @@ def test_diagonal_is_saved_and_loaded(tmp_path: Any) -> None:
     loaded = load_certificate(path).certificates[0]
     assert loaded.tree is not None
     assert np.array_equal(loaded.tree.diagonal, tree.diagonal)
-    zeronorm.verify(X, y, loaded, sample_weight=s)
+    zeronorm.verify(loaded, X, y, sample_weight=s)
 
 
 def test_diagonal_is_refused_where_it_bounds_nothing() -> None:
@@ -291,13 +291,13 @@ def test_diagonal_is_refused_where_it_bounds_nothing() -> None:
     assert tree is not None
     one = np.full(8, 1e-3)
     zeronorm.verify(
-        X, y, replace(certificate, tree=replace(tree, diagonal=np.zeros(8))), sample_weight=s
+        replace(certificate, tree=replace(tree, diagonal=np.zeros(8))), X, y, sample_weight=s
     )
     wrong = {"negative": -one, "finite": one * np.nan, "of 3 features": np.ones(3)}
     for message, diagonal in wrong.items():
         with pytest.raises(CertificateError, match=message):
             zeronorm.verify(
-                X, y, replace(certificate, tree=replace(tree, diagonal=diagonal)), sample_weight=s
+                replace(certificate, tree=replace(tree, diagonal=diagonal)), X, y, sample_weight=s
             )
     signs = np.zeros(8, np.int64)
     signs[certificate.support] = np.sign(certificate.coef)
@@ -310,7 +310,7 @@ def test_diagonal_is_refused_where_it_bounds_nothing() -> None:
         found = zeronorm.prove(model, X, y, gap=0, sample_weight=s).certificate
         kept = found.tree if found.tree is not None else tree
         with pytest.raises(CertificateError, match="is of least squares"):
-            zeronorm.verify(X, y, replace(found, tree=replace(kept, diagonal=one)), sample_weight=s)
+            zeronorm.verify(replace(found, tree=replace(kept, diagonal=one)), X, y, sample_weight=s)
 
 
 @pytest.mark.parametrize("q", [1, 2, 4])

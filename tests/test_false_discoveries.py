@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 from scipy import stats
 
-from zeronorm import convert
+from zeronorm import write_store
 from zeronorm.data import as_design
 from zeronorm.data.operations import center_scale
 from zeronorm.inference.false_discoveries import (
@@ -269,7 +269,7 @@ def test_storages_agree(tmp_path):
     """Votes are the same for any storage, a data frame has names."""
     X, y = sample()
     X[np.abs(X) < 0.4] = 0
-    convert(X, tmp_path / "store")
+    write_store(X, tmp_path / "store")
     np.save(tmp_path / "x.npy", X)
     first = FalseDiscoverySelector().fit(X, y)
     for given in (sp.csr_array(X), tmp_path / "store", tmp_path / "x.npy", np.asfortranarray(X)):

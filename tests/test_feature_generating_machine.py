@@ -190,7 +190,7 @@ def test_bound_optimum_objective(seed, C):
         assert certificate.objective >= best - 1e-8
         if certificate.proven:
             np.testing.assert_array_equal(certificate.support, support)
-        found = verify(X, y, certificate)
+        found = verify(certificate, X, y)
         assert found["bound"] == pytest.approx(certificate.bound, rel=1e-8)
 
 
@@ -199,13 +199,13 @@ def test_another_loss_does_not_verify(make, binary):
     """A certificate of one loss would pass as one of the other."""
     X, y = binary
     certificate = make(n_features=4).fit(X, y).certificate_
-    verify(X, y, certificate)
+    verify(certificate, X, y)
     other = {"squared_hinge": "logistic", "logistic": "squared_hinge"}[certificate.loss]
     message = "not feasible|not optimal"
     with pytest.raises(ValueError, match=message):
-        verify(X, y, dataclasses.replace(certificate, loss=other))
+        verify(dataclasses.replace(certificate, loss=other), X, y)
     with pytest.raises(ValueError, match="or 'ordinal'; got 'hinge'"):
-        verify(X, y, dataclasses.replace(certificate, loss="hinge"))
+        verify(dataclasses.replace(certificate, loss="hinge"), X, y)
 
 
 def test_certificate_names_its_loss(binary):

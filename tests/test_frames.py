@@ -23,11 +23,11 @@ from zeronorm import (
     BudgetRegressor,
     L1Classifier,
     certify,
-    convert,
     l1_path,
     prove,
     report,
     verify,
+    write_store,
 )
 from zeronorm.data import as_design
 from zeronorm.inference.false_discoveries import FalseDiscoverySelector
@@ -77,7 +77,7 @@ def test_names_are_kept_by_selectors_and_functions(library, data):
     if find_spec("statsmodels"):
         assert [*split_inference(BudgetRegressor(2), frame, score).models[0]["name"]] == ["c", "f"]
     assert l1_path(frame, y).feature_names == tuple(NAMES)
-    assert zeronorm.Products(frame).feature_names[:9] == [*NAMES, "a*b"]
+    assert zeronorm.Interactions(frame).feature_names[:9] == [*NAMES, "a*b"]
     assert cross_validate(MODEL, frame, y, cv=3).scores.tolist() == (
         cross_validate(MODEL, X, y, cv=3).scores.tolist()
     )
@@ -90,7 +90,7 @@ def test_stores_keep_names(library, data, tmp_path):
     """The names of a frame would be lost in a store."""
     X, _, y = data
     frame = frame_of(library, X)
-    path = convert(frame, tmp_path / "a.zarr").path
+    path = write_store(frame, tmp_path / "a.zarr").path
     assert as_design(path).feature_names == NAMES
     np.testing.assert_array_equal(MODEL.fit(path, y).feature_names_in_, NAMES)
 
@@ -106,7 +106,7 @@ def test_columns_in_another_order(library, data, tmp_path):
     asks = {
         "certify": lambda X: certify(model, X, y).bound,
         "prove": lambda X: prove(model, X, y, gap=0).certificate.bound,
-        "verify": lambda X: verify(X, y, model.certificate_)["bound"],
+        "verify": lambda X: verify(model.certificate_, X, y)["bound"],
         "saved certificate": lambda X: load_certificate(kept).verify(X, y)[0]["bound"],
         "substitutes": lambda X: len(substitutes(model, X, y)),
         "means": lambda X: load(save(model, file, X=X)).metadata["means"][0],
@@ -222,7 +222,7 @@ def test_columns_without_numbers_are_refused(name):
         with pytest.raises(ValueError, match=f"got {kind} in column 'v'"):
             estimator.fit(numbers, y).predict(make())
     certificate = BudgetClassifier(1, calibrate=False).fit(numbers, y).certificate_
-    for ask in (lambda X: as_design(X), lambda X: verify(X, y, certificate)):
+    for ask in (lambda X: as_design(X), lambda X: verify(certificate, X, y)):
         with pytest.raises(ValueError, match=f"got {kind} in column 'v'"):
             ask(make())
 
@@ -242,7 +242,7 @@ def test_arrays_without_numbers_are_refused(made, data):
     fitted = clone(MODEL).fit(X, y)
     certificate = fitted.certificate_
     for ask in (
-        fitted.predict, lambda X: MODEL.fit(X, y), lambda X: verify(X, y, certificate),
+        fitted.predict, lambda X: MODEL.fit(X, y), lambda X: verify(certificate, X, y),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=r"must hold|mask"):
             ask(made(X))
@@ -322,7 +322,7 @@ def test_categories_in_files_and_tables(tmp_path):
     for table in tables:
         assert table.feature_names == names
     np.testing.assert_array_equal(tables[0].X, tables[1].X)
-    made = convert(path, tmp_path / "a.zarr", target="y")
+    made = write_store(path, tmp_path / "a.zarr", target="y")
     assert as_design(made.path).feature_names == names
     model = MODEL.fit(np.asarray(tables[0].X), frame.y)
     assert [names[j] for j in model.support_] == ["cluster=2", "cluster=3"]

@@ -113,11 +113,11 @@ def test_models_are_those_of_the_matrix(tmp_path, budget):
         for extra in ({}, {"sample_weight": weight}):
             expected = model.fit(twin, target, **extra)
             support, coef, scores = model.support_, model.coef_, model.predict(twin)
-            gap = model.optimality_gap_
+            gap = model.gap_
             expected.fit(path, target, **extra)
             assert np.array_equal(model.support_, support)
             np.testing.assert_allclose(model.coef_, coef, rtol=1e-5, atol=1e-8)
-            np.testing.assert_allclose(model.optimality_gap_, gap, rtol=1e-3, atol=1e-5)
+            np.testing.assert_allclose(model.gap_, gap, rtol=1e-3, atol=1e-5)
             np.testing.assert_allclose(model.predict(path), scores, rtol=1e-5, atol=1e-6)
             names = [f"rs{j}_A" for j in support]
             assert model.get_feature_names_out().tolist() == names

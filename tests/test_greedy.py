@@ -233,7 +233,7 @@ def test_certificates_hold(binary):
     X, y = binary
     model = GreedyLogisticRegression([2, 4], tol=TIGHT, calibrate=False).fit(X, y)
     for k, step in ((2, 1), (4, 3)):
-        found = verify(X, y, model.path_[k].certificate)
+        found = verify(model.path_[k].certificate, X, y)
         # The fits are of the certified problem where fit_C = C.
         assert found["objective"] == pytest.approx(model.history_[step].objective, rel=1e-9)
 

@@ -231,7 +231,7 @@ def test_classes_have_groups_of_their_own(multiclass):
             X, y == label
         )
         np.testing.assert_array_equal(path[2].support, alone.support_)
-        verify(X, y == label, path[2].certificate)
+        verify(path[2].certificate, X, y == label)
     tight = certify(model, X, y)
     assert [one.n_groups for one in tight] == [2, 2, 2]
 
@@ -450,7 +450,7 @@ def test_certificates_verify_and_tighten(classifier, case, binary):
     for found in (model.path_[1].certificate, first, tight):
         assert np.unique(LABELS[found.support]).size == found.n_groups
         np.testing.assert_array_equal(found.groups.labels[found.groups.code], LABELS)
-        checked = verify(X, y, found, sample_weight=weight)
+        checked = verify(found, X, y, sample_weight=weight)
         assert checked["objective"] == pytest.approx(found.objective, rel=1e-7)
         assert checked["bound"] >= found.bound * (1 - 1e-9)
         assert checked["bound"] == pytest.approx(found.bound, rel=1e-3)
@@ -526,7 +526,7 @@ def test_any_support_is_certified_among_groups(binary):
         found = certify(model, X, y, feature_groups=LABELS)
         assert found.n_groups == np.unique(LABELS[found.support]).size
         assert found.support.size == 3
-        verify(X, y, found)
+        verify(found, X, y)
     with pytest.raises(ValueError, match=r"every column of X \(40\); got shape \(39,\)"):
         certify([0, 1], X, y, feature_groups=LABELS[1:])
 
@@ -552,7 +552,7 @@ def test_proofs_find_the_best_groups(seed):
         assert proof.status is Status.OPTIMAL
         assert proof.certificate.objective == pytest.approx(optimum, rel=1e-8)
         assert np.unique(groups[proof.support]).size == 2
-        verify(X, y, proof.certificate)
+        verify(proof.certificate, X, y)
     assert rough.certificate.bound <= optimum * (1 + 1e-9)
     other = prove(model, X, y, feature_groups=np.arange(11) // 2, gap=0)
     with pytest.raises(ValueError, match="of another problem"):
@@ -589,9 +589,9 @@ def test_verifier_notices_tampering(binary, what):
         "tree": ({"tree": Tree(none, none, none, none, none)}, "must have parent, feature"),
         "forced": ({"forced": other}, "outside of its support"),
     }[what]
-    verify(X, y, found)
+    verify(found, X, y)
     with pytest.raises(CertificateError, match=message):
-        verify(X, y, dataclasses.replace(found, **changed))
+        verify(dataclasses.replace(found, **changed), X, y)
 
 
 def test_a_certificate_of_groups_says_so(binary):

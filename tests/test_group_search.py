@@ -59,7 +59,7 @@ def test_the_best_groups_of_all_are_found_and_proven(classes, seed):
     proven = kind(method=methods.L0(gap=0.0), **options).fit(X, y)
     assert proven.proof_.status is Status.OPTIMAL
     assert proven.certificate_.objective == pytest.approx(best, rel=1e-7)
-    verify(X, y, proven.certificate_)
+    verify(proven.certificate_, X, y)
 
 
 @pytest.mark.parametrize("kind", ["classes", "responses"])
@@ -96,7 +96,7 @@ def test_solvers_of_shared_classes(solver):
         assert selection.support.size == size
         assert 0 in selection.support
     certificate = certify(model, X, y)
-    verify(X, y, certificate)
+    verify(certificate, X, y)
     assert certificate.bound <= certificate.objective
 
 

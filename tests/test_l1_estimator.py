@@ -242,11 +242,11 @@ def test_agrees_with_a_general_optimiser(loss, solver, options, data):
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X, y)
         assert model.objective_ >= optimum - 1e-7
-        if model.dual_gap_ > tol:
+        if model.gap_ > tol:
             return
     else:
         model.fit(X, y)
-    assert model.dual_gap_ <= tol
+    assert model.gap_ <= tol
     assert model.objective_ == pytest.approx(optimum, rel=1e-7 + 10 * tol)
     np.testing.assert_allclose(model.coef_[0], w, atol=2e-3)
     assert model.intercept_[0] == pytest.approx(b, abs=2e-3)
@@ -267,13 +267,13 @@ def test_gap_bounds_the_suboptimality(loss, solver, l1_ratio, free, data):
     best = reference(X, y, C=0.3, loss=loss, l1_ratio=l1_ratio, factor=factor)[2]
     for tol in (0.3, 1e-2, 1e-4):
         model = L1LogisticRegression(**options, solver=solver, tol=tol, max_iter=5000).fit(X, y)
-        assert model.dual_gap_ <= tol
+        assert model.gap_ <= tol
         for step in model.history_:
             assert step.bound <= best
             assert step.objective >= best * (1 - 1e-8)
         without = model.history_[0].objective
-        assert (model.objective_ - best) / without <= model.dual_gap_
-        assert model.dual_gap_ == pytest.approx(
+        assert (model.objective_ - best) / without <= model.gap_
+        assert model.gap_ == pytest.approx(
             (model.objective_ - model.history_[-1].bound) / without, abs=1e-12
         )
 
@@ -287,7 +287,7 @@ def test_a_never_penalised_sign_constrained_feature_at_zero(data):
     factor[strongest], signs[strongest] = 0, sign
     model = L1Classifier(penalty_factor=factor, signs=signs, tol=1e-8).fit(X, y)
     assert strongest not in model.support_
-    assert model.dual_gap_ <= 1e-8
+    assert model.gap_ <= 1e-8
 
 
 # ------------------------------------------------------------------------- properties of the model
@@ -402,7 +402,7 @@ def test_three_classes_are_one_versus_rest(multiclass):
         assert model.objective_[c] == single.objective_
         assert len(model.history_[c]) == len(single.history_)
     assert model.n_iter_ == max(single.n_iter_ for single in singles)
-    assert model.dual_gap_ == max(single.dual_gap_ for single in singles)
+    assert model.gap_ == max(single.gap_ for single in singles)
     assert model.n_scans_ == max(single.n_scans_ for single in singles)
     union = np.unique(np.concatenate([single.support_ for single in singles]))
     np.testing.assert_array_equal(model.support_, union)
@@ -466,7 +466,7 @@ def test_columns_far_from_zero(data, options):
     offset[[0, 3, 7]] = [1e8, -1e8, 2e6]
     model = L1Classifier(0.3, tol=1e-9, **options).fit(X + offset, y)
     expected = L1Classifier(0.3, tol=1e-9, **options).fit(X, y)
-    assert model.dual_gap_ <= 1e-9
+    assert model.gap_ <= 1e-9
     np.testing.assert_array_equal(model.support_, expected.support_)
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-5, atol=1e-6)
     far = X + offset
@@ -489,11 +489,11 @@ def test_attributes(solver, data):
     assert model.coef_.shape == (1, 30)
     assert model.intercept_.shape == (1,)
     assert isinstance(model.objective_, float)
-    assert isinstance(model.dual_gap_, float)
-    assert 0 <= model.dual_gap_ <= 1e-4
+    assert isinstance(model.gap_, float)
+    assert 0 <= model.gap_ <= 1e-4
     assert model.n_iter_ == len(model.history_) - 1 >= 1
     assert model.n_scans_ >= len(model.history_)
-    assert model.history_[-1].extra["gap"] == model.dual_gap_
+    assert model.history_[-1].extra["gap"] == model.gap_
     assert min(step.objective for step in model.history_) == model.objective_
     for phase in ("read", "standardize", "scan", "solve", "total"):
         assert 0 <= model.seconds_[phase] <= model.seconds_["total"]
@@ -510,7 +510,7 @@ def test_not_fitted(data):
     for method in ("predict", "predict_proba", "decision_function", "transform"):
         with pytest.raises(NotFittedError):
             getattr(L1Classifier(), method)(data[0])
-    for name in ("coef_", "objective_", "history_", "dual_gap_"):
+    for name in ("coef_", "objective_", "history_", "gap_"):
         assert not hasattr(L1Classifier(), name)
 
 
@@ -561,7 +561,7 @@ def test_warm_start(loss, solver, data, multiclass):
         model.set_params(C=0.22).fit(X, y)
         other = made(0.22, **options).fit(X, y)
         np.testing.assert_allclose(model.objective_, other.objective_, rtol=1e-6)
-        assert model.dual_gap_ <= 1e-7
+        assert model.gap_ <= 1e-7
 
 
 def test_warm_start_drops_what_is_no_longer_allowed(data, multiclass):
@@ -613,8 +613,8 @@ def test_exactly_as_many_features_as_asked(loss, options, storage, data, tmp_pat
         alone.fit(X, y, sample_weight=weight)
         without = model.history_[0].objective * model.C_  # the first pass is at C = 1
         assert model.objective_ >= alone.objective_ - 1e-9 * without
-        assert model.objective_ - alone.objective_ <= (model.dual_gap_ + 1e-9) * without
-        assert model.dual_gap_ <= 1e-4
+        assert model.objective_ - alone.objective_ <= (model.gap_ + 1e-9) * without
+        assert model.gap_ <= 1e-4
         np.testing.assert_allclose(model.coef_, alone.coef_, atol=0.02)
         # C is the largest: a little above it there are more features.
         more = L1Classifier(1.4 * model.C_, loss=loss, tol=1e-9, **options)
@@ -631,7 +631,7 @@ def test_equal_columns_are_made_up_to_the_size(data):
         model = L1Classifier(n_features=k).fit(X, y)
         assert model.support_.size == k
         assert model.coef_[0, model.support_].any()
-        assert model.dual_gap_ <= 1e-3
+        assert model.gap_ <= 1e-3
         sizes.append(np.unique(model.support_ % 30).size)
     assert sizes[0] == 1
     assert sizes[1] < 2 or sizes[3] < 4  # equal columns are drawn equally
@@ -647,7 +647,7 @@ def test_a_size_in_between_is_solved_over_its_features(data):
     assert model.coef_[0, model.support_[0]] != 0
     best = L1Classifier(model.C_, tol=TIGHT).fit(X, y).objective_
     assert model.objective_ == pytest.approx(best, rel=1e-6)
-    assert 0 <= model.dual_gap_ <= 1e-6
+    assert 0 <= model.gap_ <= 1e-6
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -768,7 +768,7 @@ def test_features_of_a_size_are_refitted(loss, options, storage, data, tmp_path)
     ]
     model, solution = fits
     np.testing.assert_array_equal(model.support_, solution.support_)
-    for name in ("C_", "objective_", "dual_gap_", "n_iter_"):  # they are of the l1 problem
+    for name in ("C_", "objective_", "gap_", "n_iter_"):  # they are of the l1 problem
         assert getattr(model, name) == getattr(solution, name)
     assert model.refit_C_ == 0.3
     assert not hasattr(solution, "refit_C_")
@@ -911,8 +911,8 @@ def test_warns_where_the_gap_is_open(options, remedy, data):
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         model.fit(X, y)
     assert caught[0].filename == __file__
-    assert model.dual_gap_ > 2e-8
-    gap = model.dual_gap_
+    assert model.gap_ > 2e-8
+    gap = model.gap_
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.set_params(tol=gap / 1.9).fit(X, y)
@@ -942,7 +942,7 @@ def test_the_published_stop_is_refused_or_warned_of(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         loose = one.set_params(tol=0.1, max_iter=1000).fit(X, y)
-    assert loose.dual_gap_ > 1e-3  # which stop="gap" would warn of
+    assert loose.gap_ > 1e-3  # which stop="gap" would warn of
 
 
 @each_solver
@@ -952,7 +952,7 @@ def test_no_warning_where_rounding_ends_progress(solver, data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = L1LogisticRegression(0.3, tol=1e-18, solver=solver, max_iter=5000).fit(X, y)
-    assert model.dual_gap_ <= 1e-10
+    assert model.gap_ <= 1e-10
     assert model._results[0].status in (Status.STALLED, Status.CONVERGED)
 
 
@@ -970,7 +970,7 @@ def test_extreme_penalties_are_finite_or_refused(loss, C, data):
             return
         model.fit(X, y)
     assert np.isfinite(model.coef_).all()
-    assert np.isfinite(model.dual_gap_)
+    assert np.isfinite(model.gap_)
     if C < 1e-10:
         assert model.support_.size == 0
         with pytest.warns(UserWarning, match="No features were selected"):
@@ -1205,7 +1205,7 @@ def test_squares_that_only_a_weight_makes_too_large(data):
     """A large C would do the same to columns that are fine at a small one."""
     X, y = data
     X = X * np.where(np.arange(30) == 11, 1e50, 1.0)
-    assert L1Classifier(standardize=True).fit(X, y).dual_gap_ <= 1e-4
+    assert L1Classifier(standardize=True).fit(X, y).gap_ <= 1e-4
     with pytest.raises(ValueError, match="X has values too large in column 11"):
         L1Classifier(1e60, standardize=True).fit(X, y)
 

@@ -105,7 +105,7 @@ def test_the_optimality_conditions_hold(loss, options, data):
     model, offset = fitted(loss, data, C=C, tol=TIGHT, **options)
     w = model.coef_
     assert 0 < model.support_.size < M
-    assert model.dual_gap_ <= TIGHT
+    assert model.gap_ <= TIGHT
     z = X @ w + getattr(model, "intercept_", 0.0) + offset
     c = -C * value_gradient(loss, y[loss], z, weight)[1]
     size = np.abs(c).sum()
@@ -161,9 +161,9 @@ def test_the_gap_bounds_the_suboptimality(loss, data):
     for tol in (0.5, 0.05, 1e-3):
         model = fitted(loss, data, C=C, tol=tol)[0]
         null = fitted(loss, data, C=1e-12)[0].objective_ * C / 1e-12
-        assert model.dual_gap_ <= tol
+        assert model.gap_ <= tol
         assert best * (1 - 1e-9) <= model.objective_
-        assert model.objective_ <= best + model.dual_gap_ * null * (1 + 1e-9)
+        assert model.objective_ <= best + model.gap_ * null * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("loss", [*NUMBERS, *SURVIVAL])
@@ -295,7 +295,7 @@ def test_features_without_a_penalty_stay_in(loss, data):
     factor[[0, 7]] = 0.0
     model, _ = fitted(loss, data, C=0.05, penalty_factor=factor, tol=1e-6)
     assert {0, 7} <= set(model.support_.tolist())
-    assert model.dual_gap_ <= 1e-6
+    assert model.gap_ <= 1e-6
     kind = L1SurvivalAnalysisCV if loss == "cox" else L1RegressorCV
     options = {} if loss == "cox" else {"loss": loss}
     folds = kind(8, cv=3, penalty_factor=factor, **options).fit(X, y[loss], weight)
@@ -329,7 +329,7 @@ def test_a_likelihood_without_a_maximum_has_a_solution(data):
     time = np.argsort(np.argsort(X[:, 0])) + 1.0
     y = np.rec.fromarrays([np.ones(30, bool), time], names="event,time")
     model = L1SurvivalAnalysis(50.0).fit(X, y)
-    assert model.dual_gap_ <= 1e-4
+    assert model.gap_ <= 1e-4
     assert model.score(X, y) > 0.99
     path = l1_path(X, y, loss="cox", Cs=20)
     assert path.dual_gap.max() <= 1e-4
@@ -385,7 +385,7 @@ def test_covariates_have_the_penalty_factor_0(loss, data):
     factor[[1, 4]] = 0.0
     C = 0.8 if loss == "quantile" else 0.15
     model, offset = fitted(loss, data, C=C, tol=TIGHT, penalty_factor=factor)
-    assert model.dual_gap_ <= TIGHT
+    assert model.gap_ <= TIGHT
     assert {1, 4} < set(model.support_.tolist())
     z = X @ model.coef_ + getattr(model, "intercept_", 0.0) + offset
     c = -C * value_gradient(loss, y[loss], z, weight)[1]
@@ -401,7 +401,7 @@ def test_quantiles_of_few_rows_and_many_columns(level, C):
     X = rng.standard_normal((60, 400)) + 1.5 * rng.standard_normal((60, 1))
     y = X[:, 0] - X[:, 1] + 0.5 * rng.standard_t(2, 60)
     model = L1Regressor(C, loss=Quantile(level), max_iter=30).fit(X, y)
-    assert model.dual_gap_ <= 1e-4
+    assert model.gap_ <= 1e-4
     assert model.n_iter_ < 20
 
 

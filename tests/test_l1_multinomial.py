@@ -52,7 +52,7 @@ def test_the_optimality_conditions_hold(C, options, data):
         np.testing.assert_allclose(rest.sum(axis=0), 0.0, atol=1e-8)
     else:
         assert not model.intercept_.any()
-    assert model.dual_gap_ <= 1e-11
+    assert model.gap_ <= 1e-11
     found = objective(X, y, W, model.intercept_, C, weight, ratio)
     assert model.objective_ == pytest.approx(found, rel=1e-10)
 
@@ -78,9 +78,9 @@ def test_the_gap_bounds_the_suboptimality(data):
     null = objective(X, y, np.zeros((Q, M)), np.log(share), 0.3, weight)
     for tol in (0.3, 0.01):
         model = L1Classifier(0.3, multi_class="multinomial", tol=tol).fit(X, y, weight)
-        assert model.dual_gap_ <= tol
+        assert model.gap_ <= tol
         assert best * (1 - 1e-9) <= model.objective_
-        assert model.objective_ <= best + model.dual_gap_ * null * (1 + 1e-9)
+        assert model.objective_ <= best + model.gap_ * null * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("storage", ["csc", "csr", "float32", "standardized"])
@@ -106,7 +106,7 @@ def test_columns_far_from_zero(data):
     X, y, weight = data
     plain = L1Classifier(0.2, multi_class="multinomial", tol=1e-8).fit(X, y, weight)
     far = L1Classifier(0.2, multi_class="multinomial", tol=1e-8).fit(X + 1e6, y, weight)
-    assert far.dual_gap_ <= 1e-8
+    assert far.gap_ <= 1e-8
     np.testing.assert_allclose(far.coef_, plain.coef_, atol=1e-4)
     np.testing.assert_allclose(far.predict_proba(X + 1e6), plain.predict_proba(X), atol=1e-4)
     folds = L1ClassifierCV([0.1, 0.3], cv=3, multi_class="multinomial")
@@ -161,7 +161,7 @@ def test_separated_classes_have_a_solution():
     X = np.repeat(np.eye(3), 5, axis=0)
     y = np.repeat([0, 1, 2], 5)
     model = L1Classifier(1e4, multi_class="multinomial").fit(X, y)
-    assert model.dual_gap_ <= 1e-4
+    assert model.gap_ <= 1e-4
     assert model.score(X, y) == 1.0
 
 

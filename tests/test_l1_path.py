@@ -366,7 +366,7 @@ def test_folds_are_fits_on_copied_rows(options, scoring, several, storage, data,
     np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-3)
     np.testing.assert_allclose(model.intercept_, same.intercept_, atol=1e-3)
     np.testing.assert_allclose(model.objective_, same.objective_, rtol=1e-7)
-    assert model.dual_gap_ <= 1e-9
+    assert model.gap_ <= 1e-9
 
 
 def test_rules(data):
@@ -394,7 +394,7 @@ def test_attributes(data):
     at = int(np.searchsorted(model.Cs_, model.C_))
     np.testing.assert_array_equal(path.coef[[at]].toarray(), model.coef_)
     np.testing.assert_array_equal(path.support(at), model.support_)
-    assert path.dual_gap[at] == model.dual_gap_
+    assert path.dual_gap[at] == model.gap_
     assert path.feature_names[0] == "g0"
     assert path.n_scans == model.n_scans_
     np.testing.assert_allclose(model.predict_proba(pd.DataFrame(X).add_prefix("g"))[:, 1],

@@ -64,8 +64,8 @@ def test_the_gap_bounds_the_suboptimality(tol, data):
     best = L1Regressor(0.1, tol=TIGHT).fit(X, y).objective_
     model = L1Regressor(0.1, tol=tol).fit(X, y)
     zero = objective(X, y, np.zeros(M), y.mean(), 0.1)
-    assert model.dual_gap_ <= tol
-    assert best * (1 - 1e-9) <= model.objective_ <= best + model.dual_gap_ * zero * (1 + 1e-9)
+    assert model.gap_ <= tol
+    assert best * (1 - 1e-9) <= model.objective_ <= best + model.gap_ * zero * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
@@ -136,7 +136,7 @@ def test_a_warm_start_is_at_the_solution(data):
     assert len(model.history_) > 1
     assert len(model.fit(X, y).history_) == 1  # a pass that proves it
     assert model.n_iter_ == 1  # as of any fit
-    assert model.dual_gap_ <= 1e-8
+    assert model.gap_ <= 1e-8
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 2e9])

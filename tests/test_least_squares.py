@@ -226,7 +226,7 @@ def test_a_regressor_by_every_method(method):
     assert model.intercept_ == pytest.approx(expected[-1], abs=1e-5)
     c = model.certificate_
     assert c.loss == "least_squares"
-    assert verify(posed.X, posed.y, c)["gap"] == pytest.approx(c.gap, abs=1e-9)
+    assert verify(c, posed.X, posed.y)["gap"] == pytest.approx(c.gap, abs=1e-9)
 
 
 @pytest.mark.filterwarnings("error")
@@ -249,13 +249,13 @@ def test_a_regressor_is_proven_best():
     best = values_of(share, posed.y, np.full(N, posed.C), True).min()
     assert model.certificate_.proven
     assert model.certificate_.objective == pytest.approx(best, rel=1e-9)
-    verify(posed.X, posed.y, model.certificate_)
+    verify(model.certificate_, posed.X, posed.y)
     again = prove(model, posed.X, posed.y, gap=0.0)
     assert again.status is Status.OPTIMAL
     own = certify(model, posed.X, posed.y)
     assert own.bound <= best * (1 + 1e-12)
     with pytest.raises(ValueError, match="claims the bound"):
-        verify(posed.X, posed.y, replace(own, bound=1.001 * own.bound))
+        verify(replace(own, bound=1.001 * own.bound), posed.X, posed.y)
 
 
 def test_a_model_without_a_ridge_is_certified_at_a_finite_c_alone():
@@ -304,10 +304,10 @@ def test_squares_of_residuals_may_leave_the_range():
     X, y = rng.standard_normal((12, 1)), rng.standard_normal(12)
     for unit, target, C in ((1e-139, 1e-163, 1e278), (1.0, 1e180, 1e-280)):
         own = claim(unit * X, target * y, C)
-        verify(unit * X, target * y, own)
+        verify(own, unit * X, target * y)
         ridge = 0.5 * float(own.coef @ own.coef)
         with pytest.raises(CertificateError, match="claims the objective"):
-            verify(unit * X, target * y, replace(own, objective=ridge, bound=ridge))
+            verify(replace(own, objective=ridge, bound=ridge), unit * X, target * y)
 
 
 def test_weights_without_digits_count_as_rounding():
@@ -315,10 +315,10 @@ def test_weights_without_digits_count_as_rounding():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((12, 1)), 1e140 * rng.standard_normal(12)
     weight = np.full(12, 2.4)
-    verify(X, y, replace(claim(X, y, 2.4e-300), C=1e-300), sample_weight=weight)
+    verify(replace(claim(X, y, 2.4e-300), C=1e-300), X, y, sample_weight=weight)
     forged = replace(claim(X, y, 5 * 2.0**-1074), C=2 * 2.0**-1074)
     with pytest.raises(CertificateError, match="change its figures by"):
-        verify(X, y, forged, sample_weight=weight)
+        verify(forged, X, y, sample_weight=weight)
 
 
 def test_targets_far_from_zero():
@@ -330,10 +330,10 @@ def test_targets_far_from_zero():
         own = BudgetRegressor(2, C=C).fit(X, y).certificate_
         for offset in (2.0**10, 2.0**30, -(2.0**40)):
             moved = replace(own, intercept=own.intercept + offset)
-            assert verify(X, y + offset, moved)["bound"] == pytest.approx(own.bound, rel=1e-12)
+            assert verify(moved, X, y + offset)["bound"] == pytest.approx(own.bound, rel=1e-12)
             for shift in (0.01, -0.01):
                 with pytest.raises(CertificateError, match=r"are not optimal|claims the objective"):
-                    verify(X, y + offset, replace(moved, intercept=moved.intercept + shift))
+                    verify(replace(moved, intercept=moved.intercept + shift), X, y + offset)
 
 
 def test_rounding_of_the_objective_is_what_the_theorem_says():
@@ -381,6 +381,6 @@ def test_an_offset_of_the_target_is_the_intercept(method, C, offset):
     np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-13 * offset)
     assert moved.intercept_ - offset == pytest.approx(plain.intercept_, abs=1e-14 * offset)
     assert moved.certificate_.gap == pytest.approx(plain.certificate_.gap, abs=1e-14 * offset)
-    verify(X, y + offset, moved.certificate_)
+    verify(moved.certificate_, X, y + offset)
     proof = prove(moved, X, y + offset, gap=0.0)
-    verify(X, y + offset, proof.certificate)
+    verify(proof.certificate, X, y + offset)

@@ -86,7 +86,7 @@ def test_several_sizes_from_one_fit(skewed):
     np.testing.assert_array_equal(model.path_[9].support, model.support_)
     np.testing.assert_array_equal(model.coef_[0, model.support_], model.path_[9].coef)
     gap = 1 - model.path_[9].bound / model.path_[9].objective
-    assert model.optimality_gap_ == pytest.approx(gap)
+    assert model.gap_ == pytest.approx(gap)
 
 
 def test_constant_columns_are_never_selected(skewed):
@@ -123,7 +123,7 @@ def test_refit_false_is_the_relaxed_model_as_published(skewed):
     X, y = skewed
     model = TwoLayerClassifier("f1", n_features=6, refit=False).fit(X, y)
     assert model.support_.size == 6
-    assert not hasattr(model, "optimality_gap_")
+    assert not hasattr(model, "gap_")
     assert model.path_[6].objective == model.history_[-1].objective
     refitted = TwoLayerClassifier("f1", n_features=6).fit(X, y)
     np.testing.assert_array_equal(refitted.support_, model.support_)
@@ -141,7 +141,7 @@ def test_all_features_by_blocks_to_a_gap(kind, skewed, tmp_path):
     selection = model.path_[model.size_]
     without = model.history_[0].extra["without_features"]
     assert selection.objective - selection.bound <= 1e-3 * without
-    assert model.optimality_gap_ == pytest.approx(1 - selection.bound / selection.objective)
+    assert model.gap_ == pytest.approx(1 - selection.bound / selection.objective)
     assert 4 <= model.support_.size < 30
     np.testing.assert_array_equal(model.support_, np.sort(model.path_.order))
     np.testing.assert_allclose(model.decision_function(X), decisions(model, X), atol=1e-9)
@@ -245,7 +245,7 @@ def test_several_classes_are_one_versus_rest_with_merged_scans(measure, multicla
     top = model.predict_top(X, 5, label=2)
     np.testing.assert_array_equal(top, np.argsort(-decision[:, 2], kind="stable")[:5])
     gaps = [1 - path[4].bound / path[4].objective for path in model.path_]
-    assert model.optimality_gap_ == pytest.approx(max(gaps))
+    assert model.gap_ == pytest.approx(max(gaps))
 
 
 # ------------------------------------------------------------------------- thresholds and scores
@@ -520,7 +520,7 @@ def test_not_fitted(skewed):
         model.predict_top(skewed[0], 3)
     with pytest.raises(NotFittedError):
         model.score(*skewed)
-    for name in ("coef_", "path_", "optimality_gap_", "history_"):
+    for name in ("coef_", "path_", "gap_", "history_"):
         assert not hasattr(model, name)
 
 

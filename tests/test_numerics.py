@@ -26,7 +26,7 @@ def test_no_false_proof_on_heavy_tails(seed, C):
     X = rng.standard_cauchy((400, 6))
     y = np.where(X[:, 0] + rng.standard_cauchy(400) > 0, 1, -1)
     model = BudgetClassifier(2, C=C, standardize=False, calibrate=False).fit(X, y)
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
 
 
 @pytest.mark.parametrize("unit", [1e15, 1e20, 1e49])

@@ -165,7 +165,7 @@ def test_proofs_against_enumeration_of_all_supports(seed):
     assert found[tuple(certificate.support.tolist())] == pytest.approx(best, rel=1e-6)
     assert certificate.bound <= best * (1.0 + 1e-8)
     assert certificate.proven
-    assert verify(X, y, certificate, sample_weight=weight)["gap"] <= 1e-9
+    assert verify(certificate, X, y, sample_weight=weight)["gap"] <= 1e-9
     assert certify(model, X, y, sample_weight=weight).bound <= best * (1.0 + 1e-8)
 
 
@@ -194,11 +194,11 @@ def test_proofs_with_signs_against_enumeration(seed):
         assert certificate.objective == pytest.approx(best, rel=1e-6)
         for one in (model.certificate_, certificate):
             assert one.bound <= best * (1.0 + 1e-7)
-            verify(X, y, one)
+            verify(one, X, y)
         plain = replace(certificate, signs=np.zeros(6, np.int8))
         if certificate.objective > 1.001 * optimum_of_any_sign(Z, y, C):
             with pytest.raises(CertificateError):
-                verify(X, y, plain)
+                verify(plain, X, y)
 
 
 def optimum_of_any_sign(Z, y, C):
@@ -214,13 +214,13 @@ def test_every_method_certifies_what_it_selects(method):
     model = BudgetClassifier([2, 4], loss="ordinal", method=method, calibrate=False).fit(X, y)
     for size in (2, 4):
         assert model.path_[size].support.size == size
-        verify(X, y, model.path_[size].certificate)
+        verify(model.path_[size].certificate, X, y)
     assert {1, 2} <= set(model.support_.tolist())
     assert model.coef_.shape == (1, 16)
     assert (np.diff(model.thresholds_) > 0).all()
     proof = prove(model, X, y, gap=0.0)
     assert proof.certificate.proven
-    verify(X, y, proof.certificate)
+    verify(proof.certificate, X, y)
 
 
 def test_whole_groups():
@@ -231,10 +231,10 @@ def test_whole_groups():
         n_groups=2, feature_groups=groups, loss="ordinal", calibrate=False
     ).fit(X, y)  # fmt: skip
     assert len(np.unique(model.groups_)) == 2
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
     proof = prove(model, X, y, gap=0.0)
     assert proof.certificate.proven
-    verify(X, y, proof.certificate)
+    verify(proof.certificate, X, y)
 
 
 def test_the_numbers_of_statsmodels():
@@ -357,13 +357,13 @@ def test_the_order_of_names_is_that_of_the_categories():
         wanted = one.predict_proba(X)[:, order]
         np.testing.assert_allclose(other.predict_proba(X), wanted, rtol=1e-12)
         assert other.score(X, target) == one.score(X, y)
-        verify(X, target, other.certificate_)
+        verify(other.certificate_, X, target)
     reversed_ = pandas.Categorical(NAMES[y], NAMES[::-1], ordered=True)
     back = BudgetClassifier(3, loss="ordinal", calibrate=False).fit(X, reversed_)
     np.testing.assert_allclose(back.coef_, -one.coef_, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(back.thresholds_, -one.thresholds_[::-1], rtol=1e-6)
     with pytest.raises((CertificateError, ValueError)):
-        verify(X, reversed_, one.certificate_)
+        verify(one.certificate_, X, reversed_)
     # Categories without rows have no part; numbers need not be those from 0.
     more = pandas.Categorical(NAMES[y], ["never", *NAMES], ordered=True)
     np.testing.assert_array_equal(
@@ -382,7 +382,7 @@ def test_two_classes_are_those_of_the_logistic_model():
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
     np.testing.assert_array_equal(one.thresholds_, -other.intercept_)
     assert one.certificate_.loss == "logistic"
-    verify(X, y, one.certificate_)
+    verify(one.certificate_, X, y)
     assert not hasattr(other, "thresholds_")
     tiny = BudgetClassifier(1, loss="ordinal").fit(X[:2], [0, 1])
     assert np.isfinite(tiny.predict_proba(X)).all()
@@ -427,10 +427,10 @@ def test_extremes_are_sane():
         assert np.isfinite(model.thresholds_).all()
         p = model.predict_proba(Z)
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
-        verify(Z, target, model.certificate_, sample_weight=weight)
+        verify(model.certificate_, Z, target, sample_weight=weight)
     model = BudgetClassifier(2, loss="ordinal", C=100.0, calibrate=False).fit(X, apart)
     proof = prove(model, X, apart, gap=0.0)
-    verify(X, apart, proof.certificate)
+    verify(proof.certificate, X, apart)
 
 
 @pytest.mark.parametrize("rare", [1, *slow(0, 2)])
@@ -441,7 +441,7 @@ def test_a_class_of_nearly_no_weight_is_refused_or_fitted(rare):
     model = BudgetClassifier(2, loss="ordinal", calibrate=False)
     model.fit(X, y, sample_weight=np.where(y == rare, 1e-12, 1.0))
     assert np.isfinite(model.thresholds_).all()
-    verify(X, y, model.certificate_, sample_weight=np.where(y == rare, 1e-12, 1.0))
+    verify(model.certificate_, X, y, sample_weight=np.where(y == rare, 1e-12, 1.0))
     for weight in (1e-14, 1e-20, 1e-300):
         with pytest.raises(ValueError, match=r"sample_weight .* must give every class at least"):
             model.fit(X, y, sample_weight=np.where(y == rare, weight, 1.0))
@@ -490,7 +490,7 @@ def test_forged_certificates_of_ordered_classes_are_refuted():
     """A bound, a threshold, a coefficient or a dual value could be forged, or y be another."""
     X, y = draw(1, n=60, p=10)
     true = BudgetClassifier(2, loss="ordinal", calibrate=False).fit(X, y).certificate_
-    verify(X, y, true)
+    verify(true, X, y)
     rng = np.random.default_rng(0)
     moved = true.intercept + np.array([0.0, 1e-2])
     forged = [
@@ -524,10 +524,10 @@ def test_forged_certificates_of_ordered_classes_are_refuted():
     ]
     for one in forged:
         with pytest.raises((CertificateError, ValueError)):
-            verify(X, y, one)
+            verify(one, X, y)
     for target in (y[::-1], 2 - y, np.minimum(y, 1), NAMES[y]):
         with pytest.raises((CertificateError, ValueError)):
-            verify(X, target, true)
+            verify(true, X, target)
 
 
 @pytest.mark.parametrize("seed", [0, *slow(1, 2, 3, 4, 5)])
@@ -546,7 +546,7 @@ def test_no_forged_dual_point_proves_what_is_not_so(seed):
         forged = replace(true, dual=v, bound=float(best * (1.0 + rng.choice([1e-6, 1e-3]))))
         forged = replace(forged, candidates=4, fixed_in=0)
         try:
-            verify(X, y, forged)
+            verify(forged, X, y)
             accepted += 1
         except CertificateError:
             pass

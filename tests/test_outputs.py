@@ -247,7 +247,7 @@ def test_models_against_all_supports(kind, seed):
     assert certificate.objective <= 1.01 * optimum
     for one in (certificate, model.certificate_):
         assert one.bound <= optimum * (1 + 1e-7)
-        figures = verify(X, y, one, sample_weight=weight)
+        figures = verify(one, X, y, sample_weight=weight)
         assert figures["bound"] == pytest.approx(one.bound)
     assert certificate.bound >= model.certificate_.bound
     # What is excluded is in no better model.
@@ -260,9 +260,9 @@ def test_models_against_all_supports(kind, seed):
         assert proof.status is Status.OPTIMAL
         assert proof.certificate.objective == pytest.approx(optimum, rel=1e-6)
         assert proof.certificate.objective - proof.certificate.bound <= 1e-9 * optimum
-        verify(X, y, proof.certificate, sample_weight=weight)
+        verify(proof.certificate, X, y, sample_weight=weight)
     assert rough.certificate.bound <= optimum * (1 + 1e-7)
-    verify(X, y, rough.certificate, sample_weight=weight)
+    verify(rough.certificate, X, y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("kind", ["multinomial", "least_squares"])
@@ -275,7 +275,7 @@ def test_forged_trees(kind, monkeypatch):
     estimator = BudgetClassifier if kind == "multinomial" else BudgetRegressor
     model = estimator(2, C=0.03).fit(X, y)
     found = prove(model, X, y, gap=0, C=1.0).certificate
-    verify(X, y, found)
+    verify(found, X, y)
     tree = found.tree
     assert tree is not None
     assert tree.parent.size > 2
@@ -293,7 +293,7 @@ def test_forged_trees(kind, monkeypatch):
         {"bound": found.objective * 1.001, "objective": found.objective * 1.001},
     ):
         with pytest.raises(CertificateError):
-            verify(X, y, replace(found, **changed))
+            verify(replace(found, **changed), X, y)
     for other in (prove(model, X, y, C=0.5), prove(estimator(1).fit(X, y), X, y, C=1.0)):
         with pytest.raises(ValueError, match="proof of another problem"):
             prove(model, X, y, C=1.0, resume=other)
@@ -305,7 +305,7 @@ def test_forged_certificates(kind):
     X, y, _ = problem(kind, 0)
     model = BudgetClassifier(2) if kind == "multinomial" else BudgetRegressor(2)
     sound = certify(model.fit(X, y), X, y)
-    verify(X, y, sound)
+    verify(sound, X, y)
     smaller = np.array(sound.coef)
     smaller[0] *= 0.9
     for changed in (
@@ -328,9 +328,9 @@ def test_forged_certificates(kind):
         {"fit_intercept": False},
     ):
         with pytest.raises((CertificateError, ValueError), match=r"certificate|y must"):
-            verify(X, y, replace(sound, **changed))
+            verify(replace(sound, **changed), X, y)
     with pytest.raises(CertificateError):
-        verify(X, y[::-1], sound)
+        verify(sound, X, y[::-1])
 
 
 def test_flows_that_never_come_back_are_left_out():
@@ -474,7 +474,7 @@ def test_methods_groups_and_errors():
     certificate = certify(model, X, y)
     assert certificate.n_groups == 1
     assert certificate.groups.code.tolist() == groups
-    verify(X, y, certificate)
+    verify(certificate, X, y)
     for method in ("greedy", "minimax", "l0"):
         assert BudgetClassifier(2, method=method).fit(X, y).support_.size == 2
     with pytest.raises(ValueError, match=r"method='l1' for more than two .* multi_class='ovr'"):
@@ -554,7 +554,7 @@ def test_offsets_of_several_responses():
     np.testing.assert_allclose(zero.coef_, plain.coef_, atol=1e-6)
     mean = model.predict(X, offset=offset)
     np.testing.assert_allclose(mean.sum(axis=0), Y.sum(axis=0), rtol=1e-6)  # free intercepts
-    verify(X, Y, certify(model, X, Y, offset=offset), offset=offset)
+    verify(certify(model, X, Y, offset=offset), X, Y, offset=offset)
 
 
 def test_several_labels_of_a_row_have_a_remedy():

@@ -315,7 +315,7 @@ def test_solutions_of_the_l1_family(estimator, labelled, tmp_path):
     solutions = metadata["solutions"]
     assert [one["C"] for one in solutions] == np.broadcast_to(fitted.C_, n_scores).tolist()
     assert [one["objective"] for one in solutions] == np.ravel(fitted.objective_).tolist()
-    assert max(one["gap"] for one in solutions) == fitted.dual_gap_
+    assert max(one["gap"] for one in solutions) == fitted.gap_
     assert {one["loss"] for one in solutions} == {fitted.loss}
     several = len(metadata["history"]) > 1
     histories = fitted.history_ if several else [fitted.history_]

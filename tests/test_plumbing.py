@@ -15,13 +15,13 @@ from sklearn.model_selection import HalvingGridSearchCV, cross_val_score, learni
 from sklearn.multioutput import MultiOutputClassifier
 
 from zeronorm import (
-    BagClassifier,
     BudgetClassifier,
     BudgetCV,
     BudgetRegressor,
     L1Classifier,
     L1Regressor,
     L1SurvivalAnalysis,
+    MultipleInstanceClassifier,
 )
 from zeronorm.published import BilevelClassifier
 
@@ -72,7 +72,9 @@ def test_columns_that_do_not_vary_are_told(model, y, value):
 def test_no_estimator_takes_so_many_threads(n_threads):
     """Threads would be started until the machine has no more."""
     with pytest.raises(ValueError, match="n_threads must be an integer from 1 to 1024"):
-        BagClassifier(n_threads=n_threads).fit([X[:3], X[3:5], X[5:9], X[9:]], [0, 1, 0, 1])
+        MultipleInstanceClassifier(n_threads=n_threads).fit(
+            [X[:3], X[3:5], X[5:9], X[9:]], [0, 1, 0, 1]
+        )
     with pytest.raises(ValueError, match="n_threads must be an integer from 1 to 1024"):
         L1Classifier(n_threads=n_threads).fit(X, Y)
 

@@ -12,7 +12,7 @@ from test_genotypes import draw, write_plink
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
-    Products,
+    Interactions,
     cross_validate,
     prove,
     read_plink,
@@ -90,7 +90,7 @@ def test_every_operation(data, settings, monkeypatch):
     monkeypatch.setattr(_products, "LEAST_BLOCK", 7)
     monkeypatch.setattr(_products, "MOST_BLOCK", 7)
     X = data()
-    design = Products(X, **settings, n_threads=2)
+    design = Interactions(X, **settings, n_threads=2)
     for name in ("plain", "standardized", "scaled rows"):
         wrap = WRAPPERS[name]
         wrapped, expected = wrap(design, twin_of(X, settings))
@@ -106,7 +106,7 @@ def test_every_operation(data, settings, monkeypatch):
 def test_centred_factors(kind, center):
     """Products would not be of centred features, or scans of other ones than are gathered."""
     X = DATA[kind]()
-    design = Products(X, center=center)
+    design = Interactions(X, center=center)
     mean = X.astype(np.float64).mean(axis=0) if isinstance(center, str) else center
     assert np.allclose(design.center, mean, rtol=1e-14, atol=1e-14)
     columns = design.gather(slice(None))
@@ -125,7 +125,7 @@ def test_bits_depend_on_no_tile_and_no_thread(data, monkeypatch):
     for elements, tile, threads in ((1 << 22, 512, 1), (3 * N, 4, 7), (20 * N, 5, 2)):
         monkeypatch.setattr(_factors, "ELEMENTS", elements)
         monkeypatch.setattr(_factors, "SPARSE_TILE", tile)
-        design = Products(X, n_threads=threads)
+        design = Interactions(X, n_threads=threads)
         p = design.shape[1]
         parts = [design.correlate(v, j, min(j + 11, p)) for j in range(0, p, 11)]
         answers.append((np.vstack(parts), scan(design, v), *design.moments(weight, 0, p)))
@@ -154,7 +154,7 @@ def test_numbers_of_pairs_are_exact_for_five_thousand_million():
 def test_five_thousand_million_products_are_a_design():
     """Nothing of their number may be allocated before somebody asks for it."""
     X = np.broadcast_to(np.array([[0], [1], [1], [0]], np.int8), (4, 100_001))
-    design = Products(X, main_effects=False)
+    design = Interactions(X, main_effects=False)
     last = design.shape[1] - 1
     assert last == 5_000_050_000 - 1
     assert design.names([0, last]) == ["x0*x1", "x99999*x100000"]
@@ -167,10 +167,10 @@ def test_vectors_beyond_memory_are_refused_with_the_figure(monkeypatch):
     """The system would end the process in the middle of a fit."""
     X, y, _ = binary(0, 30, 40)
     monkeypatch.setattr(_operations, "machine_memory", lambda: 6 * 8 * 819.0)
-    with pytest.raises(ValueError, match=r"X has 820 columns; .* Products.best"):
-        BudgetClassifier(1, calibrate=False).fit(Products(X), y)
+    with pytest.raises(ValueError, match=r"X has 820 columns; .* Interactions.best"):
+        BudgetClassifier(1, calibrate=False).fit(Interactions(X), y)
     monkeypatch.setattr(_operations, "machine_memory", lambda: 6 * 8 * 820.0)
-    BudgetClassifier(1, calibrate=False).fit(Products(X), y)
+    BudgetClassifier(1, calibrate=False).fit(Interactions(X), y)
 
 
 def naive_best(X, settings, center, v, k, least=0.0):
@@ -187,7 +187,7 @@ def test_best_is_that_of_all_scores(data, settings, monkeypatch):
     monkeypatch.setattr(_factors, "ELEMENTS", 3 * N)
     monkeypatch.setattr(_factors, "SPARSE_TILE", 3)
     X = data()
-    design = Products(X, **settings)
+    design = Interactions(X, **settings)
     main = 0 if settings.get("main_effects") is False else P
     for seed in range(2):
         v = np.random.default_rng(seed).standard_t(2, N)
@@ -204,7 +204,7 @@ def test_best_is_that_of_all_scores(data, settings, monkeypatch):
 def test_best_leaves_out_what_cannot_be_among_the_best():
     """An exhaustive search would never stop early."""
     X, y, (a, b) = binary(0, 1200, 400)
-    design = Products(X, center="mean")
+    design = Interactions(X, center="mean")
     v = y - y.mean()
     alone = design.best(v, 1)
     assert alone.pairs.tolist() == [[a, b]]
@@ -214,7 +214,7 @@ def test_best_leaves_out_what_cannot_be_among_the_best():
     rng = np.random.default_rng(1)  # variants of all frequencies, and a large score of common ones
     rare = rng.random((1200, 3000)) < rng.uniform(0.001, 0.5, 3000) ** 2
     rare[:, 5] = rare[:, 9] = v > 0
-    found = Products(rare).best(v, 3)
+    found = Interactions(rare).best(v, 3)
     assert found.pairs[0].tolist() == [5, 9]
     assert found.share < 0.5
 
@@ -230,7 +230,7 @@ def test_best_of_standardised_products():
     expected = np.zeros(len(varies))
     expected[varies] = ((v - v.mean()) @ columns)[varies] / deviation[varies]
     for settings in ({}, {"pairs": np.array(expected_pairs({}))}):
-        found = Products(X, **settings).best(v, 5, standardize=True)
+        found = Interactions(X, **settings).best(v, 5, standardize=True)
         order = np.argsort(-np.abs(expected), kind="stable")[:5]
         assert np.array_equal(found.columns - P, order)
         assert np.allclose(found.scores, expected[order], rtol=1e-4)
@@ -239,14 +239,14 @@ def test_best_of_standardised_products():
 def test_an_exclusive_or_that_no_feature_shows():
     """The pair would be missed by a fit of all products, of raw or of centred features."""
     X, y, (a, b) = binary(3, 300, 60)
-    centred = Products(X, center="mean")
+    centred = Interactions(X, center="mean")
     model = BudgetClassifier(1, calibrate=False).fit(centred, y)
     assert centred.factors(model.support_).tolist() == [[a, b]]
     assert model.certificate_.gap < 1e-3
     assert model.score(centred, y) > 0.9
     single = BudgetClassifier(1, calibrate=False).fit(X, y)
     assert single.score(X, y) < 0.65
-    raw = Products(X)
+    raw = Interactions(X)
     model = BudgetClassifier(3, calibrate=False).fit(raw, y)
     assert sorted(model.support_[:2].tolist()) == [a, b]
     assert raw.factors(model.support_[2:]).tolist() == [[a, b]]
@@ -256,7 +256,7 @@ def test_an_exclusive_or_that_no_feature_shows():
 def test_an_exclusive_or_among_two_million_products():
     """The size of the guide: 500 samples, 2,000 features, all pairs."""
     X, y, (a, b) = binary(4, 500, 2000)
-    design = Products(X, center="mean")
+    design = Interactions(X, center="mean")
     assert design.best(y - y.mean(), 1).pairs.tolist() == [[a, b]]
     model = BudgetClassifier(1, calibrate=False).fit(design, y)
     assert design.factors(model.support_).tolist() == [[a, b]]
@@ -267,7 +267,7 @@ def test_fits_and_proofs_are_those_of_the_stored_columns(kind):
     """A certificate of products would be of other columns."""
     X = DATA[kind]()
     settings = {"within": LABELS}
-    design, stored = Products(X, **settings), twin_of(X, settings)
+    design, stored = Interactions(X, **settings), twin_of(X, settings)
     stored = sp.csc_array(stored) if sp.issparse(X) else stored
     y = np.asarray(twin_of(X, settings)[:, [2, 20]] @ [2.0, -3.0])
     y += 0.1 * np.random.default_rng(0).standard_normal(N)
@@ -277,8 +277,8 @@ def test_fits_and_proofs_are_those_of_the_stored_columns(kind):
     assert ours.certificate_.bound == pytest.approx(theirs.certificate_.bound, rel=1e-4)
     proof = prove(ours, design, y, gap=0)
     assert proof.certificate.proven
-    verify(design, y, proof.certificate)
-    verify(stored, y, proof.certificate, rtol=1e-5)
+    verify(proof.certificate, design, y)
+    verify(proof.certificate, stored, y, rtol=1e-5)
     scores = [cross_validate(BudgetRegressor([1, 2]), x, y).mean for x in (design, stored)]
     assert np.allclose(*scores, rtol=1e-5)
 
@@ -288,7 +288,7 @@ def test_models_predict_on_new_rows_and_keep_names(tmp_path):
     pd = pytest.importorskip("pandas")
     X, y, (a, b) = binary(5, 200, 20)
     names = [f"HLA*{j:02d}" if j % 2 else f"g{j}" for j in range(20)]
-    design = Products(pd.DataFrame(X, columns=names), center="mean")
+    design = Interactions(pd.DataFrame(X, columns=names), center="mean")
     model = BudgetClassifier(2, calibrate=False).fit(design, y)
     new = binary(6, 30, 20)[0]
     later = design.on(pd.DataFrame(new, columns=names))
@@ -311,12 +311,12 @@ def test_models_predict_on_new_rows_and_keep_names(tmp_path):
 def test_names_are_distinct_whatever_features_are_called():
     """A model file would name two products alike."""
     names = ["a", "b", "c", "a*b", "b*c", '"a', 'a"', "(a"]
-    design = Products(gaussian(9, 8), names=names)
+    design = Interactions(gaussian(9, 8), names=names)
     assert design.feature_names[:4] == ["a", "b", "c", '"a*b"']
     assert design.feature_names[8] == "a*b"
     assert len(set(design.feature_names)) == design.shape[1] == 36
-    assert Products(gaussian(9, 3)).feature_names is None
-    assert Products(design, pairs=[[0, 8]], main_effects=False).feature_names == ['a*"a*b"']
+    assert Interactions(gaussian(9, 3)).feature_names is None
+    assert Interactions(design, pairs=[[0, 8]], main_effects=False).feature_names == ['a*"a*b"']
 
 
 def test_genotypes(tmp_path):
@@ -325,7 +325,7 @@ def test_genotypes(tmp_path):
     y = (copies[:, 3] > 0) ^ (copies[:, 17] > 0)
     genotypes = read_plink(write_plink(tmp_path / "x", copies))
     decoded = genotypes.X.gather(slice(None))
-    design = Products(genotypes.X, center="mean")
+    design = Interactions(genotypes.X, center="mean")
     columns = design.gather(slice(None))
     assert np.allclose(columns, twin_decoded(decoded), atol=1e-5)
     for operation in OPERATIONS:
@@ -348,7 +348,7 @@ def test_tiny_and_huge_factors_are_multiplied_in_float64():
     """A product of float32 numbers below the range of float32 would have the score 0."""
     X = gaussian(N, 6, dtype=np.float32)
     X[:, :2] *= np.float32(1e-28)
-    design = Products(X, main_effects=False)
+    design = Interactions(X, main_effects=False)
     v = np.random.default_rng(0).standard_normal(N)
     assert np.allclose(scan(design, v), design.gather(slice(None)).T @ v, rtol=1e-9, atol=0)
 
@@ -356,7 +356,7 @@ def test_tiny_and_huge_factors_are_multiplied_in_float64():
 def test_constant_and_nonfinite_products():
     """A constant product would be divided by its deviation, NaN would be a score."""
     X = np.column_stack([binary(0, N, 3)[0], np.ones(N), np.zeros(N)])
-    scaled = center_scale(Products(X), np.ones(N), center=True)
+    scaled = center_scale(Interactions(X), np.ones(N), center=True)
     assert (scaled.scale == 0).tolist() == [
         *[False] * 3, True, True, False, False, False, True, False, False, True, False, True, True,
     ]  # fmt: skip
@@ -365,9 +365,9 @@ def test_constant_and_nonfinite_products():
         Z = X.copy()
         Z[4, 2] = bad
         with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
-            BudgetRegressor(2).fit(Products(Z), y)
+            BudgetRegressor(2).fit(Interactions(Z), y)
         with pytest.raises(ValueError, match="scores of products must be finite"):
-            Products(Z).best(y, 2)
+            Interactions(Z).best(y, 2)
 
 
 WRONG = [
@@ -396,19 +396,19 @@ WRONG = [
 def test_wrong_settings(settings, error, text):
     """Other products than the user means would be formed."""
     with pytest.raises(error, match=text):
-        Products(gaussian(N, P), **settings)
+        Interactions(gaussian(N, P), **settings)
 
 
 def test_wrong_data_and_searches():
     """Scaled designs have other errors than certificates count; sparse data are not centred."""
     design = as_design(gaussian(N, P))
     with pytest.raises(TypeError, match="X must be data as they are; got a Scaled design"):
-        Products(Rows(Scaled(design, None, np.ones(P)), np.arange(9)))
+        Interactions(Rows(Scaled(design, None, np.ones(P)), np.arange(9)))
     with pytest.raises(ValueError, match="center must be None where X is sparse"):
-        Products(sparse(N, P), center="mean")
+        Interactions(sparse(N, P), center="mean")
     with pytest.raises(ValueError, match="at least two features"):
-        Products(gaussian(N, 1))
-    products = Products(Rows(design, np.arange(9)))
+        Interactions(gaussian(N, 1))
+    products = Interactions(Rows(design, np.arange(9)))
     assert products.shape == (9, P + P * (P - 1) // 2)
     for v, k, settings, text in (
         (np.ones(8), 1, {}, "v must be 9 finite numbers"),

@@ -122,7 +122,7 @@ def test_proven_optima_are_those_of_enumeration(intercept):
         assert proof.certificate.proven
         assert proof.certificate.objective == pytest.approx(values.min(), rel=1e-8)
         assert proof.improved == bool(values.max() > values.min() * (1 + 1e-8))
-        zeronorm.verify(X, y, proof.certificate, rtol=1e-8)
+        zeronorm.verify(proof.certificate, X, y, rtol=1e-8)
 
 
 @pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 12))])
@@ -144,7 +144,7 @@ def test_gap_and_history_are_true(seed):
     assert np.all(np.diff([row.n_nodes for row in rows]) >= 0)
     assert all(row.bound <= values.min() * (1 + 1e-9) for row in rows)
     assert proof.history[-1].bound == pytest.approx(certificate.bound)
-    zeronorm.verify(X, y, certificate)
+    zeronorm.verify(certificate, X, y)
 
 
 def test_weights_and_forced_features_count():
@@ -163,7 +163,7 @@ def test_weights_and_forced_features_count():
     assert model.certificate_.objective == pytest.approx(found[0][0], rel=1e-7)
     assert tuple(model.support_) == found[0][1]
     assert model.proof_.status is Status.OPTIMAL
-    zeronorm.verify(X, y, model.certificate_, sample_weight=weight)
+    zeronorm.verify(model.certificate_, X, y, sample_weight=weight)
     repeated = zeronorm.prove(
         model, *(np.repeat(part, weight.astype(int), axis=0) for part in (X, y)), gap=0
     )
@@ -182,7 +182,7 @@ def test_storages_agree():
             expected = proof.certificate
         assert proof.certificate.objective == pytest.approx(expected.objective, rel=1e-9)
         np.testing.assert_array_equal(proof.support, expected.support)
-        zeronorm.verify(X, y, proof.certificate)
+        zeronorm.verify(proof.certificate, X, y)
 
 
 def test_squared_hinge_of_a_feature_generating_machine():
@@ -196,7 +196,7 @@ def test_squared_hinge_of_a_feature_generating_machine():
     )
     assert proof.certificate.loss == "squared_hinge"
     assert proof.certificate.objective == pytest.approx(found[0][0], rel=1e-6)
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
 
 
 def test_classes_have_proofs_of_their_own():
@@ -206,7 +206,7 @@ def test_classes_have_proofs_of_their_own():
     model = L0LogisticRegression(2, C=0.3, gap=0, calibrate=False).fit(X, y)
     assert [proof.status for proof in model.proof_] == [Status.OPTIMAL] * 3
     for label, certificate in zip(model.classes_, model.certificate_, strict=True):
-        zeronorm.verify(X, (y == label).astype(int), certificate)
+        zeronorm.verify(certificate, X, (y == label).astype(int))
     certificates = zeronorm.certify(model, X, y)
     assert [c.support.size for c in certificates] == [2, 2, 2]
 
@@ -218,13 +218,13 @@ def test_golub_is_proven_and_read_from_a_pickle():
     certificate = pickle.loads(pickle.dumps(model.certificate_))
     assert certificate.proven
     assert certificate.tree.row.size > 1
-    checked = zeronorm.verify(X, y, certificate, rtol=1e-8)
+    checked = zeronorm.verify(certificate, X, y, rtol=1e-8)
     assert checked["gap"] <= 1e-8
     before = BudgetClassifier(n_features=8, calibrate=False).fit(X, y).certificate_
     tight = zeronorm.certify(BudgetClassifier(n_features=8, calibrate=False).fit(X, y), X, y)
     assert before.bound < tight.bound <= certificate.objective <= tight.objective
     assert tight.candidates <= before.candidates
-    zeronorm.verify(X, y, tight)
+    zeronorm.verify(tight, X, y)
 
 
 # ------------------------------------------------------------------------------- stop and go on
@@ -238,18 +238,18 @@ def test_limits_keep_what_is_proven_and_the_search_goes_on():
     assert short.status is Status.NODE_LIMIT
     assert short.history[-1].n_nodes == 20
     assert 0 < short.certificate.gap < zeronorm.certify(model, X, y).gap
-    zeronorm.verify(X, y, short.certificate)
+    zeronorm.verify(short.certificate, X, y)
     onward = zeronorm.prove(model, X, y, gap=0, resume=short)
     whole = zeronorm.prove(model, X, y, gap=0)
     assert onward.status is whole.status is Status.OPTIMAL
     assert onward.certificate.objective == pytest.approx(whole.certificate.objective, rel=1e-12)
     assert onward.history[-1].n_nodes <= whole.history[-1].n_nodes + 30
-    zeronorm.verify(X, y, onward.certificate, rtol=1e-8)
+    zeronorm.verify(onward.certificate, X, y, rtol=1e-8)
     rough = zeronorm.prove(model, X, y, gap=0.005)
     assert rough.status is Status.GAP
     finer = zeronorm.prove(model, X, y, gap=0, resume=rough)  # with another wanted gap
     assert finer.status is Status.OPTIMAL
-    zeronorm.verify(X, y, finer.certificate, rtol=1e-8)
+    zeronorm.verify(finer.certificate, X, y, rtol=1e-8)
 
 
 def test_time_limit_is_reported():
@@ -259,7 +259,7 @@ def test_time_limit_is_reported():
     proof = zeronorm.prove(model, X, y, gap=0, time_limit=1e-9)
     assert proof.status is Status.TIME_LIMIT
     assert proof.certificate.gap > 0
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
 
 
 def test_all_relaxations_of_a_proof_know_the_time(monkeypatch):
@@ -326,7 +326,7 @@ def test_rounding_is_no_proof(monkeypatch):
     proof = zeronorm.prove([0, 1, 2], X, y, gap=0)
     assert proof.status is Status.STALLED
     assert 1e-9 < proof.certificate.gap < 1e-7
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
 
 
 def test_data_that_separate_are_proven():
@@ -335,7 +335,7 @@ def test_data_that_separate_are_proven():
     X[:, 3] = y + 0.1 * X[:, 3]
     proof = zeronorm.prove([0, 1, 2], X, y, gap=0, C=1e7)
     assert proof.status is Status.OPTIMAL
-    zeronorm.verify(X, y, proof.certificate, rtol=1e-8)
+    zeronorm.verify(proof.certificate, X, y, rtol=1e-8)
 
 
 @pytest.mark.parametrize("gap", [0.01, 0.02, 0.03])
@@ -365,7 +365,7 @@ def test_interrupt_keeps_what_is_proven(monkeypatch):
     proof = zeronorm.prove(np.arange(8), X, y, gap=0, callback=interrupt)
     assert proof.status is Status.INTERRUPTED
     assert proof.certificate.objective > proof.certificate.bound
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
     onward = zeronorm.prove(np.arange(8), X, y, gap=0, resume=proof)
     assert onward.status is Status.OPTIMAL
     best = zeronorm.prove(model, X, y, gap=0)
@@ -401,10 +401,10 @@ def test_interrupt_in_the_middle_of_a_node(monkeypatch, owner, name, grows, afte
             patch.setattr(branch_and_bound, "can_grow", lambda problem: False)
         proof = zeronorm.prove(np.arange(8), X, y, gap=0)
     assert proof.status is Status.INTERRUPTED
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
     onward = zeronorm.prove(np.arange(8), X, y, gap=0, resume=proof)
     assert onward.status is Status.OPTIMAL
-    zeronorm.verify(X, y, onward.certificate, rtol=1e-8)
+    zeronorm.verify(onward.certificate, X, y, rtol=1e-8)
 
 
 def draw(seed):
@@ -434,7 +434,7 @@ def draw(seed):
 def hold(X, y, proof, options):
     """Assert that a certificate holds to rounding, and the status says what it says."""
     certificate, weight = proof.certificate, options.get("sample_weight")
-    zeronorm.verify(X, y, certificate, sample_weight=weight, rtol=1e-9)
+    zeronorm.verify(certificate, X, y, sample_weight=weight, rtol=1e-9)
     assert certificate.proven == (proof.status is Status.OPTIMAL)
 
 
@@ -587,7 +587,7 @@ def test_interrupt_ends_the_proofs_of_all_sizes():
     for k in path:
         assert path[k].certificate.gap > 0
         np.testing.assert_array_equal(path[k].certificate.support, path[k].support)
-        zeronorm.verify(X, y, path[k].certificate)
+        zeronorm.verify(path[k].certificate, X, y)
 
 
 def test_cross_validation_does_not_prove():
@@ -635,7 +635,7 @@ def test_candidates_beyond_memory_are_searched_where_they_are(request, storage, 
     assert found.status is copied.status is Status.OPTIMAL
     np.testing.assert_array_equal(found.certificate.support, copied.certificate.support)
     assert found.certificate.bound == pytest.approx(copied.certificate.bound, rel=1e-8)
-    zeronorm.verify(X, y, found.certificate)
+    zeronorm.verify(found.certificate, X, y)
 
 
 def test_decisions_allow_for_the_errors_of_scans(monkeypatch, in_place):
@@ -654,7 +654,7 @@ def test_decisions_allow_for_the_errors_of_scans(monkeypatch, in_place):
         column_sets, "score_errors", lambda design, weight: np.full(X.shape[1], wrong)
     )
     found = zeronorm.prove(model, X, y, gap=0.01)
-    zeronorm.verify(X, y, found.certificate)
+    zeronorm.verify(found.certificate, X, y)
     monkeypatch.undo()
     best = zeronorm.prove(model, X, y, gap=0)
     assert found.certificate.bound <= best.certificate.objective
@@ -668,7 +668,7 @@ def test_too_many_candidates_are_said(monkeypatch, in_place):
     proof = zeronorm.prove(np.arange(8), X, y, gap=0)
     assert proof.status is Status.CANDIDATES
     assert proof.certificate.tree is None
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
 
 
 # ------------------------------------------------------------------------ models of other makers
@@ -686,7 +686,7 @@ def test_any_support_is_certified():
     certificate = zeronorm.certify(lasso, X, y, C=0.5)
     np.testing.assert_array_equal(certificate.support, np.flatnonzero(lasso.coef_[0]))
     assert certificate.C == 0.5
-    zeronorm.verify(X, y, certificate)
+    zeronorm.verify(certificate, X, y)
 
 
 def test_problem_is_that_of_the_model():
@@ -799,9 +799,9 @@ def test_verifier_sees_through_false_trees():
     """A tree with a hole in it would pass for a proof."""
     X, y, certificate = proven()
     tree = certificate.tree
-    zeronorm.verify(X, y, certificate)
+    zeronorm.verify(certificate, X, y)
     with pytest.raises(ValueError, match="claims the bound"):
-        zeronorm.verify(X, y, dataclasses.replace(certificate, bound=1.02 * certificate.bound))
+        zeronorm.verify(dataclasses.replace(certificate, bound=1.02 * certificate.bound), X, y)
     leaf = np.flatnonzero(~np.isin(np.arange(tree.parent.size), tree.parent))
     divided = np.flatnonzero(tree.feature >= 0)
     # Half of a division is missing.
@@ -815,20 +815,20 @@ def test_verifier_sees_through_false_trees():
         "row": tree.row[gone],
     }
     with pytest.raises(ValueError, match="divided with a rest"):
-        zeronorm.verify(X, y, forge(certificate, **cut))
+        zeronorm.verify(forge(certificate, **cut), X, y)
     # A dual point that proves nothing at a leaf.
     dual = tree.dual.copy()
     dual[tree.row[leaf[-1]]] *= 0.1
     with pytest.raises(ValueError, match="claims the bound"):
-        zeronorm.verify(X, y, forge(certificate, dual=dual))
+        zeronorm.verify(forge(certificate, dual=dual), X, y)
     # One that is not feasible.
     dual = tree.dual.copy()
     dual[tree.row[leaf[-1]]] += 1.0
     with pytest.raises(ValueError, match="not feasible"):
-        zeronorm.verify(X, y, forge(certificate, dual=dual))
+        zeronorm.verify(forge(certificate, dual=dual), X, y)
     # Both halves with the feature.
     with pytest.raises(ValueError, match="divided with a rest"):
-        zeronorm.verify(X, y, forge(certificate, inside=np.ones_like(tree.inside)))
+        zeronorm.verify(forge(certificate, inside=np.ones_like(tree.inside)), X, y)
 
 
 # -------------------------------------------------------------------------------- bad input
@@ -863,7 +863,7 @@ def test_rows_in_another_order_are_certified(loss):
     X, y = instance(1)
     model = BudgetClassifier(2, loss=loss, calibrate=False).fit(X, y)
     order = np.roll(np.arange(len(y)), 1)
-    zeronorm.verify(X[order], y[order], zeronorm.certify(model, X[order], y[order]))
+    zeronorm.verify(zeronorm.certify(model, X[order], y[order]), X[order], y[order])
 
 
 def test_bad_options_are_refused():

@@ -8,7 +8,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from zeronorm import convert
+from zeronorm import write_store
 from zeronorm.core.files import FileError
 from zeronorm.io import read_table
 
@@ -19,7 +19,7 @@ MARKET = "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1.5\n2 2 2.5
 def readers(tmp_path):
     return (
         lambda path: read_table(path, "y"),
-        lambda path: convert(path, tmp_path / "x.zarr"),
+        lambda path: write_store(path, tmp_path / "x.zarr"),
     )
 
 
@@ -48,7 +48,7 @@ def test_bcf_and_several_files(tmp_path):
         with pytest.raises(FileError, match=r"chr1.vcf.gz: VCF files are not read"):
             read(tmp_path / "chr*.vcf.gz")
     with pytest.raises(FileError, match=r"chr1.vcf.gz: VCF files are not read"):
-        convert([tmp_path / "chr1.vcf.gz", tmp_path / "chr2.vcf.gz"], tmp_path / "x.zarr")
+        write_store([tmp_path / "chr1.vcf.gz", tmp_path / "chr2.vcf.gz"], tmp_path / "x.zarr")
 
 
 @pytest.mark.parametrize("name", ["x.mtx", "x.MTX", "x.mtx.gz", "x.mtx.bz2"])
@@ -118,7 +118,7 @@ def test_the_recipe_for_matrix_market(tmp_path):
     scipy.io.mmwrite(tmp_path / "x.mtx", X)
     sp.save_npz(tmp_path / "x.npz", scipy.io.mmread(tmp_path / "x.mtx").tocsr())
     np.testing.assert_allclose(read_table(tmp_path / "x.npz").X.toarray(), X.toarray())
-    assert convert(tmp_path / "x.npz", tmp_path / "x.zarr").shape == X.shape
+    assert write_store(tmp_path / "x.npz", tmp_path / "x.zarr").shape == X.shape
 
 
 def test_a_command_says_it_too(fails, tmp_path):

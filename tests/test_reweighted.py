@@ -155,7 +155,7 @@ def test_budgets_by_other_methods(method):
     assert [model.path_[k].support.size for k in (3, 7)] == [3, 7]
     assert all(11 in model.path_[k].support for k in (3, 7))
     assert model.certificate_.bound <= model.certificate_.objective
-    assert 0 <= model.optimality_gap_ < 1
+    assert 0 <= model.gap_ < 1
     assert model.score(X, y) > 0.6
     several = BudgetClassifier(3, method=method, multi_class="ovr", calibrate=False)
     several.fit(X, np.arange(100) % 3)

@@ -182,7 +182,7 @@ def test_certificates_of_responses(tmp_path, loss, Y):
     assert saved.classes_.size == 0
     assert saved.metadata["target_name"] == ["response 1", "response 2", "response 3"]
     (found,) = saved.verify(X, Y, offset=offset)
-    assert found == verify(X, Y, certificate, offset=offset)
+    assert found == verify(certificate, X, Y, offset=offset)
     with pytest.raises(CertificateError):
         saved.verify(X, Y[:, [1, 0, 2]], offset=offset)
     for wrong in (Y[:, 0], Y[:, :2], Y[:-1]):

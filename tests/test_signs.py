@@ -159,7 +159,7 @@ def test_proofs_agree_with_enumeration(loss, seed):
             assert one.bound <= wanted * (1.0 + 1e-7)
             np.testing.assert_array_equal(one.signs, signs)
             assert (signs[one.support] * one.coef >= 0).all()
-            verify(X, y, one, sample_weight=weight)
+            verify(one, X, y, sample_weight=weight)
     assert fitted.certificate_.objective <= wanted * 1.01  # l0 is hardly ever far from the best
 
 
@@ -183,7 +183,7 @@ def test_forged_certificates_state_nothing_false(loss, seed, monkeypatch):
         )  # fmt: skip
 
     for certificate in (fitted.proof_.certificate, certify(fitted, X, y)):
-        verify(X, y, certificate)
+        verify(certificate, X, y)
         accepted += forgeries.accepted(rng, certificate, X, y, 60, least)
     assert len(accepted) > 2  # some changes take nothing away, or say less
 
@@ -199,17 +199,17 @@ def test_the_claim_of_signs_cannot_be_dropped_or_broken(loss):
     fitted = model(loss, 3, C=1.0, signs=signs, method=methods.L0(gap=0.0)).fit(X, y)
     true, none = fitted.proof_.certificate, np.empty(0, np.int8)
     assert unsigned.objective < true.objective * (1.0 - 1e-6)
-    verify(X, y, true)
+    verify(true, X, y)
     for dropped in (none, 0 * signs):
         with pytest.raises(CertificateError, match="shows only"):
-            verify(X, y, replace(true, signs=dropped))
+            verify(replace(true, signs=dropped), X, y)
         with pytest.raises(CertificateError):
-            verify(X, y, replace(true, signs=dropped, tree=None))
+            verify(replace(true, signs=dropped, tree=None), X, y)
     with pytest.raises(CertificateError, match="break the signs"):
-        verify(X, y, replace(unsigned, signs=signs))
+        verify(replace(unsigned, signs=signs), X, y)
     for wrong in (signs[:-1], signs.astype(float), 2 * signs, signs[None]):
         with pytest.raises(CertificateError, match=r"signs|must be of 6 features"):
-            verify(X, y, replace(true, signs=wrong))
+            verify(replace(true, signs=wrong), X, y)
 
 
 def test_a_bound_of_all_scores_is_less_than_one_of_those_with_the_sign():
@@ -217,7 +217,7 @@ def test_a_bound_of_all_scores_is_less_than_one_of_those_with_the_sign():
     X, y = draw("least_squares", 3)
     fitted = BudgetRegressor(3, signs=1, C=1.0, method="l0").fit(X, y)
     tight = certify(fitted, X, y)
-    at = zeronorm.verify(X, y, tight)["bound"]
+    at = zeronorm.verify(tight, X, y)["bound"]
     Z = standardised(X, np.ones(len(X)))
     score = Z.T @ tight.dual
     conjugate = 0.5 * tight.dual @ tight.dual - tight.dual @ (y - y.mean())
@@ -351,8 +351,8 @@ def test_storages_agree(form):
         np.testing.assert_array_equal(stored.support_, plain.support_)
         np.testing.assert_allclose(stored.coef_, plain.coef_, rtol=1e-4, atol=1e-7)
     exact = make[form](X).astype(np.float64)
-    verify(exact, y, stored.certificate_)
-    verify(exact, y, certify(stored, make[form](X), y))
+    verify(stored.certificate_, exact, y)
+    verify(certify(stored, make[form](X), y), exact, y)
 
 
 def test_signs_as_numbers_arrays_and_names_are_the_same():
@@ -413,7 +413,7 @@ def test_several_outputs_have_no_signs_together():
     each = BudgetClassifier(3, signs=1, multi_class="ovr", calibrate=False).fit(X, y)
     assert each.coef_.min() == 0.0
     for label, certificate in zip(each.classes_, each.certificate_, strict=True):
-        verify(X, y == label, certificate)
+        verify(certificate, X, y == label)
 
 
 def test_a_budget_that_signs_leave_no_features_for():
@@ -426,7 +426,7 @@ def test_a_budget_that_signs_leave_no_features_for():
             fitted = BudgetRegressor(4, signs=1, method=method).fit(X, y)
         assert fitted.support_.size == 4
         assert np.flatnonzero(fitted.coef_).tolist() == [0]
-        verify(X, y, fitted.certificate_)
+        verify(fitted.certificate_, X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         BudgetRegressor(1, signs=1).fit(X, y)
@@ -477,7 +477,7 @@ def test_models_that_are_too_poor_end_their_nodes():
     proof = prove(fitted, X, y, gap=0.0)
     assert proof.history[-1].n_nodes > 5
     assert proof.certificate.proven
-    verify(X, y, proof.certificate, rtol=1e-9)
+    verify(proof.certificate, X, y, rtol=1e-9)
 
 
 def test_equivalents_can_have_their_sign():
@@ -487,7 +487,7 @@ def test_equivalents_can_have_their_sign():
     j = int(fitted.support_[0])
     both = np.column_stack([X, X[:, j], -X[:, j]])
     certificate = certify(BudgetRegressor(2, signs=1, method="l0").fit(both, y), both, y)
-    verify(both, y, certificate)
+    verify(certificate, both, y)
     assert certificate.equivalents[j].tolist() == [7]
 
 

@@ -13,7 +13,7 @@ from zeronorm import (
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     L1Regressor,
-    convert,
+    write_store,
 )
 from zeronorm.inference import split
 from zeronorm.inference.false_discoveries import FalseDiscoverySelector
@@ -218,7 +218,7 @@ def test_any_selector(tmp_path):
     """Those of the package and of scikit-learn, on any storage, with names."""
     X, y = sample()
     frame = pd.DataFrame(X, columns=[f"gene {one}" for one in range(40)])
-    convert(X, tmp_path / "store")
+    write_store(X, tmp_path / "store")
     for estimator in (
         BudgetRegressor(3), BudgetCV(BudgetRegressor([1, 3])), L1Regressor(n_features=3),
         SelectKBest(f_regression, k=3), FalseDiscoverySelector(),

@@ -18,7 +18,7 @@ from zeronorm import (
     BudgetRegressor,
     BudgetSurvivalAnalysis,
     MeasureClassifier,
-    convert,
+    write_store,
 )
 from zeronorm.inference import stability as of_halves
 from zeronorm.inference.stability import (
@@ -306,7 +306,7 @@ def test_storages_agree(tmp_path):
     """A store is read as the array is, and names come from it."""
     X, y = sample()
     X = X.astype(np.float32)
-    convert(X, tmp_path / "store")
+    write_store(X, tmp_path / "store")
     models = [
         StabilitySelection(BudgetRegressor(3), 5, screen=screen).fit(data, y)
         for data in (X, tmp_path / "store")

@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import reference_kernels as reference
-from zeronorm import BudgetClassifier, BudgetRegressor, convert
+from zeronorm import BudgetClassifier, BudgetRegressor, write_store
 from zeronorm._kernels import _native as native
 from zeronorm.cli import app
 from zeronorm.core.files import FileError
@@ -80,7 +80,7 @@ def same(found, X, seed=0):
 def test_a_dense_store_answers_as_the_array(tmp_path, small_files, dtype):
     """A fit of a store would be another than that of the data."""
     X = dense(dtype)
-    made = convert(X, tmp_path / "x.zarr")
+    made = write_store(X, tmp_path / "x.zarr")
     assert (made.shape, made.dtype, made.is_sparse) == (X.shape, dtype, False)
     same(as_design(tmp_path / "x.zarr"), X)
 
@@ -101,7 +101,7 @@ def test_threads_and_kept_maps_change_no_bit(
         return parts(self, *arguments)
 
     X = form()
-    convert(X, tmp_path / "x.zarr")
+    write_store(X, tmp_path / "x.zarr")
     design = as_design(tmp_path / "x.zarr", n_threads=n_threads)
     same(design, X)
     monkeypatch.setattr(type(as_design(X)), "correlate", watched)
@@ -114,14 +114,14 @@ def test_threads_and_kept_maps_change_no_bit(
 def test_a_sparse_store_answers_as_the_matrix(tmp_path, small_files, dtype, density):
     """Columns that lie in more files than one would be read wrongly."""
     X = sparse(density=density, dtype=dtype)
-    convert(X, tmp_path / "x.zarr")
+    write_store(X, tmp_path / "x.zarr")
     same(as_design(tmp_path / "x.zarr"), X)
 
 
 def test_a_column_longer_than_a_file(tmp_path, small_files):
     """A column in three files would be cut."""
     X = sparse(n=400, p=3, density=0.9)
-    convert(X, tmp_path / "x.zarr")
+    write_store(X, tmp_path / "x.zarr")
     same(as_design(tmp_path / "x.zarr"), X)
 
 
@@ -130,7 +130,7 @@ def test_others_open_it(tmp_path, small_files, form):
     """The data would be locked into this package."""
     zarr = pytest.importorskip("zarr", minversion="3")
     X = form()
-    convert(X, tmp_path / "x.zarr")
+    write_store(X, tmp_path / "x.zarr")
     if form is dense:
         np.testing.assert_array_equal(zarr.open(tmp_path / "x.zarr")["X"][:], X)
     anndata = pytest.importorskip("anndata")
@@ -148,7 +148,7 @@ def test_a_table_becomes_a_store_with_names_target_and_times(tmp_path):
         g = [repr(float(value)) for value in row]
         lines.append(f"s{i},{g[0]},{g[1]},{i}.5,{g[2]},{g[3]},{g[4]},{'ab'[i % 2]},7")
     (tmp_path / "x.csv").write_text("\n".join(lines))
-    made = convert(
+    made = write_store(
         tmp_path / "x.csv", tmp_path / "x.zarr", target="kind", id="who", keep=["days"],
         drop=["junk"],
     )  # fmt: skip
@@ -178,7 +178,7 @@ def test_svmlight_streams_into_a_store(tmp_path, small_files, monkeypatch):
         return contents
 
     monkeypatch.setattr(_convert, "open_source", counted)
-    convert(tmp_path / "x.svm", tmp_path / "x.zarr")
+    write_store(tmp_path / "x.svm", tmp_path / "x.zarr")
     assert len(passes) == 5
     table = read_table(tmp_path / "x.zarr", need_labels=True)
     assert table.y.tolist() == y.tolist()
@@ -194,14 +194,14 @@ def test_parquet_files_of_a_directory(tmp_path):
     for number, rows in enumerate((slice(0, 13), slice(13, 50))):
         columns = {f"g{j}": X[rows, j] for j in range(20)} | {"y": y[rows]}
         parquet.write_table(pa.table(columns), folder / f"{number}.parquet")
-    convert(folder, tmp_path / "x.zarr", target="y", memory=1 << 20)
+    write_store(folder, tmp_path / "x.zarr", target="y", memory=1 << 20)
     table = read_table(tmp_path / "x.zarr", "y")
     same(table.X, X)
     assert table.y.tolist() == y.tolist()
     columns["g3"] = pa.array([None, *X[14:50, 3].tolist()])
     parquet.write_table(pa.table(columns), folder / "1.parquet")
     with pytest.raises(FileError, match=r"1\.parquet: the column 'g3' has 1 missing"):
-        convert(folder, tmp_path / "z.zarr", target="y")
+        write_store(folder, tmp_path / "z.zarr", target="y")
 
 
 def test_single_cells_keep_obs(tmp_path):
@@ -220,7 +220,7 @@ def test_single_cells_keep_obs(tmp_path):
             frame.attrs["column-order"] = ["age"] if table == "obs" else np.empty(0, "S1")
             frame["names"] = [f"{table}{i}" for i in range(size)]
         file["obs"]["age"] = np.arange(30.0)
-    made = convert(tmp_path / "x.h5ad", tmp_path / "x.zarr")
+    made = write_store(tmp_path / "x.h5ad", tmp_path / "x.zarr")
     assert made.columns == ("age",)
     table = read_table(tmp_path / "x.zarr", "age")
     same(table.X, X)
@@ -234,7 +234,7 @@ def test_fits_are_those_of_the_data(tmp_path, small_files, form):
     X = form()
     rng = np.random.default_rng(1)
     y = np.asarray(X[:, [7]].sum(axis=1)).ravel() + 0.1 * rng.standard_normal(X.shape[0])
-    convert(X, tmp_path / "x.zarr")
+    write_store(X, tmp_path / "x.zarr")
     for estimator, target in (
         (BudgetRegressor(3), y), (BudgetClassifier(3, calibrate=False), y > np.median(y)),
     ):  # fmt: skip
@@ -248,7 +248,7 @@ def test_fits_are_those_of_the_data(tmp_path, small_files, form):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from zeronorm.io.store import _writing, convert
+from zeronorm.io.store import _writing, write_store
 _writing.BLOCK_BYTES, _writing.SPARSE_ENTRIES = 2000, 97
 left = int(sys.argv[3])
 for name in ("replace", "fsync", "truncate"):
@@ -263,7 +263,7 @@ for name in ("replace", "fsync", "truncate"):
 import zeronorm.io.store.sources as sources
 for kind in (sources.OfDesign, sources.OfText):
     kind.end = lambda self, first, _: min(first + 40, self.shape[1])
-print(convert(sys.argv[1], sys.argv[2]).resumed)
+print(write_store(sys.argv[1], sys.argv[2]).resumed)
 """
 
 
@@ -308,13 +308,13 @@ def test_other_data_begin_anew(tmp_path, small_files, monkeypatch):
     monkeypatch.setattr(_convert.DenseWriter, "write", full)
     monkeypatch.setattr(_convert.DenseWriter, "end", lambda self, first, _: min(first + 8, 170))
     with pytest.raises(OSError, match="no space left on the disk after 104 of 170"):
-        convert(tmp_path / "x.npy", tmp_path / "x.zarr")
+        write_store(tmp_path / "x.npy", tmp_path / "x.zarr")
     assert not (tmp_path / "x.zarr").exists()
     monkeypatch.setattr(_convert.DenseWriter, "write", broken)
     X = dense("float64", seed=5)
     time.sleep(0.01)
     np.save(tmp_path / "x.npy", X)
-    assert convert(tmp_path / "x.npy", tmp_path / "x.zarr").resumed == 0
+    assert write_store(tmp_path / "x.npy", tmp_path / "x.zarr").resumed == 0
     same(as_design(tmp_path / "x.zarr"), X)
 
 
@@ -324,7 +324,7 @@ def test_an_array_leaves_nothing_behind(tmp_path, small_files, monkeypatch):
     X = dense()
     X[2, 160] = np.inf
     with pytest.raises(FileError, match="column 160"):
-        convert(X, tmp_path / "x.zarr")
+        write_store(X, tmp_path / "x.zarr")
     assert not list(tmp_path.iterdir())
 
 
@@ -334,7 +334,7 @@ def test_directories_of_others_are_not_removed(tmp_path):
     mine.parent.mkdir()
     mine.write_text("thesis")
     with pytest.raises(FileExistsError, match="no unfinished store"):
-        convert(dense(), tmp_path / "x.zarr")
+        write_store(dense(), tmp_path / "x.zarr")
     assert mine.read_text() == "thesis"
 
 
@@ -349,8 +349,8 @@ def test_an_end_after_the_last_column_is_gone_on_with(tmp_path, small_files, mon
     with monkeypatch.context() as patch:
         patch.setattr(_convert, "_replace", ended)
         with pytest.raises(KeyboardInterrupt):
-            convert(tmp_path / "x.svm", tmp_path / "x.zarr")
-    assert convert(tmp_path / "x.svm", tmp_path / "x.zarr").resumed == 120
+            write_store(tmp_path / "x.svm", tmp_path / "x.zarr")
+    assert write_store(tmp_path / "x.svm", tmp_path / "x.zarr").resumed == 120
     same(as_design(tmp_path / "x.zarr"), X)
     left = {one.name for one in (tmp_path / "x.zarr" / "X").iterdir()}
     assert left == {"data", "indices", "indptr", "zarr.json"}
@@ -361,14 +361,14 @@ def test_names_that_occur_twice_are_refused(tmp_path):
     """A model would not know which of two columns it has."""
     pd = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match="unique column names; got 'a' 2 times"):
-        convert(pd.DataFrame(np.eye(3), columns=["a", "b", "a"]), tmp_path / "x.zarr")
+        write_store(pd.DataFrame(np.eye(3), columns=["a", "b", "a"]), tmp_path / "x.zarr")
 
 
 @pytest.mark.parametrize("form", [dense, sparse])
 def test_a_store_is_pickled_as_its_path(tmp_path, small_files, form):
     """Workers would be sent the data."""
     X = form(p=2000)
-    convert(X, tmp_path / "x.zarr")
+    write_store(X, tmp_path / "x.zarr")
     sent = pickle.dumps(as_design(tmp_path / "x.zarr"))
     assert len(sent) < 1000
     same(pickle.loads(sent), X)
@@ -377,7 +377,7 @@ def test_a_store_is_pickled_as_its_path(tmp_path, small_files, form):
 @pytest.mark.parametrize("form", [dense, sparse])
 def test_damage_is_told_with_its_file(tmp_path, small_files, form):
     """Changed bytes would become another model; a file that shrank would end the process."""
-    convert(form(), tmp_path / "x.zarr")
+    write_store(form(), tmp_path / "x.zarr")
     array = tmp_path / "x.zarr" / "X" / ("c/0" if form is dense else "data/c")
     block = array / "1"
     design = as_design(tmp_path / "x.zarr")
@@ -395,7 +395,7 @@ def test_damage_is_told_with_its_file(tmp_path, small_files, form):
 @pytest.mark.parametrize("form", [dense, sparse])
 def test_every_changed_bit_of_a_block_is_noticed(tmp_path, small_files, form, n_threads):
     """A fit would use numbers that nobody wrote, and say nothing."""
-    convert(form(), tmp_path / "x.zarr")
+    write_store(form(), tmp_path / "x.zarr")
     blocks = sorted(one for one in (tmp_path / "x.zarr" / "X").rglob("c/**/*") if one.is_file())
     rng, v = np.random.default_rng(0), np.ones(form().shape[0])
 
@@ -418,7 +418,7 @@ def test_every_changed_bit_of_a_block_is_noticed(tmp_path, small_files, form, n_
 
 def test_a_block_is_compared_once(tmp_path, small_files, monkeypatch):
     """Every pass would read every block twice; a file that changed later would be trusted."""
-    convert(dense(), tmp_path / "x.zarr")
+    write_store(dense(), tmp_path / "x.zarr")
     design, seen = as_design(tmp_path / "x.zarr"), []
     sound = _zarr._sound
     monkeypatch.setattr(
@@ -431,7 +431,7 @@ def test_a_block_is_compared_once(tmp_path, small_files, monkeypatch):
 
 def test_indices_that_point_nowhere_are_not_read(tmp_path, small_files):
     """A damaged store would read memory that is not its own."""
-    convert(sparse(), tmp_path / "x.zarr")
+    write_store(sparse(), tmp_path / "x.zarr")
     block = tmp_path / "x.zarr" / "X" / "indices" / "c" / "1"
     values = np.frombuffer(block.read_bytes(), np.uint8).copy()
     values[:4] = 255
@@ -443,7 +443,7 @@ def test_indices_that_point_nowhere_are_not_read(tmp_path, small_files):
 def test_metadata_are_not_trusted(tmp_path):
     """A newer layout, or none, would be misread."""
     path = tmp_path / "x.zarr"
-    convert(dense(), path)
+    write_store(dense(), path)
     node = json.loads((path / "zarr.json").read_text())
     node["attributes"]["zeronorm"]["version"] = 99
     (path / "zarr.json").write_text(json.dumps(node))
@@ -463,26 +463,26 @@ def test_bad_input(tmp_path):
     X = dense()
     X[3, 7] = np.nan
     with pytest.raises(FileError, match="NaN or infinity at row 3, column 7"):
-        convert(X, tmp_path / "x.zarr")
+        write_store(X, tmp_path / "x.zarr")
     X = dense()
     with pytest.raises(ValueError, match="dtype must be one of"):
-        convert(X, tmp_path / "x.zarr", dtype="complex64")
+        write_store(X, tmp_path / "x.zarr", dtype="complex64")
     with pytest.raises(ValueError, match="dtype int8 does not hold"):
-        convert(X, tmp_path / "x.zarr", dtype="int8")
+        write_store(X, tmp_path / "x.zarr", dtype="int8")
     with pytest.raises(ValueError, match="above 3e38"):
-        convert(np.full((2, 2), 1e300), tmp_path / "x.zarr", dtype="float32")
+        write_store(np.full((2, 2), 1e300), tmp_path / "x.zarr", dtype="float32")
     with pytest.raises(ValueError, match="memory must be"):
-        convert(X, tmp_path / "x.zarr", memory=0)
-    convert(X, tmp_path / "x.zarr")
+        write_store(X, tmp_path / "x.zarr", memory=0)
+    write_store(X, tmp_path / "x.zarr")
     with pytest.raises(FileExistsError, match="--overwrite"):
-        convert(X, tmp_path / "x.zarr")
-    convert(2 * X, tmp_path / "x.zarr", overwrite=True)
+        write_store(X, tmp_path / "x.zarr")
+    write_store(2 * X, tmp_path / "x.zarr", overwrite=True)
     same(as_design(tmp_path / "x.zarr"), 2 * X)
     (tmp_path / "mine").mkdir()
     with pytest.raises(FileExistsError, match="no store"):
-        convert(X, tmp_path / "mine", overwrite=True)
+        write_store(X, tmp_path / "mine", overwrite=True)
     with pytest.raises(FileNotFoundError, match="no such directory"):
-        convert(X, tmp_path / "none" / "x.zarr")
+        write_store(X, tmp_path / "none" / "x.zarr")
 
 
 def test_the_command(tmp_path):
@@ -530,7 +530,7 @@ def test_prediction_from_a_store_with_fewer_columns(tmp_path):
     y = (X[:, 3] - X[:, 7] > 0).astype(int)
     fewer = {"few": ["g7", "g1", "g3"], "other": ["g7", "g1"], "all": list(frame)}
     for name, columns in fewer.items():
-        convert(frame[columns], tmp_path / f"{name}.zarr")
+        write_store(frame[columns], tmp_path / f"{name}.zarr")
     model = BudgetClassifier(2).fit(tmp_path / "all.zarr", y)
     assert model.support_.tolist() == [3, 7]
     known = model.decision_function(tmp_path / "all.zarr")
@@ -541,6 +541,6 @@ def test_prediction_from_a_store_with_fewer_columns(tmp_path):
     twice = as_design(X[:, :3]).named(["g3", "g7", "g3"])
     with pytest.raises(ValueError, match="'g3' is there 2 times; rename all but one"):
         model.predict(twice)
-    convert(X[:, :3], tmp_path / "plain.zarr")
+    write_store(X[:, :3], tmp_path / "plain.zarr")
     with pytest.raises(ValueError, match=r"expecting 12 features as input.*whose columns"):
         model.predict(tmp_path / "plain.zarr")

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from typer.testing import CliRunner
 
-from zeronorm import convert
+from zeronorm import write_store
 from zeronorm.cli import app
 from zeronorm.io import read_table
 from zeronorm.io.store import StoreError, check_store
@@ -26,9 +26,9 @@ def store(request, tmp_path, monkeypatch):
     X[:, 7] = 0
     path = tmp_path / "x.zarr"
     if request.param == "dense":
-        convert(X, path)
+        write_store(X, path)
         return path, X, [path / "X" / "c" / "0"]
-    convert(sp.csc_array(X), path)
+    write_store(sp.csc_array(X), path)
     return path, X, [path / "X" / name / "c" for name in ("indices", "data")]
 
 
@@ -88,7 +88,7 @@ def test_names_and_samples_are_checked(tmp_path, damage):
     """Columns would have names of others, samples another label."""
     table = tmp_path / "t.csv"
     table.write_text("a,b,y,kind\n" + "".join(f"{i},{i % 3},{i % 2},k{i}\n" for i in range(9)))
-    path = convert(table, tmp_path / "x.zarr", target="y", keep=["kind"]).path
+    path = write_store(table, tmp_path / "x.zarr", target="y", keep=["kind"]).path
     files = [path / "var/_index/c/0", path / "obs/y/c/0", path / "obs/kind/c/0"]
     for file in files:
         damage(file)

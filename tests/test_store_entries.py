@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from zeronorm import convert
+from zeronorm import write_store
 from zeronorm.data import as_design
 from zeronorm.io import read_table
 from zeronorm.io.store import sources as _entries
@@ -49,7 +49,7 @@ def test_npz_of_a_sparse_matrix(tmp_path, small_pieces, few_columns, form, dtype
     """Entries at the ends of pieces would be lost, or be in another row."""
     X = drawn(dtype=dtype)
     sp.save_npz(tmp_path / "x.npz", X.asformat(form), compressed=compressed)
-    made = convert(tmp_path / "x.npz", tmp_path / "x.zarr", memory=MEMORY)
+    made = write_store(tmp_path / "x.npz", tmp_path / "x.zarr", memory=MEMORY)
     assert made.is_sparse
     kept = dtype in ("bool", "int8", "uint8", "float32")
     assert made.dtype == (("uint8" if dtype == "bool" else dtype) if kept else "float64")
@@ -67,7 +67,7 @@ def test_rows_of_a_sparse_matrix_may_be_out_of_order(tmp_path, small_pieces, few
     place = order[np.argsort(X.row[order], kind="stable")]
     twice = sp.csr_array((X.data[place], X.col[place], indptr), shape=X.shape)
     sp.save_npz(tmp_path / "x.npz", twice)
-    made = convert(tmp_path / "x.npz", tmp_path / "x.zarr", memory=MEMORY)
+    made = write_store(tmp_path / "x.npz", tmp_path / "x.zarr", memory=MEMORY)
     np.testing.assert_array_equal(stored(made).toarray(), twice.toarray())
 
 
@@ -77,7 +77,7 @@ def test_npz_of_arrays(tmp_path, order):
     X = np.asarray(np.random.default_rng(0).standard_normal((30, 8)), order=order)
     y = np.arange(30) % 2
     np.savez_compressed(tmp_path / "x.npz", X=X, y=y, feature_names=[f"g{j}" for j in range(8)])
-    made = convert(tmp_path / "x.npz", tmp_path / "x.zarr", memory=MEMORY)
+    made = write_store(tmp_path / "x.npz", tmp_path / "x.zarr", memory=MEMORY)
     np.testing.assert_array_equal(stored(made), X)
     table = read_table(made.path)
     assert table.feature_names == [f"g{j}" for j in range(8)]
@@ -91,7 +91,7 @@ fields = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in
 limit = 1024 * int(fields["VmData"].split()[0]) + (60 << 20)  # what is no map of a file
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 zeronorm.io.store.writing.SPARSE_ENTRIES = 1 << 18
-zeronorm.convert(sys.argv[1], sys.argv[2], memory=8 << 20)
+zeronorm.write_store(sys.argv[1], sys.argv[2], memory=8 << 20)
 """
 
 

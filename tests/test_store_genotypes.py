@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from plink import draw, imputed, write_plink
-from zeronorm import BudgetRegressor, convert, read_plink
+from zeronorm import BudgetRegressor, read_plink, write_store
 from zeronorm.core.files import FileError
 from zeronorm.data import as_design
 from zeronorm.io import read_table
@@ -66,7 +66,7 @@ def test_a_store_has_what_a_bed_file_has(tmp_path, suffix):
     copies = draw(37, 23)
     path = tmp_path / f"x{suffix}"
     WRITERS[suffix](path, copies)
-    made = convert(path, tmp_path / "x.zarr")
+    made = write_store(path, tmp_path / "x.zarr")
     assert (made.shape, made.dtype, made.is_sparse) == ((37, 23), "float32", False)
     missing = copies < 0
     assert (
@@ -94,9 +94,9 @@ def test_blocks_and_what_was_ended_are_gone_on_with(tmp_path, suffix, monkeypatc
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        convert(path, tmp_path / "x.zarr", progress=stops)
+        write_store(path, tmp_path / "x.zarr", progress=stops)
     assert not (tmp_path / "x.zarr").exists()
-    made = convert(path, tmp_path / "x.zarr")
+    made = write_store(path, tmp_path / "x.zarr")
     assert made.resumed == 21
     assert f"{(copies < 0).sum()} missing values" in made.notes[-1]
     np.testing.assert_array_equal(values_of(tmp_path / "x.zarr"), imputed(copies))
@@ -123,7 +123,7 @@ def test_memory_is_that_of_a_block(tmp_path, suffix):
 def test_files_of_others_are_their_bed_files(tmp_path, name, bed):
     """A selection from another format of the same data would be another one."""
     pytest.importorskip(LIBRARIES[Path(name).suffix])
-    made = convert(DATA / name, tmp_path / "x.zarr")
+    made = write_store(DATA / name, tmp_path / "x.zarr")
     known = read_plink(DATA / bed)
     assert made.shape == known.X.shape
     table = read_table(tmp_path / "x.zarr")
@@ -162,7 +162,7 @@ def test_dosages_of_pgen(tmp_path):
     dosages = np.round(np.random.default_rng(0).uniform(0, 2, (30, 9)) * 64) / 64
     dosages[4, 2] = np.nan
     write_pgen(tmp_path / "x.pgen", dosages, dosages=True)
-    convert(tmp_path / "x.pgen", tmp_path / "x.zarr", target="y", keep=["SEX"])
+    write_store(tmp_path / "x.pgen", tmp_path / "x.zarr", target="y", keep=["SEX"])
     found = values_of(tmp_path / "x.zarr")
     there = ~np.isnan(dosages)
     np.testing.assert_allclose(found[there], dosages[there], atol=1e-4)
@@ -186,7 +186,7 @@ def test_phased_and_haploid_bgen(tmp_path):
             "v", "", "X", 5, alleles, values, ploidy=ploidy, phased=phased, bit_depth=16
         )
     writer.close()
-    made = convert(path, tmp_path / "x.zarr")
+    made = write_store(path, tmp_path / "x.zarr")
     wanted = [[0.6, 0.4, 0.4], [0.0, 1.0, 0.7], [1.0, 2.0, 1.0]]
     np.testing.assert_allclose(values_of(tmp_path / "x.zarr"), wanted, atol=1e-4)
     assert "1 missing values of 1 columns" in made.notes[-1]
@@ -197,7 +197,7 @@ def test_whole_calls_fit_into_small_integers(tmp_path, suffix):
     copies = draw(20, 8, missing=0)[:, :-1]
     path = tmp_path / f"x{suffix}"
     WRITERS[suffix](path, copies)
-    assert convert(path, tmp_path / "x.zarr", dtype="int8").dtype == "int8"
+    assert write_store(path, tmp_path / "x.zarr", dtype="int8").dtype == "int8"
     np.testing.assert_array_equal(values_of(tmp_path / "x.zarr"), copies)
 
 
@@ -209,12 +209,12 @@ def test_cut_files(tmp_path, suffix):
     for size in (len(whole) - 5, len(whole) - 3, len(whole) // 2, 30, 3, 0):
         path.write_bytes(whole[:size])
         with pytest.raises(FileError, match=r"x\.(pgen|bgen)"):
-            convert(path, tmp_path / "x.zarr")
+            write_store(path, tmp_path / "x.zarr")
     path.write_bytes(b"something else\n" * 20)
     with pytest.raises(FileError, match="not readable as"):
-        convert(path, tmp_path / "x.zarr")
+        write_store(path, tmp_path / "x.zarr")
     with pytest.raises(FileError, match="no such file"):
-        convert(tmp_path / f"none{suffix}", tmp_path / "x.zarr")
+        write_store(tmp_path / f"none{suffix}", tmp_path / "x.zarr")
 
 
 def test_a_missing_library_is_named(tmp_path, monkeypatch, suffix):
@@ -223,7 +223,7 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch, suffix):
     WRITERS[suffix](path, draw(5, 4))
     monkeypatch.setitem(sys.modules, LIBRARIES[suffix], None)
     with pytest.raises(FileError, match=r"pip install 'zeronorm\[genotypes\]'"):
-        convert(path, tmp_path / "x.zarr")
+        write_store(path, tmp_path / "x.zarr")
 
 
 def test_files_that_do_not_belong_together(tmp_path):
@@ -234,27 +234,27 @@ def test_files_that_do_not_belong_together(tmp_path):
     text = path.with_suffix(".pvar").read_text()
     path.with_suffix(".pvar").write_text(text + "1\t9\trs9\tG\tA\n")
     with pytest.raises(FileError, match=r"5 samples and 4 variants, but 5 in \.psam and 5 in"):
-        convert(path, tmp_path / "x.zarr")
+        write_store(path, tmp_path / "x.zarr")
     for wrong, message in ((text[:-3], "line 6: 5 columns expected; got 4"),
                            (text.replace("G\tA", "G\tA,T"), "has 3 alleles"),
                            (text.replace("103", "x"), "must be a whole number"),
                            (text.replace("#CHROM", "CHROM"), "#CHROM is not there")):  # fmt: skip
         path.with_suffix(".pvar").write_text(wrong)
         with pytest.raises(FileError, match=message):
-            convert(path, tmp_path / "x.zarr")
+            write_store(path, tmp_path / "x.zarr")
     path.with_suffix(".pvar").write_text(text)
     known = path.with_suffix(".psam").read_text()
     path.with_suffix(".psam").write_text(known + "F0\tS0\t1\t1\n")
     with pytest.raises(FileError, match="'F0_S0' is there 2 times"):
-        convert(path, tmp_path / "x.zarr")
+        write_store(path, tmp_path / "x.zarr")
     path.with_suffix(".psam").write_text(known.replace("0.5", "NA"))
     with pytest.raises(FileError, match="'y' is missing in sample 2"):
-        convert(path, tmp_path / "x.zarr", target="y")
+        write_store(path, tmp_path / "x.zarr", target="y")
     with pytest.raises(FileError, match=r"no column 'z'.*'y'"):
-        convert(path, tmp_path / "x.zarr", target="z")
+        write_store(path, tmp_path / "x.zarr", target="z")
     for options in ({"id": "IID"}, {"drop": ["rs1"]}, {"layer": "DS"}):
         with pytest.raises(FileError, match="leave out"):
-            convert(path, tmp_path / "x.zarr", **options)
+            write_store(path, tmp_path / "x.zarr", **options)
 
 
 def test_a_list_of_variants_that_changes_begins_anew(tmp_path, monkeypatch):
@@ -268,7 +268,7 @@ def test_a_list_of_variants_that_changes_begins_anew(tmp_path, monkeypatch):
             file.write("\n")
 
     with pytest.raises(FileError, match="has changed while it was read"):
-        convert(path, tmp_path / "x.zarr", progress=grows)
+        write_store(path, tmp_path / "x.zarr", progress=grows)
 
 
 def test_a_selection_says_that_a_store_comes_first(fails, tmp_path, suffix):
@@ -292,12 +292,12 @@ def test_several_files_are_one_by_chromosome(tmp_path, suffix, monkeypatch):
 
     pattern = tmp_path / f"chr*{suffix}"
     with pytest.raises(KeyboardInterrupt):
-        convert(pattern, tmp_path / "x.zarr", progress=stops)
-    made = convert(pattern, tmp_path / "x.zarr")
+        write_store(pattern, tmp_path / "x.zarr", progress=stops)
+    made = write_store(pattern, tmp_path / "x.zarr")
     assert (made.resumed, made.shape) == (21, (20, 60))
     np.testing.assert_array_equal(values_of(tmp_path / "x.zarr"), imputed(copies))
     listed = [tmp_path / f"chr{number}{suffix}" for number in (1, 2, 10)]
-    convert(listed, tmp_path / "y.zarr")
+    write_store(listed, tmp_path / "y.zarr")
     assert read_table(tmp_path / "y.zarr").feature_names == (
         read_table(tmp_path / "x.zarr").feature_names
     )
@@ -346,15 +346,15 @@ def test_several_files_that_do_not_fit(tmp_path):
     psam.write_text(psam.read_text().replace("S3\t", "T3\t"))
     store = tmp_path / "x.zarr"
     with pytest.raises(FileError, match=r"b.pgen: 8 samples, but 9 in .*a.pgen. All files must"):
-        convert([a, b], store)
+        write_store([a, b], store)
     with pytest.raises(FileError, match=r"c.pgen: sample 4 is 'T3', but 'S3' in .*a.pgen. All"):
-        convert([a, c], store)
+        write_store([a, c], store)
     with pytest.raises(FileError, match=r"must all be .pgen or all .bgen"):
-        convert([a, tmp_path / "x.bgen"], store)
+        write_store([a, tmp_path / "x.bgen"], store)
     with pytest.raises(ValueError, match=r"must name every file once; got .*a.pgen twice"):
-        convert([a, a], store)
+        write_store([a, a], store)
     with pytest.raises(FileError, match=r"z\*.pgen: no such files"):
-        convert(tmp_path / "z*.pgen", store)
+        write_store(tmp_path / "z*.pgen", store)
     assert not store.exists()
 
 
@@ -367,7 +367,7 @@ def test_samples_that_one_file_does_not_name(tmp_path):
     writer.close()
     for paths in (["a.bgen", "b.bgen"], ["b.bgen", "a.bgen"]):
         with pytest.raises(FileError, match=r"its samples have .*names, and those of"):
-            convert([tmp_path / name for name in paths], tmp_path / "x.zarr")
+            write_store([tmp_path / name for name in paths], tmp_path / "x.zarr")
 
 
 def test_a_compressed_list_of_variants(tmp_path):
@@ -376,12 +376,12 @@ def test_a_compressed_list_of_variants(tmp_path):
     zstandard = pytest.importorskip("zstandard")
     copies = draw(12, 9)
     write_pgen(tmp_path / "x.pgen", copies)
-    convert(tmp_path / "x.pgen", tmp_path / "plain.zarr")
+    write_store(tmp_path / "x.pgen", tmp_path / "plain.zarr")
     plain = tmp_path / "x.pvar"
     packed = zstandard.ZstdCompressor().compress(plain.read_bytes())
     (tmp_path / "x.pvar.zst").write_bytes(packed)
     plain.unlink()
-    convert(tmp_path / "x.pgen", tmp_path / "packed.zarr")
+    write_store(tmp_path / "x.pgen", tmp_path / "packed.zarr")
     np.testing.assert_array_equal(values_of(tmp_path / "packed.zarr"), imputed(copies))
     names = [read_table(tmp_path / f"{one}.zarr").feature_names for one in ("plain", "packed")]
     assert names[0] == names[1]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
-from zeronorm import BudgetClassifier, convert
+from zeronorm import BudgetClassifier, write_store
 from zeronorm.cli import app
 from zeronorm.core.files import FileError
 from zeronorm.data import as_design
@@ -48,7 +48,7 @@ def text(folder, first=1, n=40, p=30):
 def test_a_model_of_a_store_reads_the_text_alike(tmp_path, first):
     """A model of the store would take each feature of the text for its neighbour."""
     data, X = text(tmp_path, first)
-    convert(data, tmp_path / "x.zarr")
+    write_store(data, tmp_path / "x.zarr")
     of_text, of_store = read_table(data), read_table(tmp_path / "x.zarr")
     assert of_store.first_index == of_text.first_index == first
     like = Layout(X.shape[1], first_index=of_store.first_index)
@@ -64,7 +64,7 @@ def changed(path, place=9):
 def table(folder):
     lines = ["who,g1,g2,kind,days"] + [f"s{i},{i}.5,{i % 3},{i % 2},{i}" for i in range(20)]
     (folder / "x.csv").write_text("\n".join(lines))
-    convert(folder / "x.csv", folder / "x.zarr", target="kind", id="who", keep=["days"])
+    write_store(folder / "x.csv", folder / "x.zarr", target="kind", id="who", keep=["days"])
     return folder / "x.zarr"
 
 
@@ -80,7 +80,7 @@ def test_a_changed_byte_of_labels_and_names_is_told(tmp_path, array):
 def test_a_changed_byte_of_pointers_is_told(tmp_path):
     """An entry would be in another column."""
     data, _ = text(tmp_path)
-    convert(data, tmp_path / "x.zarr")
+    write_store(data, tmp_path / "x.zarr")
     changed(tmp_path / "x.zarr" / "X" / "indptr" / "c" / "0", 8)
     with pytest.raises(StoreError, match="the checksum of this block is"):
         as_design(tmp_path / "x.zarr")
@@ -90,7 +90,7 @@ def test_a_changed_byte_of_pointers_is_told(tmp_path):
 def test_a_shape_is_that_of_the_names(tmp_path, is_sparse):
     """Columns of zeros would be features, or features be lost, where metadata have changed."""
     X = np.ones((5, 7))
-    convert(sp.csc_array(X) if is_sparse else X, tmp_path / "x.zarr")
+    write_store(sp.csc_array(X) if is_sparse else X, tmp_path / "x.zarr")
     file = tmp_path / "x.zarr" / "X" / "zarr.json"
     node = json.loads(file.read_text())
     (node["attributes"] if is_sparse else node)["shape"] = [6, 7] if is_sparse else [5, 6]
@@ -103,7 +103,7 @@ def test_entries_before_the_first_pointer_are_not_lost(tmp_path):
     """Entries that belong to no column would be left out."""
     data, _ = text(tmp_path)
     path = tmp_path / "x.zarr"
-    convert(data, path)
+    write_store(data, path)
     indptr = open_array(path / "X" / "indptr")
     pointers = indptr.whole()
     pointers[0] = 1
@@ -148,12 +148,12 @@ def test_two_conversions_at_once_are_refused(tmp_path):
         begun.set()
         assert go_on.wait(20)
 
-    one = threading.Thread(target=convert, args=(first, path), kwargs={"progress": waits})
+    one = threading.Thread(target=write_store, args=(first, path), kwargs={"progress": waits})
     one.start()
     try:
         assert begun.wait(20)
         with pytest.raises(FileExistsError, match="another conversion is writing it"):
-            convert(second, path)
+            write_store(second, path)
     finally:
         go_on.set()
         one.join()
@@ -167,12 +167,12 @@ def test_a_conversion_that_ended_meanwhile_is_not_replaced(tmp_path, monkeypatch
 
     def meanwhile(*arguments):
         monkeypatch.setattr(_convert, "_kind", known)
-        convert(np.zeros((3, 2)), path)
+        write_store(np.zeros((3, 2)), path)
         return known(*arguments)
 
     monkeypatch.setattr(_convert, "_kind", meanwhile)
     with pytest.raises(FileExistsError, match="--overwrite"):
-        convert(np.ones((3, 2)), path)
+        write_store(np.ones((3, 2)), path)
     assert not as_design(path).gather(np.arange(2)).any()
 
 
@@ -199,7 +199,7 @@ def test_a_file_that_changes_while_it_is_read_makes_no_store(tmp_path, monkeypat
             data.write_text(data.read_text().replace(":1 ", ":2 ") + "\n")
 
     with pytest.raises(FileError, match=r"x\.svm: has changed while it was read"):
-        convert(data, tmp_path / "x.zarr", progress=grows)
+        write_store(data, tmp_path / "x.zarr", progress=grows)
     assert [one.name for one in tmp_path.iterdir()] == ["x.svm"]
 
 
@@ -208,7 +208,7 @@ def test_names_of_columns_that_are_no_names_of_files(tmp_path, name):
     """The work of hours would end in an error, or a store have lost its labels."""
     (tmp_path / "x.csv").write_text(f"g,{name}\n1,2\n2,3\n")
     with pytest.raises(FileError, match="cannot be stored by that name"):
-        convert(tmp_path / "x.csv", tmp_path / "x.zarr", target=name)
+        write_store(tmp_path / "x.csv", tmp_path / "x.zarr", target=name)
     assert not list(tmp_path.glob("x.zarr*"))
 
 
@@ -224,7 +224,7 @@ def test_labels_that_64_bits_do_not_hold(tmp_path):
 def test_columns_of_an_array_are_not_ignored(tmp_path):
     """A user would take the labels for kept."""
     with pytest.raises(ValueError, match="are of files; convert an array of the features alone"):
-        convert(np.eye(3), tmp_path / "x.zarr", target="y")
+        write_store(np.eye(3), tmp_path / "x.zarr", target="y")
 
 
 def test_counts_of_text_do_not_grow_with_the_width(tmp_path, monkeypatch):
@@ -247,8 +247,8 @@ def test_single_precision_stays_so(tmp_path):
     X = np.random.default_rng(0).standard_normal((20, 6)).astype(np.float32)
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("X", data=X, chunks=(20, 2), compression="gzip")
-        made = convert(file["X"], tmp_path / "x.zarr")
-        found = convert(as_design(file["X"]), tmp_path / "y.zarr")
+        made = write_store(file["X"], tmp_path / "x.zarr")
+        found = write_store(as_design(file["X"]), tmp_path / "y.zarr")
     assert made.dtype == found.dtype == "float32"
     np.testing.assert_array_equal(as_design(tmp_path / "y.zarr").gather(np.arange(6)), X)
 
@@ -266,7 +266,7 @@ def test_info_shows_a_store(tmp_path):
 def test_a_fit_of_a_cut_store_is_an_error(tmp_path):
     """The process would end where a file was cut between two scans."""
     X = np.asfortranarray(np.random.default_rng(0).standard_normal((30, 40)))
-    convert(X, tmp_path / "x.zarr")
+    write_store(X, tmp_path / "x.zarr")
     block = tmp_path / "x.zarr" / "X" / "c" / "0" / "0"
     block.write_bytes(block.read_bytes()[:-100])
     with pytest.raises(OSError, match="must have"):
@@ -305,7 +305,7 @@ def test_what_a_kill_leaves_is_removed_and_what_is_being_written_is_not(tmp_path
     assert (tmp_path / "b.npz").read_bytes() == b"half"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["b.npz", "c.npz"]
     subprocess.run([*command, tmp_path / "a.npz", "kill"], check=False)
-    convert(np.eye(3), tmp_path / "x.zarr")
+    write_store(np.eye(3), tmp_path / "x.zarr")
     assert not [*tmp_path.glob(".zeronorm-*.tmp")]
 
 
@@ -316,7 +316,7 @@ def stopped(data, store, **options):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        convert(data, store, progress=stop, **options)
+        write_store(data, store, progress=stop, **options)
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.csv"])
@@ -342,7 +342,7 @@ def test_a_half_converted_store_may_be_moved(tmp_path, monkeypatch, name):
     old.rename(new)
     if name == "x.npy":
         target = {"target": str(new / "y.npy")}
-    made = convert(new / name, new / "x.zarr", **target)
+    made = write_store(new / name, new / "x.zarr", **target)
     assert made.resumed == 7
     kept = X if name == "x.npy" else np.delete(X, 3, axis=1)
     np.testing.assert_array_equal(as_design(made.path).gather(slice(None)), kept)
@@ -351,12 +351,12 @@ def test_a_half_converted_store_may_be_moved(tmp_path, monkeypatch, name):
 def test_what_a_kill_leaves_of_a_replaced_store_is_removed(tmp_path):
     """The old store would stay under another name, or the new one not get its place."""
     for left in (["X", "obs", "var", "zarr.json"], ["X"], []):
-        convert(np.eye(3), tmp_path / "x.zarr", overwrite=True)
+        write_store(np.eye(3), tmp_path / "x.zarr", overwrite=True)
         old = tmp_path / "x.zarr.replaced"
         old.mkdir()
         for name in left:
             (old / name).mkdir()
-        convert(2 * np.eye(3), tmp_path / "x.zarr", overwrite=True)
+        write_store(2 * np.eye(3), tmp_path / "x.zarr", overwrite=True)
         assert not old.exists()
         np.testing.assert_array_equal(
             as_design(tmp_path / "x.zarr").gather(slice(None)), 2 * np.eye(3)
@@ -364,4 +364,4 @@ def test_what_a_kill_leaves_of_a_replaced_store_is_removed(tmp_path):
     (tmp_path / "x.zarr.replaced").mkdir()
     (tmp_path / "x.zarr.replaced" / "thesis.txt").write_text("mine")
     with pytest.raises(OSError, match="not empty"):
-        convert(np.eye(3), tmp_path / "x.zarr", overwrite=True)
+        write_store(np.eye(3), tmp_path / "x.zarr", overwrite=True)

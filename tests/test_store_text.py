@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from zeronorm import convert
+from zeronorm import write_store
 from zeronorm.core.files import FileError
 from zeronorm.data import as_design
 from zeronorm.io import delimited as _fast_delimited
@@ -45,7 +45,7 @@ def test_text_by_way_of_the_disk_has_the_same_bits(tmp_path, small_parts, name):
     """A model of the store would be another than that of the text."""
     path = write(tmp_path / name, 150, 90)
     table = read_table(path, "kind", columns={"days": "days"})
-    made = convert(path, tmp_path / "x.zarr", target="kind", keep=["days"], memory=1 << 20)
+    made = write_store(path, tmp_path / "x.zarr", target="kind", keep=["days"], memory=1 << 20)
     assert (made.shape, made.dtype) == ((150, 90), "float64")
     found = read_table(tmp_path / "x.zarr", "kind", columns={"days": "days"})
     np.testing.assert_array_equal(found.X.gather(slice(None)), table.X)
@@ -67,14 +67,14 @@ def test_odd_fields_are_told_as_before(tmp_path, small_parts, odd):
     path.write_text("\n".join(lines))
     if odd.startswith('"'):  # text that only the careful reader knows
         wanted = read_table(path, "kind", drop=["days"]).X
-        convert(path, tmp_path / "x.zarr", target="kind", drop=["days"])
+        write_store(path, tmp_path / "x.zarr", target="kind", drop=["days"])
         found = as_design(tmp_path / "x.zarr").gather(slice(None))
         np.testing.assert_array_equal(found, wanted)
         return
     with pytest.raises(FileError, match="line 101: ") as wanted:
         read_table(path, "kind", drop=["days"])
     with pytest.raises(FileError) as found:
-        convert(path, tmp_path / "x.zarr", target="kind", drop=["days"])
+        write_store(path, tmp_path / "x.zarr", target="kind", drop=["days"])
     assert str(found.value) == str(wanted.value)
     assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
 
@@ -85,18 +85,18 @@ def test_a_killed_conversion_of_text_goes_on(tmp_path, small_parts):
     path = write(tmp_path / "t.csv", 150, 90)
     code = f"""
 import os, signal
-from zeronorm import convert
+from zeronorm import write_store
 from zeronorm.io.store import _writing
 _writing.BLOCK_BYTES = 20_000
 _writing.DenseWriter.end = lambda self, first, memory: min(first + self._width, 90)
-convert({str(path)!r}, {str(tmp_path / "x.zarr")!r}, target="kind", drop=["days"],
+write_store({str(path)!r}, {str(tmp_path / "x.zarr")!r}, target="kind", drop=["days"],
         progress=lambda done, all: done > 40 and os.kill(os.getpid(), signal.SIGKILL))
 """
     ended = subprocess.run([sys.executable, "-c", code], check=False)
     assert ended.returncode == -signal.SIGKILL
     left = sorted(one.name for one in tmp_path.iterdir())
     assert left == ["t.csv", "x.zarr" + _convert.PARTIAL]
-    made = convert(path, tmp_path / "x.zarr", target="kind", drop=["days"])
+    made = write_store(path, tmp_path / "x.zarr", target="kind", drop=["days"])
     assert made.resumed > 40
     wanted = read_table(path, "kind", drop=["days"])
     np.testing.assert_array_equal(as_design(made.path).gather(slice(None)), wanted.X)
@@ -109,7 +109,7 @@ def test_a_full_disk_is_told(tmp_path, small_parts, monkeypatch):
         _spill.tempfile, "TemporaryFile", lambda **_: path.open("rb", buffering=0)
     )
     with pytest.raises(FileError, match=r"cannot be kept there .* beyond 0 MB .* another disk"):
-        convert(path, tmp_path / "x.zarr", target="kind", drop=["days"])
+        write_store(path, tmp_path / "x.zarr", target="kind", drop=["days"])
     assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
 
 
@@ -120,7 +120,7 @@ def test_arrays_by_row_are_read_by_slabs_of_rows(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(_writing, "BLOCK_BYTES", 2000)
     X = np.random.default_rng(0).integers(0, 2, (70, 41)).astype(kind)
     np.save(tmp_path / "x.npy", X)
-    made = convert(tmp_path / "x.npy", tmp_path / "x.zarr", memory=1 << 20)
+    made = write_store(tmp_path / "x.npy", tmp_path / "x.zarr", memory=1 << 20)
     assert isinstance(
         open_source(tmp_path / "x.npy", None, None, (), (), None, None, None, tmp_path).matrix,
         StoredByRow,
@@ -137,7 +137,7 @@ def test_text_larger_than_its_memory(tmp_path, monkeypatch):
     path = write(tmp_path / "t.csv", n, p)
     assert path.stat().st_size > 190 << 20
     tracemalloc.start()
-    convert(path, tmp_path / "x.zarr", target="kind", drop=["days"], memory=memory)
+    write_store(path, tmp_path / "x.zarr", target="kind", drop=["days"], memory=memory)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < memory + (48 << 20) < 8 * n * p

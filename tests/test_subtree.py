@@ -251,7 +251,7 @@ def test_a_limit_of_nodes_is_kept_to(max_nodes):
     proof = zeronorm.prove(model, X, y, gap=0, max_nodes=max_nodes)
     assert proof.status is Status.NODE_LIMIT
     assert proof.history[-1].n_nodes == max_nodes
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
 
 
 def test_no_subtree_begins_after_the_deadline(monkeypatch):
@@ -277,7 +277,7 @@ def test_no_subtree_begins_after_the_deadline(monkeypatch):
     proof = zeronorm.prove(model, X, y, gap=0, n_threads=1)
     assert proof.status is Status.TIME_LIMIT
     assert len(begun) == 1
-    zeronorm.verify(X, y, proof.certificate)
+    zeronorm.verify(proof.certificate, X, y)
     monkeypatch.undo()
     onward = zeronorm.prove(model, X, y, gap=0, resume=proof)
     assert onward.status is Status.OPTIMAL

@@ -90,9 +90,9 @@ BOTH = {"n_features": 3, **GROUPS}
 FOUND = "size_ path_ history_ n_scans_ seconds_"
 SELECTED = f"{FOUND} C_ method_"
 GROUPED = f"{SELECTED} groups_"
-CERTIFIED = f"{SELECTED} certificate_ optimality_gap_ criteria_"
+CERTIFIED = f"{SELECTED} certificate_ gap_ criteria_"
 CURVES = "unique_times_ cum_baseline_hazard_ baseline_survival_"
-SOLVED = "C_ objective_ dual_gap_ history_ n_iter_ n_scans_ seconds_"
+SOLVED = "C_ objective_ gap_ history_ n_iter_ n_scans_ seconds_"
 # Every estimator with the results that it has, beside those of a linear model.
 FOLDED = f"{SOLVED} Cs_ C_best_ C_1se_ scores_ mean_score_ standard_error_ n_selected_ l1_path_"
 SURVIVAL = (BudgetSurvivalAnalysis, L1SurvivalAnalysis, L1SurvivalAnalysisCV)
@@ -135,7 +135,7 @@ TABLE = [
     (L1SurvivalAnalysis(0.2), f"{SOLVED} {CURVES}"),
     (L1SurvivalAnalysis(n_features=3, refit_C=1.0), f"{SOLVED} refit_C_ {CURVES}"),
     (L1SurvivalAnalysisCV(10, cv=2), f"{FOLDED} {CURVES}"),
-    (MeasureClassifier("f1", 3), f"{FOUND} optimality_gap_"),
+    (MeasureClassifier("f1", 3), f"{FOUND} gap_"),
     (MeasureClassifier("f1", 3, refit=False), FOUND),
     (published.L0LogisticRegression(3), CERTIFIED),
     (published.MinimaxLogisticRegression(3), CERTIFIED),
@@ -148,7 +148,7 @@ TABLE = [
     (published.BilevelRegressor(3), f"{SELECTED} groups_ n_iter_"),
     (published.L1LogisticRegression(0.2), SOLVED),
     (published.ReweightedL1LogisticRegression(0.2), SOLVED),
-    (published.TwoLayerClassifier("f1", 3), f"{FOUND} optimality_gap_"),
+    (published.TwoLayerClassifier("f1", 3), f"{FOUND} gap_"),
 ]
 LINEAR = {"support_", "coef_", "intercept_", "n_features_in_"}
 # What every result is, of one problem; of several classes it is a tuple of these, in their order.
@@ -162,8 +162,7 @@ PER_CLASS = {
     "l1_path_": L1Path,
 }
 OVERALL = {
-    "optimality_gap_": float,
-    "dual_gap_": float,
+    "gap_": float,
     "criteria_": dict,
     "n_iter_": int,
     "n_scans_": int,
@@ -221,7 +220,7 @@ def test_every_estimator_has_the_results_of_the_table(model, results):
         counts = [fitted.path_[size].support.size for size in fitted.path_]
         np.testing.assert_allclose(table["aic"], 2.0 * (table["log_loss"] + counts))
     if "certificate_" in results.split():
-        assert fitted.optimality_gap_ == fitted.certificate_.gap
+        assert fitted.gap_ == fitted.certificate_.gap
 
 
 @each_row
@@ -253,7 +252,7 @@ def test_results_of_an_earlier_fit_do_not_stay():
     X, y = table_data(BudgetClassifier())
     model = BudgetClassifier(3, method=methods.L0(gap=0.5)).fit(X, y)
     model.set_params(**BOTH, method="auto").fit(X, y)
-    gone = ("certificate_", "optimality_gap_", "proof_")
+    gone = ("certificate_", "gap_", "proof_")
     assert not [name for name in gone if hasattr(model, name)]
     model.set_params(n_features=3, n_groups=None, feature_groups=None).fit(X, y)
     assert model.certificate_.support.size == 3

@@ -170,7 +170,7 @@ def test_proofs_against_enumeration_of_all_supports(seed):
     assert found[tuple(certificate.support.tolist())] == pytest.approx(best, rel=1e-7)
     assert certificate.bound <= best * (1.0 + 1e-8)
     assert certificate.proven
-    assert verify(X, y, certificate, sample_weight=weight)["gap"] <= 1e-9
+    assert verify(certificate, X, y, sample_weight=weight)["gap"] <= 1e-9
     bound = certify(model, X, y, sample_weight=weight)
     assert bound.bound <= best * (1.0 + 1e-8)
 
@@ -183,13 +183,13 @@ def test_every_method_certifies_what_it_selects(method):
     model = BudgetSurvivalAnalysis([2, 4], method=method).fit(X, y)
     for size in (2, 4):
         assert model.path_[size].support.size == size
-        verify(X, y, model.path_[size].certificate)
+        verify(model.path_[size].certificate, X, y)
     assert {1, 2} <= set(model.support_.tolist())
     assert model.score(X, y) > 0.65
     assert not hasattr(model, "intercept_")
     proof = prove(model, X, y, gap=0.0)
     assert proof.certificate.proven
-    verify(X, y, proof.certificate)
+    verify(proof.certificate, X, y)
 
 
 def test_groups_and_features_in_few_groups():
@@ -198,7 +198,7 @@ def test_groups_and_features_in_few_groups():
     y, groups = survival(event, time), np.arange(24) // 3
     whole = BudgetSurvivalAnalysis(n_groups=2, feature_groups=groups).fit(X, y)
     assert len(np.unique(whole.groups_)) == 2
-    verify(X, y, whole.certificate_)
+    verify(whole.certificate_, X, y)
     both = BudgetSurvivalAnalysis(3, n_groups=2, feature_groups=groups).fit(X, y)
     assert both.support_.size == 3
     assert both.score(X, y) > 0.6
@@ -267,7 +267,7 @@ def test_forged_certificates_of_survival_are_refuted():
     X, event, time = draw(1, n=60, p=10)
     y = survival(event, time)
     true = BudgetSurvivalAnalysis(2).fit(X, y).certificate_
-    verify(X, y, true)
+    verify(true, X, y)
     rng = np.random.default_rng(0)
     forged = [
         replace(true, bound=true.objective),
@@ -280,11 +280,11 @@ def test_forged_certificates_of_survival_are_refuted():
     forged += [replace(true, dual=rng.permutation(true.dual)) for _ in range(20)]
     for one in forged:
         with pytest.raises((CertificateError, ValueError)):
-            verify(X, y, one)
+            verify(one, X, y)
     with pytest.raises((CertificateError, ValueError)):
-        verify(X, survival(event, time[::-1]), true)
+        verify(true, X, survival(event, time[::-1]))
     with pytest.raises(ValueError, match="survival times"):
-        verify(X, time, true)
+        verify(true, X, time)
 
 
 def good():
@@ -367,7 +367,7 @@ def test_forged_certificates_state_nothing_false(seed):
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     accepted = []
     for certificate in (model.proof_.certificate, certify(model, X, y)):
-        verify(X, y, certificate)
+        verify(certificate, X, y)
         accepted += forgeries.accepted(
             rng, certificate, X, y, 200,
             lambda one, support: optimum(
@@ -391,10 +391,10 @@ def test_the_verifier_refuses_dual_points_outside_of_the_domain():
             dual[more] += share * true.C
             dual[less] -= share * true.C
             with pytest.raises(CertificateError):
-                verify(X, y, replace(true, dual=dual))
+                verify(replace(true, dual=dual), X, y)
     both = survival(event, time, np.resize([0, 1], 30))
     with pytest.raises(CertificateError):
-        verify(X, both, true)
+        verify(true, X, both)
 
 
 def high_precision(v, y, weight):
@@ -481,7 +481,7 @@ def test_the_verifier_names_targets_that_are_no_survival_times(y):
     X, _, time = draw(1, n=5)
     true = BudgetSurvivalAnalysis(1).fit(X, survival(np.array([1, 1, 1, 0, 1]) > 0, time))
     with pytest.raises(ValueError, match="survival times"):
-        verify(X, y, true.certificate_)
+        verify(true.certificate_, X, y)
 
 
 def test_dual_points_that_give_some_events_to_nobody_are_refuted():
@@ -497,7 +497,7 @@ def test_dual_points_that_give_some_events_to_nobody_are_refuted():
                 for intercept in (True, False):
                     forged = replace(true, dual=dual, bound=bound, fit_intercept=intercept)
                     with pytest.raises(CertificateError):
-                        verify(X, y, replace(forged, intercept=0.0, candidates=10, fixed_in=0))
+                        verify(replace(forged, intercept=0.0, candidates=10, fixed_in=0), X, y)
 
 
 def test_curves_of_columns_far_from_zero():
@@ -524,7 +524,7 @@ def test_strata_that_are_missing_are_named():
     known = survival(event, time, np.resize([0.0, 1.0], 40))
     true = BudgetSurvivalAnalysis(2).fit(X, known).certificate_
     with pytest.raises(ValueError, match="missing"):
-        verify(X, survival(event, time, stratum), true)
+        verify(true, X, survival(event, time, stratum))
 
 
 @pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4, 5)])
@@ -536,7 +536,7 @@ def test_resumed_proofs_hold(seed):
     first = prove(model, X, y, gap=0.02, max_nodes=2)
     proof = prove(model, X, y, gap=0.0, resume=first)
     assert proof.certificate.proven
-    verify(X, y, proof.certificate)
+    verify(proof.certificate, X, y)
     fresh = prove(model, X, y, gap=0.0).certificate
     assert proof.certificate.objective == pytest.approx(fresh.objective, rel=1e-9)
 

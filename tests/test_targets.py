@@ -184,11 +184,11 @@ def test_proofs_against_enumeration_of_all_supports(name, seed):
     assert found[tuple(certificate.support.tolist())] == pytest.approx(best, rel=1e-6)
     assert certificate.bound <= best * (1.0 + 1e-7)
     assert certificate.proven
-    told = verify(X, y, certificate, sample_weight=weight, offset=offset)
+    told = verify(certificate, X, y, sample_weight=weight, offset=offset)
     assert told["gap"] <= 1e-9
     bound = certify(model, X, y, sample_weight=weight, offset=offset)
     assert bound.bound <= best * (1.0 + 1e-7)
-    verify(X, y, bound, sample_weight=weight, offset=offset)
+    verify(bound, X, y, sample_weight=weight, offset=offset)
 
 
 @each_new
@@ -199,13 +199,13 @@ def test_every_method_certifies_what_it_selects(name, method):
     model = BudgetRegressor([2, 4], loss=name, method=method).fit(X, y)
     assert [model.path_[size].support.size for size in (2, 4)] == [2, 4]
     for size in (2, 4):
-        verify(X, y, model.path_[size].certificate)
+        verify(model.path_[size].certificate, X, y)
     assert model.certificate_.loss == name
     assert np.isfinite(model.predict(X)).all()
     assert model.score(X, y) > (0.0 if name == "huber" else 0.1)
     proof = prove(model, X, y, gap=0.0)
     assert proof.certificate.proven
-    verify(X, y, proof.certificate)
+    verify(proof.certificate, X, y)
     assert proof.certificate.objective <= model.certificate_.objective * (1.0 + 1e-9)
 
 
@@ -216,8 +216,8 @@ def test_groups_and_features_in_few_groups(name):
     groups = np.arange(24) // 3
     whole = BudgetRegressor(n_groups=2, feature_groups=groups, loss=name).fit(X, y)
     assert len(np.unique(whole.groups_)) == 2
-    verify(X, y, whole.certificate_)
-    verify(X, y, certify(whole, X, y))
+    verify(whole.certificate_, X, y)
+    verify(certify(whole, X, y), X, y)
     both = BudgetRegressor(3, n_groups=2, feature_groups=groups, loss=name).fit(X, y)
     assert both.support_.size == 3
     assert len(np.unique(both.groups_)) <= 2
@@ -276,7 +276,7 @@ def test_l1_models_are_those_of_a_plain_optimiser(name):
         [np.maximum(model.coef_, 0), np.maximum(-model.coef_, 0), [model.intercept_]]
     )
     assert value(ours)[0] <= found.fun * (1.0 + 1e-7)
-    assert model.dual_gap_ <= 1e-8
+    assert model.gap_ <= 1e-8
     few = L1Regressor(n_features=3, loss=name).fit(X, y)
     assert few.support_.size == 3
     assert np.isfinite(few.predict(X)).all()
@@ -377,7 +377,7 @@ def test_forged_certificates_of_counts_and_quantiles():
     X, y = draw("poisson", 1, n=60, p=10)
     model = BudgetRegressor(2, loss="poisson").fit(X, y)
     true = model.certificate_
-    verify(X, y, true)
+    verify(true, X, y)
     for forged in (
         replace(true, bound=true.objective),
         replace(true, objective=true.objective * 0.999, bound=true.bound * 0.99),
@@ -388,22 +388,22 @@ def test_forged_certificates_of_counts_and_quantiles():
         replace(true, coef=true.coef + 1e-2),
     ):
         with pytest.raises((CertificateError, ValueError)):
-            verify(X, y, forged)
+            verify(forged, X, y)
     with pytest.raises(CertificateError):
-        verify(X, y, true, offset=np.linspace(0.0, 1.0, 60))
+        verify(true, X, y, offset=np.linspace(0.0, 1.0, 60))
     X, y = draw("quantile", 1, n=60, p=10)
     true = BudgetRegressor(2, loss=Quantile(0.3)).fit(X, y).certificate_
-    verify(X, y, true)
+    verify(true, X, y)
     width = true.parameters["width"]
     for wrong in (
         {"level": 0.4, "width": width}, {"level": 0.3, "width": 2.0 * width}, {"width": width},
         {"level": 1.5, "width": width}, {"level": 0.3, "width": np.nan}, {}, None,
     ):  # fmt: skip
         with pytest.raises(CertificateError):
-            verify(X, y, replace(true, parameters=wrong))
+            verify(replace(true, parameters=wrong), X, y)
     for level in (1.0, 1.5):
         with pytest.raises(CertificateError, match="level of a quantile"):
-            verify(X, y, replace(true, parameters={"level": level, "width": width}))
+            verify(replace(true, parameters={"level": level, "width": width}), X, y)
 
 
 @pytest.mark.parametrize(
@@ -505,7 +505,7 @@ def test_forged_certificates_state_nothing_false(name, seed):
     Z = standardised(X, np.ones(20), True)
     accepted = []
     for certificate in (model.proof_.certificate, certify(model, X, y)):
-        verify(X, y, certificate)
+        verify(certificate, X, y)
         accepted += forgeries.accepted(
             rng, certificate, X, y, 150,
             lambda one, support: optimum(
@@ -597,7 +597,7 @@ def test_resumed_proofs_hold(name):
         first = prove(model, X, y, gap=0.02, max_nodes=2)
         proof = prove(model, X, y, gap=0.0, resume=first)
         assert proof.certificate.proven
-        verify(X, y, proof.certificate)
+        verify(proof.certificate, X, y)
 
 
 def test_an_l1_fit_that_ends_early_says_so():

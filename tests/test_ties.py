@@ -149,7 +149,7 @@ def test_proofs_against_enumeration_of_all_supports(seed):
     assert found[tuple(certificate.support.tolist())] == pytest.approx(best, rel=1e-7)
     assert best * (1.0 - 1e-8) <= certificate.bound * (1.0 + 1e-8)
     assert certificate.bound <= best * (1.0 + 1e-8)
-    assert verify(X, y, certificate, sample_weight=weight)["gap"] <= 1e-9
+    assert verify(certificate, X, y, sample_weight=weight)["gap"] <= 1e-9
     assert certify(model, X, y, sample_weight=weight).bound <= best * (1.0 + 1e-8)
 
 
@@ -160,7 +160,7 @@ def test_strata_without_events_are_verified():
     event = event & (stratum == 0)
     y = survival(event, time, stratum)
     model = BudgetSurvivalAnalysis(2, ties="efron").fit(X, y)
-    verify(X, y, model.certificate_)
+    verify(model.certificate_, X, y)
     own = loss_of("cox_efron", {})
     z, numbers = X[:, 0], target(event, time, stratum.astype(float))
     expected = partial_likelihood(z, numbers, np.ones(40))[0]
@@ -185,10 +185,10 @@ def test_every_method_certifies_what_it_selects(method):
     X, y, _ = data(7, n=80)
     model = BudgetSurvivalAnalysis([2, 3], method=method, ties="efron").fit(X, y)
     for size in (2, 3):
-        verify(X, y, model.path_[size].certificate)
+        verify(model.path_[size].certificate, X, y)
     proof = prove(model, X, y, gap=0.0)
     assert proof.certificate.proven
-    verify(X, y, proof.certificate)
+    verify(proof.certificate, X, y)
 
 
 @pytest.mark.parametrize("seed", [0, *slow(1, 2)])
@@ -201,7 +201,7 @@ def test_forged_certificates_state_nothing_false(seed):
     breslow = BudgetSurvivalAnalysis(2, C=1.0).fit(X, y).certificate_
     for wrong in (replace(true, loss="cox"), replace(breslow, loss="cox_efron")):
         with pytest.raises(CertificateError):
-            verify(X, y, wrong)
+            verify(wrong, X, y)
     accepted = forgeries.accepted(
         rng, true, X, y, 120,
         lambda one, support: optimum(Z[:, support], numbers, np.ones(20), float(one.C)),
@@ -248,7 +248,7 @@ def test_margins_of_any_size_and_ties_everywhere():
     tied = survival(np.arange(40) % 2 == 0, np.ones(40))
     model = BudgetSurvivalAnalysis(2, ties="efron").fit(X, tied)
     assert np.isfinite(model.predict_survival_function(X, return_array=True)).all()
-    verify(X, tied, model.certificate_)
+    verify(model.certificate_, X, tied)
 
 
 @pytest.mark.parametrize(

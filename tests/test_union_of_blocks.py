@@ -113,7 +113,7 @@ def test_several_classes_groups_and_forced_features(binary, tmp_path):
     persistence.save(forced, tmp_path / "m.npz")
     again = persistence.load(tmp_path / "m.npz")
     np.testing.assert_array_equal(again.predict_proba(X), forced.predict_proba(X))
-    assert certify(forced, X, y).gap <= forced.optimality_gap_
+    assert certify(forced, X, y).gap <= forced.gap_
     assert cross_validate(forced, X, y, cv=3).sizes == (8,)
     front = BudgetClassifier(method=MinimaxBy(2, 3, union=True), calibrate=False).fit(X, y)
     own = MinimaxLogisticRegression(**union, calibrate=False).fit(X, y)

@@ -61,7 +61,7 @@ def test_times_in_nanoseconds_vary(model, times):
     assert model.get_support().tolist() == [True, False, False]
     assert model.score(X, y) > 0.95
     if hasattr(model, "certificate_"):
-        verify(X, y, model.certificate_)
+        verify(model.certificate_, X, y)
 
 
 def test_columns_far_from_zero_are_centred_exactly(times):

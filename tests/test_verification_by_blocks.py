@@ -100,10 +100,10 @@ def test_blocks_have_the_figures_of_the_whole(case, held, blocks, monkeypatch):
     held : whether the columns that the root of a tree leaves are held.
     """
     X, y, certificate, weight = cases()[case]
-    expected = verify(X, y, certificate, sample_weight=weight)
+    expected = verify(certificate, X, y, sample_weight=weight)
     memory = iter([0.0])
     monkeypatch.setattr(_columns, "available_memory", lambda: next(memory, np.inf if held else 0.0))
-    alike(verify(X, y, certificate, sample_weight=weight), expected)
+    alike(verify(certificate, X, y, sample_weight=weight), expected)
 
 
 def test_cases_have_trees():
@@ -130,7 +130,7 @@ def test_what_is_false_is_refused_by_blocks(case, blocks, monkeypatch):
         if certificate.groups is not None and "equivalents" in changes:
             continue
         with pytest.raises(CertificateError):
-            verify(X, y, dataclasses.replace(certificate, **changes))
+            verify(dataclasses.replace(certificate, **changes), X, y)
 
 
 class Watched:
@@ -152,7 +152,7 @@ class Watched:
 def test_data_out_of_memory_are_read_by_shares(kind, tmp_path, monkeypatch, request):
     """A proof over more data than the memory holds could not be verified, or would fill it."""
     X, y, certificate, _ = cases()["searched"]
-    expected = verify(X, y, certificate)
+    expected = verify(certificate, X, y)
     monkeypatch.setattr(_columns, "CELLS", ROWS)
     monkeypatch.setattr(_columns, "LEAST_COLUMNS", 1)
     free(monkeypatch, 0.8)  # not enough to hold all of them; four at a time
@@ -166,7 +166,7 @@ def test_data_out_of_memory_are_read_by_shares(kind, tmp_path, monkeypatch, requ
         data = Watched(X)
     else:
         data = as_design(X if kind == "design" else sp.csc_array(X))
-    alike(verify(data, y, certificate), expected)
+    alike(verify(certificate, data, y), expected)
     if kind == "watched":
         assert data.most == 4 * ROWS
         assert data.reads >= 20  # two times all of it at least
@@ -178,8 +178,8 @@ def test_data_that_would_be_read_too_often_are_refused(monkeypatch):
     free(monkeypatch, 6 / COLUMNS)  # a column is to take 15 % of the memory
     for data in (Watched(X), as_design(X)):
         with pytest.raises(MemoryError, match=r"for 1 of its 40 columns at a time.* takes 3.2 kB"):
-            verify(data, y, certificate)
-    verify(X, y, certificate)  # which is in memory
+            verify(certificate, data, y)
+    verify(certificate, X, y)  # which is in memory
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int8, np.bool_, ">f4", np.float16])
@@ -190,9 +190,9 @@ def test_any_kind_of_number_is_read(kind, order, blocks, monkeypatch):
     X = np.asarray(rng.integers(0, 2, (ROWS, COLUMNS)).astype(kind), order=order)
     y = (X[:, 3].astype(float) + rng.standard_normal(ROWS) > 0.5).astype(int)
     certificate = zeronorm.certify([3, 4], X.astype(float), y)
-    expected = verify(X.astype(float), y, certificate)
+    expected = verify(certificate, X.astype(float), y)
     free(monkeypatch, 0.0)
-    alike(verify(X, y, certificate), expected)
+    alike(verify(certificate, X, y), expected)
 
 
 def test_nothing_that_is_no_number_is_read(blocks, monkeypatch):
@@ -203,9 +203,9 @@ def test_nothing_that_is_no_number_is_read(blocks, monkeypatch):
         odd = X.copy()
         odd[-1, -1] = wrong
         with pytest.raises(ValueError, match="X must be finite"):
-            verify(odd, y, certificate)
+            verify(certificate, odd, y)
     with pytest.raises(ValueError, match="X must hold numbers; got dtype <U1"):
-        verify(np.full(X.shape, "x"), y, certificate)
+        verify(certificate, np.full(X.shape, "x"), y)
 
 
 def test_a_held_column_is_the_one_that_is_read(blocks, monkeypatch):
@@ -238,11 +238,11 @@ def test_a_held_column_is_the_one_that_is_read(blocks, monkeypatch):
 def test_memory_that_nobody_tells_is_enough(tmp_path, monkeypatch):
     """Where the system does not tell, files could not be verified at all."""
     X, y, certificate, _ = cases()["searched"]
-    expected = verify(X, y, certificate)
+    expected = verify(certificate, X, y)
     monkeypatch.setattr(_columns, "available_memory", lambda: np.inf)
     with h5py.File(tmp_path / "x.h5", "w") as file:
         for data in (X, file.create_dataset("x", data=X), as_design(X), Watched(X)):
-            alike(verify(data, y, certificate), expected)
+            alike(verify(certificate, data, y), expected)
 
 
 def test_rows_beside_little_memory_are_refused(monkeypatch):
@@ -266,7 +266,7 @@ def test_chunks_of_unknown_sizes_are_counted():
     D = da.from_array(X, chunks=(13, 9))
     rows, columns = da.ones(ROWS, dtype=bool, chunks=13), da.ones(COLUMNS, dtype=bool, chunks=9)
     for odd in (D[rows], D[:, columns]):
-        alike(verify(odd, y, certificate), verify(X, y, certificate))
+        alike(verify(certificate, odd, y), verify(certificate, X, y))
 
 
 @pytest.mark.parametrize("name", ["chunks", "tocsc", "toarray", "compute"])
@@ -275,7 +275,7 @@ def test_columns_of_a_frame_are_no_methods(name):
     pd = pytest.importorskip("pandas")
     X, y, certificate, _ = cases()["searched"]
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(COLUMNS)]).rename(columns={"c3": name})
-    alike(verify(frame, y, certificate), verify(X, y, certificate))
+    alike(verify(certificate, frame, y), verify(certificate, X, y))
 
 
 def test_equivalents_are_read_once():
@@ -285,10 +285,10 @@ def test_equivalents_are_read_once():
     certificate = zeronorm.certify([2, 11, 25], X, y, standardize=False)
     assert len(certificate.equivalents) == 3
     data = Watched(X)
-    verify(data, y, certificate)
+    verify(certificate, data, y)
     assert data.reads == 2  # all of it, and these once more, as they are not centred
     with pytest.raises(CertificateError, match="equivalents of feature 11"):
-        verify(X, y, dataclasses.replace(certificate, equivalents={11: np.array([41])}))
+        verify(dataclasses.replace(certificate, equivalents={11: np.array([41])}), X, y)
 
 
 @pytest.mark.parametrize("what", [object(), {}, "x.npy", 3.0, sp.coo_array(np.ones(5))])
@@ -296,20 +296,20 @@ def test_what_is_no_matrix_is_told(what):
     """The error would be one of a conversion that nobody asked for."""
     _, y, certificate, _ = cases()["searched"]
     with pytest.raises(ValueError, match="X must be "):
-        verify(what, y, certificate)
+        verify(certificate, what, y)
 
 
 def test_a_mapped_file_is_read_by_shares(tmp_path, monkeypatch):
     """Blocks of a few columns would each touch every page of a file that is stored by row."""
     X, y, certificate, _ = cases()["searched"]
     np.save(tmp_path / "x.npy", X)
-    expected = verify(X, y, certificate)
+    expected = verify(certificate, X, y)
     free(monkeypatch, 0.9)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    alike(verify(mapped, y, certificate), expected)
+    alike(verify(certificate, mapped, y), expected)
     free(monkeypatch, 0.1)
     with pytest.raises(MemoryError, match="room in memory for 1 of its 40 columns"):
-        verify(mapped, y, certificate)
+        verify(certificate, mapped, y)
 
 
 def test_what_is_held_is_not_read_again(monkeypatch):
@@ -337,7 +337,7 @@ def test_columns_that_differ_by_a_number_are_no_equivalents():
     assert 40 not in certificate.equivalents.get(11, [])
     wrong = dataclasses.replace(certificate, equivalents={11: np.array([40])})
     with pytest.raises(CertificateError, match="equivalents of feature 11"):
-        verify(X, y, wrong)
+        verify(wrong, X, y)
 
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array])
@@ -347,7 +347,7 @@ def test_chunks_may_be_sparse(kind):
     X, y, certificate, _ = cases()["sparse"]
     dense = X.toarray()
     data = da.from_array(dense, chunks=(20, COLUMNS)).map_blocks(kind)
-    alike(verify(data, y, certificate), verify(X, y, certificate))
+    alike(verify(certificate, data, y), verify(certificate, X, y))
 
 
 def test_what_becomes_an_array_has_room(monkeypatch):
@@ -357,6 +357,6 @@ def test_what_becomes_an_array_has_room(monkeypatch):
     frame = pd.DataFrame(X)
     free(monkeypatch, 0.99)
     with pytest.raises(MemoryError, match=r"room in memory as an array.* 19.2 kB"):
-        verify(frame, y, certificate)
+        verify(certificate, frame, y)
     free(monkeypatch, 1.0)
-    alike(verify(frame, y, certificate), verify(X, y, certificate))
+    alike(verify(certificate, frame, y), verify(certificate, X, y))

@@ -72,7 +72,7 @@ def claim(request):
 def test_verifier_accepts_what_holds(claim):
     """A true certificate would be refused, on some scaling or with weights."""
     X, y, certificate, checks = claim
-    found = verify(X, y, certificate, sample_weight=checks["sample_weight"])
+    found = verify(certificate, X, y, sample_weight=checks["sample_weight"])
     assert found["objective"] == pytest.approx(certificate.objective, rel=1e-8)
     assert found["bound"] == pytest.approx(certificate.bound, rel=1e-8)
     assert found["gap"] == pytest.approx(certificate.gap, abs=1e-8)
@@ -160,7 +160,7 @@ def test_verifier_notices_tampering(claim, what):
         "forced": "outside of its support",
     }.get(what, "not feasible")
     with pytest.raises(CertificateError, match=rule):
-        verify(X, y, change(certificate, **changed), sample_weight=checks["sample_weight"])
+        verify(change(certificate, **changed), X, y, sample_weight=checks["sample_weight"])
 
 
 def test_verifier_notices_other_data(claim):
@@ -169,7 +169,7 @@ def test_verifier_notices_other_data(claim):
     flipped = y.copy()
     flipped[:20] *= -1
     with pytest.raises(CertificateError, match=r"not optimal|claims the objective"):
-        verify(X, flipped, certificate, sample_weight=checks["sample_weight"])
+        verify(certificate, X, flipped, sample_weight=checks["sample_weight"])
 
 
 def test_verifier_with_rows_of_weight_zero():
@@ -179,7 +179,7 @@ def test_verifier_with_rows_of_weight_zero():
     weight[::7] = 0
     keep = weight > 0
     certificate = certify(X[keep], y[keep], (0, 1, 2))
-    found = verify(X, y, certificate, sample_weight=weight)
+    found = verify(certificate, X, y, sample_weight=weight)
     assert found["bound"] == pytest.approx(certificate.bound, rel=1e-9)
 
 
@@ -189,10 +189,10 @@ def test_verify_takes_the_labels_of_the_user():
     X = rng.standard_normal((50, 8))
     sick = X[:, 2] + 0.3 * rng.standard_normal(50) > 0
     model = BudgetClassifier(2, calibrate=False).fit(X, np.where(sick, "sick", "healthy"))
-    found = verify(X, np.where(sick, "sick", "healthy"), model.certificate_)
+    found = verify(model.certificate_, X, np.where(sick, "sick", "healthy"))
     assert found["objective"] == pytest.approx(model.certificate_.objective)
     with pytest.raises(ValueError, match="y must have two classes; got 3"):
-        verify(X, np.arange(50) % 3, model.certificate_)
+        verify(model.certificate_, X, np.arange(50) % 3)
 
 
 # ------------------------------------------------------------------------------------- forgeries
@@ -232,7 +232,7 @@ def test_nothing_false_passes(seed, tmp_path):
     truth, rng = forgeries.Truth(X, y == "b"), np.random.default_rng(seed)
     accepted = 0
     for certificate in certificates:
-        verify(X, y, certificate)
+        verify(certificate, X, y)
         assert truth.lies(certificate) == []
         for number in range(60):
             forged = forgeries.forge(rng, certificate, X.shape[1])
@@ -241,7 +241,7 @@ def test_nothing_false_passes(seed, tmp_path):
                     path = save_certificate(forged, tmp_path / "c", X, y)
                     load_certificate(path).verify(X, y)
                 else:
-                    verify(X, y, forged)
+                    verify(forged, X, y)
             except (CertificateError, CertificateFileError):
                 continue
             except (TypeError, ValueError):
@@ -308,10 +308,10 @@ def test_lies_one_by_one(proven):
         else zeronorm.certify([1, 2, 5], X, y, **options)
     )
     assert certificate.proven == proven
-    verify(X, y, certificate)
+    verify(certificate, X, y)
     for why, changes in lies_about(certificate, X.shape[1]):
         with pytest.raises(CertificateError):
-            pytest.fail(f"{why}: {verify(X, y, dataclasses.replace(certificate, **changes))}")
+            pytest.fail(f"{why}: {verify(dataclasses.replace(certificate, **changes), X, y)}")
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_what_no_certificate_can_be(changes, message):
     X, y, c = plain_certificate()
     check_form(c)
     with pytest.raises(CertificateError, match=message):
-        verify(X, y, dataclasses.replace(c, **changes))
+        verify(dataclasses.replace(c, **changes), X, y)
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_groups_that_are_none(code, n_groups, message):
     X, y, c = plain_certificate()
     groups = Groups(np.arange(3), code)
     with pytest.raises(CertificateError, match=message):
-        verify(X, y, dataclasses.replace(c, groups=groups, n_groups=n_groups))
+        verify(dataclasses.replace(c, groups=groups, n_groups=n_groups), X, y)
 
 
 @functools.cache
@@ -430,7 +430,7 @@ def test_trees_that_are_none(name, change, message):
     changed = change(getattr(c.tree, name), len(c.tree.parent))
     tree = dataclasses.replace(c.tree, **{name: changed})
     with pytest.raises(CertificateError, match=message):
-        verify(X, y, dataclasses.replace(c, tree=tree))
+        verify(dataclasses.replace(c, tree=tree), X, y)
 
 
 def test_a_tree_may_be_divided_at_the_root():
@@ -445,7 +445,7 @@ def test_a_tree_may_be_divided_at_the_root():
     )  # fmt: skip
     below = np.flatnonzero(root.parent == 0)
     assert below.size == 2
-    verify(X, y, dataclasses.replace(c, tree=root))
+    verify(dataclasses.replace(c, tree=root), X, y)
     for child in below:  # either half may hold the lie: its dual points prove nothing
         inside = {int(child)}
         for number, parent in enumerate(root.parent.tolist()):
@@ -455,7 +455,7 @@ def test_a_tree_may_be_divided_at_the_root():
         dual[root.row[list(inside)]] = 0.0
         weak = dataclasses.replace(root, dual=dual)
         with pytest.raises(CertificateError, match="shows only"):
-            verify(X, y, dataclasses.replace(c, tree=weak))
+            verify(dataclasses.replace(c, tree=weak), X, y)
 
 
 def test_no_better_coefficients_on_the_support():
@@ -473,10 +473,10 @@ def test_no_better_coefficients_on_the_support():
                 low, high = (middle, high) if value < c.objective * (1 + share) else (low, middle)
             forged = dataclasses.replace(c, coef=moved, objective=float(value))
             if holds:
-                verify(X, y, forged)
+                verify(forged, X, y)
             else:
                 with pytest.raises(CertificateError, match="not optimal on its support"):
-                    verify(X, y, forged)
+                    verify(forged, X, y)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
@@ -529,7 +529,7 @@ def test_dual_points_that_are_almost_nothing():
     lone = np.zeros(60)
     lone[np.flatnonzero(y > 0)[0]] = -1.0
     with pytest.raises(CertificateError, match="not feasible"):
-        verify(X, y, dataclasses.replace(free, dual=lone))
+        verify(dataclasses.replace(free, dual=lone), X, y)
     data = read_data(X, y, None, c)
     dual = np.where(np.arange(60) < 5, 1e-295 * data.weight * y, c.dual)
     np.testing.assert_array_equal(data.feasible(dual)[:5], np.zeros(5))
@@ -556,9 +556,9 @@ def test_groups_have_no_equivalents():
     X, y, _ = oracles.certificate_instance(3)
     X = np.column_stack([X, -X[:, 1]])
     c = zeronorm.certify([1], X, y, feature_groups=np.arange(13))
-    verify(X, y, c)
+    verify(c, X, y)
     with pytest.raises(CertificateError, match="equivalents are of single features, but"):
-        verify(X, y, dataclasses.replace(c, equivalents={1: np.array([12])}))
+        verify(dataclasses.replace(c, equivalents={1: np.array([12])}), X, y)
 
 
 def test_chains_that_show_nothing():
@@ -570,7 +570,7 @@ def test_chains_that_show_nothing():
         row=np.where(np.arange(n) == 0, 0, -1), dual=c.tree.dual[:1],
     )  # fmt: skip
     with pytest.raises(CertificateError, match="without a dual point of its own"):
-        verify(X, y, dataclasses.replace(c, tree=chain))
+        verify(dataclasses.replace(c, tree=chain), X, y)
 
 
 def test_decisions_are_strict():
@@ -612,7 +612,7 @@ def test_less_than_is_shown_passes():
         {"dual": c.dual.astype(">f8")}, {"support": c.support.astype(np.uint8)},
         {"bound": -1e6, "fixed_in": 0, "candidates": 12, "dual": np.zeros(60)},
     ):  # fmt: skip
-        verify(X, y, dataclasses.replace(c, **less))
+        verify(dataclasses.replace(c, **less), X, y)
 
 
 def test_rounding_of_the_conjugate_counts():
@@ -622,7 +622,7 @@ def test_rounding_of_the_conjugate_counts():
     for loss in ("logistic", "squared_hinge"):
         c = certify(X, y, [0, 2], C=0.7, loss=loss)
         expected = 58 * 2.0**-53 * conjugate_size(y * c.dual / c.C, c.C, loss)
-        assert verify(X, y, c)["rounding"] == pytest.approx(expected, rel=1e-6)
+        assert verify(c, X, y)["rounding"] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
@@ -650,7 +650,7 @@ def test_rounding_is_what_the_theorem_says(loss, grouped):
         wrong, forced, free = np.bincount(np.arange(9) // 2, wrong), [2], [0, 1, 3, 4]
     expected = 0.5 * (wrong[forced].sum() + np.sort(wrong[free])[-2:].sum())
     expected += 58 * unit * conjugate_size(alpha / c.C, c.C, loss)
-    assert verify(X, y, c)["rounding"] == pytest.approx(expected, rel=1e-6)
+    assert verify(c, X, y)["rounding"] == pytest.approx(expected, rel=1e-6)
 
 
 def conjugate_size(share, C, loss):
@@ -673,7 +673,7 @@ def test_equal_columns_are_looked_at():
         return dataclasses.replace(c, equivalents={feature: np.array(others)})
 
     for others in ([12], [13], [16], [12, 13, 16], [16, 12]):
-        verify(X, y, told(1, others))
+        verify(told(1, others), X, y)
     none = np.empty(0, np.int64)
     for feature, others in (
         (1, [14]), (1, [12, 14]), (1, [15]), (1, [12, 15]), (1, [-1]), (1, [12, 17]), (1, none),
@@ -681,7 +681,7 @@ def test_equal_columns_are_looked_at():
         (1.0, [12]), ("1", [12]), (1, [-5]),
     ):  # fmt: skip
         with pytest.raises(CertificateError, match="claims equivalents of feature"):
-            verify(X, y, told(feature, others))
+            verify(told(feature, others), X, y)
 
 
 def test_a_bound_without_a_tree_that_needs_one():
@@ -692,13 +692,13 @@ def test_a_bound_without_a_tree_that_needs_one():
     assert certificate.tree is not None
     for changes in ({"tree": None}, {"bound": np.nan}, {"tree": None, "bound": np.nan}):
         with pytest.raises(CertificateError):
-            verify(X, y, dataclasses.replace(certificate, **changes))
+            verify(dataclasses.replace(certificate, **changes), X, y)
     # What is divided wrongly counts where the rest of the tree would do as well.
     tree = certificate.tree
     for name in ("parent", "feature", "row"):
         changed = dataclasses.replace(tree, **{name: getattr(tree, name).astype(float)})
         with pytest.raises(CertificateError, match=r"integers|numbers of"):
-            verify(X, y, dataclasses.replace(certificate, tree=changed))
+            verify(dataclasses.replace(certificate, tree=changed), X, y)
 
 
 def test_a_constant_column_is_no_feature():
@@ -708,7 +708,7 @@ def test_a_constant_column_is_no_feature():
     c = zeronorm.certify([0, 1], X, y)
     forged = dataclasses.replace(c, support=np.array([0, 1, 12]), coef=np.append(c.coef, 0.0))
     with pytest.raises(CertificateError, match="constant columns"):
-        verify(X, y, forged)
+        verify(forged, X, y)
 
 
 @pytest.mark.parametrize("tree", [False, True])
@@ -724,7 +724,7 @@ def test_a_bound_that_is_short_by_rounding_alone_is_not_called_false(monkeypatch
     for _ in range(60):
         middle = 0.5 * (low + high)
         try:
-            verify(X, y, dataclasses.replace(c, bound=middle))
+            verify(dataclasses.replace(c, bound=middle), X, y)
             low = middle
         except CertificateError:
             high = middle
@@ -736,9 +736,9 @@ def test_a_bound_that_is_short_by_rounding_alone_is_not_called_false(monkeypatch
 
     monkeypatch.setattr(Units, "node", coarse)
     with pytest.raises(UndecidedError, match=r"Use rtol=1e-08,"):
-        verify(X, y, dataclasses.replace(c, bound=low * (1 + 5e-9)))
+        verify(dataclasses.replace(c, bound=low * (1 + 5e-9)), X, y)
     with pytest.raises(CertificateError, match="claims the bound") as caught:
-        verify(X, y, dataclasses.replace(c, bound=low * (1 + 2e-8)))
+        verify(dataclasses.replace(c, bound=low * (1 + 2e-8)), X, y)
     assert not isinstance(caught.value, UndecidedError)
 
 
@@ -747,7 +747,7 @@ def test_columns_far_from_zero():
     X, y, _ = oracles.certificate_instance(0)
     for offset in (0.0, 1e3, 1e6):
         c = zeronorm.certify([0, 1, 2], X + offset, y)
-        found = verify(X + offset, y, c)
+        found = verify(c, X + offset, y)
         assert found["bound"] == pytest.approx(c.bound, rel=1e-10)
         assert 0 < found["rounding"] < 1e-11 * found["bound"]
     # With all features in the model nothing but the last bits of the dual point is left to chance.
@@ -755,33 +755,33 @@ def test_columns_far_from_zero():
     c = certify(few, y, [0, 1, 2], intercept=True)
     own = dataclasses.replace(c, intercept=c.intercept - offset * float(c.coef.sum()))
     with pytest.raises(CertificateError, match=r"rounding may|claims the|not optimal"):
-        verify(few + offset, y, own)
+        verify(own, few + offset, y)
     near = dataclasses.replace(c, intercept=c.intercept - 2.0**20 * float(c.coef.sum()))
     with pytest.raises(UndecidedError, match="rounding may change its figures by") as caught:
-        verify(few + 2.0**20, y, near)
+        verify(near, few + 2.0**20, y)
     needed = float(str(caught.value).split("Use rtol=")[1].split(",")[0])
-    verify(few + 2.0**20, y, near, rtol=needed)
+    verify(near, few + 2.0**20, y, rtol=needed)
     with pytest.raises(UndecidedError, match=f"Use rtol={needed:g},"):
-        verify(few + 2.0**20, y, near, rtol=needed / 10)
+        verify(near, few + 2.0**20, y, rtol=needed / 10)
     moved = 2.0**26  # where what the objective loses by rounding is more than rtol itself
     blurred = dataclasses.replace(c, intercept=c.intercept - moved * float(c.coef.sum()))
     with pytest.raises(UndecidedError, match="Use rtol=") as caught:
-        verify(few + moved, y, blurred)
+        verify(blurred, few + moved, y)
     needed = float(str(caught.value).split("Use rtol=")[1].split(",")[0])
-    verify(few + moved, y, blurred, rtol=needed)
+    verify(blurred, few + moved, y, rtol=needed)
     false = dataclasses.replace(blurred, objective=blurred.objective * (1 + 1e-6))
     with pytest.raises(CertificateError, match="claims the objective"):
-        verify(few + moved, y, false)
+        verify(false, few + moved, y)
     false = dataclasses.replace(near, bound=near.bound * (1 + 1e-6))
     with pytest.raises(CertificateError, match="claims the bound") as caught:
-        verify(few + 2.0**20, y, false)
+        verify(false, few + 2.0**20, y)
     assert not isinstance(caught.value, UndecidedError)
     rng = np.random.default_rng(0)
     for _ in range(100):
         dual = y * balance(y * c.dual * (1 + 1e-12 * rng.standard_normal(60)))
         forged = dataclasses.replace(own, dual=dual, bound=c.objective * (1 + 1e-8))
         with pytest.raises(CertificateError):
-            verify(few + offset, y, forged)
+            verify(forged, few + offset, y)
 
 
 def test_columns_are_centred_to_the_last_digit():
@@ -790,7 +790,7 @@ def test_columns_are_centred_to_the_last_digit():
     X = np.round(X * 1024) / 1024  # so that the sums below are exact
     c = zeronorm.certify([0, 1, 2], X, y)
     for offset in (2.0**20, 2.0**30, -(2.0**36)):
-        assert verify(X + offset, y, c)["bound"] == pytest.approx(c.bound, rel=1e-13)
+        assert verify(c, X + offset, y)["bound"] == pytest.approx(c.bound, rel=1e-13)
 
 
 def test_rounding_of_the_objective_counts():
@@ -823,7 +823,7 @@ def test_numbers_of_fewer_bits_are_compared_in_full(kind):
         {"coef": c.coef.astype(np.float16).astype(kind)},
     ):
         with pytest.raises(CertificateError):
-            verify(X, y, dataclasses.replace(c, **changes))
+            verify(dataclasses.replace(c, **changes), X, y)
 
 
 @pytest.mark.parametrize(("kind", "apart"), [(np.float16, 1e-4), (np.float32, 3e-8)])
@@ -841,9 +841,9 @@ def test_a_gap_is_not_lost_to_fewer_bits(kind, apart):
     forged = dataclasses.replace(c, objective=objective, bound=float(c.bound))
     assert forged.proven
     assert not c.proven
-    verify(X, y, dataclasses.replace(c, objective=float(objective)))
+    verify(dataclasses.replace(c, objective=float(objective)), X, y)
     with pytest.raises(CertificateError, match="objective of the certificate must be a finite"):
-        verify(X, y, forged)
+        verify(forged, X, y)
 
 
 class Sly(float):
@@ -993,7 +993,7 @@ def test_what_is_not_what_it_seems():
         ),
     ):
         with pytest.raises(CertificateError):
-            verify(X, y, forged)
+            verify(forged, X, y)
 
 
 def test_columns_whose_squares_leave_the_range():
@@ -1007,21 +1007,21 @@ def test_columns_whose_squares_leave_the_range():
         wide = np.column_stack([X[:, [0, 1, 3]], scale * (y + 0.1 * X[:, 4])])
         forged = dataclasses.replace(best, candidates=4)
         with pytest.raises(CertificateError, match=r"claims the bound|candidates"):
-            verify(wide, y, forged)
+            verify(forged, wide, y)
     largest = 1.6e308 * (0.5 + 0.5 * np.random.default_rng(0).random(60))  # all of one sign
     for scaling in ("standardized", "none"):
         wide = np.column_stack([X[:, [0, 1, 3]], largest * (1 + 0.05 * y)])
         options = {"C": 0.3, "standardize": scaling != "none", "fit_intercept": False}
         own = zeronorm.certify([0, 1], X[:, [0, 1, 3]], y, **options)
         with pytest.raises(CertificateError, match=r"claims the bound|candidates|rounding"):
-            verify(wide, y, dataclasses.replace(own, bound=own.objective, candidates=4))
+            verify(dataclasses.replace(own, bound=own.objective, candidates=4), wide, y)
     # What the solver takes for a constant, the verifier does.
     tiny = np.column_stack([X, 1e-145 * X[:, 1]])
-    verify(tiny, y, zeronorm.certify([1, 2, 5], tiny, y))
+    verify(zeronorm.certify([1, 2, 5], tiny, y), tiny, y)
     large = zeronorm.certify([1, 2, 5], X, y)
     for weight in (1e300, 1.7e307):  # their sum overflows
         with pytest.raises(CertificateError):
-            verify(X, y, large, sample_weight=np.full(60, weight))
+            verify(large, X, y, sample_weight=np.full(60, weight))
 
 
 def test_what_rounding_rules_out_on_the_way_is_not_called_false():
@@ -1033,8 +1033,8 @@ def test_what_rounding_rules_out_on_the_way_is_not_called_false():
     certificate = zeronorm.prove(model, wide, y, gap=0).certificate
     assert certificate.tree is not None
     with pytest.raises(UndecidedError, match="neither verified nor refuted"):
-        verify(wide, y, certificate)
-    verify(X[:, :60], y, certificate)  # in the other unit it holds
+        verify(certificate, wide, y)
+    verify(certificate, X[:, :60], y)  # in the other unit it holds
 
 
 def test_what_cannot_be_told_from_zero():
@@ -1043,7 +1043,7 @@ def test_what_cannot_be_told_from_zero():
     for C in (1e-312, 1e-230):
         forged = certify(X * 1e-60, y, [1, 2, 5], C=C)
         with pytest.raises(CertificateError, match="must be above 1e-200"):
-            verify(X * 1e-60, y, dataclasses.replace(forged, bound=0.0))
+            verify(dataclasses.replace(forged, bound=0.0), X * 1e-60, y)
 
 
 def test_equal_columns_are_equal_entry_by_entry():
@@ -1058,10 +1058,10 @@ def test_equal_columns_are_equal_entry_by_entry():
     c = zeronorm.certify([1], X, y, C=0.3, fit_intercept=False, standardize=False)
     for scale in (1.0, 1e3):  # in any units
         c = zeronorm.certify([1], scale * X, y, C=0.3, fit_intercept=False, standardize=False)
-        verify(scale * X, y, dataclasses.replace(c, equivalents={1: np.array([12])}))
+        verify(dataclasses.replace(c, equivalents={1: np.array([12])}), scale * X, y)
         for feature in (13, 14):
             with pytest.raises(CertificateError, match="claims equivalents"):
-                verify(scale * X, y, dataclasses.replace(c, equivalents={1: np.array([feature])}))
+                verify(dataclasses.replace(c, equivalents={1: np.array([feature])}), scale * X, y)
 
 
 def test_equal_but_for_an_outlier():
@@ -1072,7 +1072,7 @@ def test_equal_but_for_an_outlier():
         c = zeronorm.certify([1], X, y, C=1e-6, standardize=False, fit_intercept=intercept)
         assert not c.equivalents
         with pytest.raises(CertificateError, match=r"equivalents|rounding"):
-            verify(X, y, dataclasses.replace(c, equivalents={1: np.array([2])}))
+            verify(dataclasses.replace(c, equivalents={1: np.array([2])}), X, y)
 
 
 def test_a_tree_that_would_fill_the_memory(monkeypatch):
@@ -1080,22 +1080,22 @@ def test_a_tree_that_would_fill_the_memory(monkeypatch):
     X, y, c = searched_certificate()
     monkeypatch.setattr("zeronorm.verification.bound.MOST_WAITING", 0)
     with pytest.raises(CertificateError, match="too deep to be replayed"):
-        verify(X, y, c)
+        verify(c, X, y)
 
 
 def test_nodes_are_those_that_were_needed():
     """Dual points that nothing points to would count as a part of the proof."""
     X, y, c = searched_certificate()
     more = dataclasses.replace(c.tree, dual=np.vstack([c.tree.dual, np.zeros((99, 60))]))
-    assert verify(X, y, dataclasses.replace(c, tree=more))["nodes"] == verify(X, y, c)["nodes"]
-    assert verify(X, y, c)["nodes"] == len(c.tree.parent) - 1
+    assert verify(dataclasses.replace(c, tree=more), X, y)["nodes"] == verify(c, X, y)["nodes"]
+    assert verify(c, X, y)["nodes"] == len(c.tree.parent) - 1
 
 
 def test_what_is_no_data_is_refused():
     """NaN in X or a negative weight would make any comparison false, or drop rows."""
     X, y, _ = oracles.certificate_instance(0)
     c = zeronorm.certify([0, 1, 2], X, y)
-    assert verify(sp.csr_array(X), y, c)["gap"] == verify(X, y, c)["gap"]
+    assert verify(c, sp.csr_array(X), y)["gap"] == verify(c, X, y)["gap"]
     broken = X.copy()
     broken[3, 7] = np.nan
     for data, weight, rtol, message in (
@@ -1112,16 +1112,16 @@ def test_what_is_no_data_is_refused():
         (X, np.ones(60) + 1j, 1e-9, "sample_weight must not be masked or complex"),
     ):
         with pytest.raises(ValueError, match=message):
-            verify(data, y, c, sample_weight=weight, rtol=rtol)
+            verify(c, data, y, sample_weight=weight, rtol=rtol)
     with pytest.raises(ValueError, match="y must be labels"):
-        verify(X, np.where(y > 0, np.nan, 0.0), c)
+        verify(c, X, np.where(y > 0, np.nan, 0.0))
     with pytest.raises(ValueError, match="y must not be masked"):
-        verify(X, np.ma.masked_array(y, y > 0), c)
+        verify(c, X, np.ma.masked_array(y, y > 0))
     day = np.datetime64("2020-01-01")
     for labels in (np.ones(60, object), np.full(60, day)):
         labels[7] = np.nan if labels.dtype == object else np.datetime64("NaT")
         with pytest.raises(ValueError, match="y must be labels or numbers; got NaN"):
-            verify(X, labels, c)
+            verify(c, X, labels)
 
 
 ALONE = """
@@ -1192,7 +1192,7 @@ def test_what_is_no_certificate_is_told_how_to_be_one(given):
     with pytest.raises(
         CertificateError, match=r"Certificate; got .*certificate_.*load_certificate"
     ):
-        verify(np.ones((4, 2)), [0, 1, 0, 1], given)
+        verify(given, np.ones((4, 2)), [0, 1, 0, 1])
 
 
 def test_a_bound_that_a_tree_shows_to_rtol_alone_is_returned_weaker():
@@ -1203,12 +1203,12 @@ def test_a_bound_that_a_tree_shows_to_rtol_alone_is_returned_weaker():
     honest = zeronorm.prove([0, 1, 2], X, y, gap=0.0008, C=0.5).certificate
     forged = dataclasses.replace(honest, bound=honest.bound * (1 + 9e-4))
     with pytest.raises(CertificateError, match="of its tree shows only"):
-        verify(X, y, forged)
-    found = verify(X, y, forged, rtol=1e-3)
+        verify(forged, X, y)
+    found = verify(forged, X, y, rtol=1e-3)
     assert found["bound"] == forged.bound * (1 - 1e-3) < honest.bound
     assert found["gap"] > honest.gap
     for rtol in (1e-10, 1e-6):
-        assert verify(X, y, honest, rtol=rtol)["bound"] == honest.bound
+        assert verify(honest, X, y, rtol=rtol)["bound"] == honest.bound
 
 
 @pytest.mark.parametrize("sign", [1, -1, 0])
@@ -1226,10 +1226,10 @@ def test_equivalents_have_the_signs_that_the_problem_asks_for(sign):
     for others in ([4], [5], [4, 5]):
         claimed = dataclasses.replace(honest, equivalents={0: np.array(others)})
         if set(others) <= set(right):
-            verify(X, y, claimed)
+            verify(claimed, X, y)
             continue
         with pytest.raises(CertificateError, match="the certificate claims equivalents"):
-            verify(X, y, claimed)
+            verify(claimed, X, y)
 
 
 def test_a_forced_feature_has_no_equivalents():
@@ -1240,10 +1240,10 @@ def test_a_forced_feature_has_no_equivalents():
     y = (X[:, 0] + 0.3 * rng.logistic(size=60) > 0).astype(int)
     fitted = BudgetClassifier(2, C=1.0, forced_features=[0], calibrate=False).fit(X, y)
     honest = zeronorm.certify(fitted, X, y)
-    verify(X, y, honest)
+    verify(honest, X, y)
     assert 0 not in honest.equivalents
     with pytest.raises(CertificateError, match="the certificate claims equivalents"):
-        verify(X, y, dataclasses.replace(honest, equivalents={0: np.array([5])}))
+        verify(dataclasses.replace(honest, equivalents={0: np.array([5])}), X, y)
 
 
 @pytest.mark.parametrize("standardize", [True, False])
@@ -1264,7 +1264,7 @@ def test_fits_of_columns_far_from_zero_claim_no_more_than_is_shown(loss, standar
             warnings.simplefilter("ignore")
             fitted = kind(2, **kwargs).fit(X, y)
         with contextlib.suppress(UndecidedError):
-            verify(X, y, fitted.certificate_)
+            verify(fitted.certificate_, X, y)
 
 
 def test_margins_that_rounding_moves_leave_a_certificate_undecided():
@@ -1277,7 +1277,7 @@ def test_margins_that_rounding_moves_leave_a_certificate_undecided():
         warnings.simplefilter("ignore")
         fitted = BudgetClassifier(3, C=4e5, fit_intercept=False, calibrate=False).fit(X, y)
     with pytest.raises(UndecidedError, match="rounding may change"):
-        verify(X, y, fitted.certificate_)
+        verify(fitted.certificate_, X, y)
 
 
 @pytest.mark.parametrize(
@@ -1302,5 +1302,5 @@ def test_fits_that_rounding_ends_early_are_refused(loss, spread, mean, C):
             refused += "Standardise the columns" in str(error)
             continue
         with contextlib.suppress(UndecidedError):
-            verify(X, y, model.certificate_)
+            verify(model.certificate_, X, y)
     assert refused

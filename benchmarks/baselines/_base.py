@@ -277,7 +277,7 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self._store(coef, intercept)
         self.objective_ = fit.objective
         if not np.isnan(fit.gap):
-            self.dual_gap_ = fit.gap
+            self.gap_ = fit.gap
         self.n_iter_ = max(1, fit.n_iter)
         return self
 

@@ -249,7 +249,7 @@ class L1Bmrm(MeasureClassifier):
     ----------
     support_ : sorted features with nonzero coefficients; with several classes the union.
     coef_, intercept_ : the model on the scaling of X, the threshold subtracted from the intercept.
-    optimality_gap_ : the certified gap; of several classes the largest.
+    gap_ : the certified gap; of several classes the largest.
     n_iter_ : rounds, the most of any class.
     history_ : a row per round: the best objective and bound so far, the features of its own point,
         and in `extra` the gap and the number of coefficients of the best point on the box.
@@ -280,7 +280,7 @@ class L1Bmrm(MeasureClassifier):
     >>> X = rng.standard_normal((300, 50))
     >>> y = X[:, 3] - X[:, 7] + 0.2 * rng.standard_normal(300) > 2
     >>> model = L1Bmrm("f1").fit(X, y)
-    >>> bool(model.optimality_gap_ <= 0.1) and {3, 7} <= set(model.support_.tolist())
+    >>> bool(model.gap_ <= 0.1) and {3, 7} <= set(model.support_.tolist())
     True
     """
 
@@ -340,7 +340,7 @@ class L1Bmrm(MeasureClassifier):
         (paths,) = results
         size = max(path[max(path)].n_features for path in paths)
         super()._store([[replace(path, selections={size: path[max(path)]}) for path in paths]])
-        self.optimality_gap_ = max(float(path.gap) for path in paths)
+        self.gap_ = max(float(path.gap) for path in paths)
         self.n_iter_ = max(len(path.history) for path in paths)
 
     def _doubts(self) -> Iterator[Warning]:

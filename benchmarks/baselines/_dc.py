@@ -284,7 +284,7 @@ class DCRegressor(_DC, Regressor):
 
     Attributes
     ----------
-    As of `SparseGroupLassoRegressor`; `dual_gap_` is the worst of the convex problems, and
+    As of `SparseGroupLassoRegressor`; `gap_` is the worst of the convex problems, and
     `objectives_` has the objective after every pass.
     """
 

@@ -110,7 +110,7 @@ class FractionalRegressor(_Fractional, Regressor):
 
     Attributes
     ----------
-    As of `SparseGroupLassoRegressor`; `dual_gap_` is the worst of the convex problems, and
+    As of `SparseGroupLassoRegressor`; `gap_` is the worst of the convex problems, and
     `objectives_` has that after every pass, smoothed: of ||x_g|| + 1e-4 in place of ||x_g||.
     """
 

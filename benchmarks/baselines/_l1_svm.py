@@ -41,7 +41,7 @@ class L1SVM(L1Classifier):
 
     Attributes
     ----------
-    As of `zeronorm.L1Classifier`: support_, coef_, intercept_, C_, objective_, dual_gap_,
+    As of `zeronorm.L1Classifier`: support_, coef_, intercept_, C_, objective_, gap_,
     n_iter_, history_, n_scans_, seconds_.
 
     Examples

@@ -214,7 +214,7 @@ class SparseGroupLassoRegressor(_SparseGroupLasso, Regressor):
     coef_ : (n_features_in_,), of a classifier (1, n_features_in_).
     intercept_ : float, of a classifier (1,).
     objective_ : value of the problem.
-    dual_gap_ : its certified relative gap.
+    gap_ : its certified relative gap.
     n_iter_ : steps of FISTA.
 
     Examples

@@ -131,7 +131,7 @@ def bundle(problem: Problem, weight: float, rounds: int) -> Row:
         _, cpu, _ = common.clock(lambda: model.fit(problem.X, problem.y))
     history = model.path_.history
     return {"method": "l1-bmrm-F1", "knob": weight, "rounds": len(history), "cpu": cpu,
-            "features": int(np.count_nonzero(model.coef_)), "gap": model.optimality_gap_,
+            "features": int(np.count_nonzero(model.coef_)), "gap": model.gap_,
             "gaps": [step.extra["gap"] for step in history]}  # fmt: skip
 
 

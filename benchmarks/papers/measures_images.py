@@ -145,7 +145,7 @@ def bundle(rounds: int) -> Train:
     def train(X: np.ndarray, y: np.ndarray, weight: float) -> Models:
         model = L1Bmrm("f1", C=weight, tol=BMRM_TOL, max_iter=rounds, **OPTIONS).fit(X, y)
         boxed = model.path_.history[-1].extra["boxed"]
-        extra = {"gap": model.optimality_gap_, "rounds": model.n_iter_, "boxed": boxed}
+        extra = {"gap": model.gap_, "rounds": model.n_iter_, "boxed": boxed}
         return {weight: (linear(model), extra)}
 
     return train

@@ -10,10 +10,9 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import losses, methods, published
     from .core.groups import Groups
-    from .data import Products
+    from .data import Interactions
     from .data.bags import Bags
     from .estimators import (
-        BagClassifier,
         BudgetClassifier,
         BudgetRegressor,
         BudgetSurvivalAnalysis,
@@ -24,14 +23,15 @@ if TYPE_CHECKING:
         L1SurvivalAnalysis,
         L1SurvivalAnalysisCV,
         MeasureClassifier,
+        MultipleInstanceClassifier,
         l1_path,
         survival_target,
     )
     from .estimators.memory import estimate_memory
     from .inspection.certification import certify, prove
     from .io.genotypes import read_plink
-    from .io.opening import on_cluster
-    from .io.store import convert
+    from .io.opening import from_dask
+    from .io.store import write_store
     from .model_selection.cross_validation import cross_validate, permutation_test
     from .model_selection.search import BudgetCV
     from .reporting.create import report
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(
         (
-            "BagClassifier",
+            "MultipleInstanceClassifier",
             "BudgetClassifier",
             "BudgetRegressor",
             "BudgetSurvivalAnalysis",
@@ -64,18 +64,17 @@ _HOMES = {
     "Checkpoint": "solvers.checkpoint",
     "Groups": "core.groups",
     "estimate_memory": "estimators.memory",
-    "Products": "data",
+    "Interactions": "data",
     "read_plink": "io.genotypes",
-    "convert": "io.store",
+    "write_store": "io.store",
     "cross_validate": "model_selection",
     "permutation_test": "model_selection",
-    "on_cluster": "io.opening",
+    "from_dask": "io.opening",
     "report": "reporting.create",
     "verify": "verification",
 }
 
 __all__ = [
-    "BagClassifier",
     "Bags",
     "BudgetCV",
     "BudgetClassifier",
@@ -83,6 +82,7 @@ __all__ = [
     "BudgetSurvivalAnalysis",
     "Checkpoint",
     "Groups",
+    "Interactions",
     "L1Classifier",
     "L1ClassifierCV",
     "L1Regressor",
@@ -90,16 +90,15 @@ __all__ = [
     "L1SurvivalAnalysis",
     "L1SurvivalAnalysisCV",
     "MeasureClassifier",
-    "Products",
+    "MultipleInstanceClassifier",
     "__version__",
     "certify",
-    "convert",
     "cross_validate",
     "estimate_memory",
+    "from_dask",
     "l1_path",
     "losses",
     "methods",
-    "on_cluster",
     "permutation_test",
     "prove",
     "published",
@@ -107,6 +106,7 @@ __all__ = [
     "report",
     "survival_target",
     "verify",
+    "write_store",
 ]
 
 

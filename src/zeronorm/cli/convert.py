@@ -33,7 +33,7 @@ def convert(options: ConvertOptions) -> None:
     check_missing(options.missing, "mean", "indicator")
     with watched(options) as work:
         work.progress.phase("Starting")
-        from ..io.store import convert as written
+        from ..io.store import write_store as written
         from ..reporting.text.data import print_store
 
         work.progress.phase(f"Reading {options.data}")

@@ -63,9 +63,9 @@ def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:
                 if group_file is not None:
                     groups = read_groups(group_file, table, work.notes)
             if client is not None:
-                from ..io.opening import on_cluster
+                from ..io.opening import from_dask
 
-                table = replace(table, X=on_cluster(table.X, client))
+                table = replace(table, X=from_dask(table.X, client))
             others = "" if folds_alone else "say --no-cv"
             with (
                 columns_named(table.feature_names),

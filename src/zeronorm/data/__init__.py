@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.types import Design, Wrapper
 from .arrays import Dense, Sparse
-from .interactions import Products
+from .interactions import Interactions
 from .opening import as_design, resolve_threads
 from .views import Beside, Rows, Scaled, filled_over
 
@@ -12,7 +12,7 @@ __all__ = [
     "Beside",
     "Dense",
     "Design",
-    "Products",
+    "Interactions",
     "Rows",
     "Scaled",
     "Sparse",

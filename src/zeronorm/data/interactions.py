@@ -122,7 +122,7 @@ class Listed:
 def read_pairs(
     pairs: ArrayLike | None, within: ArrayLike | None, squares: bool, n_features: int
 ) -> Grid | Listed:
-    """Return the pairs that `Products` is asked for, after their check."""
+    """Return the pairs that `Interactions` is asked for, after their check."""
     if pairs is not None and within is not None:
         raise ValueError("pairs and within cannot both be given: pairs are a list of their own.")
     if pairs is not None:
@@ -300,7 +300,7 @@ class BestProducts:
     Attributes
     ----------
     columns : (k,) of the design.
-    pairs : (k, 2) their features, which `Products(X, pairs=...)` takes.
+    pairs : (k, 2) their features, which `Interactions(X, pairs=...)` takes.
     scores : (k,) signed.
     share : the part of the multiplications of all scores that was done.
     """
@@ -346,7 +346,7 @@ def best_products(
     *,
     standardize: bool,
 ) -> BestProducts:
-    """Return the best products of a design; see `Products.best`."""
+    """Return the best products of a design; see `Interactions.best`."""
     n = design.shape[0]
     vector = np.asarray(v, np.float64)
     if vector.shape != (n,) or not np.isfinite(vector).all():
@@ -482,7 +482,7 @@ POWERS: tuple[Callable[[Any], Any], ...] = (np.asarray, np.square)
 MOST_NAMED = 1 << 22  # columns whose names are listed
 
 
-class Products(Design):
+class Interactions(Design):
     """The features of X and their products in pairs, as columns that are never stored.
 
     The columns are x_1, ..., x_p (with `main_effects`) and then
@@ -537,7 +537,7 @@ class Products(Design):
         if isinstance(degree, bool) or degree != 2:
             raise ValueError(
                 f"degree must be 2; got {degree!r}. For products of three features choose pairs "
-                "first, and multiply Products(X, pairs=...) in their turn."
+                "first, and multiply Interactions(X, pairs=...) in their turn."
             )
         for name, flag in (("squares", squares), ("main_effects", main_effects)):
             if not isinstance(flag, bool | np.bool_):
@@ -611,7 +611,7 @@ class Products(Design):
         found[products] = np.column_stack(self._pairs.factors(columns[products] - self._main))
         return found
 
-    def on(self, X: Any) -> Products:
+    def on(self, X: Any) -> Interactions:
         """Return the same products of the features of other rows, for `predict`."""
         base, names = _read(X, self.n_threads)
         if base.shape[1] != self.base.shape[1]:

@@ -39,7 +39,7 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
     X : two-dimensional, samples by features:
         a NumPy array of any real type, order and strides (memory maps and read-only arrays too);
         the path of a .npy file, which is mapped and not loaded;
-        the path of a store, as `zeronorm.convert` writes it, whose blocks are mapped one by one;
+        the path of a store, as `zeronorm.write_store` writes it, whose blocks are mapped;
         a SciPy sparse matrix or array of any format (other than CSC and CSR are converted to CSC);
         a data frame of numbers, by narwhals, whose names are those of the columns; nested lists;
         an array of h5py, zarr or xarray, or another one with `shape`, `dtype` and slicing by

@@ -80,7 +80,7 @@ def check_room(n_features: int) -> None:
         raise ValueError(
             f"X has {n_features:,} columns; a fit keeps about {VECTORS} vectors over all of them, "
             f"{needed / 2**30:.3g} GiB, and this machine has {machine_memory() / 2**30:.3g} GiB. "
-            "Take fewer columns; of products, those that Products.best finds, or those within= "
+            "Take fewer columns; of products, those that Interactions.best finds, or those within= "
             "groups."
         )
 

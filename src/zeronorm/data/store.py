@@ -325,7 +325,7 @@ GAPS = Path("uns", "missing")  # cells that are 0 in X and stand for means: `ind
 
 
 class Store(InParts):
-    """A matrix in a store, (n_samples, n_features): a directory that `zeronorm.convert` wrote.
+    """A matrix in a store, (n_samples, n_features): a directory that `zeronorm.write_store` wrote.
 
     A block of columns is a file that is mapped while it is read, so that a store may be larger than
     memory; a file that is missing, of another size than it should be or with other bytes than were

@@ -1,6 +1,6 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
-from .bags import BagClassifier, MilesEmbedding, SelectedInstance
+from .bags import MilesEmbedding, MultipleInstanceClassifier, SelectedInstance
 from .budget import BudgetClassifier, BudgetRegressor
 from .l1 import L1Classifier, L1ClassifierCV, L1Path, L1Regressor, L1RegressorCV
 from .measures import MeasureClassifier
@@ -16,7 +16,6 @@ from .survival import (
 )
 
 __all__ = [
-    "BagClassifier",
     "BudgetClassifier",
     "BudgetRegressor",
     "BudgetSurvivalAnalysis",
@@ -29,6 +28,7 @@ __all__ = [
     "L1SurvivalAnalysisCV",
     "MeasureClassifier",
     "MilesEmbedding",
+    "MultipleInstanceClassifier",
     "SelectedInstance",
     "StepFunction",
     "c_index",

@@ -224,7 +224,7 @@ def _has(name: str) -> Callable[[Any], bool]:
 
 
 @with_parameters
-class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class MultipleInstanceClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of bags of instances, where only the bags have labels (MILES).
 
     Every bag becomes the vector of its similarities with all training instances, as
@@ -272,13 +272,13 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     Examples
     --------
     >>> import numpy as np
-    >>> from zeronorm import BagClassifier, BudgetClassifier
+    >>> from zeronorm import MultipleInstanceClassifier, BudgetClassifier
     >>> rng = np.random.default_rng(0)
     >>> bags = [rng.standard_normal((5, 4)) for _ in range(40)]
     >>> for bag in bags[:20]:
     ...     bag[0] += 4.0
     >>> y = np.repeat([1, 0], 20)
-    >>> model = BagClassifier(BudgetClassifier(n_features=1), sigma=2.0).fit(bags, y)
+    >>> model = MultipleInstanceClassifier(BudgetClassifier(n_features=1), sigma=2.0).fit(bags, y)
     >>> model.selected_instances_[0].position, model.score(bags, y)
     (0, 0.975)
     """
@@ -288,7 +288,7 @@ class BagClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     memory_limit: float = 2**30
     n_threads: int | None = None
 
-    def fit(self, bags: Any, y: Any) -> BagClassifier:
+    def fit(self, bags: Any, y: Any) -> MultipleInstanceClassifier:
         """Embed the bags and fit the classifier to their similarities with all instances.
 
         Parameters

@@ -296,8 +296,8 @@ def _figures(model: Any) -> str:
         found.append(f"certificate: {certificate_text(proven, gaps)}")
     elif bounds := [one.gap for one in chosen if one.bound is not None]:
         found.append(f"gap of the measure's problem {max(bounds):.2%}")
-    if hasattr(model, "dual_gap_"):
-        found.append(f"duality gap {float(np.max(model.dual_gap_)):.2g}")
+    if hasattr(model, "gap_"):
+        found.append(f"duality gap {float(np.max(model.gap_)):.2g}")
     return "; ".join(found) + "."
 
 

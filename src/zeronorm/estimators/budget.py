@@ -100,7 +100,7 @@ def keep_paths(model: SparseLinearModel, paths: Sequence[Path]) -> None:
 def keep_size(model: SparseLinearModel, size: Any) -> None:
     """Make one of the sizes of a fit the model that predicts.
 
-    `certificate_`, `proof_` and `optimality_gap_` are there where they are known.
+    `certificate_`, `proof_` and `gap_` are there where they are known.
     """
     chosen = [path[size] for path in model._paths]
     model.size_ = size
@@ -113,10 +113,10 @@ def keep_size(model: SparseLinearModel, size: Any) -> None:
         known["certificate_"] = one_or_all(certificates)
         gaps = [certificate.gap for certificate in certificates if certificate is not None]
     if not np.isnan(gaps).any():
-        known["optimality_gap_"] = float(max(gaps))
+        known["gap_"] = float(max(gaps))
     if any(selection.proof for selection in chosen):
         known["proof_"] = one_or_all([selection.proof for selection in chosen])
-    for name in ("certificate_", "optimality_gap_", "proof_"):
+    for name in ("certificate_", "gap_", "proof_"):
         model.__dict__.pop(name, None)
     model.__dict__.update(known)
     model._set_models(chosen)
@@ -707,7 +707,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         honest log-loss of rows held out, `cv_log_loss`, where it is calibrated.
     history_ : a `Step` per scan or round: objective, bound and gap, and the features that entered.
     certificate_ : how far from the best support of its size this one can be. Not of "bilevel".
-    optimality_gap_ : its gap; the largest of several classes.
+    gap_ : its gap; the largest of several classes.
     proof_ : how branch and bound ended, a `Proof`, where `methods.L0(gap=...)` asked for it.
     criteria_ : a table of all sizes as a dict of its columns (n_sizes,): "size", growing,
         "log_loss", minus the log-likelihood of the training rows, "aic", "bic", "ebic" and "gic".

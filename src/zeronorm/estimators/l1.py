@@ -132,7 +132,7 @@ def keep_solutions(model: Any, results: Sequence[Result], C: Any) -> None:
     model.history_ = one_or_all([result.history for result in results])
     # The model without features is a step too, where nothing better is found.
     model.n_iter_ = max(1, *(len(result.history) - 1 for result in results))
-    model.dual_gap_ = max(gap_of(result) for result in results)
+    model.gap_ = max(gap_of(result) for result in results)
     model.seconds_["solve"] = sum(
         step.seconds["solve"] for result in results for step in result.history
     )
@@ -314,7 +314,7 @@ class L1Classifier(L1Model, LinearClassifier):
     0 with `fit_intercept=False`. Most w_j are exactly zero: the others are the selected features,
     more of them for a larger C. Several classes are one-versus-rest, their scans merged.
 
-    The solvers stop by a certified duality gap: the objective is within `dual_gap_`, as a share of
+    The solvers stop by a certified duality gap: the objective is within `gap_`, as a share of
     the objective of the model without features, of the best possible.
 
     With `n_features=k` C is found instead: the largest one whose solution has at most k features.
@@ -384,7 +384,7 @@ class L1Classifier(L1Model, LinearClassifier):
 
     C_ : C of the solution; with `n_features` the one found.
     objective_ : value of the problem at C_.
-    dual_gap_ : certified (objective - bound) / objective without features; the largest of classes.
+    gap_ : certified (objective - bound) / objective without features; the largest of classes.
         It is that of the problem over all features at C_, also where k of them were chosen.
     n_iter_ : iterations, at least 1; the most of any class.
     history_ : a `Step` per pass over the data, the gap in `extra`. With `n_features` passes at
@@ -414,7 +414,7 @@ class L1Classifier(L1Model, LinearClassifier):
     >>> from zeronorm.datasets import load_demo
     >>> X, y = load_demo(return_X_y=True)
     >>> model = L1Classifier(C=0.1).fit(X, y)
-    >>> bool(model.dual_gap_ <= 1e-4)
+    >>> bool(model.gap_ <= 1e-4)
     True
     >>> L1Classifier(n_features=5).fit(X, y).support_.size
     5
@@ -480,7 +480,7 @@ class L1Regressor(L1Model, LinearRegressor):
     >>> model = L1Regressor(n_features=3).fit(X, y)
     >>> model.support_.tolist(), model.coef_[[10, 12, 30]].round(1).tolist()
     ([10, 12, 30], [1.0, 1.0, -1.0])
-    >>> bool(L1Regressor(C=0.1).fit(X, y).dual_gap_ <= 1e-4)
+    >>> bool(L1Regressor(C=0.1).fit(X, y).gap_ <= 1e-4)
     True
     """
 
@@ -696,7 +696,7 @@ class L1ClassifierCV(L1Folds, LinearClassifier):
         divided by the root of their number.
     n_selected_ : (n_Cs,) features with a coefficient (in any class) of the solutions on all data.
     l1_path_ : `L1Path` of all data.
-    support_, coef_, intercept_, classes_, objective_, dual_gap_ : as for `L1Classifier`.
+    support_, coef_, intercept_, classes_, objective_, gap_ : as for `L1Classifier`.
     n_iter_ : passes of the path of all data; the most of any class.
     history_ : a `Step` per pass at C_.
     n_scans_ : passes over X for scores and certificates, of all folds and classes.

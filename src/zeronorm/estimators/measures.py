@@ -94,7 +94,7 @@ class MeasureClassifier(LinearClassifier):
     size_ : n_features; of None the number of features that could be selected.
     path_, history_ : as in `BudgetClassifier`; a `Step` per scan has upper and lower bounds of the
         problem over the blocks.
-    optimality_gap_ : (objective - bound) / objective of the fit on the support, where the bound
+    gap_ : (objective - bound) / objective of the fit on the support, where the bound
         holds for all supports of k features; 0 is optimal. Not with refit=False, but for
         n_features=None: there it is that of the problem over all features.
     n_scans_, seconds_, classes_, n_features_in_, feature_names_in_ : as in `BudgetClassifier`.

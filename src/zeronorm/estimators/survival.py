@@ -506,7 +506,7 @@ class L1SurvivalAnalysis(L1Model, SurvivalModel):
     >>> time = rng.exponential(np.exp(X[:, 3] - X[:, 7]))
     >>> y = survival_target(np.minimum(time, 2), time < 2)
     >>> model = L1SurvivalAnalysis(n_features=2).fit(X, y)
-    >>> model.support_.tolist(), bool(model.dual_gap_ <= 1e-4)
+    >>> model.support_.tolist(), bool(model.gap_ <= 1e-4)
     ([3, 7], True)
     """
 

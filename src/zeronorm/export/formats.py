@@ -220,12 +220,12 @@ def as_model(model: Any) -> LoadedModel:
     """Return a loaded model, or a fitted estimator as one; raise TypeError for anything else."""
     if isinstance(model, LinearModel):
         return model  # type: ignore[return-value]
-    from ..estimators import BagClassifier  # on use: loaded models need no estimators
+    from ..estimators import MultipleInstanceClassifier  # on use: loaded models need no estimators
 
-    if isinstance(model, BagClassifier):
+    if isinstance(model, MultipleInstanceClassifier):
         raise TypeError(
-            "model must predict from columns of X to be exported; got BagClassifier, which "
-            "predicts from similarities with instances. Predict in Python."
+            "model must predict from columns of X to be exported; got MultipleInstanceClassifier, "
+            "which predicts from similarities with instances. Predict in Python."
         )
     found: LoadedModel = as_loaded(model)
     return found

@@ -333,7 +333,7 @@ def certify(
     >>> from zeronorm.datasets import load_demo
     >>> X, y = load_demo(return_X_y=True)
     >>> model = zeronorm.BudgetClassifier(n_features=8).fit(X, y)
-    >>> zeronorm.certify(model, X, y).gap < model.optimality_gap_
+    >>> zeronorm.certify(model, X, y).gap < model.gap_
     True
     """
     posed = pose(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .groups import read_costs, read_groups
     from .opening import as_design
     from .read import read_blocks, read_frame, read_table
-    from .store import convert
+    from .store import write_store
     from .svmlight import svmlight_blocks
     from .table import Layout, Table, Where
 
@@ -30,7 +30,7 @@ _HOMES = {
     "as_design": "opening",
     "read_blocks": "read",
     "read_table": "read",
-    "convert": "store",
+    "write_store": "store",
     "svmlight_blocks": "svmlight",
     "Layout": "table",
     "Table": "table",
@@ -43,7 +43,6 @@ __all__ = [
     "Table",
     "Where",
     "as_design",
-    "convert",
     "read_blocks",
     "read_costs",
     "read_frame",
@@ -51,6 +50,7 @@ __all__ = [
     "read_plink",
     "read_table",
     "svmlight_blocks",
+    "write_store",
 ]
 
 

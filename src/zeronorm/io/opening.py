@@ -46,7 +46,7 @@ def dense_columns(X: Any, indices: np.ndarray, threads: int | None = None) -> It
         yield np.asarray(dense, np.float64).ravel()
 
 
-def on_cluster(X: Any, client: Any = None) -> Design:
+def from_dask(X: Any, client: Any = None) -> Design:
     """Return X as data that the workers of a Dask cluster scan, for any estimator or function.
 
     Workers answer the scans of a fit; the fit itself runs where it is called. To the workers go
@@ -77,10 +77,10 @@ def on_cluster(X: Any, client: Any = None) -> Design:
     Examples
     --------
     >>> import dask.array
-    >>> from zeronorm import BudgetRegressor, on_cluster
+    >>> from zeronorm import BudgetRegressor, from_dask
     >>> x = dask.array.random.default_rng(0).standard_normal((200, 1000), chunks=(200, 300))
     >>> y = (x[:, 7] - x[:, 70]).compute()
-    >>> BudgetRegressor(2).fit(on_cluster(x), y).support_
+    >>> BudgetRegressor(2).fit(from_dask(x), y).support_
     array([ 7, 70])
     """
     # On use: few designs are on a cluster.

@@ -76,7 +76,7 @@ def read_table(
                                          polars or pyarrow (extra `files`)
     .h5ad, .h5 of 10x Genomics           X a design that reads by blocks, y a column of obs; needs
                                          h5py (extra `hdf5`)
-    a store (zeronorm.convert)           X a design that maps its blocks, y the column `target` of
+    a store (zeronorm.write_store)       X a design that maps its blocks, y the column `target` of
                                          obs, or the only one
     ==================================== =======================================================
 

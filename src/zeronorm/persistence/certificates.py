@@ -179,14 +179,14 @@ class SavedCertificate:
             given: dict[str, Any] = {"sample_weight": weight, "offset": offset}
             if certificate.loss == ORDINAL:
                 labels = (labels[:, None] == self.classes_).argmax(axis=1)
-            return [verify(X, labels, certificate, **given, rtol=rtol)]
+            return [verify(certificate, X, labels, **given, rtol=rtol)]
         found, undecided = [], []
         for label, certificate in zip(self.positive, self.certificates, strict=True):
             own = labels == label
             if self.metadata["format"] == 1:
                 certificate = signed(certificate, np.where(own, 1.0, -1.0)[weight > 0])
             try:
-                one = verify(X, own, certificate, sample_weight=weight, rtol=rtol)
+                one = verify(certificate, X, own, sample_weight=weight, rtol=rtol)
             except CertificateError as error:
                 which = f"class {quote(str(label))}: " if len(self.certificates) > 1 else ""
                 named = type(error)(f"{which}{error}")

@@ -35,7 +35,7 @@ class L1LogisticRegression(L1Classifier):
         What `tol` is of: "gap", the certified duality gap, as of `L1Classifier`; "violations", as
         published: the sum over the features of the least absolute values of the subgradients of the
         objective, of those that are not shrunk, is at most `tol` times that at w = 0. That proves
-        nothing of the objective (`dual_gap_` does). It needs one of the first three solvers.
+        nothing of the objective (`gap_` does). It needs one of the first three solvers.
     C, n_features, refit_C, l1_ratio, loss, penalty_factor, signs, fit_intercept, standardize,
     class_weight, tol, max_iter, warm_start, n_threads
         As of `L1Classifier`.
@@ -53,7 +53,7 @@ class L1LogisticRegression(L1Classifier):
     >>> from zeronorm.datasets import load_demo
     >>> from zeronorm.published import L1LogisticRegression
     >>> X, y = load_demo(return_X_y=True)
-    >>> bool(L1LogisticRegression(C=0.1, solver="cdn").fit(X, y).dual_gap_ <= 1e-4)
+    >>> bool(L1LogisticRegression(C=0.1, solver="cdn").fit(X, y).gap_ <= 1e-4)
     True
     """
 

@@ -24,9 +24,9 @@ COARSEST = 1e-3  # No rtol is larger.
 
 
 def verify(
+    certificate: Certificate,
     X: Any,
     y: Any,
-    certificate: Certificate,
     *,
     sample_weight: Any = None,
     offset: Any = None,
@@ -44,12 +44,12 @@ def verify(
 
     Parameters
     ----------
+    certificate : what to check; loss, scaling, intercept, C, forced features and groups are those
+        that it names: they state the problem.
     X : (n, m) the user's matrix, an array, sparse, a design or not in memory; it is read by blocks
         of columns, all of which are held where there is room.
     y : (n,) labels of two classes, of which the larger one (the second of `classes_`) counts as +1;
         numbers for the losses of numbers; numbers or an ordered categorical for ordered classes.
-    certificate : what to check; loss, scaling, intercept, C, forced features and groups are those
-        that it names: they state the problem.
     sample_weight : (n,) the weights of the fit, times those of the classes.
     offset : (n,) of the margins, as at the fit; None: 0.
     rtol : by how much the objective and the bound may differ from the recomputed ones, relative to

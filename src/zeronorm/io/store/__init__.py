@@ -1,7 +1,7 @@
 """A store: data as blocks of columns on disk, which scans map where they lie."""
 
 from ...data.store import BlockError, StoreError
-from .writing import Conversion, Damage, StoreCheck, check_store, convert
+from .writing import Conversion, Damage, StoreCheck, check_store, write_store
 
 __all__ = [
     "BlockError",
@@ -10,5 +10,5 @@ __all__ = [
     "StoreCheck",
     "StoreError",
     "check_store",
-    "convert",
+    "write_store",
 ]

@@ -87,7 +87,7 @@ class Conversion:
     notes: tuple[str, ...]
 
 
-def convert(
+def write_store(
     data: Any,
     store: str | os.PathLike[str],
     *,
@@ -167,7 +167,7 @@ def convert(
     >>> import numpy as np, tempfile, zeronorm
     >>> from pathlib import Path
     >>> X = np.arange(12.0).reshape(3, 4)
-    >>> made = zeronorm.convert(X, Path(tempfile.mkdtemp()) / "small.zarr")
+    >>> made = zeronorm.write_store(X, Path(tempfile.mkdtemp()) / "small.zarr")
     >>> made.shape, made.dtype
     ((3, 4), 'float64')
     """
@@ -731,7 +731,7 @@ def check_store(path: str | os.PathLike[str]) -> StoreCheck:
     --------
     >>> import numpy as np, tempfile, zeronorm
     >>> from pathlib import Path
-    >>> made = zeronorm.convert(np.eye(3), Path(tempfile.mkdtemp()) / "small.zarr")
+    >>> made = zeronorm.write_store(np.eye(3), Path(tempfile.mkdtemp()) / "small.zarr")
     >>> zeronorm.io.store.check_store(made.path).damage
     ()
     """

@@ -399,7 +399,7 @@ def code_of_report(
         found.append(
             (
                 "The certificate of the list, and its check in plain NumPy, without a solver",
-                "from zeronorm import certify, verify\nverify(X, y, certify(model, X, y))",
+                "from zeronorm import certify, verify\nverify(certify(model, X, y), X, y)",
             )
         )
         found.append(
