@@ -1127,7 +1127,7 @@ def test_what_is_no_data_is_refused():
 ALONE = """
 import sys
 
-for name in ("solvers", "estimators", "designs", "_kernels"):
+for name in ("solvers", "estimators", "data", "_kernels"):
     sys.modules[f"zeronorm.{name}"] = None  # an import of it raises ImportError
 
 import numpy as np
@@ -1141,9 +1141,9 @@ data = np.load("data.npz")
 saved = load_certificate("certificate.npz")
 assert saved.verify(data["X"], data["y"])[0]["gap"] < 1
 (certificate,) = saved.certificates
-assert zeronorm.verify(data["X"], data["y"], certificate)["gap"] < 1
+assert zeronorm.verify(certificate, data["X"], data["y"])["gap"] < 1
 try:
-    zeronorm.verify(data["X"][::-1], data["y"], certificate)
+    zeronorm.verify(certificate, data["X"][::-1], data["y"])
 except CertificateError:
     sys.argv = ["zeronorm", "verify", "data.npz", "certificate.npz"]
     main()

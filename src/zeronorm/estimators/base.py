@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
-from html import escape
 from typing import Any, ClassVar, Protocol, Self, TypeVar, dataclass_transform, get_type_hints
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..core import validation as validate
 from ..core.budgets import AtFault, check_adjustable, check_apart, check_features
 from ..core.frames import frame_of, in_memory, is_number, kinds_of, names_of, out_of_core, values_of
 from ..core.groups import Groups
+from ..core.html import certificate_text, coefficient_heads, features_table
 from ..core.parallel import one_blas_thread
 from ..core.ranking import predicted
 from ..core.results import Path, Progressed, Selection
@@ -217,33 +217,6 @@ def encoded(X: Any, feature_groups: Any) -> tuple[Any, EncodedFrame | None]:
 
 
 # Tables of features in HTML, for notebooks.
-
-_MAX_ROWS = 100  # A table has so many features.
-
-
-def features_table(figures: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a line about a model and a table of its features, of many the first ones."""
-    known = list(rows)
-    lines = [_row("th", heads), *(_row("td", row) for row in known[:_MAX_ROWS])]
-    if len(known) > _MAX_ROWS:
-        more = f"and {len(known) - _MAX_ROWS:,} more"
-        lines.append(_row("td", [more, *("" for _ in heads[1:])]))
-    table = "\n".join(lines)
-    return f"<p>{escape(figures)}</p>\n<table>\n{table}\n</table>"
-
-
-def coefficient_heads(labels: Sequence[object]) -> list[str]:
-    """Return the heads of the columns of coefficients, of which several have labels."""
-    return [f"coefficient ({label})" for label in labels] if len(labels) > 1 else ["coefficient"]
-
-
-def certificate_text(proven: Sequence[bool], gaps: Sequence[float]) -> str:
-    """Return what the certificates of the models of all classes say."""
-    return "proven, gap 0" if all(proven) else f"gap {max(gaps):.2%}"
-
-
-def _row(cell: str, texts: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in texts) + "</tr>"
 
 
 # Fitted estimators in notebooks: scikit-learn's diagram, and a table of the selected features.

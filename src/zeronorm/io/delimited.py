@@ -7,7 +7,6 @@ one first; whatever has anything odd is left to the careful one.
 from __future__ import annotations
 
 import csv
-import datetime
 import io
 import itertools
 import math
@@ -471,19 +470,6 @@ def tables_of_cells(
     reader = _CellReader(source, columns, request, word, gaps)
     while (table := reader.read(itertools.islice(remaining, n_rows))) is not None:
         yield table
-
-
-def shown(cell: Any) -> str:
-    """Return a cell as text, as CSV would have it: whole numbers without a point, "" for none."""
-    if cell is None or cell != cell:  # NaN and NaT
-        return ""
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
-        return str(int(cell))
-    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
-        cell = cell.date()
-    if isinstance(cell, datetime.date | datetime.time):
-        return cell.isoformat()
-    return str(cell)
 
 
 class _CellReader:

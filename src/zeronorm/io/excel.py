@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..core.files import FileError, did_you_mean, engine_errors, quote
-from .delimited import Row, shown, tables_of_cells
+from .delimited import Row, tables_of_cells
 from .source import Source, Stream, refuse_bomb
 from .table import Table, TableRequest
+from .texts import shown
 
 
 def read_excel(

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..core.files import FileError, did_you_mean, quote
-from .delimited import Row, shown, tables_of_cells
+from .delimited import Row, tables_of_cells
 from .source import Source, Stream, not_utf8
 from .table import Table, TableRequest
+from .texts import shown
 
 _GAPS = " A key that a line lacks is a missing value; where it means 0, write 0."
 _MARK = b"\xef\xbb\xbf"  # of the order of bytes

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from ..core.files import FileError, engine_errors
 from ..core.frames import categories_of_pandas, is_number, kinds_of
 from .arrays import as_labels, read_kept
-from .delimited import shown
 from .encoding import DROP, Cells, ColumnProblem, as_table, needs_coding, text_features
 from .source import Source, Stream
 from .table import Table, TableColumns, TableRequest, assign, first_nonfinite, labels_needed
-from .texts import Texts
+from .texts import Texts, shown
 
 _WORDS = ("text", "categories", "dates", "objects")  # kinds of columns that are read as text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import math
 import re
@@ -254,3 +255,16 @@ class WithPoints(io.RawIOBase):
                 "other numbers have a comma. Write all of them in one way."
             )
         self._n_lines += text.count(b"\n")
+
+
+def shown(cell: Any) -> str:
+    """Return a cell as text, as CSV would have it: whole numbers without a point, "" for none."""
+    if cell is None or cell != cell:  # NaN and NaT
+        return ""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        cell = cell.date()
+    if isinstance(cell, datetime.date | datetime.time):
+        return cell.isoformat()
+    return str(cell)

@@ -13,9 +13,9 @@ from scipy.special import softmax
 
 from ..core.files import did_you_mean, quote
 from ..core.frames import frame_of, numbers_of
+from ..core.html import certificate_text, coefficient_heads, features_table
 from ..core.ranking import cut_of, predicted
 from ..core.types import FloatArray, IndexArray
-from ..estimators.base import certificate_text, coefficient_heads, features_table
 from ..io.encoding import Coding
 from ..io.table import Layout, Table, other_number
 from .archive import named_among
