@@ -17,7 +17,7 @@ from zeronorm.data import as_design
 from zeronorm.data.gathered import as_columns
 from zeronorm.published import MinimaxLogisticRegression
 from zeronorm.published.solvers import smoothing, smoothing_published
-from zeronorm.published.solvers.smoothing import FIRST_Q, GROWTH, _Rows
+from zeronorm.published.solvers.smoothing import FIRST_Q, GROWTH, _SmoothedRows
 from zeronorm.solvers import Task, run
 from zeronorm.solvers.minimax import CuttingPlane, cutting_plane, newton
 
@@ -209,12 +209,12 @@ def test_rows_of_unequal_blocks_take_little_more_than_their_features():
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     blocks = [np.array([j]) for j in range(40)] + [np.arange(300)]
     problem, _ = inner_problem(X, y, blocks, 1.0)
-    rows, starts = _Rows(problem, rng)._storage
+    rows, starts = _SmoothedRows(problem, rng)._storage
     assert rows.shape == (20, 4 * (300 + 10))
     assert starts.tolist() == [0, *range(1200, 1241, 4)]
     assert np.count_nonzero(rows) == 20 * 340
     sparse = replace(problem, Z=as_columns(sp.csc_array(problem.Z.array)))
-    assert _Rows(sparse, rng)._storage[2].size == 20 * 340
+    assert _SmoothedRows(sparse, rng)._storage[2].size == 20 * 340
 
 
 @each

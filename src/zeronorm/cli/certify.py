@@ -327,7 +327,7 @@ def _near_lists(
     """
     from ..core.results import Status
     from ..inspection.alternatives import near_optimal
-    from ..reporting.documents.trust import BudgetUnits, describe_near_optimal
+    from ..reporting.documents.trust import CountedUnits, describe_near_optimal
 
     if options.within is None:
         return None
@@ -349,7 +349,7 @@ def _near_lists(
     if options.output is not None:
         with work.timed("write"):
             _write(options.output, near, samples.table)
-    return describe_near_optimal(near, support, BudgetUnits(samples.table), options.output)
+    return describe_near_optimal(near, support, CountedUnits(samples.table), options.output)
 
 
 def _write(path: Path, near: NearOptimal, table: Table) -> None:

@@ -89,7 +89,7 @@ def setting_of(model: Any) -> L1Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class PosedL1:
     """The problems of an estimator on its rows, but their weights."""
 
     setting: L1Setting
@@ -102,18 +102,18 @@ class Posed:
         return self.setting.problems(design, self.targets, weight, self.exposure)
 
 
-def posed(model: Any, data: Rowwise) -> Posed:
+def posed(model: Any, data: Rowwise) -> PosedL1:
     """Return the problems of an estimator."""
     setting = setting_of(model)
     classes, targets = model._problems(data.labels, data.sample_weight)
     if data.offset is not None:
         y, exposure = setting.loss.with_offset(targets[0], data.offset)
-        return Posed(setting, classes, [y], exposure)
+        return PosedL1(setting, classes, [y], exposure)
     if classes is not None and shares(model, len(classes)):
         q = len(classes)
         setting = replace(setting, loss=Multinomial(q, setting.intercept))
         targets = [classes_as_outputs(np.searchsorted(classes, data.labels), q)]
-    return Posed(setting, classes, targets, None)
+    return PosedL1(setting, classes, targets, None)
 
 
 def shares(model: Any, n_classes: int) -> bool:
@@ -492,7 +492,7 @@ class L1Regressor(L1Model, LinearRegressor):
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class L1Fold:
     """A fold, and what its held-out rows are scored from."""
 
     number: int
@@ -541,7 +541,7 @@ class L1Folds(SparseLinearModel):
         """Return what folds have in equal shares, if anything."""
 
     @abstractmethod
-    def _held_out(self, fold: Fold, classes: Any, loss: Any) -> HeldOutScores:
+    def _held_out(self, fold: L1Fold, classes: Any, loss: Any) -> HeldOutScores:
         """Return what scores the rows that a fold holds out."""
 
     def _stored(self, design: Design) -> Design:
@@ -585,7 +585,7 @@ class L1Folds(SparseLinearModel):
         ):  # fmt: skip
             drawn = sample_weight * np.bincount(train, minlength=weight.size)
             part = drawn * self._unit(labels, drawn)
-            fold = Fold(len(folds), drawn, part > 0, test, data, found.targets, found.exposure)
+            fold = L1Fold(len(folds), drawn, part > 0, test, data, found.targets, found.exposure)
             held_out.append(self._held_out(fold, classes, whole[0].risk.loss))
             part *= weight.sum() / part.sum()
             own = posed(self, replace(data, sample_weight=part))
@@ -751,7 +751,7 @@ class L1ClassifierCV(L1Folds, LinearClassifier):
         """Return what folds have in equal shares: the labels."""
         return labels
 
-    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
+    def _held_out(self, fold: L1Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
         """Return what scores the rows that a fold holds out."""
         labels, test = fold.data.labels, fold.test
         check_fold(fold.number, classes, labels[fold.learnt], labels[test], self.scoring)
@@ -825,7 +825,7 @@ class L1RegressorCV(L1Folds, LinearRegressor):
         """Return what folds have in equal shares: nothing."""
         return None
 
-    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
+    def _held_out(self, fold: L1Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
         """Return what scores the rows that a fold holds out."""
         (target,), test, weight = fold.targets, fold.test, fold.weight
         target = target[test]

@@ -20,7 +20,7 @@ from ..solvers.l1.setting import HeldOutScores, added_deviance_of
 from .base import Model, SparseLinearModel, terms_of, with_callbacks, with_parameters
 from .budget import BudgetSelection
 from .folds import Rowwise
-from .l1 import Fold, L1Folds, L1Model
+from .l1 import L1Fold, L1Folds, L1Model
 
 # The baseline of a Cox model: hazards over time, for the highest risk score of training.
 
@@ -581,7 +581,7 @@ class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
         """Return what folds have in equal shares: the events."""
         return self._strata(labels, self.cv)
 
-    def _held_out(self, fold: Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
+    def _held_out(self, fold: L1Fold, classes: Any, loss: Likelihood) -> HeldOutScores:
         """Return what scores the rows that a fold holds out."""
         y, rows = fold.data.labels, fold.test
         held = np.bincount(rows, fold.weight, len(y)).astype(np.float64)

@@ -88,7 +88,7 @@ def _indices(model: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
+class SupportProblem:
     """One binary problem with the support in question."""
 
     task: Task
@@ -146,7 +146,7 @@ def pose(
     n_threads: int | None,
     feature_groups: Any,
     max_abs_coef: float | None = None,
-) -> list[Posed]:
+) -> list[SupportProblem]:
     """Return the binary problems of a model, on its selection scaling."""
     supports = supports_of(model)
     poser = poser_of(model, problem, y, C, fit_intercept, standardize, n_threads)
@@ -187,7 +187,7 @@ def pose(
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
     posed = [
-        Posed(task, task.columns(support), posed_at.C)
+        SupportProblem(task, task.columns(support), posed_at.C)
         for task, support in zip(tasks, supports, strict=True)
     ]
     if problem is not None or not has_budget(model):
@@ -222,7 +222,7 @@ def names_of(task: Task) -> IndexArray:
     return names
 
 
-def is_of(posed: Posed, certificate: Certificate) -> bool:
+def is_of(posed: SupportProblem, certificate: Certificate) -> bool:
     """Return whether a certificate is of a problem, and its model has the same objective there.
 
     Dual points of other labels, as of rows in another order, would not be feasible, and their
@@ -444,7 +444,7 @@ def prove(
 
 @one_blas_thread
 def _run(
-    posed: Sequence[Posed],
+    posed: Sequence[SupportProblem],
     n_threads: int | None,
     goal: Goal,
     trees: Sequence[Tree | None] | None = None,
@@ -462,7 +462,7 @@ def _run(
 
 
 @one_blas_thread
-def _run_groups(posed: Sequence[Posed], n_threads: int | None) -> list[Certificate]:
+def _run_groups(posed: Sequence[SupportProblem], n_threads: int | None) -> list[Certificate]:
     return run_together(
         [tighten_groups(one.task, one.support, C=one.C, dual=one.dual) for one in posed],
         n_threads=n_threads,
@@ -470,14 +470,14 @@ def _run_groups(posed: Sequence[Posed], n_threads: int | None) -> list[Certifica
 
 
 def _resumed(
-    posed: Sequence[Posed], earlier: Sequence[Proof]
-) -> tuple[list[Posed], list[Tree | None]]:
+    posed: Sequence[SupportProblem], earlier: Sequence[Proof]
+) -> tuple[list[SupportProblem], list[Tree | None]]:
     """Return the problems with the supports of earlier proofs, and their trees."""
     if len(earlier) != len(posed):
         raise ValueError(
             f"resume must have a proof for each problem, {len(posed)}; got {len(earlier)}."
         )
-    resumed: list[Posed] = []
+    resumed: list[SupportProblem] = []
     trees: list[Tree | None] = []
     for one, proof in zip(posed, earlier, strict=True):
         certificate = proof.certificate

@@ -28,7 +28,7 @@ from ..solvers.certify import SUPPORTS, Incumbent, safe_magnitudes
 from ..solvers.driver import Scan, Solver
 from ..solvers.finish import refit_support
 from ..solvers.ridge_fits import Ridge, signed_ridge
-from .certification import Posed, names_of, pose, poser_of
+from .certification import SupportProblem, names_of, pose, poser_of
 
 # What could stand in the place of each feature of a model: the best exchanges, proven.
 #
@@ -391,7 +391,7 @@ def _in_folds(
 def _compared(
     results: list[list[Substitutes]],
     replaced: list[list[Replaced]],
-    posed: list[Posed],
+    posed: list[SupportProblem],
     n: int,
     validation: Validation,
     feature_groups: Any,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .groups import read_costs, read_groups
     from .opening import as_design
     from .read import read_blocks, read_frame, read_table
-    from .store import write_store
+    from .store import BlockError, check_store, write_store
     from .svmlight import svmlight_blocks
     from .table import Layout, Table, Where
 
@@ -30,6 +30,8 @@ _HOMES = {
     "as_design": "opening",
     "read_blocks": "read",
     "read_table": "read",
+    "BlockError": "store",
+    "check_store": "store",
     "write_store": "store",
     "svmlight_blocks": "svmlight",
     "Layout": "table",
@@ -38,11 +40,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "BlockError",
     "FileError",
     "Layout",
     "Table",
     "Where",
     "as_design",
+    "check_store",
     "read_blocks",
     "read_costs",
     "read_frame",

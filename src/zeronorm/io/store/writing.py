@@ -732,7 +732,7 @@ def check_store(path: str | os.PathLike[str]) -> StoreCheck:
     >>> import numpy as np, tempfile, zeronorm
     >>> from pathlib import Path
     >>> made = zeronorm.write_store(np.eye(3), Path(tempfile.mkdtemp()) / "small.zarr")
-    >>> zeronorm.io.store.check_store(made.path).damage
+    >>> zeronorm.io.check_store(made.path).damage
     ()
     """
     path = Path(path).absolute()

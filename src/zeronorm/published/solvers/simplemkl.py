@@ -33,7 +33,7 @@ MAX_IDLE = 10  # iterations without progress, in gap and objective, before givin
 
 
 @dataclass(frozen=True, slots=True)
-class _Solved:
+class _SolvedWeights:
     """J at one lambda."""
 
     state: State
@@ -103,17 +103,17 @@ class _Ridges:
         self._used = np.ones(blocks.Z.shape[1], bool)
         self._columns: Columns = blocks.Z
 
-    def at(self, lam: FloatArray, near: _Solved) -> _Solved:
+    def at(self, lam: FloatArray, near: _SolvedWeights) -> _SolvedWeights:
         """Return J(lambda), from the dual point of a solved problem nearby."""
         d = self.blocks.membership @ lam
         return self._solve(lam, d, d * near.point.scores, near.point.intercept)
 
-    def again(self, at: _Solved) -> _Solved:
+    def again(self, at: _SolvedWeights) -> _SolvedWeights:
         """Return J at the same lambda, to the present tolerance."""
         lam = at.state.block_weight
         return self._solve(lam, self.blocks.membership @ lam, at.state.coef, at.point.intercept)
 
-    def _solve(self, lam: FloatArray, d: FloatArray, start: FloatArray, b: float) -> _Solved:
+    def _solve(self, lam: FloatArray, d: FloatArray, start: FloatArray, b: float) -> _SolvedWeights:
         blocks = self.blocks
         used = d > 0
         if not np.array_equal(used, self._used):
@@ -133,13 +133,13 @@ class _Ridges:
 
 def _solved(
     blocks: BlockProblem, u: FloatArray, lam: FloatArray, z: FloatArray, b: float
-) -> _Solved:
+) -> _SolvedWeights:
     point = assess(blocks, u, lam, z, b)
     gradient = -0.5 * (blocks.membership.T @ point.scores**2)
-    return _Solved(State(u, point.intercept, lam), point, gradient)
+    return _SolvedWeights(State(u, point.intercept, lam), point, gradient)
 
 
-def _descend(ridges: _Ridges, at: _Solved) -> _Solved:
+def _descend(ridges: _Ridges, at: _SolvedWeights) -> _SolvedWeights:
     """Return a point of lower J by one reduced gradient direction, or `at` itself."""
     lam = at.state.block_weight
     reference = int(lam.argmax())

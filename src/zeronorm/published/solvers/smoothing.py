@@ -85,7 +85,7 @@ def _descend(blocks: BlockProblem, state: State, tol: float, *, published: bool)
     T = E.shape[1]
     value = risk.value_gradient(blocks.Z.times(state.coef))[0]
     record = Recorder(blocks, tol, value + penalty(state.coef, E @ state.block_weight))
-    rows = _Rows(blocks, np.random.default_rng(0))
+    rows = _SmoothedRows(blocks, np.random.default_rng(0))
     alpha = _first_alpha(blocks, state)
     rest = weight - alpha
 
@@ -146,7 +146,7 @@ def _first_alpha(blocks: BlockProblem, state: State) -> FloatArray:
     return np.clip(alpha, 1e-12 * weight, (1.0 - 1e-12) * weight)
 
 
-class _Rows:
+class _SmoothedRows:
     """The rows of y Z, expanded to one copy of a feature for each of its blocks.
 
     Blocks come in groups of LANES, largest first, so that a register of the kernel holds a group. A

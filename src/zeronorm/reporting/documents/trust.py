@@ -74,7 +74,7 @@ def describe_trust(
     time_limit : seconds for the proof of each size and for the near-optimal lists; 0 for neither.
     phase : told what is being done.
     """
-    table, units = samples.table, BudgetUnits.of(estimator, samples.table)
+    table, units = samples.table, CountedUnits.of(estimator, samples.table)
     found: dict[str, Any] = {
         "unit": units.kind, "stability": None, "models": {}, "near": None, "compared_by": None,
         "moves": _moves(estimator, units),
@@ -132,7 +132,7 @@ def describe_trust(
     return found, evidence
 
 
-def _moves(estimator: Any, units: BudgetUnits) -> dict[int, list[dict[str, float]]]:
+def _moves(estimator: Any, units: CountedUnits) -> dict[int, list[dict[str, float]]]:
     """Return for each size, and each of its models, by how much its groups move the scores."""
     if units.groups is None:
         return {}
@@ -176,7 +176,7 @@ def _proof(
     support: np.ndarray,
     others: Sequence[Substitutes],
     near: NearOptimal | None,
-    units: BudgetUnits,
+    units: CountedUnits,
 ) -> dict[str, Any]:
     """Return how the search for a better list ended, and what of a better one is another.
 
@@ -210,7 +210,7 @@ def _proof(
     }
 
 
-def _substitute(one: Substitutes, units: BudgetUnits, n: int) -> dict[str, Any]:
+def _substitute(one: Substitutes, units: CountedUnits, n: int) -> dict[str, Any]:
     """Return what a unit is worth, and the first n that could take its place."""
     return {
         "index": units.key(one.feature),
@@ -230,14 +230,14 @@ def _substitute(one: Substitutes, units: BudgetUnits, n: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetUnits:
+class CountedUnits:
     """What the budget of a model counts: features, or whole `groups` of them by their labels."""
 
     table: Table
     groups: Groups | None = None
 
     @classmethod
-    def of(cls, estimator: Any, table: Table) -> BudgetUnits:
+    def of(cls, estimator: Any, table: Table) -> CountedUnits:
         """Return the units of a fitted estimator; features in few groups are features."""
         whole = isinstance(estimator, BudgetSelection) and estimator._plan().counts == "groups"
         return cls(table, estimator.feature_groups if whole else None)
@@ -332,7 +332,7 @@ def describe_stability(
     places = np.searchsorted(features, stability.features)
     shares[:, places] = stability.frequency, stability.simultaneous
     order = np.lexsort((features, -shares[1], -shares[0])).tolist()
-    units = BudgetUnits(table, estimator.feature_groups if of_groups else None)
+    units = CountedUnits(table, estimator.feature_groups if of_groups else None)
     named = features if units.groups is None else units.groups.labels[features]
     return {
         "unit": stability.unit,
@@ -360,7 +360,7 @@ def describe_stability(
 
 
 def describe_near_optimal(
-    near: NearOptimal, support: Any, units: BudgetUnits, file: Path | None
+    near: NearOptimal, support: Any, units: CountedUnits, file: Path | None
 ) -> dict[str, Any]:
     """Return the lists, which features they have, and where a given one is among them.
 

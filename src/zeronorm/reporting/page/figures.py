@@ -34,7 +34,7 @@ from ...plotting import (
 )
 from ...plotting.drawing import COLOURS, LONGEST_NAME, pyplot
 from ..documents.data import feature_name
-from ..documents.trust import BudgetUnits
+from ..documents.trust import CountedUnits
 from .elements import NAME, Figure
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _drawings(
     document: Mapping[str, Any],
 ) -> Iterator[_Drawing]:
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
-    named, units = _named(estimator, samples), BudgetUnits.of(estimator, samples.table)
+    named, units = _named(estimator, samples), CountedUnits.of(estimator, samples.table)
     plain = not any(isinstance(one, tuple) for one in paths[0])
     model = as_model(named)
     caption = "The coefficients of the model, for one standard deviation of each feature"
@@ -180,7 +180,7 @@ def _half_samples(halves: StabilitySelection, estimator: Any, samples: Samples) 
     )
 
 
-def _near_optimal(near: NearOptimal, units: BudgetUnits) -> _Drawing:
+def _near_optimal(near: NearOptimal, units: CountedUnits) -> _Drawing:
     """Return the lists that are nearly as good, of groups as of features."""
     names: Any = None
     if near.supports.dtype.kind in "iu":  # also the labels of some groups
