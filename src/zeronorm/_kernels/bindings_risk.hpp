@@ -1,4 +1,4 @@
-// What bindings of solvers share: losses by their numbers, and systems that are not finite.
+// Shared by bindings of solvers: a loss by its number, the error of a system that is not finite.
 #pragma once
 
 #include <nanobind/stl/pair.h>

@@ -36,7 +36,7 @@ class ColumnPool {
                        const double* weight, const double* pull, const Curvature& to) const = 0;
 };
 
-// That of a view of single columns.
+// A pool over a view of single columns.
 template <class View>
 class PoolOf final : public ColumnPool {
   public:

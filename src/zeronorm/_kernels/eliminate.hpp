@@ -70,7 +70,7 @@ inline std::vector<std::int64_t> eliminate_by(
     return gone;
 }
 
-// That of one output, as `Exchanges.eliminate` of solvers/exchange.py does.
+// Elimination for one output, as `Exchanges.eliminate` of solvers/exchange.py does it.
 inline std::vector<std::int64_t> eliminate(const Risk& risk, bool intercept, const double* x,
                                            std::int64_t row_stride, std::int64_t column_stride,
                                            const std::uint8_t* is_kept,

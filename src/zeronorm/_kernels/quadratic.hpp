@@ -16,7 +16,7 @@
 
 namespace zeronorm {
 
-// What solvers/relaxation.py calls by the same names, in small letters.
+// Constants of solvers/quadratic.py, by their names there.
 struct QuadraticRule {
     int most_steps, most_proximal, halvings;
     double flat, no_descent, most_base, full_share;

@@ -24,7 +24,7 @@ inline constexpr double kNearlyFlat = 1e-4, kNearlyFlatOfJumps = 1e-8;
 inline constexpr double kShort = 1e-3;            // where f'' jumps any step is
 inline constexpr double kNearlyOne = 1.0 - 1e-9;  // a factor whose square is lost to rounding
 
-// What solvers/relaxation.py calls by the same names, in small letters.
+// Constants of solvers/relaxation.py, by their names there.
 struct RelaxationRule {
     int max_newton, most_halvings;
     std::int64_t ahead, most_columns;  // that a step moves: more at 0, and in all

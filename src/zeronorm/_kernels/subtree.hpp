@@ -23,7 +23,7 @@ using Places = std::vector<std::int64_t>;
 
 inline constexpr std::size_t kKinds = 4096;
 
-// What solvers/branch_and_bound.py calls by the same names, in small letters; the best known model.
+// Constants of solvers/branch_and_bound.py, by their names there, and the limits of a call.
 struct SubtreeRule {
     RelaxationRule relaxation;
     double node_tol, leaf_tol, no_better, decided;  // relative

@@ -77,7 +77,7 @@ def refuse_overwriting(
 
 # A file of columns, written block by block: CSV, JSON lines or Parquet.
 
-# What a row of the file has, by name: a value for each row.
+# Columns of the file by name, a value for each row.
 Columns: TypeAlias = Mapping[str, Sequence[Any]]
 Write: TypeAlias = Callable[[Columns], None]
 

@@ -1,4 +1,4 @@
-"""What a command says: notes, errors and progress on stderr, its document on stdout; exit codes.
+"""Output of a command: notes, errors and progress on stderr, its document on stdout; exit codes.
 
 The codes are 0, 2 for bad input or usage (one line, no traceback unless --debug), 130 for Ctrl-C,
 1 for anything unexpected, and those that commands have for their answers. The table of all is in
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # the exit code
 
 
-# What a message calls a parameter, and the option that sets it.
+# Parameters as messages name them, and the options that set them.
 OPTIONS = {
     "n_features": "--features",
     "n_groups": "--groups",
@@ -402,7 +402,7 @@ class ProgressBar:
         self._show(done, total, f"{done:,}{of} {unit}{self._left(done, total)}")
 
     def proving(self, gap: float, limit: float) -> None:
-        """Say where a branch and bound ends: at a gap, or after so many seconds."""
+        """Set the gap and the seconds at which a branch and bound ends."""
         self._goal = gap, limit
 
     def searched(self, state: Progressed) -> None:

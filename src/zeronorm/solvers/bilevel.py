@@ -474,7 +474,7 @@ class BilevelTask:
 
 @dataclass(frozen=True, slots=True)
 class MovesTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     # Times the budgets: where a pool begins, and a support that shrinks to them.
     pool_factor: int = 3

@@ -472,7 +472,7 @@ class GrowingTree:
 
 @dataclass(frozen=True, slots=True)
 class BranchingTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     tree_bytes: int = 2**30  # of dual points
     report_seconds: float = 0.5

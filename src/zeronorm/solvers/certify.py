@@ -45,7 +45,7 @@ from .ridge_fits import Ridge, ridge, signed_ridge
 
 @dataclass(frozen=True, slots=True)
 class SupportsTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     refit_tol: float = 1e-12
     optimal: float = 5e-7  # relative gap of a fit, above which its certificate would be refused
@@ -242,7 +242,7 @@ def far_from_zero(
 
 @dataclass(frozen=True, slots=True)
 class ProofCurvatureTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     first_nodes: int = 25  # of a search before curvature is extracted
     # Of the logistic loss one more for so many rows: its curvature takes longer.
@@ -735,7 +735,7 @@ def _certificate(
 
 @dataclass(frozen=True, slots=True)
 class GroupBoundsTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     max_scans: int = 50
     tight_tol: float = 1e-4  # gap of the relaxation, relative

@@ -406,7 +406,7 @@ LOO_GRID = (0.003, 0.03, 0.3, 5.0, 50.0)
 
 @dataclass(frozen=True, slots=True)
 class RefitsTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     spread: float = 1e4  # of variances, beyond which units are not taken for knowledge
     step: float = 10.0  # from a value of C to the next beyond the grid

@@ -31,7 +31,7 @@ from .problem import EQUAL_ROWS, Task
 
 @dataclass(frozen=True, slots=True)
 class FoldsTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     folds: int = 5
     least_samples: int = 10  # different samples, or events, that numbers and times need for folds
@@ -380,7 +380,7 @@ def _least(loss: Callable[[float], float], rising: Callable[[float], bool]) -> t
 
 @dataclass(frozen=True, slots=True)
 class JudgingTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     # Sum of the weights from which calibrate="auto" leaves classes as they are.
     auto_rows: int = 1000

@@ -491,7 +491,7 @@ Gather: TypeAlias = Callable[[IndexArray], Columns]  # returns the columns of so
 
 @dataclass(frozen=True, slots=True)
 class HardThresholdingTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     sufficient: float = 1e-3  # decrease of a step, as a share of L/2 ||step||^2
     most_doublings: int = 60  # of L, in columns of one length

@@ -501,7 +501,7 @@ class MeasureTask:
 
 @dataclass(frozen=True, slots=True)
 class InnerLayerTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     loose: float = 1e-2  # gap of the problems that only generate blocks
     max_cuts: int = 2000  # rounds of one problem

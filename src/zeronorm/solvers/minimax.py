@@ -200,7 +200,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class MinimaxNewtonTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     max_newton: int = 60
     max_weights: int = 50

@@ -106,7 +106,7 @@ MOST_BYTES, MOST_COLUMN_BYTES = 2**28, 2**30
 
 @dataclass(frozen=True, slots=True)
 class SharedCurvatureTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     # Rows from which on dense columns are kept and multiplied in float32: curvature only shapes
     # steps.
@@ -281,7 +281,7 @@ class SignBarrier:
 
 @dataclass(frozen=True, slots=True)
 class RelaxationStepsTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     max_newton: int = 8  # steps before others
     model_tol: float = 0.1  # to which a Newton step is solved, as a share of the wanted gap

@@ -47,7 +47,7 @@ from .ridge_fits import Movement, Ridge, of_times, ridge, with_covariates
 
 @dataclass(frozen=True, slots=True)
 class SelectTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     pool_blocks: int = 5  # scans that a pool takes
     direct_blocks: int = 3  # blocks of the direct selection of k features
@@ -320,7 +320,7 @@ def select_l1(
 
 @dataclass(frozen=True, slots=True)
 class GreedyTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     # The default C of the certificate: the fits are then of the problem that is certified.
     fit_c: float = 0.1

@@ -31,7 +31,7 @@ NOISE, NOTHING = 1e-12, 1e-9
 
 @dataclass(frozen=True, slots=True)
 class L1WalkTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     rough: float = 0.3  # of tol: what is left over a working set
     # The gap of a model over free features, which tells where others enter, and over k chosen ones,
@@ -410,7 +410,7 @@ def l1_folds(
 
 @dataclass(frozen=True, slots=True)
 class L1SizesTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     step: float = 1.3  # from C to C, until there are more features than asked for
     rounding: float = 1e-9  # C is below the first feature by so much of it

@@ -188,7 +188,7 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class L1RunTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     precision: float = 1e-14  # relative differences of the objective below this are rounding
     equal: float = 1e-12  # relative size of a sum that counts as zero
@@ -506,7 +506,7 @@ SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
 
 @dataclass(frozen=True, slots=True)
 class ProxNewtonTuning:
-    """Constants, each with what it was measured for."""
+    """Constants of this part of the solver."""
 
     largest_square: float = 1e140  # sum of squares of a column
     sweeps_at_once: int = 50  # of a descent, between looks at Ctrl-C
