@@ -646,6 +646,10 @@ def test_survival_target_is_what_fits_take():
     np.testing.assert_array_equal(check_survival(late, 3)[:, 3], [0, 1, 4])
     frame = pd.DataFrame({"time": time, "status": event})  # by name, in any order
     np.testing.assert_array_equal(check_survival(frame, 3), check_survival(y[["event", "time"]], 3))
+    frame = frame.assign(centre=["b", "a", "b"])  # what is neither of the two is the stratum
+    np.testing.assert_array_equal(check_survival(frame, 3), found)
+    with pytest.raises(ValueError, match=r"one event and one time; .* 'event' and 'status'"):
+        check_survival(frame.assign(event=event), 3)
     with pytest.raises(ValueError, match="must be True or False"):
         survival_target(time, [2, 1, 1])
     with pytest.raises(ValueError, match="of one length"):

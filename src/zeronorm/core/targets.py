@@ -397,8 +397,8 @@ def check_weight_of_classes(codes: np.ndarray, weight: FloatArray) -> None:
 FORM = (
     "what zeronorm.survival_target(time, event) returns, or a structured array or data frame with "
     "columns of the names event (True, or False where a row is censored), time and maybe stratum, "
-    "with start and stop in place of time where rows come under observation late; other names "
-    "stand in the order event, time, stratum"
+    "with start and stop in place of time where rows come under observation late; columns of other "
+    "names stand in the order event, time, stratum"
 )
 NAMES = (("event", "status"), ("stop", "time"), ("stratum", "strata"))
 
@@ -424,13 +424,11 @@ def check_survival(y: Any, n_samples: int) -> FloatArray:
     ):
         known = [plain(one) for one in np.unique(event.astype(str))[:5]]
         raise ValueError(
-            f"the event of y, its first column, must be True or False (or 1 and 0); got {known}. "
+            f"the event of y must be True or False (or 1 and 0); got {known}. "
             "Compare it with what stands for an event: status == 2, for example."
         )
     if time is None or time.shape != (n_samples,):
-        raise ValueError(
-            f"the time of y, its second column, must be numbers; got {shown(columns[1])}."
-        )
+        raise ValueError(f"the time of y must be numbers; got {shown(columns[1])}.")
     bad = np.flatnonzero(~((time >= 0) & (time <= LARGEST)))
     if bad.size:
         raise ValueError(
@@ -443,7 +441,7 @@ def check_survival(y: Any, n_samples: int) -> FloatArray:
         missing = np.flatnonzero(np.isin(named, ("nan", "None", "<NA>", "NaT")))
         if missing.size:
             raise ValueError(
-                f"the stratum of y, its third column, must be there; got {named[missing[0]]} at "
+                f"the stratum of y must be there; got {named[missing[0]]} at "
                 f"row {missing[0]}. Give such rows a stratum of their own, or remove them."
             )
         stratum = np.unique(named, return_inverse=True)[1].astype(np.float64)
@@ -455,10 +453,16 @@ def _by_name(named: dict[str, np.ndarray]) -> tuple[list[np.ndarray], np.ndarray
     """Return event, time and maybe stratum, and the start where a column is named so."""
     by_name = {name.lower(): values for name, values in named.items()}
     if "start" not in by_name:
-        told = [[by_name[name] for name in names if name in by_name] for names in NAMES]
-        if told[0] and told[1] and sum(map(len, told)) == len(named) == sum(map(bool, told)):
-            return [one[0] for one in told if one], None
-        return list(named.values()), None
+        event, time = ([name for name in names if name in by_name] for names in NAMES[:2])
+        if not event or not time:
+            return list(named.values()), None
+        if len(event) > 1 or len(time) > 1:
+            raise ValueError(
+                f"y must have one event and one time; got {list(named)}. Leave out one of "
+                f"{' and '.join(map(repr, event if len(event) > 1 else time))}."
+            )
+        stratum = [values for name, values in by_name.items() if name not in (event[0], time[0])]
+        return [by_name[event[0]], by_name[time[0]], *stratum], None
     found = []
     for names in NAMES:
         known = [name for name in names if name in by_name]

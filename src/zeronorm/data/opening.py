@@ -88,7 +88,7 @@ def _open(path: Path, n_threads: int) -> Design:
     if path.suffix in (".bed", ".h5ad", ".h5"):
         raise ValueError(
             f"{path}: genotypes and single cells are opened by zeronorm.io; pass "
-            "zeronorm.io.opening.as_design(path)."
+            "zeronorm.io.as_design(path)."
         )
     return read_dense(path, n_threads)
 
