@@ -230,7 +230,7 @@ def null(draws: int) -> dict[str, Any]:
 CHILD = r"""
 import json, sys, time
 import numpy as np
-from zeronorm import false_discoveries
+from zeronorm.inference import false_discoveries
 from zeronorm.inference.false_discoveries import Experiments
 from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 made = []

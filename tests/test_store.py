@@ -248,8 +248,8 @@ def test_fits_are_those_of_the_data(tmp_path, small_files, form):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from zeronorm.io.store import _writing, write_store
-_writing.BLOCK_BYTES, _writing.SPARSE_ENTRIES = 2000, 97
+from zeronorm.io.store import write_store, writing
+writing.BLOCK_BYTES, writing.SPARSE_ENTRIES = 2000, 97
 left = int(sys.argv[3])
 for name in ("replace", "fsync", "truncate"):
     known = getattr(os, name)

@@ -86,9 +86,9 @@ def test_a_killed_conversion_of_text_goes_on(tmp_path, small_parts):
     code = f"""
 import os, signal
 from zeronorm import write_store
-from zeronorm.io.store import _writing
-_writing.BLOCK_BYTES = 20_000
-_writing.DenseWriter.end = lambda self, first, memory: min(first + self._width, 90)
+from zeronorm.io.store import writing
+writing.BLOCK_BYTES = 20_000
+writing.DenseWriter.end = lambda self, first, memory: min(first + self._width, 90)
 write_store({str(path)!r}, {str(tmp_path / "x.zarr")!r}, target="kind", drop=["days"],
         progress=lambda done, all: done > 40 and os.kill(os.getpid(), signal.SIGKILL))
 """
