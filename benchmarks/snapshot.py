@@ -65,7 +65,7 @@ select three.csv --features 3 --target outcome
 select three.csv --features 3 --target outcome --order low,middle,high
 select numbers.csv --features 3 --target outcome --output numbers.npz
 select numbers.csv --features 3 --target outcome --loss huber
-select numbers.csv --features 3 --target outcome --loss quantile --level 0.8
+select numbers.csv --features 3 --target outcome --loss quantile --quantile 0.8
 select counts.csv --features 3 --target outcome --task counts --exposure weeks --output counts.npz
 select survival.csv --features 3 --time time --event event --output survival.npz
 select survival.csv --features 3 --time time --event event --strata sex --ties efron

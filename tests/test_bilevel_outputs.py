@@ -340,7 +340,7 @@ def test_cross_validation_is_what_it_says(kind):
     X, y = drawn({"ovr": "multinomial", "huber": "least_squares"}.get(kind, kind), n=90)
     weight = np.random.default_rng(0).integers(1, 3, 90) + 0.0
     if kind in ("multinomial", "ovr"):
-        shared = "ovr" if kind == "ovr" else "shared"
+        shared = "ovr" if kind == "ovr" else "multinomial"
         model = BudgetClassifier(feature_groups=GROUPS, multi_class=shared)
     else:
         model = BudgetRegressor(feature_groups=GROUPS, loss=kind, C=0.5)
@@ -450,9 +450,9 @@ def test_targets_with_little_to_say():
         assert found.support_.size <= 2
     with pytest.raises(ValueError, match="squared_hinge"):
         BudgetClassifier(
-            2, n_groups=1, feature_groups=GROUPS, loss="squared_hinge", multi_class="shared"
+            2, n_groups=1, feature_groups=GROUPS, loss="squared_hinge", multi_class="multinomial"
         ).fit(X, y)
     assert np.isfinite(BudgetClassifier(2, method=L0By()).fit(X, y).predict_proba(X)).all()
     for method in ("l1", "reweighted-l1"):
         with pytest.raises(ValueError, match="for more than two classes"):
-            BudgetClassifier(2, method=method, multi_class="shared").fit(X, y)
+            BudgetClassifier(2, method=method, multi_class="multinomial").fit(X, y)

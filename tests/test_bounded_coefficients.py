@@ -258,7 +258,7 @@ def several_outputs(seed, classes):
     options = {"C": 3.0, "standardize": False, "fit_intercept": False}
     if classes:
         y = np.argmax(score + rng.gumbel(size=(60, 3)), axis=1)
-        return X, y, BudgetClassifier(2, multi_class="shared", **options).fit(X, y)
+        return X, y, BudgetClassifier(2, multi_class="multinomial", **options).fit(X, y)
     y = score[:, :2] + rng.standard_normal((60, 2))
     return X, y, BudgetRegressor(2, **options).fit(X, y)
 

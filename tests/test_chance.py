@@ -120,7 +120,7 @@ def test_the_baseline_is_of_the_training_rows():
     np.testing.assert_allclose(one.advantage, one.balanced_accuracy)
 
 
-@pytest.mark.parametrize("multi_class", ["shared", "ovr"])
+@pytest.mark.parametrize("multi_class", ["multinomial", "ovr"])
 def test_several_classes_beside_the_rest(multi_class):
     """AUC would be of other columns, or the model without features give no probabilities."""
     rng = np.random.default_rng(0)
@@ -132,7 +132,7 @@ def test_several_classes_beside_the_rest(multi_class):
     for fold, (train, test) in enumerate(folds):
         model.fit(X[train], y[train])
         z = model.decision_function(X[test])
-        if multi_class == "shared":  # the score of the middle one of three is no order
+        if multi_class == "multinomial":  # the score of the middle one of three is no order
             z = model.predict_proba(X[test])
         areas = [roc_auc_score(y[test] == one, z[:, i]) for i, one in enumerate(model.classes_)]
         assert found.auc[0, fold] == pytest.approx(np.mean(areas))

@@ -263,7 +263,12 @@ def test_several_fits_share_a_file_in_their_order(tmp_path, no_scans):
             X, Z
         )
         proof = zeronorm.prove(model, X, Z, gap=0)
-        return bits(model), found.scores.tolist(), search.validation_.scores.tolist(), proof.certificate.bound
+        return (
+            bits(model),
+            found.scores.tolist(),
+            search.validation_.scores.tolist(),
+            proof.certificate.bound,
+        )
 
     wanted = work()
     for _ in range(2):

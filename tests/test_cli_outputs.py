@@ -71,7 +71,7 @@ def test_classes_share_their_features_by_default(run, write):
     assert "test accuracy" in " ".join(text.split())
     document = json.loads(run(*command, "--no-cv", "--json").stdout)
     assert document["outputs"] == ["blue", "green", "red"]
-    assert document["parameters"]["multi_class"] == "shared"
+    assert document["parameters"]["multi_class"] == "multinomial"
     rows = document["models"][0]["features"]
     assert sorted(row["index"] for row in rows) == model.support_.tolist()
     for row in rows:

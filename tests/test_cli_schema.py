@@ -49,7 +49,7 @@ CASES = {
     "predict numbers": ("number", "predict", "number.npz"),
     "text": ("number", "select", "--keep-text", *PLAIN),
     "named text": ("number", "select", "--covariates", "city", *PLAIN),
-    "quantile": ("number", "select", "--loss", "quantile", "--level", 0.9, *PLAIN),
+    "quantile": ("number", "select", "--loss", "quantile", "--quantile", 0.9, *PLAIN),
     "responses": ("number,other", "select", "--cv", 3, "-o", "both.npz"),
     "evaluate responses": ("number,other", "evaluate", "both.npz"),
     "counts": ("count", "select", "--exposure", "years", "--cv", 3, "-o", "count.npz"),

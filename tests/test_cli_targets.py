@@ -120,7 +120,7 @@ def test_losses_of_numbers(run, write):
     data, y = write("price"), COLUMNS["price"]
     for option, loss in (
         (("huber",), "huber"),
-        (("quantile", "--level", "0.8"), Quantile(0.8)),
+        (("quantile", "--quantile", "0.8"), Quantile(0.8)),
     ):
         command = ("select", data, "-k", 2, "--target", "price", "--loss", *option, "--no-cv")
         document = json.loads(run(*command, "--json").stdout)
@@ -383,8 +383,8 @@ def test_bad_targets(fails, write, arguments, changes, message):
             "of numbers and counts; got survival",
         ),
         (("--offset", "o", "--exposure", "e"), "they are one or the other; got both"),
-        (("--level", "0.3"), "--level 0.3 is of a quantile; say --loss quantile as well"),
-        (("--loss", "quantile", "--level", "1"), "--level must be between 0 and 1; got 1"),
+        (("--quantile", "0.3"), "--quantile 0.3 is of a quantile; say --loss quantile as well"),
+        (("--loss", "quantile", "--quantile", "1"), "--quantile must be between 0 and 1; got 1"),
         (("--time", "t", "--event", "e"), "demo has no column of that name; leave out --time 't'"),
     ],
 )

@@ -131,7 +131,7 @@ def test_fits_in_several_threads_leave_the_blas_as_it_was():
     assert [library["num_threads"] for library in threadpool_info()] == before
 
 
-@pytest.mark.parametrize("multi_class", ["shared", "ovr"])
+@pytest.mark.parametrize("multi_class", ["multinomial", "ovr"])
 def test_balanced_weights_equal_repetition(multi_class):
     """Leaving one row out would remove its class weight of repeated rows, but less of weighted."""
     rng = np.random.default_rng(5)

@@ -478,9 +478,9 @@ def test_methods_groups_and_errors():
     for method in ("greedy", "minimax", "l0"):
         assert BudgetClassifier(2, method=method).fit(X, y).support_.size == 2
     with pytest.raises(ValueError, match=r"method='l1' for more than two .* multi_class='ovr'"):
-        BudgetClassifier(2, method="l1", multi_class="shared").fit(X, y)
+        BudgetClassifier(2, method="l1", multi_class="multinomial").fit(X, y)
     with pytest.raises(ValueError, match="squared_hinge"):
-        BudgetClassifier(2, loss="squared_hinge", multi_class="shared").fit(X, y)
+        BudgetClassifier(2, loss="squared_hinge", multi_class="multinomial").fit(X, y)
     with pytest.raises(ValueError, match="multi_class must be"):
         BudgetClassifier(2, multi_class="both").fit(X, y)
     by_class = BudgetClassifier(2, multi_class="ovr").fit(X, y)
@@ -498,9 +498,8 @@ def test_methods_groups_and_errors():
 @pytest.mark.parametrize(
     ("options", "chosen"),
     [
-        ({}, "shared"),
-        ({"method": "greedy"}, "shared"),
-        ({"loss": "ordinal"}, "shared"),
+        ({}, "multinomial"),
+        ({"method": "greedy"}, "multinomial"),
         ({"method": "l1"}, "ovr"),
         ({"method": "reweighted-l1"}, "ovr"),
         ({"method": methods.L1(max_iter=30)}, "ovr"),

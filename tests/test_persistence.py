@@ -90,7 +90,7 @@ def test_predictions_are_equal_to_the_bit(fitted, path, binary, storage):
     np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(reference))
 
 
-@pytest.mark.parametrize(("multi_class", "n_models"), [("shared", 1), ("ovr", 3)])
+@pytest.mark.parametrize(("multi_class", "n_models"), [("multinomial", 1), ("ovr", 3)])
 def test_multiclass_predictions_are_equal_to_the_bit(multiclass, tmp_path, multi_class, n_models):
     """Classes would be mixed up in the file."""
     X, y = multiclass

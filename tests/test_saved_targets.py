@@ -210,9 +210,9 @@ def array(**changes):
         (loss(name="hinge"), "the loss of a certificate must be one of hinge"),
         (loss(name="poisson"), "the loss of a certificate must be one of poisson"),
         (loss(name="cox"), "the loss of a certificate must be one of cox"),
-        (loss(parameters={"level": 2.0}), "the parameters of the loss quantile are wrong"),
+        (loss(parameters={"quantile": 2.0}), "the parameters of the loss quantile are wrong"),
         (loss(parameters={"depth": 2.0}), "the parameters of the loss quantile are wrong"),
-        (loss(parameters={"level": [1]}), "the parameters of the loss must be numbers or text"),
+        (loss(parameters={"quantile": [1]}), "the parameters of the loss must be numbers or text"),
         (meta(columns={"colour": "x"}), "columns must be names by time, event"),
         (meta(columns={"time": 3}), "columns must be names by time, event"),
         (

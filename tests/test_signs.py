@@ -407,7 +407,7 @@ def test_several_outputs_have_no_signs_together():
     """Signs would be ignored where every class or response has a coefficient of its own."""
     X, y = make_classification(90, 12, n_classes=3, seed=1)
     with pytest.raises(ValueError, match="multi_class='ovr'"):
-        BudgetClassifier(3, signs=1, multi_class="shared").fit(X, y)
+        BudgetClassifier(3, signs=1, multi_class="multinomial").fit(X, y)
     with pytest.raises(ValueError, match="a model for each response"):
         BudgetRegressor(3, signs=1).fit(X, X[:, :2])
     each = BudgetClassifier(3, signs=1, multi_class="ovr", calibrate=False).fit(X, y)

@@ -608,7 +608,7 @@ def test_several_classes_against_the_proven_optimum(solver, seed):
     assert best.proof_.status is Status.OPTIMAL
     optimum = best.certificate_.objective
     model = L0LogisticRegression(
-        3, C=1.0, solver=solver, multi_class="shared", standardize=True
+        3, C=1.0, solver=solver, multi_class="multinomial", standardize=True
     ).fit(X, classes)
     ends = [step.objective for step in model.history_ if "primal" in step.extra]
     assert min(step for step in ends[1:]) >= optimum * (1 - 1e-6)

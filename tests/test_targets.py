@@ -65,7 +65,7 @@ def formula(name, z, y, parameters):
     width = parameters["width"]
     low, high = -width, width
     if name == "quantile":
-        low, high = (parameters["level"] - 1.0) * width, parameters["level"] * width
+        low, high = (parameters["quantile"] - 1.0) * width, parameters["quantile"] * width
     value = np.where(
         r < low, low * r - low**2 / 2, np.where(r > high, high * r - high**2 / 2, 0.5 * r**2)
     )
@@ -396,14 +396,14 @@ def test_forged_certificates_of_counts_and_quantiles():
     verify(true, X, y)
     width = true.parameters["width"]
     for wrong in (
-        {"level": 0.4, "width": width}, {"level": 0.3, "width": 2.0 * width}, {"width": width},
-        {"level": 1.5, "width": width}, {"level": 0.3, "width": np.nan}, {}, None,
+        {"quantile": 0.4, "width": width}, {"quantile": 0.3, "width": 2.0 * width}, {},
+        {"quantile": 1.5, "width": width}, {"quantile": 0.3, "width": np.nan}, {"width": width}, None,
     ):  # fmt: skip
         with pytest.raises(CertificateError):
             verify(replace(true, parameters=wrong), X, y)
     for level in (1.0, 1.5):
-        with pytest.raises(CertificateError, match="level of a quantile"):
-            verify(replace(true, parameters={"level": level, "width": width}), X, y)
+        with pytest.raises(CertificateError, match="the quantile must be below 1"):
+            verify(replace(true, parameters={"quantile": level, "width": width}), X, y)
 
 
 @pytest.mark.parametrize(
@@ -569,7 +569,7 @@ def high_precision(name, z, y, parameters):
     if name == "huber":
         low, high = -parameters["width"], parameters["width"]
     if name == "quantile":
-        low, high = ((parameters["level"] - one) * parameters["width"] for one in (1.0, 0.0))
+        low, high = ((parameters["quantile"] - one) * parameters["width"] for one in (1.0, 0.0))
     t = np.clip(y - z, low, high)
     return t * (y - z) - t * t / 2
 

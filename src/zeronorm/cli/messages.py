@@ -51,7 +51,7 @@ OPTIONS = {
     "measure": "--measure",
     "pos_label": "--positive",
     "loss": "--loss",
-    "level": "--level",
+    "quantile": "--quantile",
     "ties": "--ties",
     "C": "--C",
     "refit_C": "--refit-c",

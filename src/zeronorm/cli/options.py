@@ -261,7 +261,7 @@ class SelectOptions(OutputOptions):
         metavar="LOSS",
         rich_help_panel=PROBLEM,
     )
-    level: float | None = option(
+    quantile: float | None = option(
         "Of --loss quantile: which quantile. Default: 0.5.", metavar="Q", rich_help_panel=PROBLEM
     )
     groups: str | None = option(
@@ -486,7 +486,7 @@ class ProblemOptions(ColumnsOptions):
         metavar="LOSS",
         rich_help_panel=PROBLEM,
     )
-    level: float | None = option(
+    quantile: float | None = option(
         "Of --loss quantile: which quantile.", metavar="Q", rich_help_panel=PROBLEM
     )
     C: float | None = option(

@@ -219,13 +219,13 @@ def _check_parts(options: SelectOptions, task: str) -> None:
         raise ValueError(
             "--offset is the logarithm of --exposure: they are one or the other; got both."
         )
-    if options.level is not None:
+    if options.quantile is not None:
         if options.loss != "quantile":
             raise ValueError(
-                f"--level {options.level:g} is of a quantile; say --loss quantile as well."
+                f"--quantile {options.quantile:g} is of a quantile; say --loss quantile as well."
             )
-        if not 0 < options.level < 1:
-            raise ValueError(f"--level must be between 0 and 1; got {options.level:g}.")
+        if not 0 < options.quantile < 1:
+            raise ValueError(f"--quantile must be between 0 and 1; got {options.quantile:g}.")
 
 
 def _check_permutations(options: SelectOptions) -> None:

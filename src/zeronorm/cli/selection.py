@@ -288,9 +288,9 @@ def estimator_of(options: SelectOptions, plan: SelectionPlan, samples: Samples) 
     if task != "classes":
         loss: Any = options.loss or ("poisson" if task == "counts" else "least_squares")
         return BudgetRegressor(
-            **common, loss=loss if options.level is None else Quantile(options.level)
+            **common, loss=loss if options.quantile is None else Quantile(options.quantile)
         )
-    multi_class: Any = {None: "auto", True: "shared", False: "ovr"}[options.shared]
+    multi_class: Any = {None: "auto", True: "multinomial", False: "ovr"}[options.shared]
     estimator = BudgetClassifier(
         **common, class_weight=options.class_weight, multi_class=multi_class
     )
@@ -324,7 +324,7 @@ def _each_by_itself(estimator: _Estimator) -> list[str]:
     if not isinstance(estimator, BudgetClassifier) or estimator.multi_class != "auto":
         return []
     n_classes = len(estimator.classes_)
-    if n_classes == 2 or estimator.multi_class_ == "shared":
+    if n_classes == 2 or estimator.multi_class_ != "ovr":
         return []
     return [
         f"{_unshared_option(estimator)} cannot select for several classes at once, so that each of "
@@ -381,7 +381,7 @@ def _parameters(
         "measure": options.measure,
         "n_groups": plan.sizes if plan.whole else plan.n_groups,
         "feature_groups": None if options.group_file is None else str(options.group_file),
-        "level": options.level,
+        "quantile": options.quantile,
         **{
             name: value
             for name, value in describe_parameters(estimator).items()

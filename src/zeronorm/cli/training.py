@@ -132,7 +132,7 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
     elif isinstance(model, LoadedRegressor):
         found["task"] = "counts" if model.loss.name == "poisson" else "numbers"
         found["loss"] = model.loss.name
-        found["level"] = model.loss.parameters.get("level")
+        found["quantile"] = model.loss.parameters.get("quantile")
     if "time" not in found and isinstance(metadata["target_name"], str):
         found["target"] = metadata["target_name"]
     return found

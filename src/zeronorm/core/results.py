@@ -161,7 +161,7 @@ class Certificate:
     equivalents: Mapping[int, IndexArray] = field(default_factory=dict)
     n_groups: int | None = None  # the budget where it counts groups of features
     groups: Groups | None = None  # these
-    # The numbers that f is stated with: "width" of "huber", "level" and "width" of "quantile".
+    # The numbers that f is stated with: "width" of "huber", "quantile" and "width" of "quantile".
     parameters: Mapping[str, float] = field(default_factory=dict)
     # Columns in every model that the budget does not count: their coefficients are free of any
     # penalty, as b is, so that z_i = x_i'u + a_i'g + b with a the columns and g the effects.

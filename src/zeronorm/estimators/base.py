@@ -919,7 +919,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         if numbers.size and (numbers == numbers[0]).all():  # nothing to explain: R^2's convention
             return float(np.array_equal(numbers, found))
         if isinstance(loss, Quantile):
-            explained = d2_pinball_score(y, found, sample_weight=sample_weight, alpha=loss.level)
+            explained = d2_pinball_score(y, found, sample_weight=sample_weight, alpha=loss.quantile)
         elif power is not None:
             explained = d2_tweedie_score(y, found, sample_weight=sample_weight, power=power)
         else:

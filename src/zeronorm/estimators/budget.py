@@ -669,11 +669,11 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         n the sum of the weights (which count rows) and p the number of columns that are not
         constant. Of several classes, the sum over the models of each class against the others, and
         one size for all. Sources in `zeronorm.core.criteria`.
-    multi_class : "auto", "shared" or "ovr"
-        With more than two classes, "shared" selects n_features in all, in one multinomial model (by
+    multi_class : "auto", "multinomial" or "ovr"
+        With more than two classes, "multinomial" selects n_features in all, in one model (by
         the methods "pool", "minimax", "greedy", "l0" and "bilevel", with the logistic loss and
         without signs). "ovr" selects n_features for each class, in a model against the others.
-        Budgets of groups count alike. "auto" is "shared" where that is possible, else "ovr".
+        Budgets of groups count alike. "auto" is "multinomial" where that is possible, else "ovr".
     class_weight : dict, "balanced" or None
     tol : float or None
         What solves single problems stops at this: a certified gap relative to the objective of the
@@ -697,7 +697,8 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     coef_, intercept_ : the model on all features, covariates among them, (1 or n_classes,
         n_features_in_); where it is calibrated, the final fit times `path_[k].scale`.
     classes_ : labels.
-    multi_class_ : "shared" or "ovr", as "auto" has chosen; it matters with more than two classes.
+    multi_class_ : "multinomial", "ovr" or, of ordered classes, "ordinal": how more than two classes
+        are fitted.
     ordered_classes_, thresholds_ : of ordered classes, the labels from the lowest to the highest,
         and b, (n_classes - 1,); intercept_ is -b then, and coef_ has one row.
     size_ : the size of the model: a number of features, of groups, or the pair of both.
@@ -740,12 +741,12 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
 
     loss: Literal["logistic", "squared_hinge", "ordinal"] = "logistic"
     fit_intercept: bool = True
-    multi_class: Literal["auto", "shared", "ovr"] = "auto"
+    multi_class: Literal["auto", "multinomial", "ovr"] = "auto"
     class_weight: Any = None
 
     def _check_parameters(self) -> None:
         plan = self._plan()
-        validate.check_option("multi_class", self.multi_class, ["auto", "shared", "ovr"])
+        validate.check_option("multi_class", self.multi_class, ["auto", "multinomial", "ovr"])
         if self.loss == Ordinal.name:
             self._check_ordinal(plan)
 
@@ -764,7 +765,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
             targets = [codes.astype(np.float64)]
         elif self.loss == Ordinal.name:  # two classes have no order
             plan = replace(plan, loss=Logistic())
-        elif self._multi_class == "shared" and len(classes) > 2:
+        elif self._multi_class == "multinomial" and len(classes) > 2:
             self._check_shared(plan)
             outputs = Multinomial(len(classes), plan.fit_intercept)
             targets = [classes_as_outputs(np.searchsorted(classes, data.labels), len(classes))]
@@ -772,24 +773,22 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
 
     @property
     def _multi_class(self) -> str:
-        """Whether several classes share their features or have a model each: "shared" or "ovr"."""
+        """How several classes are fitted: "multinomial", "ordinal" or "ovr"."""
+        if self.loss == Ordinal.name:
+            return "ordinal"
         if self.multi_class != "auto":
             return str(self.multi_class)
-        if self.loss == Ordinal.name:
-            return "shared"
-        return "shared" if unshared(self._plan()) is None else "ovr"
+        return "multinomial" if unshared(self._plan()) is None else "ovr"
 
     def _check_shared(self, plan: Plan) -> None:
         """Raise ValueError where several classes cannot share their features."""
         wrong = unshared(plan)
         if wrong is not None:
             raise ValueError(
-                "multi_class='shared' needs the logistic loss, no signs, and one of the methods "
-                f"{names_of_methods(lambda one: one.shares)}; got {wrong} for more than two "
-                "classes. "
-                "Use "
-                "multi_class='ovr', "
-                "which selects for each class against the others."
+                "multi_class='multinomial' needs the logistic loss, no signs, and one of the "
+                f"methods {names_of_methods(lambda one: one.shares)}; got {wrong} for more than "
+                "two classes. Use multi_class='ovr', which selects for each class against the "
+                "others."
             )
 
     def _check_ordinal(self, plan: Plan) -> None:
@@ -799,10 +798,10 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
                 "fit_intercept must be True for loss='ordinal', whose thresholds are intercepts; "
                 "got False."
             )
-        if self.multi_class == "ovr":
+        if self.multi_class != "auto":
             raise ValueError(
-                "multi_class must be 'auto' or 'shared' for loss='ordinal', one model of all "
-                "classes; got 'ovr'. Use loss='logistic' for each class against the others."
+                "multi_class must be 'auto' for loss='ordinal', one model of all classes; got "
+                f"{self.multi_class!r}. Use loss='logistic' for classes without an order."
             )
         # Thresholds are a part of the loss, as intercepts of several outputs are: the same methods
         # know them, not l1.
@@ -867,7 +866,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         return margins
 
     def _probabilities(self, scores: FloatArray) -> FloatArray:
-        if self._multi_class == "shared" and scores.ndim == 2 and self.loss != Ordinal.name:
+        if self._multi_class == "multinomial" and scores.ndim == 2:
             found: FloatArray = softmax(scores, axis=1)
             return found
         return super()._probabilities(scores)

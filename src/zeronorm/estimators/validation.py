@@ -833,8 +833,7 @@ class Judge:
     @property
     def normalised(self) -> bool:
         """Whether the softmax of the scores of several classes are their probabilities."""
-        shared = self.estimator._multi_class == "shared"
-        return shared and getattr(self.estimator, "loss", "logistic") != "ordinal"
+        return bool(self.estimator._multi_class == "multinomial")
 
     @property
     def with_covariates(self) -> bool:

@@ -200,7 +200,7 @@ def _regressor(model: LoadedRegressor, coef: FloatArray) -> Any:
             f"{len(model.coef)}. Use to_json or to_sql."
         )
     zeros = np.zeros((2, model.columns.size))
-    options = {"quantile": model.loss.level} if name == "quantile" else {}
+    options = {"quantile": model.loss.quantile} if name == "quantile" else {}
     target = np.ones((2, len(model.coef)) if several else 2)
     fitted = own[name](**options).fit(zeros, target)
     if several:

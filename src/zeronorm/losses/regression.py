@@ -186,7 +186,7 @@ class Quantile(_Clipped):
 
     Parameters
     ----------
-    level : q, between 0 and 1.
+    quantile : q, between 0 and 1.
     smoothing : h in standard deviations of the target, as its median absolute deviation tells them.
     width : h itself, in units of y; None: it follows from `smoothing` and the target.
 
@@ -197,13 +197,13 @@ class Quantile(_Clipped):
 
     name: ClassVar[str] = "quantile"
     kernel: ClassVar[int] = 5
-    level: float = 0.5
+    quantile: float = 0.5
     smoothing: float = 0.05
     width: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a level or a width that is none."""
-        _check("level", self.level, most=1.0)
+        """Refuse a quantile or a width that is none."""
+        _check("quantile", self.quantile, most=1.0)
         _check("smoothing", self.smoothing)
         _check("width", self.width)
 
@@ -211,12 +211,12 @@ class Quantile(_Clipped):
     def ends(self) -> tuple[float, float]:
         """-(1 - q) h and q h."""
         assert self.width is not None
-        return -(1.0 - self.level) * self.width, self.level * self.width
+        return -(1.0 - self.quantile) * self.width, self.quantile * self.width
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The level and the width."""
-        return {"level": self.level} | ({} if self.width is None else {"width": self.width})
+        """The quantile and the width."""
+        return {"quantile": self.quantile} | ({} if self.width is None else {"width": self.width})
 
     def fitted(self, y: FloatArray, weight: FloatArray) -> Quantile:
         """Return the loss with the width that follows from a target, unless it has one."""

@@ -287,7 +287,7 @@ class LoadedClassifier(LinearModel):
             )
         scores = self.decision_function(X)
         n_classes = len(self.classes_)
-        if shares_features(self.metadata, n_classes) and not is_ordinal(self.metadata, n_classes):
+        if shares_features(self.metadata, n_classes):
             found: FloatArray = softmax(scores, axis=1)
             return found
         return probabilities(scores)
@@ -375,7 +375,7 @@ LoadedModel: TypeAlias = LoadedClassifier | LoadedRegressor | LoadedSurvivalMode
 
 def shares_features(metadata: Mapping[str, Any], n_classes: int) -> bool:
     """Return whether several classes have one multinomial model."""
-    return n_classes > 2 and metadata["parameters"].get("multi_class") in ("shared", "multinomial")
+    return n_classes > 2 and metadata["parameters"].get("multi_class") == "multinomial"
 
 
 def is_ordinal(metadata: Mapping[str, Any], n_classes: int) -> bool:

@@ -42,7 +42,7 @@ class L0LogisticRegression(BudgetClassifier):
           `zeronorm.published.Splitting` has their options. They need columns in memory: of more
           than 10^7 numbers (n_samples times usable columns) they see the features with the largest
           |X'(y - mean)| only, as many as fit, and a warning says so.
-    multi_class : "ovr" or "shared"
+    multi_class : "ovr", "multinomial" or "auto"
         Of more than two classes: n_features for each, in a model against the others, or n_features
         in all, in one multinomial model; "salm" and "asalm" then keep the rows of coefficients with
         the largest norms.
@@ -108,7 +108,7 @@ class L0LogisticRegression(BudgetClassifier):
         *,
         criterion: Literal["aic", "bic", "ebic", "gic"] | None = None,
         solver: str | Splitting = "auto",
-        multi_class: Literal["auto", "shared", "ovr"] = "ovr",
+        multi_class: Literal["auto", "multinomial", "ovr"] = "ovr",
         C: float = 0.1,
         refit_C: float | Literal["auto", "loo"] = "loo",
         calibrate: bool | Literal["auto"] = "auto",

@@ -294,10 +294,10 @@ def _document(
     parameters = describe_parameters(model)
     measured = isinstance(model, MeasureClassifier)
     parameters["method"] = "cuts of the measure" if measured else model.method_
-    level = None if measured else getattr(model._plan().loss, "level", None)
+    quantile = None if measured else getattr(model._plan().loss, "quantile", None)
     rule = "cross-validation" if chosen else None
     return {
-        **describe_selection(source, samples, model, models, {"level": level, **parameters}),
+        **describe_selection(source, samples, model, models, {"quantile": quantile, **parameters}),
         "rule": rule,
         "chosen_by": None if rule is None or validation is None else validation.chosen_by,
         "notes": [*alike_labels(response), *targets_in_disguise(models, samples)],

@@ -188,8 +188,8 @@ def _check_fields(certificate: Certificate) -> None:
             f"parameters of the certificate must be {wanted} for the loss {certificate.loss!r}; "
             f"got {tuple(certificate.parameters)!r:.80}."
         )
-    if not certificate.parameters.get("level", 0.5) < 1.0:
-        raise CertificateError("the level of a quantile must be below 1.")
+    if not certificate.parameters.get("quantile", 0.5) < 1.0:
+        raise CertificateError("the quantile must be below 1.")
     if not _is_any(certificate.fit_intercept, (bool, np.bool_)):
         raise CertificateError("fit_intercept of the certificate must be True or False.")
     if not certificate.C > 0:

@@ -965,7 +965,7 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "squared_hinge": (),
     "least_squares": (),
     "huber": ("width",),
-    "quantile": ("level", "width"),
+    "quantile": ("quantile", "width"),
     "poisson": (),
     "gamma": (),
     "cox": (),
@@ -998,6 +998,6 @@ def loss_of(
     if name == "huber":
         return Residual(-parameters["width"], parameters["width"])
     if name == "quantile":
-        level, width = parameters["level"], parameters["width"]
-        return Residual(-(1.0 - level) * width, level * width)
+        quantile, width = parameters["quantile"], parameters["width"]
+        return Residual(-(1.0 - quantile) * width, quantile * width)
     return _PLAIN[name]()

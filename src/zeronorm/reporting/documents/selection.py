@@ -78,8 +78,8 @@ def outputs_of(estimator: Any, table: Table) -> list[Any]:
     if isinstance(table.target_name, tuple):
         return list(table.target_name)
     classes = _classes_of(estimator)
-    shared = classes.size > 2 and estimator._multi_class == "shared"
-    return classes.tolist() if shared and estimator.loss != "ordinal" else []
+    shared = classes.size > 2 and estimator._multi_class == "multinomial"
+    return classes.tolist() if shared else []
 
 
 def _classes_of(estimator: Any) -> np.ndarray:

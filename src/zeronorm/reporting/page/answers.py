@@ -38,7 +38,7 @@ class Answers:
             document["data"],
             loss_of(document),
             document["score"],
-            parameters["level"],
+            parameters["quantile"],
         )
         self.outputs = [str(one) for one in document["outputs"]]
         self.by_class = any(row["class"] is not None for row in self.all_rows()) and (

@@ -86,8 +86,8 @@ def print_selection(document: Mapping[str, Any], quiet: bool = False) -> None:
     head, meaning = _ENTERED[document["parameters"]["method"]]
     entered = (head, "block") if head else None
     parameters = document["parameters"]
-    loss, level = loss_of(document), parameters["level"]
-    words = words_of(data, loss, document["score"], level)
+    loss, quantile = loss_of(document), parameters["quantile"]
+    words = words_of(data, loss, document["score"], quantile)
     outputs = document["outputs"]
     if outputs:
         print_outputs(console, model["features"], outputs, words, bool(classes), data["n_groups"])
@@ -119,7 +119,7 @@ def print_folds(document: Mapping[str, Any], quiet: bool = False) -> None:
     model = next(model for model in models if model["size"] == document["chosen"])
     parameters = document["parameters"]
     loss = loss_of(document)
-    words = words_of(data, loss, document["score"], parameters["level"])
+    words = words_of(data, loss, document["score"], parameters["quantile"])
     facts = _score_facts(document, model, words)
     if not quiet:
         facts.append(seconds_fact(document, "to select"))

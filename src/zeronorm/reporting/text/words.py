@@ -52,10 +52,12 @@ def loss_of(document: Mapping[str, Any]) -> str:
     return str(document["parameters"].get("loss", ""))
 
 
-def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None = None) -> Words:
+def words_of(
+    data: Mapping[str, Any], loss: str, score: str, quantile: float | None = None
+) -> Words:
     """Return the words for some data and a loss.
 
-    data : of a document. score : the name of it, as in a document. level : of a quantile.
+    data : of a document. score : the name of it, as in a document. quantile : of its loss.
     """
     several = isinstance(data["target"], list)
     target = "the response" if several else show(data["target"] or "the target", 40)
@@ -77,8 +79,10 @@ def words_of(data: Mapping[str, Any], loss: str, score: str, level: float | None
         if several:
             sign = "above 1: raises the response"
         return Words(f"logarithm of the {multiplied}", ratio, multiplied, sign, name, baseline)
-    quantile = "median" if level in (None, 0.5) else f"{level:g} quantile"
-    what = f"{quantile if loss == 'quantile' else 'mean'} of {target}"
+    which = "mean"
+    if loss == "quantile":
+        which = "median" if quantile in (None, 0.5) else f"{quantile:g} quantile"
+    what = f"{which} of {target}"
     return Words(what, "", "", f"positive raises {target}", name, baseline)
 
 
