@@ -397,7 +397,8 @@ def test_forged_certificates_of_counts_and_quantiles():
     width = true.parameters["width"]
     for wrong in (
         {"quantile": 0.4, "width": width}, {"quantile": 0.3, "width": 2.0 * width}, {},
-        {"quantile": 1.5, "width": width}, {"quantile": 0.3, "width": np.nan}, {"width": width}, None,
+        {"quantile": 1.5, "width": width}, {"quantile": 0.3, "width": np.nan}, None,
+        {"width": width},
     ):  # fmt: skip
         with pytest.raises(CertificateError):
             verify(replace(true, parameters=wrong), X, y)
