@@ -305,6 +305,7 @@ def first_of(path, k):
 
 
 @pytest.mark.skipif(not (DATA / "mice").is_dir(), reason="needs the data sets")
+@pytest.mark.filterwarnings("ignore:X columns 'v4647_A' and 'v4649_A' are equal")  # so they are
 @pytest.mark.parametrize(
     ("trait", "chromosome", "low", "high"),
     [("y", "7", 49.0, 50.0), ("black", "4", 48.5, 49.5)],
