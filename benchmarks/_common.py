@@ -42,7 +42,6 @@ ROOT = HERE.parent
 RESULTS = HERE / "results"
 CACHE = HERE / ".cache"
 GOLUB = ROOT / "examples" / "data" / "golub.npz"
-PEERS = ("liblinear", "sklearn", "abess", "adelie", "celer", "skglm")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",

@@ -1,4 +1,4 @@
-"""Whether a change of the code has changed a result: some forty fits, compared to the last bit.
+"""Whether a change of the code has changed a result: fits of 51 models, compared to the last bit.
 
     python benchmarks/unchanged.py --write benchmarks/unchanged.json     before a change
     python benchmarks/unchanged.py                                       after it

@@ -1170,7 +1170,7 @@ def test_extreme_penalties_are_finite_or_refused(make, C, binary):
 
 
 @pytest.mark.filterwarnings(
-    "ignore::zeronorm.estimators.leaks.LeakWarning"
+    "ignore::zeronorm.estimators.LeakWarning"
 )  # one column does separate them
 @each_class
 def test_separable_data_are_finite(make):

@@ -37,7 +37,6 @@ from zeronorm import (
 from zeronorm.cli import app
 from zeronorm.export import FORMATS, as_loaded, to_json, to_sklearn, to_sql
 from zeronorm.io import read_table
-from zeronorm.losses import LeastSquares
 
 NAMES = ["age", "s e x", 'b"mi', "bp", "s1", "s2", "s3;--", "s4", "s5", "s6"]
 
@@ -456,15 +455,6 @@ def test_fitted_and_loaded_models_are_the_same(tmp_path):
         assert make(model) == make(loaded)
     small = json.loads(to_json(as_loaded(model, n_features=2)))
     assert len(small["features"]) == 2
-
-
-class Halved(LeastSquares):
-    """A loss of one's own, whose mean is no link that others know."""
-
-    name = "halved"
-
-    def mean(self, z):
-        return np.tanh(z)
 
 
 def test_a_model_inside_a_pipeline_or_a_search_is_named(tmp_path):

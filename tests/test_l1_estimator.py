@@ -454,10 +454,6 @@ def store(X, storage, folder):
     return kinds[storage](X)
 
 
-STORAGES = ["C", "F", "strided", "csc", "csr", "csr_matrix", "coo", "frame", "list", "memory map",
-            "path", "rows"]  # fmt: skip
-
-
 @pytest.mark.parametrize("options", [{}, {"standardize": True}, {"n_features": 4}], ids=str)
 def test_columns_far_from_zero(data, options):
     """An offset of 1e8 would take away the curvature of a column, and with it all progress."""

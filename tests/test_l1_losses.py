@@ -318,9 +318,7 @@ def test_rows_of_weight_0_change_no_fold_of_survival_times(data):
     np.testing.assert_allclose(ours.scores_, theirs.scores_, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings(
-    "ignore::zeronorm.estimators.leaks.LeakWarning"
-)  # one column does order them
+@pytest.mark.filterwarnings("ignore::zeronorm.estimators.LeakWarning")  # one column does order them
 @pytest.mark.filterwarnings("error")
 def test_a_likelihood_without_a_maximum_has_a_solution(data):
     """The steps would go on without end where features order all events."""

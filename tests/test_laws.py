@@ -642,9 +642,7 @@ def test_labels_of_any_kind(name):
 MANY = [n for n in SETTINGS if target(n, np.ones(1)).dtype.kind == "U"]
 
 
-@pytest.mark.filterwarnings(
-    "ignore::zeronorm.estimators.leaks.LeakWarning"
-)  # one column tells a class
+@pytest.mark.filterwarnings("ignore::zeronorm.estimators.LeakWarning")  # one column tells a class
 @each_class(n for n in MANY if n not in ("l1-cv", "budget-criterion"))
 def test_several_classes_are_one_against_the_others(name):
     """Several classes would be another model than one fit per class."""

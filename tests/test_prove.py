@@ -27,7 +27,7 @@ from zeronorm.core.results import Status
 from zeronorm.data import column_sets
 from zeronorm.data.arrays import Dense
 from zeronorm.data.gathered import as_columns
-from zeronorm.losses import Logistic, SquaredHinge
+from zeronorm.losses import Logistic
 from zeronorm.model_selection.cross_validation import cross_validate
 from zeronorm.published import FeatureGeneratingMachine, L0LogisticRegression
 from zeronorm.solvers import branch_and_bound, certify
@@ -36,7 +36,6 @@ from zeronorm.solvers.branch_and_bound import BranchAndBound, CandidateProblem, 
 from zeronorm.solvers.problem import Risk, Singles
 from zeronorm.solvers.relaxation import RelaxationProblem, relax
 
-LOSSES = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 NONE = np.empty(0, np.int64)
 
 

@@ -17,7 +17,7 @@ from zeronorm import (
     prove,
     report,
 )
-from zeronorm.estimators.leaks import LeakWarning
+from zeronorm.estimators import LeakWarning
 from zeronorm.inspection.exchanges import substitutes
 from zeronorm.reporting.text.certificates import percent
 

@@ -17,7 +17,7 @@ import forgeries
 import zeronorm
 from conftest import slow
 from zeronorm import BudgetRegressor, L1Regressor, certify, cross_validate, methods, prove, verify
-from zeronorm.estimators.leaks import LeakWarning
+from zeronorm.estimators import LeakWarning
 from zeronorm.losses import (
     Cox,
     Gamma,

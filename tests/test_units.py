@@ -18,7 +18,7 @@ from zeronorm import (
 )
 from zeronorm.data import Rows, as_design
 from zeronorm.data.operations import center_scale
-from zeronorm.estimators.leaks import LeakWarning
+from zeronorm.estimators import LeakWarning
 from zeronorm.losses import Ordinal
 from zeronorm.published import L0LogisticRegression, Splitting
 from zeronorm.solvers.measures import InnerLayer

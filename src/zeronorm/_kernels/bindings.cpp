@@ -1,5 +1,5 @@
 // The module zeronorm._kernels._native: names, array types, the release of the GIL.
-// Types and specifications of the functions are in reference/, of compiled solvers in _native.pyi.
+// Types and specifications of the functions are in _native.pyi.
 
 #include "bindings.hpp"
 #include "vectors.hpp"

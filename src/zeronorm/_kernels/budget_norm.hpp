@@ -18,13 +18,13 @@ inline bool finite(const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
 }
 
-// Twice the largest u c - u^2 / 2 over |u| <= most: see `worths` of solvers/units.py.
+// Twice the largest u c - u^2 / 2 over |u| <= most: see `worths` of solvers/problem.py.
 inline double worth(double c, double most) {
     const double size = std::abs(c);
     return size <= most ? c * c : most * (2.0 * size - most);
 }
 
-// 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first of p columns, as solvers/relaxation.py has
+// 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first of p columns, as solvers/quadratic.py has
 // the norm.
 class BudgetNorm {
   public:

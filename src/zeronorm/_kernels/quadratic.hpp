@@ -16,7 +16,7 @@
 
 namespace zeronorm {
 
-// Constants of solvers/quadratic.py, by their names there.
+// Constants of solvers/quadratic.py, in the order of its `rule`.
 struct QuadraticRule {
     int most_steps, most_proximal, halvings;
     double flat, no_descent, most_base, full_share;
@@ -28,7 +28,7 @@ struct QuadraticSpace {
 };
 
 // min_u 1/2 u'Hu - r'u + 1/2 ||u_A||^2 + 1/2 ||u_F||_(q)^2, A the first columns, as `Quadratic` of
-// solvers/relaxation.py does.
+// solvers/quadratic.py does.
 class QuadraticSolver {
   public:
     QuadraticSolver(const double* matrix, const double* right, std::int64_t p, std::int64_t n_fixed,

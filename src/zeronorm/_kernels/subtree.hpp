@@ -23,7 +23,7 @@ using Places = std::vector<std::int64_t>;
 
 inline constexpr std::size_t kKinds = 4096;
 
-// Constants of solvers/branch_and_bound.py, by their names there, and the limits of a call.
+// Constants of solvers/branch_and_bound.py (`no_better` is PROVEN there), and the limits of a call.
 struct SubtreeRule {
     RelaxationRule relaxation;
     double node_tol, leaf_tol, no_better, decided;  // relative

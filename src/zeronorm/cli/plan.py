@@ -245,8 +245,8 @@ def _check_permutations(options: SelectOptions) -> None:
         )
     if options.covariates is not None:
         raise ValueError(
-            f"--permutations {n} does not go with --covariates: permuted labels lose them together "
-            "with the features, so that p would be of both; leave out one of them."
+            f"--permutations {n} does not go with --covariates: permuting the labels breaks their "
+            "link with the covariates too, so that p would test both; leave out one of them."
         )
 
 

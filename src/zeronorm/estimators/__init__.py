@@ -1,5 +1,6 @@
 """Scikit-learn classes: they validate, call one solver and store attributes."""
 
+from ..core.messages import LeakWarning
 from .bags import MilesEmbedding, MultipleInstanceClassifier, SelectedInstance
 from .budget import BudgetClassifier, BudgetRegressor
 from .l1 import L1Classifier, L1ClassifierCV, L1Path, L1Regressor, L1RegressorCV
@@ -26,6 +27,7 @@ __all__ = [
     "L1RegressorCV",
     "L1SurvivalAnalysis",
     "L1SurvivalAnalysisCV",
+    "LeakWarning",
     "MeasureClassifier",
     "MilesEmbedding",
     "MultipleInstanceClassifier",

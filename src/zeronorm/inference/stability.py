@@ -215,7 +215,7 @@ class Stability:
         for any selection, any law of the rows, and any number of pairs, where rows are independent
         and alike (within each class, where classes are in equal shares in the halves).
 
-        low : by default q / p, the probability of a feature chosen by lot.
+        low : by default q / p, the probability of a feature chosen by chance.
         assume : "none"; "unimodal", that the law of the simultaneous frequency of each feature of L
             has one mode; or "r-concave", that it is (-1/2)-concave, and that of the frequency
             (-1/4)-concave: tighter in that order, and true as far as the assumption is.

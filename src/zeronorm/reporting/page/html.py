@@ -270,8 +270,8 @@ def _sure(answers: Answers, chosen: Mapping[str, Any], drawn: str) -> str:
                 f"The {2 * known['n_pairs']} lists are {stable_words(known)}{interval}. "
                 f"They have {counted(len(chosen_once), unit)} in all; most often "
                 f"{some(chosen_once, 8)}. Of the {unit}s that {known['threshold']:.0%} of the "
-                f"lists have, at most {known['expected_low']:.2g} are expected to be no likelier "
-                "than by lot."
+                f"lists have, at most {known['expected_low']:.2g} are expected to be there "
+                "no more often than by chance."
             )
         )
         parts.append(

@@ -431,7 +431,7 @@ def _stability_text(found: Mapping[str, Any]) -> Text:
             parts.append(f"\n{name}: {some(listed, _MAX_NAMES)}")
     parts.append(
         (
-            f"\nOf {unit}s that halves choose no more often than by lot at most "
+            f"\nOf {unit}s that halves choose no more often than by chance at most "
             f"{found['expected_low']:.2g} are expected among those chosen by {share}.",
             "dim",
         )
