@@ -21,7 +21,7 @@ import numpy as np
 import _common as common
 import certificates
 from zeronorm.inspection.alternatives import NearOptimal, near_optimal
-from zeronorm.inspection.exchanges import substitutes
+from zeronorm.inspection.replacements import substitutes
 
 NAME = "near_optimal"
 SETS = ("golub", "leukemia_golub_split", "colon_alon", "prostate_ge", "ma_gordon")

@@ -27,7 +27,7 @@ from zeronorm import (
     persistence,
 )
 from zeronorm.estimators.folds import AUTOMATIC
-from zeronorm.estimators.validation import CrossValidation
+from zeronorm.estimators.held_out import CrossValidation
 from zeronorm.model_selection.search import automatic_budgets
 from zeronorm.published import GreedyLogisticRegression
 

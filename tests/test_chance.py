@@ -21,7 +21,7 @@ from zeronorm import (
     permutation_test,
 )
 from zeronorm.cli import app
-from zeronorm.estimators.validation import auc_of_classes
+from zeronorm.estimators.held_out import auc_of_classes
 from zeronorm.measures import FBeta, PrecisionAt
 from zeronorm.reporting.text.selection import score_beside_chance
 

@@ -10,7 +10,7 @@ from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, persistence, prove
 from zeronorm.core.messages import counted
 from zeronorm.inspection.alternatives import near_optimal
-from zeronorm.inspection.exchanges import substitutes
+from zeronorm.inspection.replacements import substitutes
 from zeronorm.model_selection.cross_validation import cross_validate
 
 N, P = 60, 12

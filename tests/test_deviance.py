@@ -14,7 +14,7 @@ from zeronorm import (
     MeasureClassifier,
     cross_validate,
 )
-from zeronorm.estimators.validation import losses_of_events
+from zeronorm.estimators.held_out import losses_of_events
 from zeronorm.losses import Cox
 from zeronorm.losses.cox import CoxOfEntries
 

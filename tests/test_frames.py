@@ -34,7 +34,7 @@ from zeronorm.inference.false_discoveries import FalseDiscoverySelector
 from zeronorm.inference.split import split_inference
 from zeronorm.inference.stability import StabilitySelection
 from zeronorm.inspection.alternatives import near_optimal
-from zeronorm.inspection.exchanges import substitutes
+from zeronorm.inspection.replacements import substitutes
 from zeronorm.io import read_table
 from zeronorm.io.read import read_frame
 from zeronorm.model_selection.cross_validation import cross_validate

@@ -18,7 +18,7 @@ from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.core.results import Status
 from zeronorm.data.gathered import gather
 from zeronorm.inspection.alternatives import NearOptimal, near_optimal
-from zeronorm.inspection.exchanges import substitutes
+from zeronorm.inspection.replacements import substitutes
 from zeronorm.solvers import branch_and_bound
 from zeronorm.solvers.ridge_fits import signed_ridge
 

@@ -18,7 +18,7 @@ from zeronorm import (
     report,
 )
 from zeronorm.estimators import LeakWarning
-from zeronorm.inspection.exchanges import substitutes
+from zeronorm.inspection.replacements import substitutes
 from zeronorm.reporting.text.certificates import percent
 
 pytest.importorskip("matplotlib")

@@ -36,7 +36,7 @@ from zeronorm import (
 from zeronorm.estimators.folds import order_of_groups, splits
 from zeronorm.inference.split import split_inference
 from zeronorm.inference.stability import StabilitySelection, half_samples
-from zeronorm.inspection.exchanges import substitutes
+from zeronorm.inspection.replacements import substitutes
 from zeronorm.model_selection.search import nested_cross_validate
 from zeronorm.solvers.folds import fold_numbers_of_groups, folds_of_groups
 
@@ -75,7 +75,7 @@ def seen(monkeypatch):
         return folds
 
     for module in (
-        "estimators.validation",
+        "estimators.held_out",
         "estimators.l1",
     ):
         monkeypatch.setattr(f"zeronorm.{module}.splits", recorded)

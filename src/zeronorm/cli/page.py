@@ -20,7 +20,7 @@ from .messages import notes_named
 from .options import PAIRS, SECONDS, OutputOptions, info_of
 
 if TYPE_CHECKING:
-    from ..estimators.validation import CrossValidation
+    from ..estimators.held_out import CrossValidation
     from ..inference.stability import StabilitySelection
     from ..io.input import Samples
     from .messages import Work

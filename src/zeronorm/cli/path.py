@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ..io.input import Response, check_folds
 from ..reporting.warnings import targets_in_disguise
 from .files import check_columns_file, refuse_overwriting
+from .folds import usable_folds
 from .messages import Work, columns_named, show_document, watched
 from .options import LOSSES, PathOptions, takes
 from .target import read_response
-from .validation import usable_folds
 
 if TYPE_CHECKING:
     from ..estimators import L1Path

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..io.input import is_demo
 from ..methods import METHODS
+from .folds import fold_remedies
 from .messages import columns_named, show_document, watched
 from .options import ReportOptions, SelectOptions, takes
 from .page import check_page
 from .plan import SelectionPlan, plan_selection
 from .predict import note_on
 from .training import has_whole_groups, options_of_model, other_rows, read_training, with_forced
-from .validation import fold_remedies
 
 if TYPE_CHECKING:
     from ..io.input import Samples

@@ -9,11 +9,11 @@ from typing import Any
 
 import typer
 
+from .folds import fold_remedies
 from .messages import INTERRUPTED, columns_named, show_document, watched
 from .options import CvOptions, SelectOptions, takes
 from .plan import plan_selection
 from .target import read_response
-from .validation import fold_remedies
 
 _WAIT = 15  # seconds for an answer
 

@@ -23,7 +23,7 @@ from ..estimators import (
 )
 from ..estimators.budget import unshared
 from ..estimators.folds import check_folds, splits
-from ..estimators.validation import CrossValidation
+from ..estimators.held_out import CrossValidation
 from ..io.input import Samples, file_hint, listed
 from ..io.opening import as_design
 from ..io.table import Table, shared_name
@@ -40,15 +40,15 @@ from ..reporting.documents.selection import (
 from ..reporting.warnings import targets_in_disguise, too_many_features
 from ..solvers.driver import PartialResults
 from .files import write_features
+from .folds import folds_of, stability_of, validated
 from .messages import Work
 from .options import DiscoverOptions, SelectOptions
 from .plan import OF_CRITERIA, OF_FOLDS, SelectionPlan, for_every_size
 from .target import columns_of
-from .validation import folds_of, stability_of, validated
 
 if TYPE_CHECKING:
+    from .folds import Validated
     from .report import Again
-    from .validation import Validated
 
 
 _Estimator: TypeAlias = (

@@ -42,7 +42,7 @@ from . import base as _covariates
 from . import base as _signs
 from .base import LinearClassifier, LinearRegressor, SparseLinearModel, with_parameters
 from .folds import Problem, Rowwise, is_automatic, ladder, ladder_of_groups, sizes_of_rows
-from .validation import chosen_by_folds
+from .held_out import chosen_by_folds
 
 # A fit under a budget: how it begins, and what it keeps of the models of all sizes.
 

@@ -2,6 +2,6 @@
 
 from .alternatives import NearOptimal, near_optimal
 from .certification import certify, prove
-from .exchanges import Substitutes, substitutes
+from .replacements import Substitutes, substitutes
 
 __all__ = ["NearOptimal", "Substitutes", "certify", "near_optimal", "prove", "substitutes"]

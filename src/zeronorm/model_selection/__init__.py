@@ -1,6 +1,6 @@
 """Cross-validation of selections, and searches for the number of features."""
 
-from ..estimators.validation import CrossValidation
+from ..estimators.held_out import CrossValidation
 from .cross_validation import cross_validate, permutation_test
 from .search import BudgetCV, NestedCrossValidation, nested_cross_validate
 

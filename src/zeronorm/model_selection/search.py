@@ -26,7 +26,7 @@ from ..estimators.folds import (
     named_fold,
     repeats_of,
 )
-from ..estimators.validation import CrossValidation, Validation, standard_error
+from ..estimators.held_out import CrossValidation, Validation, standard_error
 from ..measures import Measure
 from ..solvers import Progress, run_together
 from ..solvers.checkpoint import recorded

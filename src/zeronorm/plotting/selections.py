@@ -9,7 +9,7 @@ import numpy as np
 from ..core.results import Path
 from ..core.types import FloatArray, IndexArray
 from ..data.operations import deviations
-from ..estimators.validation import CrossValidation, standard_error
+from ..estimators.held_out import CrossValidation, standard_error
 from ..export.formats import as_model, feature_names, labels, outputs, positive
 from ..inference.stability import Stability, StabilitySelection, check_threshold
 from ..io.opening import as_design

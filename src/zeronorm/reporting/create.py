@@ -21,7 +21,7 @@ from ..estimators import (
     BudgetSurvivalAnalysis,
     MeasureClassifier,
 )
-from ..estimators.validation import CrossValidation
+from ..estimators.held_out import CrossValidation
 from ..io.opening import as_design
 from ..io.table import Table
 from ..model_selection.cross_validation import fold_models

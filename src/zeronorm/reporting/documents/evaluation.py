@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.types import FloatArray
-from ...estimators.validation import auc_of_classes, balanced_accuracy
+from ...estimators.held_out import auc_of_classes, balanced_accuracy
 from ...measures import Measure, macro_average
 from ...persistence import finite_or_none
 

@@ -28,7 +28,7 @@ from ...estimators import (
     L1SurvivalAnalysisCV,
     MeasureClassifier,
 )
-from ...estimators.validation import CrossValidation, model_scores, standard_error
+from ...estimators.held_out import CrossValidation, model_scores, standard_error
 from ...inference.false_discoveries import Discoveries
 from ...io.input import Response
 from ...io.table import Table

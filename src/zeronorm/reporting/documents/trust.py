@@ -17,11 +17,11 @@ from ...core.results import Certificate, Proof, Selection
 from ...core.types import Design, FloatArray, IndexArray
 from ...data.operations import margins
 from ...estimators.budget import BudgetSelection
-from ...estimators.validation import Judge, auc_of_classes, log_odds_of_softmax, standard_error
+from ...estimators.held_out import Judge, auc_of_classes, log_odds_of_softmax, standard_error
 from ...inference.stability import StabilitySelection
 from ...inspection.alternatives import NearOptimal, near_optimal
 from ...inspection.certification import prove
-from ...inspection.exchanges import Substitutes, substitutes
+from ...inspection.replacements import Substitutes, substitutes
 from ...io.opening import as_design
 from ...io.table import Table
 from ...persistence import finite_or_none, summarize
@@ -29,7 +29,7 @@ from .data import describe_data, describe_equivalents, describe_feature, feature
 from .selection import describe_proof
 
 if TYPE_CHECKING:
-    from ...estimators.validation import CrossValidation
+    from ...estimators.held_out import CrossValidation
     from ...io.input import Samples
 
 

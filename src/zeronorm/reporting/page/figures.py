@@ -20,7 +20,7 @@ from ...core.messages import show
 from ...core.types import FloatArray
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
 from ...estimators.folds import splits
-from ...estimators.validation import CrossValidation
+from ...estimators.held_out import CrossValidation
 from ...export.formats import as_model, labels, positive
 from ...plotting import (
     CoefficientsDisplay,

@@ -16,7 +16,7 @@ from .plan import OF_FOLDS, SelectionPlan
 if TYPE_CHECKING:
     from ..core.budgets import AtFault
     from ..core.results import Path
-    from ..estimators.validation import CrossValidation, Validation
+    from ..estimators.held_out import CrossValidation, Validation
     from ..inference.stability import StabilitySelection
     from ..io.input import Response, Samples
     from ..io.table import Table

@@ -19,7 +19,7 @@ from ..data.operations import score_errors
 from ..estimators.base import margins_of
 from ..estimators.budget import BudgetSelection
 from ..estimators.folds import repeats_of
-from ..estimators.validation import Validation, standard_error
+from ..estimators.held_out import Validation, standard_error
 from ..model_selection.cross_validation import prepared
 from ..solvers import Task, run_together
 from ..solvers.bounds import DECIDED, best_features
