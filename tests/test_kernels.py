@@ -1525,10 +1525,10 @@ def test_any_number_of_threads(n_threads):
 # Features in groups
 
 
-def selected(module, name, arguments, squares):
+def selected(module, name, arguments):
     """What a kernel puts out, and how many features it is."""
     out = np.full(min(arguments[3], arguments[0].size), -7, np.int64)
-    count, undecided = getattr(module, name)(*arguments, squares, out)
+    count, undecided = getattr(module, name)(*arguments, out)
     return count, undecided, out
 
 
@@ -1551,21 +1551,20 @@ def bilevel_problem(seed, p, n_groups, k, g, ties):
     k=st.sampled_from((0, 1, 5, 12, 70)),
     g=st.sampled_from((0, 1, 3, 50)),
     ties=st.booleans(),
-    squares=st.booleans(),
     power=st.sampled_from((-300, -160, 0, 160, 300)),
 )
 @LOOSE
-def test_bilevel(seed, p, n_groups, k, g, ties, squares, power):
+def test_bilevel(seed, p, n_groups, k, g, ties, power):
     """The fast search would be compared with a wrong programme, or be wrong itself."""
     v, *rest = bilevel_problem(seed, p, n_groups, k, g, ties)
     arguments = (v * 10.0**power, *rest)
-    expected = selected(reference, "bilevel_program", arguments, squares)
-    count, undecided, out = selected(native, "bilevel_program", arguments, squares)
+    expected = selected(reference, "bilevel_program", arguments)
+    count, undecided, out = selected(native, "bilevel_program", arguments)
     assert (count, undecided) == expected[:2]
     assert np.array_equal(out, expected[2])
-    count, undecided, out = selected(native, "bilevel_select", arguments, squares)
+    count, undecided, out = selected(native, "bilevel_select", arguments)
     assert 0 <= undecided <= expected[1]
-    worth = v**2 if squares else np.maximum(v, 0)
+    worth = v**2
     assert np.all(out[count:] == -7)
     assert np.all(np.diff(out[:count]) > 0)
     assert np.isclose(worth[out[:count]].sum(), worth[expected[2][: expected[0]]].sum(), rtol=1e-13)
@@ -1583,12 +1582,7 @@ def test_bilevel_says_where_a_value_is_not_finite(module, name):
                 v, *rest = bilevel_problem(0, p, 3, 4, 2, False)
                 v = v.copy()
                 v[[place, p - 1]] = wrong
-                for squares in (True, False):
-                    count, *_ = selected(module, name, (v, *rest), squares)
-                    if squares or wrong > 0 or np.isnan(wrong):
-                        assert count == -1 - place
-                    else:
-                        assert count >= 0  # a score that is never taken
+                assert selected(module, name, (v, *rest))[0] == -1 - place
 
 
 @pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
@@ -1600,7 +1594,7 @@ def test_bilevel_refuses_groups_that_there_are_not(module, wrong):
     code[np.argmax(np.abs(v))] = wrong
     for name in ("bilevel_select", "bilevel_program"):
         with pytest.raises(IndexError, match="code of a group out of range"):
-            selected(module, name, (v, code, *rest), True)
+            selected(module, name, (v, code, *rest))
 
 
 @pytest.mark.parametrize("p", [3000, 40_000])
@@ -1613,7 +1607,7 @@ def test_bilevel_of_large_groups(p):
             values = v * scale[code]
             for k, g in ((3, 1), (40, 2), (100, 1), (300, 5)):
                 arguments = (values, code, 8, k, g, np.zeros(8, np.uint8))
-                found = selected(native, "bilevel_select", arguments, True)
-                best = selected(native, "bilevel_program", arguments, True)
+                found = selected(native, "bilevel_select", arguments)
+                best = selected(native, "bilevel_program", arguments)
                 sums = [np.sum(values[out[:count]] ** 2) for count, _, out in (found, best)]
                 assert np.isclose(*sums, rtol=1e-13)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from zeronorm.losses import Logistic, Multinomial, SquaredHinge, adjusted
 from zeronorm.losses.multi_output import classes_as_outputs
 from zeronorm.methods import L0
 from zeronorm.published import L0By, L0LogisticRegression
-from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
+from zeronorm.published.solvers import SplitProblem, Splitting, split
 from zeronorm.published.solvers import select as _select
 from zeronorm.published.solvers.alpha_step import INNER_METHODS, AlphaStep, bfgs_update
 from zeronorm.solvers.problem import Grouped, Risk
@@ -33,9 +34,9 @@ pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the 
 
 LOGISTIC = Logistic()
 METHODS = {
-    "salm": (salm, Splitting("salm")),
-    "asalm": (asalm, Splitting("asalm")),
-    "raw": (asalm, Splitting("asalm", safeguard=False)),
+    "salm": Splitting("salm"),
+    "asalm": Splitting("asalm"),
+    "raw": Splitting("asalm", safeguard=False),
 }
 TIGHT = 1e-9
 NEARLY_NONE = 1e-10  # ridge of the mean loss
@@ -54,12 +55,6 @@ def drawn(n=200, p=100, k=6, seed=0):
     w = np.zeros(p)
     w[rng.choice(p, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(0.5, 1.5, k)
     return X, np.where(X @ w + 0.3 + rng.logistic(size=n) > 0, 1.0, -1.0)
-
-
-def with_options(name, **changes):
-    method, options = METHODS[name]
-    values = {field: getattr(options, field) for field in options.__dataclass_fields__}
-    return method, Splitting(**{**values, **changes})
 
 
 def full(found, p):
@@ -86,8 +81,8 @@ def test_end_points_are_rho_stationary(name, rho):
     for seed, n, p, k in ((0, 60, 8, 2), (1, 80, 10, 3), (3, 100, 12, 4)):
         X, y = specified(seed, n, p, k)
         problem = posed(X, y)
-        method, options = with_options(name, rho=rho, tol=1e-7, max_iter=3000)
-        found = method(problem, k, options)
+        options = replace(METHODS[name], rho=rho, tol=1e-7, max_iter=3000)
+        found = split(problem, k, options)
         if found.status is not Status.CONVERGED:
             continue
         ended += 1
@@ -111,9 +106,9 @@ def test_never_below_the_enumerated_optimum(name, seed):
     X, y, _ = oracles.certificate_instance(seed)
     C, k = 0.5, 3
     best = oracles.enumerate_supports(X, y, C, k, intercept=True)[0][0]
-    method, options = with_options(name, tol=1e-6)
+    options = replace(METHODS[name], tol=1e-6)
     problem = SplitProblem(as_columns(X), Risk(y.astype(float), np.full(len(y), C), LOGISTIC))
-    found = method(problem, k, options)
+    found = split(problem, k, options)
     assert all(step.objective >= best * (1 - 1e-9) for step in found.history)
     alpha = full(found, X.shape[1])
     value = C * len(y) * mean_loss(X, y, alpha) + 0.5 * found.coef @ found.coef
@@ -126,8 +121,8 @@ def test_all_features_are_the_unconstrained_fit(name, intercept):
     """Without a budget the end would not be the ridge model."""
     X, y = drawn(p=8)
     risk = Risk(y, np.full(len(y), 0.3), LOGISTIC, intercept)
-    method, options = with_options(name, tol=TIGHT, rho=0.5, max_iter=5000)
-    found = method(SplitProblem(as_columns(X), risk), 8, options)
+    options = replace(METHODS[name], tol=TIGHT, rho=0.5, max_iter=5000)
+    found = split(SplitProblem(as_columns(X), risk), 8, options)
     expected = ridge(as_columns(X), risk, tol=1e-13)
     assert found.status is Status.CONVERGED
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-6)
@@ -141,16 +136,16 @@ def test_without_the_ridge_the_end_is_the_unpenalised_fit(name):
     X, y = drawn(p=8)
     risk = Risk(y, np.full(len(y), 0.01), LOGISTIC)  # mu = 0.5: a ridge that cannot be overlooked
     problem = SplitProblem(as_columns(X), risk)
-    method, options = with_options(name, tol=TIGHT, rho=0.5, max_iter=5000, ridge=False)
+    options = replace(METHODS[name], tol=TIGHT, rho=0.5, max_iter=5000, ridge=False)
     expected = ridge(as_columns(X), Risk(y, np.full(len(y), 1e8), LOGISTIC), tol=1e-13)
     begun = (np.where(np.arange(8) == 2, 1.0, 0.0), 0.0)
     for start in (None, begun):
-        found = method(problem, 8, options, start=start)
+        found = split(problem, 8, options, start=start)
         assert found.status is Status.CONVERGED
         np.testing.assert_allclose(found.coef, expected.coef, atol=1e-5)
         value = 0.01 * len(y) * mean_loss(X, y, full(found, 8))
         assert found.history[-1].objective == pytest.approx(value, rel=1e-12)
-    ridged = method(problem, 8, with_options(name, tol=TIGHT, rho=0.5, max_iter=5000)[1])
+    ridged = split(problem, 8, replace(METHODS[name], tol=TIGHT, rho=0.5, max_iter=5000))
     assert np.abs(ridged.coef - expected.coef).max() > 0.1
 
 
@@ -159,7 +154,7 @@ def test_ties_are_for_the_smaller_index():
     X, y = drawn(p=10)
     twice = posed(sp.csc_array(np.hstack([X, X])), y)  # sums in one order: the same bits
     for k in (1, 3, 5):
-        chosen = salm(twice, k, Splitting(max_iter=1)).support
+        chosen = split(twice, k, Splitting(max_iter=1)).support
         assert set(chosen[chosen >= 10] - 10) <= set(chosen)
         assert np.sum(chosen < 10) == (k + 1) // 2
 
@@ -169,8 +164,8 @@ def test_other_losses(name):
     """L, the steps or the gradients would be those of the logistic loss."""
     X, y = drawn(p=12)
     problem = SplitProblem(as_columns(X), Risk(y, np.full(len(y), 0.5), SquaredHinge()))
-    method, options = with_options(name, rho=3.0, tol=TIGHT, max_iter=5000)
-    found = method(problem, 4, options)
+    options = replace(METHODS[name], rho=3.0, tol=TIGHT, max_iter=5000)
+    found = split(problem, 4, options)
     assert found.status is Status.CONVERGED
     fit = ridge(as_columns(X[:, found.support]), problem.risk, tol=1e-13)
     np.testing.assert_allclose(found.coef, fit.coef, atol=1e-6)
@@ -265,7 +260,7 @@ def test_the_alpha_steps_lead_to_one_end():
     """The choice of the inner method would change the model."""
     X, y = drawn()
     found = {
-        inner: salm(posed(X, y), 6, Splitting(inner=inner, rho=0.5)) for inner in INNER_METHODS
+        inner: split(posed(X, y), 6, Splitting(inner=inner, rho=0.5)) for inner in INNER_METHODS
     }
     first = found.pop("newton-cg")
     for other in found.values():
@@ -283,10 +278,9 @@ def test_the_first_iterations_are_the_published_ones():
 
     X, y = drawn(n=60, p=12)
     p, k, rho = 12, 3, 0.5
-    for method, safeguard in ((salm, True), (asalm, False), (asalm, True)):
-        name = method.__name__
-        options = Splitting(name, rho=rho, tol=1e-6, safeguard=safeguard, max_iter=6)
-        history = method(posed(X, y), k, options).history
+    for method, safeguard in (("salm", True), ("asalm", False), ("asalm", True)):
+        options = Splitting(method, rho=rho, tol=1e-6, safeguard=safeguard, max_iter=6)
+        history = split(posed(X, y), k, options).history
         beta, gamma, before, t, left = np.zeros(p), np.zeros(p), np.zeros(p), 1.0, np.inf
         alpha = np.zeros(p + 1)
         for step in history:
@@ -306,7 +300,7 @@ def test_the_first_iterations_are_the_published_ones():
             assert step.extra["primal"] == pytest.approx(primal, rel=1e-3, abs=1e-6)
             assert step.extra["dual"] == pytest.approx(dual, rel=1e-3, abs=1e-6)
             now = rho * primal**2 + dual**2 / rho
-            if method is salm or (safeguard and now >= 0.999 * left):
+            if method == "salm" or (safeguard and now >= 0.999 * left):
                 gamma, following = ghat, 1.0
             elif safeguard:
                 gamma = ghat + (t - 1) / following * (ghat - before)
@@ -321,8 +315,8 @@ def test_safeguarded_against_raw():
     """Raw ASALM grows without bound where the safeguarded one does not; neither gives NaN."""
     X, y = drawn(n=300, p=300, k=10)
     problem = posed(X, y, mu=1e-8)
-    raw = asalm(problem, 10, Splitting("asalm", rho=0.05, safeguard=False, max_iter=300))
-    safe = asalm(problem, 10, Splitting("asalm", rho=0.05, max_iter=100))
+    raw = split(problem, 10, Splitting("asalm", rho=0.05, safeguard=False, max_iter=300))
+    safe = split(problem, 10, Splitting("asalm", rho=0.05, max_iter=100))
     first = raw.history[0].extra["primal"]
     assert raw.status is Status.DIVERGED
     assert raw.history[-1].status is Status.DIVERGED
@@ -338,7 +332,7 @@ def test_safeguarded_against_raw():
 def test_both_stopping_rules():
     """The method would end before both residuals are small."""
     X, y = drawn()
-    both = salm(posed(X, y), 6, Splitting(rho=0.5))
+    both = split(posed(X, y), 6, Splitting(rho=0.5))
     last = both.history[-1].extra
     assert last["primal"] <= last["primal_tol"]
     assert last["dual"] <= last["dual_tol"]
@@ -347,11 +341,11 @@ def test_both_stopping_rules():
     w = np.linalg.norm(both.coef)
     assert last["primal_tol"] == pytest.approx(10 * 1e-6 + 1e-3 * w, rel=1e-2)
     assert last["dual_tol"] == pytest.approx(10 * 1e-6 + 1e-3 * np.linalg.norm(both.gamma), 1e-6)
-    primal = salm(posed(X, y), 6, Splitting(rho=0.5, stop="primal", tol=1e-2))
+    primal = split(posed(X, y), 6, Splitting(rho=0.5, stop="primal", tol=1e-2))
     residuals = [step.extra["primal"] for step in primal.history]
     assert residuals[-1] <= 1e-2 < min(residuals[:-1])
     assert primal.status is both.status is Status.CONVERGED
-    few = salm(posed(X, y), 6, Splitting(rho=0.5, max_iter=3))
+    few = split(posed(X, y), 6, Splitting(rho=0.5, max_iter=3))
     assert few.status is few.history[-1].status is Status.MAX_ITER
     assert len(few.history) == 3
     assert all(step.status is None for step in few.history[:-1])
@@ -361,9 +355,9 @@ def test_rho_grows_where_the_support_keeps_changing():
     """Without it the support changes to the last iteration."""
     X, y = drawn(k=10)
     problem = posed(X, y, mu=1e-8)
-    fixed = salm(problem, 10, Splitting(rho=0.02, max_iter=100))
+    fixed = split(problem, 10, Splitting(rho=0.02, max_iter=100))
     assert fixed.status is Status.MAX_ITER
-    found = salm(problem, 10)
+    found = split(problem, 10, Splitting())
     rhos = np.array([step.extra["rho"] for step in found.history])
     assert found.status is Status.CONVERGED
     assert rhos[0] == pytest.approx(0.1 * found.curvature)
@@ -371,10 +365,10 @@ def test_rho_grows_where_the_support_keeps_changing():
     # Where the support stays, a larger rho would be slower only: nearly collinear columns stall.
     alike = X[:, :1] + np.hstack([np.zeros((200, 1)), 0.03 * X[:, 1:2]])
     options = Splitting(tol=1e-6, max_iter=200)
-    alone = salm(posed(alike, y), 2, options)
+    alone = split(posed(alike, y), 2, options)
     assert {step.extra["rho"] for step in alone.history} == {alone.rho}
     # But not so for ASALM as published, which may go round there.
-    raw = asalm(posed(alike, y), 2, Splitting("asalm", tol=1e-6, max_iter=200, safeguard=False))
+    raw = split(posed(alike, y), 2, Splitting("asalm", tol=1e-6, max_iter=200, safeguard=False))
     assert raw.history[-1].extra["rho"] > raw.history[0].extra["rho"]
 
 
@@ -382,9 +376,9 @@ def test_a_start_at_the_end_is_the_end():
     """A warm start would walk away from the solution."""
     X, y = drawn()
     problem = posed(X, y)
-    first = salm(problem, 6, Splitting(tol=1e-6))
+    first = split(problem, 6, Splitting(tol=1e-6))
     alpha = full(first, X.shape[1])
-    again = salm(problem, 6, Splitting(rho=first.rho), start=(alpha[1:], alpha[0]))
+    again = split(problem, 6, Splitting(rho=first.rho), start=(alpha[1:], alpha[0]))
     assert len(again.history) == 1
     assert again.support.tolist() == first.support.tolist()
     np.testing.assert_allclose(again.coef, first.coef, atol=1e-4)
@@ -399,15 +393,15 @@ def test_forced_weights_and_sparse(name):
     X, y = drawn(n=80, p=20)
     X = np.asfortranarray(X * (np.abs(X) > 0.6))
     weight = np.random.default_rng(1).integers(0, 4, 80)
-    method, options = with_options(name, tol=1e-7, rho=0.3, max_iter=4000)
+    options = replace(METHODS[name], tol=1e-7, rho=0.3, max_iter=4000)
     keep = np.array([3, 17])
     some = weight > 0
-    first = method(posed(X[some], y[some], 0.01, weight[some]), 5, options, keep=keep)
+    first = split(posed(X[some], y[some], 0.01, weight[some]), 5, options, keep=keep)
     rows = np.repeat(X, weight, axis=0)
-    second = method(posed(rows, np.repeat(y, weight), 0.01), 5, options, keep=keep)
-    third = method(posed(sp.csc_array(X[some]), y[some], 0.01, weight[some]), 5, options, keep=keep)
+    second = split(posed(rows, np.repeat(y, weight), 0.01), 5, options, keep=keep)
+    third = split(posed(sp.csc_array(X[some]), y[some], 0.01, weight[some]), 5, options, keep=keep)
     assert {3, 17} <= set(first.support)
-    assert not {3, 17} <= set(method(posed(rows, np.repeat(y, weight), 0.01), 5).support)
+    assert not {3, 17} <= set(split(posed(rows, np.repeat(y, weight), 0.01), 5, options).support)
     for other in (second, third):
         assert other.support.tolist() == first.support.tolist()
         np.testing.assert_allclose(other.coef, first.coef, atol=1e-6)
@@ -554,12 +548,12 @@ def three_classes(n=150, p=12, k=3, seed=0):
 def test_two_classes_as_outputs_are_the_binary_method(name):
     """(2.2), H_k or the multipliers of several classes would be other ones than of two."""
     X, y = drawn(n=120, p=30, k=4)
-    method, options = with_options(name, tol=1e-10, rho=0.5, max_iter=12)
+    options = replace(METHODS[name], tol=1e-10, rho=0.5, max_iter=12)
     # Coefficients -u/2 and u/2 have half the ridge and half the rho of u.
-    _, half = with_options(name, tol=1e-10, rho=0.25, max_iter=12)
+    half = replace(METHODS[name], tol=1e-10, rho=0.25, max_iter=12)
     problem, units = several(X, (y > 0).astype(int), mu=0.02)
-    found = method(problem, 4, options, units=units)
-    binary = method(posed(X, y, mu=0.01), 4, half)
+    found = split(problem, 4, options, units=units)
+    binary = split(posed(X, y, mu=0.01), 4, half)
     assert len(found.history) == len(binary.history) > 1
     for step, other in zip(found.history, binary.history, strict=True):
         # Theirs is at the best intercepts of beta, that of two classes at the b of w.
@@ -577,8 +571,8 @@ def test_end_points_of_several_classes_are_rho_stationary(name, intercept):
     """Rows of coefficients would be cut one by one, or the end be none in their norms."""
     X, classes = three_classes()
     problem, units = several(X, classes, mu=1e-3, intercept=intercept)
-    method, options = with_options(name, tol=1e-8, max_iter=3000, rho=0.5)
-    found = method(problem, 4, options, units=units)
+    options = replace(METHODS[name], tol=1e-8, max_iter=3000, rho=0.5)
+    found = split(problem, 4, options, units=units)
     assert found.status is Status.CONVERGED
     rows = found.coef.reshape(4, 3)
     assert found.support.reshape(4, 3).tolist() == [[3 * j, 3 * j + 1, 3 * j + 2] for j in
@@ -733,9 +727,9 @@ def test_separable_data_stay_finite():
     X, y = drawn(n=60, p=30)
     y = np.where(X[:, 3] > 0, 1.0, -1.0)
     for name in METHODS:
-        method, options = with_options(name, max_iter=50)
+        options = replace(METHODS[name], max_iter=50)
         for scale in (1.0, 1e4):
-            found = method(posed(scale * X, y, mu=1e-12), 2, options)
+            found = split(posed(scale * X, y, mu=1e-12), 2, options)
             assert 3 in found.support
             assert np.isfinite(found.coef).all()
             assert np.isfinite(found.gamma).all()

@@ -30,7 +30,7 @@ from _mslr import Curve, Panel, common, draw
 from zeronorm.data import as_design
 from zeronorm.data.gathered import as_columns
 from zeronorm.losses import Logistic
-from zeronorm.published.solvers import SplitProblem, Splitting, asalm, salm
+from zeronorm.published.solvers import SplitProblem, Splitting, split
 from zeronorm.solvers import Risk, SelectionRequest, Task, ridge, run, select_l0
 
 Row = dict[str, Any]
@@ -71,7 +71,7 @@ def mean_loss(y: np.ndarray) -> Risk:
 def solve(X: np.ndarray, y: np.ndarray, options: Splitting) -> tuple[np.ndarray, Row]:
     """Return the support and the iterations of SALM or ASALM."""
     problem = SplitProblem(as_columns(X), mean_loss(y))
-    found = (salm if options.method == "salm" else asalm)(problem, K, options)
+    found = split(problem, K, options)
     primal, dual, objective = (
         [step.extra["primal"] for step in found.history],
         [step.extra["dual"] for step in found.history],

@@ -66,7 +66,7 @@ def converge(A: np.ndarray, y: np.ndarray, budget: BilevelBudget, variant: str) 
     """Return the objective of the best point and the seconds after every iteration."""
     objective = Objective(Risk(y, np.ones(y.size), LeastSquares(), intercept=False), 0.0)
     begin, columns = time.process_time(), as_columns(A)
-    state = Thresholding(objective, lambda v: budget.top(v**2), VARIANTS[variant], TOL)
+    state = Thresholding(objective, budget.support, VARIANTS[variant], TOL)
     values, seconds = [state.best.objective], [0.0]
     for _ in range(MAX_ITER):
         more = state.step(A.T @ state.vector, columns.take)

@@ -15,11 +15,10 @@ def bilevel_select(
     k: int,
     g: int,
     opened: NDArray[np.uint8],
-    squares: bool,
     out: IndexArray,
 ) -> tuple[int, int]:
-    """Put the features S with the largest sum of c_j into `out`, sorted, |S| <= k."""
-    return bilevel_program(v, code, n_groups, k, g, opened, squares, out)
+    """Put the features S with the largest sum of v_j**2 into `out`, sorted, |S| <= k."""
+    return bilevel_program(v, code, n_groups, k, g, opened, out)
 
 
 def bilevel_program(
@@ -29,7 +28,6 @@ def bilevel_program(
     k: int,
     g: int,
     opened: NDArray[np.uint8],
-    squares: bool,
     out: IndexArray,
 ) -> tuple[int, int]:
     """Do what bilevel_select does by the dynamic programme of Xiang, Yang and Ye, Algorithm 3."""
@@ -40,7 +38,7 @@ def bilevel_program(
         return 0, 0
     if code.min() < 0 or code.max() >= n_groups:
         raise IndexError("code of a group out of range")
-    size = np.abs(v) if squares else v
+    size = np.abs(v)
     finite = size <= np.finfo(float).max
     if not finite.all():
         return -1 - int(np.argmin(finite)), 0
@@ -52,8 +50,7 @@ def bilevel_program(
     size = size[feature]
     # By a power of two: exact, and the largest c is between 1/4 and 4.
     exponent = int(np.frexp(size.max())[1])
-    c = size * np.ldexp(1.0, min(max(-exponent, -1022), 1022))
-    c = c**2 if squares else c
+    c = (size * np.ldexp(1.0, min(max(-exponent, -1022), 1022))) ** 2
     groups, start = np.unique(code[feature], return_index=True)
     ends = [*start[1:].tolist(), feature.size]
     sums = [np.cumsum(c[low:high]) for low, high in zip(start, ends, strict=True)]

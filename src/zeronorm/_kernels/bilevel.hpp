@@ -2,9 +2,9 @@
 //
 //     max_S  sum_{j in S} c_j   subject to  |S| <= k,  S in at most g groups beside the opened ones
 //
-// with c_j = v_j^2, or c_j = v_j of scores. Features with v_j = 0 (scores: v_j <= 0) are never in
-// S. Xiang, Yang and Ye (KDD 2014), Algorithm 3, is `by_program`; `by_bound` finds the same value
-// by a Lagrangian bound of the number of features, and by the programme only what that leaves open.
+// with c_j = v_j^2. Features with v_j = 0 are never in S. Xiang, Yang and Ye (KDD 2014), Algorithm
+// 3, is `by_program`; `by_bound` finds the same value by a Lagrangian bound of the number of
+// features, and by the programme only what that leaves open.
 #pragma once
 
 #include <algorithm>
@@ -25,17 +25,9 @@ struct BilevelAnswer {
     std::int64_t count, undecided;
 };
 
-template <bool Squares>
-class BilevelSearch : BilevelCandidates<Squares> {
-    using Base = BilevelCandidates<Squares>;
-    using Base::at, Base::filter, Base::finish, Base::gather, Base::group_up, Base::n_above,
-        Base::n_parts, Base::sum, Base::worth;
-    using Base::bad_, Base::candidates_, Base::g_, Base::k_, Base::n_groups_, Base::n_opened_,
-        Base::p_, Base::parts_, Base::sums_, Base::threshold_, Base::worth_;
-    using typename Base::Candidate, typename Base::Part;
-
+class BilevelSearch : BilevelCandidates {
   public:
-    using Base::Base;
+    using BilevelCandidates::BilevelCandidates;
 
     BilevelAnswer by_bound(std::int64_t* out) {
         if (k_ == 0 || g_ + n_opened_ == 0) return {0, 0};

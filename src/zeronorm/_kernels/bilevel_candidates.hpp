@@ -21,7 +21,6 @@
 
 namespace zeronorm {
 
-template <bool Squares>
 class BilevelCandidates {
   public:
     // opened: a flag for each group that is in the model anyway; g further ones may be selected.
@@ -42,7 +41,7 @@ class BilevelCandidates {
     static constexpr double kLargest = std::numeric_limits<double>::max();
 
     struct Candidate {
-        double size;  // |v_j|, of scores v_j
+        double size;  // |v_j|
         std::int64_t feature;
     };
     // The candidates of a group, largest first, ties by the smaller index: from `begin` to `end`.
@@ -57,7 +56,6 @@ class BilevelCandidates {
         std::int64_t size() const { return end - begin; }
     };
     static std::size_t at(std::int64_t place) { return static_cast<std::size_t>(place); }
-    static ZERONORM_INLINE double magnitude(double x) { return Squares ? std::abs(x) : x; }
     static bool before(const Candidate& a, const Candidate& b) {
         return a.size > b.size || (a.size == b.size && a.feature < b.feature);
     }
@@ -92,7 +90,7 @@ class BilevelCandidates {
         sample.reserve(at(size));
         for (std::int64_t line = 0; line < lines; ++line)
             for (std::int64_t i = 0; i < kLine; ++i) {
-                const double value = magnitude(v_[line * stride + i]);
+                const double value = std::abs(v_[line * stride + i]);
                 sample.push_back(value > 0.0 ? value : 0.0);  // NaN has no order
             }
         const double expected =
@@ -125,7 +123,7 @@ class BilevelCandidates {
         const auto keep = [&](std::int64_t from, std::int64_t to) ZERONORM_INLINE_LAMBDA {
             const std::int64_t first = count;
             for (std::int64_t j = from; j < to; ++j) {
-                const double size = magnitude(v[j]);
+                const double size = std::abs(v[j]);
                 kept[count] = {size, j};
                 count += !(size <= threshold);  // NaN is kept
             }
@@ -142,7 +140,7 @@ class BilevelCandidates {
                 for (std::int64_t i = 0; i < kScanned; i += kLaneCount) {
                     Lanes x;
                     load(v + next + i, x);
-                    if constexpr (Squares) x = (Lanes)((LaneBits)x & (~std::uint64_t{0} >> 1));
+                    x = (Lanes)((LaneBits)x & (~std::uint64_t{0} >> 1));
                     within &= (LaneBits)(x <= threshold);
                 }
                 if ((within[0] & within[1] & within[2] & within[3]) != 0) continue;
@@ -188,7 +186,7 @@ class BilevelCandidates {
         std::vector<std::int64_t> end(start.begin(), start.end() - 1);
         std::vector<double> least(at(n_groups_), 0.0);
         for (std::int64_t j = 0; j < p_; ++j) {
-            const double size = magnitude(v_[j]);
+            const double size = std::abs(v_[j]);
             const std::size_t group = at(code_[j]);
             if (size <= least[group]) continue;
             if (!(size <= kLargest)) {
@@ -245,7 +243,7 @@ class BilevelCandidates {
 
     double worth(double size) const {
         const double scaled = size * scale_;
-        return Squares ? scaled * scaled : scaled;
+        return scaled * scaled;
     }
     // The sum of the largest `count` of a part.
     double sum(const Part& part, std::int64_t count) const {

@@ -13,22 +13,14 @@ namespace {
 
 using Answer = std::pair<std::int64_t, std::int64_t>;
 
-template <bool Squares>
-BilevelAnswer searched(const Array<double>& v, const Array<std::int64_t>& code,
-                       std::int64_t n_groups, std::int64_t k, std::int64_t g,
-                       const Array<std::uint8_t>& opened, bool by_program, const OutIndices& out) {
-    const nb::gil_scoped_release release;
-    BilevelSearch<Squares> search(v.data(), code.data(), length(v, 0), n_groups, k, g,
-                                  opened.data());
-    return by_program ? search.by_program(out.data()) : search.by_bound(out.data());
-}
-
 template <bool ByProgram>
 Answer select(const Array<double>& v, const Array<std::int64_t>& code, std::int64_t n_groups,
-              std::int64_t k, std::int64_t g, const Array<std::uint8_t>& opened, bool squares,
+              std::int64_t k, std::int64_t g, const Array<std::uint8_t>& opened,
               const OutIndices& out) {
-    const auto call = squares ? searched<true> : searched<false>;
-    const BilevelAnswer answer = call(v, code, n_groups, k, g, opened, ByProgram, out);
+    const nb::gil_scoped_release release;
+    BilevelSearch search(v.data(), code.data(), length(v, 0), n_groups, k, g, opened.data());
+    const BilevelAnswer answer =
+        ByProgram ? search.by_program(out.data()) : search.by_bound(out.data());
     return {answer.count, answer.undecided};
 }
 
@@ -36,9 +28,9 @@ Answer select(const Array<double>& v, const Array<std::int64_t>& code, std::int6
 
 void bind_bilevel(nb::module_& m) {
     m.def("bilevel_select", &select<false>, "v"_array, "code"_array, "n_groups"_a, "k"_a, "g"_a,
-          "opened"_array, "squares"_a, "out"_array);
+          "opened"_array, "out"_array);
     m.def("bilevel_program", &select<true>, "v"_array, "code"_array, "n_groups"_a, "k"_a, "g"_a,
-          "opened"_array, "squares"_a, "out"_array);
+          "opened"_array, "out"_array);
 }
 
 }  // namespace zeronorm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Callable
 from importlib.metadata import version
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..core.parallel import allowed_cores
 from ..io.input import is_demo, is_genotypes, read
 from ..reporting.warnings import RepeatedNames
 from .files import check_folder, is_data, refuse_overwriting
@@ -205,10 +205,9 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
 def _describe_installation() -> dict[str, Any]:
     from .._version import __version__
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "zeronorm": __version__,
-        "threads": cores,
+        "threads": allowed_cores(),
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "scipy": version("scipy"),

@@ -429,6 +429,7 @@ def _numberings(X: Any, n_rows: int | None) -> list[tuple[int, tuple[bool, str]]
     """Return the columns that number rows: whether surely, and in words how."""
     import numpy as np
 
+    from ..data.operations import dense
     from ..io.opening import as_design
 
     n, p = X.shape
@@ -448,9 +449,7 @@ def _numberings(X: Any, n_rows: int | None) -> list[tuple[int, tuple[bool, str]]
     design = as_design(X)
     found = []
     for j in places.tolist():
-        column = design.gather(np.array([j]))
-        column = column if isinstance(column, np.ndarray) else column.toarray()
-        what = _numbering(np.asarray(column, np.float64).ravel(), n_rows)
+        what = _numbering(dense(design.gather(np.array([j]))).ravel(), n_rows)
         if what is not None:
             found.append((j, what))
     return found

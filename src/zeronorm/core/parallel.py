@@ -106,8 +106,11 @@ def waiting_threads(
 def current_threads() -> int:
     """Return the number of threads of this context: by default all that the process may use."""
     chosen = _n_threads.get()
-    if chosen is not None:
-        return chosen
+    return allowed_cores() if chosen is None else chosen
+
+
+def allowed_cores() -> int:
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -26,6 +26,7 @@ from ..core.types import (
 )
 from ..core.validation import check_names
 from .arrays import BLOCK_BYTES, Dense, as_features, as_vectors, read_sparse
+from .operations import moments
 from .views import Rows
 
 # Pairs of features as columns: which pair is which column, in whole numbers of 64 bits.
@@ -789,12 +790,7 @@ class Interactions(Design):
         if isinstance(center, str):
             if center != "mean":
                 raise ValueError(f'center must be None, "mean" or (p,) numbers; got {center!r}.')
-            share = np.full(n, 1.0 / n)
-            parts = [
-                self.base.moments(share, begin, min(begin + self.base.block, p))[0]
-                for begin in range(0, p, self.base.block)
-            ]
-            return np.concatenate(parts)  # NaN of X is found by the first scan
+            return moments(self.base, np.full(n, 1.0 / n))[0]  # NaN of X is found by the first scan
         found: NDArray[Any] = np.asarray(center)
         if found.shape != (p,) or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
             raise ValueError(

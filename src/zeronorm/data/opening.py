@@ -22,6 +22,7 @@ from ..core.frames import (
     numbers_of,
 )
 from ..core.memory import LARGEST_SHARE, available_memory, readable
+from ..core.parallel import allowed_cores
 from ..core.types import Design
 from .arrays import Dense, read_dense, read_sparse
 from .chunked import ArrayReader, Chunked, Reader, SparseReader, chunks_of, name_of, unreadable
@@ -96,9 +97,7 @@ def _open(path: Path, n_threads: int) -> Design:
 def resolve_threads(n_threads: int | None) -> int:
     """Return a number of threads after its check; None: as many as this process may use."""
     if n_threads is None:
-        has_affinity = hasattr(os, "sched_getaffinity")
-        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-        return min(cores, MAX_THREADS)
+        return min(allowed_cores(), MAX_THREADS)
     message = (
         f"n_threads must be an integer from 1 to {MAX_THREADS}, or None (all); got {n_threads!r}."
     )

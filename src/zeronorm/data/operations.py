@@ -32,6 +32,7 @@ from .views import (
     as_slice,
     feature_blocks,
     filled_over,
+    lowered,
     storage_of,
 )
 
@@ -181,7 +182,7 @@ def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
     n_samples, n_features = storage.shape
     vectors = [np.ones(n_samples)]
     if v is not None:
-        vectors.append(np.abs(_lowered(design, v)).reshape(n_samples, -1).sum(axis=1))
+        vectors.append(np.abs(lowered(design, v)[1]).reshape(n_samples, -1).sum(axis=1))
     # Columns whose sums overflow, and the column with the largest sum of squares.
     overflowed: list[int] = []
     widest, widest_square = 0, -1.0
@@ -225,13 +226,6 @@ def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
         if np.isnan(columns[row, at]):
             raise ValueError(f"Input X contains NaN {where}; remove or impute missing values.")
         raise ValueError(f"Input X contains infinity {where}; replace it, or remove that row.")
-
-
-def _lowered(design: Design, v: FloatArray) -> FloatArray:
-    while isinstance(design, Wrapper):
-        v = design.lower(v)
-        design = design.base
-    return v
 
 
 def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray | None:
@@ -616,21 +610,12 @@ class Whitened(Wrapper):
 
     def lower(self, v: FloatArray) -> FloatArray:
         """Return T'v."""
+        as_vectors(v, self.shape, 0, 0)
         return self.whitening.back(v)
-
-    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = (T x_j)'v, start <= j < stop.
-
-        v : (n_rows,) or (n_rows, m) -> (stop - start,) or (stop - start, m).
-        """
-        as_vectors(v, self.shape, start, stop)
-        return self.base.correlate(self.lower(v), start, stop)
 
     def gather(self, features: IndexArray | slice) -> FloatArray:
         """Return the columns T x_j, F-ordered."""
-        columns = self.base.gather(features)
-        dense = columns if isinstance(columns, np.ndarray) else columns.toarray()
-        return np.asfortranarray(self.whitening.of(dense))
+        return np.asfortranarray(self.whitening.of(dense(self.base.gather(features))))
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Return the weighted sums of the columns T x_j and of their squares."""

@@ -190,17 +190,10 @@ class Rows(Wrapper):
 
     def lower(self, v: FloatArray) -> FloatArray:
         """Scatter v, (n_rows,) or (n_rows, m), over the rows of the base; the others get 0."""
+        as_vectors(v, self.shape, 0, 0)
         lowered = np.zeros((self.base.shape[0], *v.shape[1:]))
         lowered[self.index] = v
         return lowered
-
-    def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[index[i], j] v[i], start <= j < stop.
-
-        v : (n_rows,) or (n_rows, m) -> (stop - start,) or (stop - start, m).
-        """
-        as_vectors(v, self.shape, start, stop)
-        return self.base.correlate(self.lower(v), start, stop)
 
     def gather(self, features: IndexArray | slice) -> Stored:
         """Return the rows of the gathered columns: F-ordered float64, or a csc_array."""
@@ -212,7 +205,6 @@ class Rows(Wrapper):
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """Return the weighted sums of the columns and of their squares, over the rows."""
-        as_vectors(weight, self.shape, start, stop)
         return self.base.moments(self.lower(weight), start, stop)
 
     def _select_rows(self, columns: Any) -> sp.csc_array[Any]:
@@ -232,6 +224,18 @@ def storage_of(design: Design) -> Design:
     while isinstance(design, Wrapper):
         design = design.base
     return design
+
+
+def lowered(design: Design, v: FloatArray) -> tuple[list[tuple[Wrapper, FloatArray]], FloatArray]:
+    """Return the wrappers of a design with the vectors that come to them, and that of the storage.
+
+    v : (n_samples,) or (n_samples, m).
+    """
+    wrappers = []
+    while isinstance(design, Wrapper):
+        wrappers.append((design, v))
+        v, design = design.lower(v), design.base
+    return wrappers, v
 
 
 def feature_blocks(

@@ -36,7 +36,7 @@ from scipy.stats import norm, rankdata
 
 from ..core.messages import LeakWarning
 from ..core.types import Design, FloatArray, IndexArray
-from ..data.operations import center_scale, scan, top_features
+from ..data.operations import center_scale, dense, scan, top_features
 
 # How well a single column tells an outcome, as a probability that two rows are in its order.
 
@@ -501,7 +501,7 @@ def _columns(
         score = np.zeros(features.size)
         for start in range(0, features.size, _TOGETHER):
             part = slice(start, start + _TOGETHER)
-            columns = _dense(design, features[part])
+            columns = dense(design.gather(features[part]))
             size = np.maximum(columns.std(axis=0), 1e-300)
             for question in questions:
                 own = np.abs(question.residual @ (columns - columns.mean(axis=0))) / size
@@ -509,14 +509,7 @@ def _columns(
         features = np.sort(features[top_features(score, MOST_COLUMNS)])
     for start in range(0, features.size, _TOGETHER):
         own = features[start : start + _TOGETHER]
-        yield from zip(own.tolist(), _dense(design, own).T, strict=True)
-
-
-def _dense(design: Design, features: IndexArray) -> FloatArray:
-    gathered = design.gather(features)
-    return np.asarray(
-        gathered if isinstance(gathered, np.ndarray) else gathered.toarray(), np.float64
-    )
+        yield from zip(own.tolist(), dense(design.gather(own)).T, strict=True)
 
 
 def _apart(
@@ -546,7 +539,7 @@ def _apart(
     rivals = [
         question.concordance(column, as_flag=False)
         for start in range(0, others.size, _TOGETHER)
-        for column in _dense(design, others[start : start + _TOGETHER]).T
+        for column in dense(design.gather(others[start : start + _TOGETHER])).T
     ]
     for j in beyond:
         rest = sorted([*rivals, *(among[i] for i in among if i != j)], reverse=True)

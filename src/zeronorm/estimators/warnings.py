@@ -14,7 +14,7 @@ from ..core.results import Result, Status
 from ..core.targets import count_numbers
 from ..core.types import Design, FloatArray
 from ..data.gathered import DenseColumns
-from ..data.operations import coarse_columns, dense
+from ..data.operations import coarse_columns, dense, moments
 from ..solvers.l1.path import LARGEST
 from ..solvers.l1.setting import L1Setting, gap_of
 from ..solvers.problem import copies
@@ -135,7 +135,7 @@ def nothing_varies(data: Any, *, around_mean: bool) -> Iterator[Warning]:
     around_mean : whether there is an intercept, so that a constant column is none at all.
     """
     weight = data.sample_weight
-    sums, squares = data.design.moments(weight, 0, data.design.shape[1])
+    sums, squares = moments(data.design, weight)
     of_mean = sums**2 / weight.sum() if around_mean else 0.0
     if not (squares - of_mean > CONSTANT * squares).any():
         yield UserWarning(

@@ -19,7 +19,7 @@ from ..core.parallel import map_threads, one_blas_thread, solver_threads
 from ..core.targets import check_labels, check_target
 from ..core.types import Design, FloatArray, IndexArray, Smooth
 from ..data.gathered import gather
-from ..data.operations import Mixed, Whitened, Whitening, center_scale
+from ..data.operations import Mixed, Whitened, Whitening, center_scale, dense
 from ..data.views import IN_MEMORY, Scaled, as_slice, feature_blocks
 from ..estimators import base as _covariates
 from ..estimators.budget import BudgetRegressor
@@ -567,9 +567,7 @@ class Experiments:
         if stay and model.feature < 0:
             model.is_full = True
         elif stay:
-            found = self._design.gather(np.array([model.feature]))
-            column = found if isinstance(found, np.ndarray) else found.toarray()
-            model.enter_feature(column[:, 0])
+            model.enter_feature(dense(self._design.gather(np.array([model.feature])))[:, 0])
         return leave
 
 
@@ -621,9 +619,7 @@ def stand_ins(competition: Competition, features: IndexArray) -> tuple[FloatArra
     n, p = design.shape
     k = features.size
     d = n - k - competition.n_free + 1
-    gathered = design.gather(features)
-    columns = gathered if isinstance(gathered, np.ndarray) else gathered.toarray()
-    basis, triangle = np.linalg.qr(residuals(free, columns))
+    basis, triangle = np.linalg.qr(residuals(free, dense(design.gather(features))))
     y = residuals(free, competition.y)
     y /= np.linalg.norm(y)
     residual = y - basis @ (basis.T @ y)
@@ -834,8 +830,7 @@ def _alike(
              for own in rows]  # fmt: skip
     total = between = 0.0
     for features in feature_blocks(np.arange(p), n, IN_MEMORY):
-        gathered = design.gather(as_slice(features))
-        columns = gathered if isinstance(gathered, np.ndarray) else gathered.toarray()
+        columns = dense(design.gather(as_slice(features)))
         columns = (columns - columns.mean(axis=0)) * usable[features]
         for own, each in zip(rows, found, strict=True):
             m, parts = own.shape[1], columns[own]

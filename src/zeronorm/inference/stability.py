@@ -25,7 +25,7 @@ from ..core.parallel import map_threads, one_blas_thread, solver_threads
 from ..core.ranking import largest
 from ..core.types import Design, FloatArray, IndexArray
 from ..data import Rows
-from ..data.operations import measured
+from ..data.operations import dense, measured
 from ..data.views import filling_of
 from ..estimators.folds import Problem, Rowwise, Selector, kinds_of_groups
 from ..estimators.wrapped import way_out, without_threshold
@@ -654,8 +654,7 @@ class Halves:
         """Return a half without features: with covariates alone, where there are any."""
         rows, covariates = self.rows[number], self.whole.tasks[0].covariates
         of_data = self.data.names
-        beside: Any = self.data.design.gather(covariates)
-        beside = beside if isinstance(beside, np.ndarray) else beside.toarray()
+        beside = dense(self.data.design.gather(covariates))
         # A model needs a column that varies, whatever it is.
         X = np.column_stack([beside[rows], np.arange(rows.size)])
         of_covariates = np.arange(covariates.size)

@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from ..core import validation as validate
 from ..core.budgets import check_cost, check_k
-from ..core.parallel import one_blas_thread
 from ..core.results import Progressed, Status
 from ..core.types import FloatArray
 from ..estimators.budget import BudgetSelection
@@ -233,7 +232,6 @@ def _poser(
     return poser
 
 
-@one_blas_thread
 def _search(
     posed: Problem,
     within: float,

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
 from ..core.groups import Groups
-from ..core.parallel import one_blas_thread
 from ..core.results import Certificate, Progressed, Proof, Tree
 from ..core.types import FloatArray, IndexArray
 from ..core.validation import model_inside
@@ -354,7 +353,10 @@ def certify(
         proofs = _run(posed, n_threads, Goal(None, np.inf))
         certificates = [proof.certificate for proof in proofs]
     else:
-        certificates = _run_groups(posed, n_threads)
+        certificates = run_together(
+            [tighten_groups(one.task, one.support, C=one.C, dual=one.dual) for one in posed],
+            n_threads=n_threads,
+        )
     return certificates[0] if len(certificates) == 1 else certificates
 
 
@@ -442,7 +444,6 @@ def prove(
     return proofs[0] if len(proofs) == 1 else proofs
 
 
-@one_blas_thread
 def _run(
     posed: Sequence[SupportProblem],
     n_threads: int | None,
@@ -457,14 +458,6 @@ def _run(
             )
             for one, tree in zip(posed, trees or [None] * len(posed), strict=True)
         ],
-        n_threads=n_threads,
-    )
-
-
-@one_blas_thread
-def _run_groups(posed: Sequence[SupportProblem], n_threads: int | None) -> list[Certificate]:
-    return run_together(
-        [tighten_groups(one.task, one.support, C=one.C, dual=one.dual) for one in posed],
         n_threads=n_threads,
     )
 

@@ -344,7 +344,7 @@ def substitutes(
         judge, data = prepared(poser, X, y, sample_weight, None, scoring, offset, groups)
         validation = Validation.pose(judge, data, cv, None, random_state)
     solvers = [replacements(one.task, one.support, n, within, max_fits, C=one.C) for one in posed]
-    found = _run(solvers, n_threads)
+    found = run_together(solvers, n_threads=n_threads)
     results = [
         [_record(one.task, replaced, value, loo, within) for replaced in each]
         for one, (value, loo, each) in zip(posed, found, strict=True)
@@ -353,13 +353,6 @@ def substitutes(
         replaced = [each for _, _, each in found]
         results = _compared(results, replaced, posed, n, validation, feature_groups)
     return results[0] if len(results) == 1 else results
-
-
-@one_blas_thread
-def _run(
-    solvers: list[Solver[tuple[float, float, list[Replaced]]]], n_threads: int | None
-) -> list[tuple[float, float, list[Replaced]]]:
-    return run_together(solvers, n_threads=n_threads)
 
 
 @one_blas_thread

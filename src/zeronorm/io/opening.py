@@ -13,6 +13,7 @@ import numpy as np
 from .. import data
 from ..core.frames import is_dask
 from ..core.types import Design, Wrapper
+from ..data.operations import dense
 
 
 def as_design(X: Any, n_threads: int | None = None) -> Design:
@@ -41,9 +42,7 @@ def dense_columns(X: Any, indices: np.ndarray, threads: int | None = None) -> It
     """Yield columns of the data as float64, one at a time."""
     gathered = as_design(X, n_threads=threads).gather(indices)
     for j in range(indices.size):
-        column = gathered[:, [j]]
-        dense = column if isinstance(column, np.ndarray) else column.toarray()
-        yield np.asarray(dense, np.float64).ravel()
+        yield dense(gathered[:, [j]]).ravel()
 
 
 def from_dask(X: Any, client: Any = None) -> Design:

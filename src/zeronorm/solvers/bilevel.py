@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ..core.criteria import information_criteria, no_criteria
 from ..core.groups import Groups
 from ..core.results import Path, Selection, Status, Step
-from ..core.types import Columns, Design, FloatArray, IndexArray, Wrapper
+from ..core.types import Columns, Design, FloatArray, IndexArray
 from ..data import Scaled
 from ..data.gathered import GatheredColumns, gather
 from ..data.operations import center_scale, on_scaling_of_x
@@ -37,7 +37,7 @@ from .driver import PhaseClock, Scan, SelectionRequest, Solver
 from .final_fits import approximate_loss_left_out
 from .finish import negative_log_likelihood, refit_support
 from .l0 import VARIANTS, Admit, Objective, SparsePoint, Thresholding, hard_threshold, zero_point
-from .problem import EQUAL_ROWS, LEAST_SCALE, Task
+from .problem import EQUAL_ROWS, LEAST_SCALE, ByOutputs, Task
 from .ridge_fits import MOVEMENT, inverse_factor, ridge, solve_positive
 
 # Fits of the bi-level problem on a pool of gathered columns, and what single changes would do.
@@ -405,7 +405,7 @@ Size = tuple[int, int]  # features and groups
 
 
 @dataclass(frozen=True, slots=True)
-class BilevelTask:
+class BilevelTask(ByOutputs):
     """(B) without its budgets."""
 
     design: Design  # on the selection scaling; of several outputs `Repeated`
@@ -420,21 +420,6 @@ class BilevelTask:
     def outputs(self) -> int:
         """The number of outputs, q."""
         return self.objective.risk.loss.outputs
-
-    @property
-    def design_of_features(self) -> Design:
-        """The design whose columns are the features."""
-        return self.design if self.outputs == 1 else cast("Wrapper", self.design).base
-
-    def columns(self, features: IndexArray) -> IndexArray:
-        """Return the columns of features: of each in all outputs."""
-        q = self.outputs
-        return features if q == 1 else (q * features[:, None] + np.arange(q)).ravel()
-
-    def features(self, columns: IndexArray) -> IndexArray:
-        """Return the features of columns, of each in all outputs."""
-        q = self.outputs
-        return columns if q == 1 else columns[::q] // q
 
     def lengths(self, values: FloatArray) -> FloatArray:
         """Return the lengths of the rows of values, (m q,) or (m, q); of one output the values."""

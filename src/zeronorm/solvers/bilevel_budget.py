@@ -73,40 +73,20 @@ class BilevelBudget:
         object.__setattr__(self, "_forced", np.array(features, np.int64))
         object.__setattr__(self, "_opened", flags)
 
-    def project(self, w: FloatArray) -> FloatArray:
-        """Return the nearest admissible point to w, (p,); the forced features are kept as they are.
-
-        Of equal |w_j| in a group those of the smaller index stay.
-        """
-        kept = self.support(w)
-        projected = np.zeros(w.size)  # unlike zeros_like without a pass over memory
-        projected[kept] = w[kept]
-        return projected
-
     def support(self, w: FloatArray) -> IndexArray:
-        """Return the features, ascending, that `project` keeps, the forced ones among them."""
-        return self._best(w, squares=True)
+        """Return the features, ascending, that the nearest admissible point to w, (p,), keeps.
 
-    def top(self, score: FloatArray) -> IndexArray:
-        """Return the admissible features, ascending, with the largest sum of scores.
-
-        score : (p,), not negative. Beside the forced ones only features of positive score are
-        taken, so that there can be fewer than k. Of equal scores in a group those of the smaller
-        index are taken. Cost as of `project_bilevel`.
+        The forced features are among them, whatever their value, and beside them only features
+        that are not 0 in w, so that there can be fewer than k. Of equal |w_j| in a group those of
+        the smaller index stay. Cost as of `project_bilevel`.
         """
-        return self._best(score, squares=False)
-
-    def _best(self, values: FloatArray, squares: bool) -> IndexArray:
-        """Return the best admissible features by values or squares, sorted."""
-        _check_length(values, self.groups)
+        _check_length(w, self.groups)
         forced = self._forced
         if forced.size:
-            values = values.copy()
-            values[forced] = 0.0  # so that they are not taken a second time
+            w = w.copy()
+            w[forced] = 0.0  # so that they are not taken a second time
         further = self.n_groups - int(self._opened.sum())
-        found = best_bilevel(
-            values, self.k - forced.size, further, self.groups, self._opened, squares=squares
-        )
+        found = best_bilevel(w, self.k - forced.size, further, self.groups, self._opened)
         return np.sort(np.concatenate([forced, found])) if forced.size else found
 
 
@@ -117,7 +97,6 @@ def best_bilevel(
     groups: Groups,
     opened: NDArray[np.uint8],
     *,
-    squares: bool = True,
     name: str = "scores",
     program: bool = False,
 ) -> IndexArray:
@@ -127,9 +106,7 @@ def best_bilevel(
     out = np.empty(min(k, values.size), np.int64)
     kernel = _kernels.bilevel_program if program else _kernels.bilevel_select
     # More than there are count as all: the kernel takes 64-bit integers.
-    count, _ = kernel(
-        values, code, len(groups), out.size, min(n_groups, len(groups)), opened, squares, out
-    )
+    count, _ = kernel(values, code, len(groups), out.size, min(n_groups, len(groups)), opened, out)
     if count < 0:
         _refuse(values, name)
     return out[:count]

@@ -35,7 +35,7 @@ from .branch_and_bound import (
     Start,
 )
 from .curvature import LeastSquaresProblem, LogisticProblem
-from .driver import BestDual, Scan, Solver, Stopwatch
+from .driver import BestDual, Scan, Solver
 from .problem import Risk, Task, admitted, oriented
 from .quadratic import proximal_shares, support_norm, top_squares
 from .ridge_fits import Ridge, ridge, signed_ridge
@@ -62,7 +62,6 @@ def certify_supports(
     *,
     C: float,
     known: Mapping[int, BestDual] | None = None,
-    clock: Stopwatch | None = None,
 ) -> Solver[list[Certificate]]:
     """Certify supports, all with one scan (more where their scores would fill the memory).
 
@@ -74,11 +73,7 @@ def certify_supports(
 
     Where the task has groups, a support is certified as one of so many groups as it has features
     of, and `known` is by their number; the groups of forced features are forced.
-
-    clock : measures the seconds spent here, without the scans.
     """
-    clock = Stopwatch() if clock is None else clock
-    clock.start()
     design, risk = task.design, task.risk(C)
     sizes = [task.units.of(support).size for support in supports]
     features = np.unique(np.concatenate(supports))
@@ -103,12 +98,10 @@ def certify_supports(
     norms = score_errors(design, task.sample_weight)
     far, blur = far_from_zero(task, features, Z)
     best: list[Bound | None] = [None] * len(supports)
-    clock.stop()
     at_once = max(1, SUPPORTS.max_scores // design.shape[1])
     for first in range(0, len(duals), at_once):
         vectors = np.column_stack(duals[first : first + at_once])
         scores = yield Scan(design, vectors)
-        clock.start()
         for column in range(vectors.shape[1]):
             index, dual = owners[first + column], duals[first + column]
             size, upper, known_best = sizes[index], fits[index].objective, best[index]
@@ -124,7 +117,6 @@ def certify_supports(
             )
             if known_best is None or proof.value > known_best.value:
                 best[index] = proof
-        clock.stop()
     certificates = []
     for support, fit, found in zip(supports, fits, best, strict=True):
         assert found is not None

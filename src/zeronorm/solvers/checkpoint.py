@@ -29,8 +29,9 @@ from .._kernels import crc32c
 from .._version import __version__
 from ..core.files import PathLike, quote
 from ..core.journal import CheckpointError, JournalFile
-from ..core.types import Design, FloatArray, Wrapper
+from ..core.types import Design, FloatArray
 from ..data.operations import scan, values_of
+from ..data.views import lowered
 
 # Where the answers to scans may be kept: what the driver asks before it reads the data.
 #
@@ -252,11 +253,8 @@ def _digest_of(base: Design, design: Design) -> str:
         starts = range(0, n_features, base.block)
         parts = [base.correlate(drawn, j, min(j + base.block, n_features)) for j in starts]
         seen = np.concatenate(parts)
-    v, wrappers, own = np.ones(design.shape[0]), [], []
-    while isinstance(design, Wrapper):
-        wrappers.append((design, v))
-        own.append(_checksums(design))
-        v, design = design.lower(v), design.base
+    wrappers, v = lowered(design, np.ones(design.shape[0]))
+    own = [_checksums(wrapper) for wrapper, _ in wrappers]
     lifted = np.ones((n_features, *v.shape[1:]))
     for wrapper, v in reversed(wrappers):
         lifted = wrapper.lift(lifted, v, 0, wrapper.shape[1])

@@ -18,7 +18,8 @@ import numpy as np
 
 from ..core.parallel import solver_threads
 from ..core.results import Path, Progressed, Result, Step
-from ..core.types import Design, FloatArray, IndexArray, Wrapper
+from ..core.types import Design, FloatArray, IndexArray
+from ..data.views import lowered, storage_of
 from .checkpoint import Identity, ScanJournal, current
 
 T = TypeVar("T")
@@ -148,65 +149,42 @@ def _answer(requests: list[Scan], journal: ScanJournal) -> list[FloatArray]:
     """Answer scans, those with a common base design in one pass over it."""
     answers: list[FloatArray | None] = [None] * len(requests)
     by_base: dict[int, list[int]] = {}
-    chains = [_unwrap(request) for request in requests]
-    for index, (base, _, _) in enumerate(chains):
+    bases = [storage_of(request.design) for request in requests]
+    chains = [lowered(request.design, request.vector) for request in requests]
+    for index, base in enumerate(bases):
         by_base.setdefault(id(base), []).append(index)
     for members in by_base.values():
-        base = chains[members[0]][0]
-        vectors = [np.atleast_2d(chains[i][2].T).T for i in members]
+        base = bases[members[0]]
+        vectors = [np.atleast_2d(chains[i][1].T).T for i in members]
         merged = np.ascontiguousarray(np.hstack(vectors)) if len(vectors) > 1 else vectors[0]
         scores = journal.scores(base, merged, [requests[i].design for i in members])
         offset = 0
         for i, vector in zip(members, vectors, strict=True):
             part = scores[:, offset : offset + vector.shape[1]]
             offset += vector.shape[1]
-            part = part[:, 0] if chains[i][2].ndim == 1 else part
-            for wrapper, v in reversed(chains[i][1]):
+            part = part[:, 0] if chains[i][1].ndim == 1 else part
+            for wrapper, v in reversed(chains[i][0]):
                 part = wrapper.lift(part, v, 0, wrapper.shape[1])
             answers[i] = np.ascontiguousarray(part)
     return [answer for answer in answers if answer is not None]
-
-
-def _unwrap(request: Scan) -> tuple[Design, list[tuple[Wrapper, FloatArray]], FloatArray]:
-    """Return the base design, the wrappers on the way with their vectors, the lowered vector."""
-    design, vector = request.design, request.vector
-    wrappers: list[tuple[Wrapper, FloatArray]] = []
-    while isinstance(design, Wrapper):
-        wrappers.append((design, vector))
-        vector = design.lower(vector)
-        design = design.base
-    return design, wrappers, vector
 
 
 # Seconds of the own work of a solver, without the scans that it waits for.
 
 
 class Stopwatch:
-    """Adds up the time between `start` and `stop`."""
+    """Adds up the time that is spent inside of it."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._begin: float | None = None
 
-    def __enter__(self) -> Stopwatch:
+    def __enter__(self) -> None:
         """Start."""
-        self.start()
-        return self
+        self._begin = time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
         """Stop."""
-        self.stop()
-
-    def start(self) -> None:
-        """Start, unless running."""
-        if self._begin is None:
-            self._begin = time.perf_counter()
-
-    def stop(self) -> None:
-        """Stop, if running."""
-        if self._begin is not None:
-            self.seconds += time.perf_counter() - self._begin
-            self._begin = None
+        self.seconds += time.perf_counter() - self._begin
 
 
 class PhaseClock:

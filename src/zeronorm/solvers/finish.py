@@ -12,7 +12,7 @@ from ..core.results import Certificate, Path, Proof, Selection
 from ..core.types import Columns, IndexArray
 from ..data.operations import column_scaling
 from .certify import certify_supports
-from .driver import NO_REFIT, PhaseClock, SearchResult, SelectionRequest, Solver, Stopwatch
+from .driver import NO_REFIT, PhaseClock, SearchResult, SelectionRequest, Solver
 from .final_fits import Refit, refit
 from .problem import Task
 
@@ -58,11 +58,10 @@ def finish(
     left = [k for k in sizes if k not in proofs]
     if request.certify and left:
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
-        stopwatch = Stopwatch()
-        found = yield from certify_supports(
-            task, [fits[k][0] for k in left], C=request.C, known=known, clock=stopwatch
+        found = yield from clock.inside(
+            "certify",
+            certify_supports(task, [fits[k][0] for k in left], C=request.C, known=known),
         )
-        clock.add("certify", stopwatch.seconds)
         certificates.update(zip(left, found, strict=True))
     selections = {}
     entry = _entry_steps(pools)

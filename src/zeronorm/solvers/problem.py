@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, cast
@@ -13,7 +14,7 @@ from ..core.groups import Groups
 from ..core.types import EXACT_SCAN, Columns, Design, FloatArray, IndexArray, Smooth, Wrapper
 from ..data import Scaled
 from ..data.gathered import gather
-from ..data.operations import center_scale, select_rows
+from ..data.operations import center_scale, moments, select_rows
 from ..data.views import IN_MEMORY, feature_blocks
 from ..losses import (
     Logistic,
@@ -406,8 +407,34 @@ def _unique(values: IndexArray) -> IndexArray:
     return values[np.sort(np.unique(values, return_index=True)[1])]
 
 
+class ByOutputs(ABC):
+    """A design with a column of every feature in each output, feature by feature."""
+
+    design: Design
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """The number of outputs, q."""
+
+    @property
+    def design_of_features(self) -> Design:
+        """The design whose columns are the features."""
+        return self.design if self.outputs == 1 else cast("Wrapper", self.design).base
+
+    def columns(self, features: IndexArray) -> IndexArray:
+        """Return the columns of features: of each in all outputs."""
+        q = self.outputs
+        return features if q == 1 else (q * features[:, None] + np.arange(q)).ravel()
+
+    def features(self, columns: IndexArray) -> IndexArray:
+        """Return the features of columns, each once, in order."""
+        q = self.outputs
+        return columns if q == 1 else np.array(list(dict.fromkeys((columns // q).tolist())), int)
+
+
 @dataclass(frozen=True)
-class Task:
+class Task(ByOutputs):
     """One problem: the data on the selection scaling, target, weights and what may be selected."""
 
     design: Design
@@ -515,24 +542,14 @@ class Task:
         return np.empty(0, bool) if loss is None else loss.kept
 
     @property
-    def design_of_features(self) -> Design:
-        """The design whose columns are features of X."""
-        return self.design if self.loss.outputs == 1 else cast("Wrapper", self.design).base
+    def outputs(self) -> int:
+        """The number of outputs, q."""
+        return self.loss.outputs
 
     def places(self, index: IndexArray) -> IndexArray:
         """Return where the entries of some rows are: of each in every output."""
         q = self.loss.outputs
         return places_of(index, self.sample_weight.size // q, q)
-
-    def columns(self, features: IndexArray) -> IndexArray:
-        """Return the columns of the design that features of X are: of each output one."""
-        q = self.loss.outputs
-        return features if q == 1 else (features[:, None] * q + np.arange(q)).ravel()
-
-    def features(self, columns: IndexArray) -> IndexArray:
-        """Return the features of X of columns of the design, each once, in order."""
-        q = self.loss.outputs
-        return columns if q == 1 else np.array(list(dict.fromkeys((columns // q).tolist())), int)
 
     def with_groups(self, groups: Groups) -> Task:
         """Return the problem with other groups of the features of X."""
@@ -612,12 +629,7 @@ def centred(design: Design, weight: FloatArray) -> Scaled:
     scale = design.scale if isinstance(design, Scaled) else np.ones(base.shape[1])
     if isinstance(design, Scaled) and design.mean is not None:
         return design
-    n_features = base.shape[1]
-    mean = np.empty(n_features)
-    for first in range(0, n_features, base.block):
-        last = min(first + base.block, n_features)
-        mean[first:last] = base.moments(weight, first, last)[0]
-    return Scaled(base, mean / weight.sum(), scale)
+    return Scaled(base, moments(base, weight)[0] / weight.sum(), scale)
 
 
 def rounded(design: Design) -> Design:

@@ -153,7 +153,8 @@ class Units:
 
         Of a minorant the loss itself may show more.
         """
-        if extraction is None or not extraction.covers(np.concatenate([fixed, free])):
+        units = np.concatenate([fixed, free])
+        if extraction is None or not np.isin(units, extraction.features).all():
             return self._shown(dual, fixed, free, None)
         node = self._shown(dual, fixed, free, extraction.at(dual))
         if isinstance(extraction, Extraction):
@@ -265,10 +266,6 @@ class Extraction:
         if inverse is None:
             raise CertificateError(too_much)
         return cls(data, features, X, D, inverse, size)
-
-    def covers(self, units: IndexArray) -> bool:
-        """Return whether the models of some features are bounded with D."""
-        return bool(np.isin(units, self.features).all())
 
     def at(self, dual: FloatArray) -> Shifted:
         """Return what a dual point shows with D."""
@@ -543,10 +540,6 @@ class Curvature:
         wrong = float(self.data.error[self.features].max()) * (np.abs(slopes).sum(axis=0) + theta)
         wrong = self.budget * wrong * (2.0 * np.abs(score).max(axis=0) + wrong)
         return found, theta, wrong + ROUNDOFF * (8 * n + 8 * p + 64) * parts
-
-    def covers(self, units: IndexArray) -> bool:
-        """Return whether the models of some features are bounded with D."""
-        return bool(np.isin(units, self.features).all())
 
     def at(self, dual: FloatArray) -> Shifted:
         """Return what a dual point shows with D."""

@@ -11,7 +11,7 @@ from .newglmnet import cdn, glmnet, newglmnet
 from .select import select_by_splitting, select_union
 from .simplemkl import simplemkl
 from .smoothing import check_supported, smoothing, smoothing_published
-from .splitting import Splitting, asalm, salm
+from .splitting import Splitting, split
 
 INNER_SOLVERS: Mapping[str, InnerSolver] = {
     "newton": newton,
@@ -33,16 +33,15 @@ __all__ = [
     "L1_SOLVERS",
     "SplitProblem",
     "Splitting",
-    "asalm",
     "cdn",
     "check_supported",
     "fista",
     "glmnet",
     "newglmnet",
-    "salm",
     "select_by_splitting",
     "select_union",
     "simplemkl",
     "smoothing",
     "smoothing_published",
+    "split",
 ]

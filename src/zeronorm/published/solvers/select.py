@@ -22,7 +22,7 @@ from ...solvers.exchange import POOL_FACTOR, POOL_MIN
 from ...solvers.finish import finish, refit_support
 from ...solvers.l0 import L0Search, conclude, usable_starts
 from .alpha_step import SplitProblem
-from .splitting import Splitting, asalm, salm
+from .splitting import Splitting, split
 
 SPLIT_ELEMENTS = 10_000_000  # of columns (and of the dense inverse of BFGS) that SALM holds
 
@@ -97,8 +97,7 @@ def _fill(
 def _split(search: L0Search, k: int, options: Splitting, start: Sequence[IndexArray]) -> None:
     """Offer the support of k units that SALM or ASALM finds in the pool."""
     task, pool = search.task, search.pool
-    method = salm if options.method == "salm" else asalm
-    found = method(
+    found = split(
         SplitProblem(pool.columns(), search.risk), k, options,
         keep=np.arange(search.forced.size), start=_split_start(search, k, start),
         units=search.units,

@@ -156,49 +156,6 @@ class Split:
     history: tuple[Step, ...]  # by iteration; what entered are columns of Z
 
 
-def salm(
-    problem: SplitProblem,
-    k: int,
-    options: Splitting | None = None,
-    *,
-    keep: IndexArray | None = None,
-    start: tuple[FloatArray, float] | None = None,
-    units: BudgetUnits | None = None,
-) -> Split:
-    """Run the splitting augmented Lagrangian method.
-
-    Parameters
-    ----------
-    units : what k counts, by default the columns of Z: groups of them.
-    keep : units that are always in the support, counted in k.
-    start : (beta, b), (p,) of at most k units; gamma begins with the gradient there, so that a
-        fixed point is left at once. By default all begin with 0.
-
-    Returns
-    -------
-    The objective of a `Step` of its history is (L0) at (beta, b), without the ridge where the
-    options say so. `extra` has `primal`, `dual`,
-    `primal_tol`, `dual_tol`, `rho`, `curvature` (L), `restarts` and `inner_iterations`; `status` is
-    that of the last one only.
-    """
-    options = Splitting("salm") if options is None else replace(options, method="salm")
-    return _split(problem, k, options, keep, start, units, _Plain())
-
-
-def asalm(
-    problem: SplitProblem,
-    k: int,
-    options: Splitting | None = None,
-    *,
-    keep: IndexArray | None = None,
-    start: tuple[FloatArray, float] | None = None,
-    units: BudgetUnits | None = None,
-) -> Split:
-    """Run the accelerated method; as for `salm`."""
-    options = Splitting("asalm") if options is None else replace(options, method="asalm")
-    return _split(problem, k, options, keep, start, units, _Accelerated(options.safeguard))
-
-
 class _Plain:
     """gamma <- ghat."""
 
@@ -238,15 +195,31 @@ class _Accelerated(_Plain):
         self._t, self._left = 1.0, math.inf
 
 
-def _split(
+def split(
     problem: SplitProblem,
     k: int,
     options: Splitting,
-    keep: IndexArray | None,
-    start: tuple[FloatArray, float] | None,
-    units: BudgetUnits | None,
-    multipliers: _Plain,
+    *,
+    keep: IndexArray | None = None,
+    start: tuple[FloatArray, float] | None = None,
+    units: BudgetUnits | None = None,
 ) -> Split:
+    """Run the splitting augmented Lagrangian method, plain or accelerated.
+
+    Parameters
+    ----------
+    units : what k counts, by default the columns of Z: groups of them.
+    keep : units that are always in the support, counted in k.
+    start : (beta, b), (p,) of at most k units; gamma begins with the gradient there, so that a
+        fixed point is left at once. By default all begin with 0.
+
+    Returns
+    -------
+    The objective of a `Step` of its history is (L0) at (beta, b), without the ridge where the
+    options say so. `extra` has `primal`, `dual`,
+    `primal_tol`, `dual_tol`, `rho`, `curvature` (L), `restarts` and `inner_iterations`; `status` is
+    that of the last one only.
+    """
     p = problem.Z.shape[1]
     units = Singles(np.ones(p, bool)) if units is None else units
     total = 1.0 / problem.mu
@@ -255,6 +228,7 @@ def _split(
     kept = np.empty(0, np.int64) if keep is None else keep
     curvature = problem.curvature()
     penalty = _Penalty(options, curvature)
+    multipliers = _Accelerated(options.safeguard) if options.method == "asalm" else _Plain()
     alpha, gamma = np.zeros(p + 1), np.zeros(p)
     if start is not None:
         alpha[1:], alpha[0] = start
