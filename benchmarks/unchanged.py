@@ -70,9 +70,8 @@ def kept(model: Any) -> Outcome:
     if certificates is not None:
         many = certificates if isinstance(certificates, tuple) else [certificates]
         out["bounds"] = [[c.objective, c.bound, c.fixed_in, c.candidates] for c in many]
-    for name in ("gap_", "gap_"):
-        if hasattr(model, name):
-            out[name] = np.atleast_1d(getattr(model, name)).tolist()
+    if hasattr(model, "gap_"):
+        out["gap_"] = np.atleast_1d(model.gap_).tolist()
     paths = getattr(model, "path_", None)
     if isinstance(paths, zn_path()):
         out["path"] = [paths[k].support.tolist() for k in paths]
