@@ -4,7 +4,7 @@ Every draw has 4,000 new rows for the accuracy. Designs are gaussian, columns in
 in their order, labels the sign of Xw or drawn from a logistic model of it with the standard
 deviation of the margins that is stated. All methods end with the same refit and the same scaling.
 The seeds of the draws are 8000, 8001, ...; the rule of the default (`RIVAL_SHARE` and so on in
-`estimators/_selecting.py`) was made on the seeds 0 to 3 of the small designs and 0 of the large,
+`estimators/budget.py`) was made on the seeds 0 to 3 of the small designs and 0 of the large,
 and its last number (no pool from k = n/20 on) after a look at ten more of each.
 """
 

@@ -593,7 +593,7 @@ def dense_ridge(
 ) -> tuple[float, float, float, float]:  # fmt: skip
     """Minimise 1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b) with Z = x[:, columns].
 
-    From (u, start) by Newton's method, as `solvers._ridge.newton` has it, which also says what the
+    From (u, start) by Newton's method, as `solvers.ridge_fits.newton` has it, which also says what the
     arrays and numbers mean; LinAlgError where a Newton system is not finite. Every Newton system is
     solved in the space of the columns: this is meant for no more columns than rows.
 
@@ -651,7 +651,7 @@ def dense_exchange(
     start : the intercept to start from.
     tol, fit_tol : the decrease that counts, and the accuracy of fits, of the objective.
     swaps : whether to swap, too.
-    rule, won_back : how many exchanges are tried: the constants of `solvers._exchange`.
+    rule, won_back : how many exchanges are tried: the constants of `solvers.exchange`.
     known, n_known : a support for which exchanges with the columns before `n_known` are known to
         be of no use.
     columns, u, margins, dual, scores : (k,), (k,), (n,), (n,), (k,), overwritten; the first two
@@ -784,7 +784,7 @@ def output_eliminate(
 def minimise_quadratic(
     matrix: _Float, right: _Float, n_fixed: int, q: int, tol: float, rule: _QuadraticRule, u: _Float
 ) -> None:
-    """Minimise the relaxation of a quadratic loss, as `Quadratic.minimise` of pool/quadratic.py.
+    """Minimise the relaxation of a quadratic loss, as `Quadratic.minimise` of solvers/quadratic.py.
 
     matrix, right : (p, p), (p,) H and r; the first n_fixed columns are fixed, each is a unit.
     rule : `RULE` there. u : (p,), the start, overwritten.
@@ -796,13 +796,13 @@ def relax(
     aim: tuple[float, float], rule: RelaxationRule, u: _Float, dual: _Float, scores: _Float,
     share: _Float, into: _Float, out: _Float,
 ) -> tuple[float, float, float, bool]:  # fmt: skip
-    """Take the Newton steps of `relax` of pool/relaxation.py; return b, objective and bound.
+    """Take the Newton steps of `relax` of solvers/relaxation.py; return b, objective and bound.
 
     At last whether that is all; else the caller goes on from there.
 
     storage : (x,) by column, or (indptr, indices, data) of sparse columns, int32 and float64.
     columns : (m,), which count, n_fixed of them fixed. aim : the relative gap, the bound to stop at.
-    rule : see `rule` of pool/compiled_relaxation.py. u : (m,), the start, overwritten.
+    rule : see `rule` of solvers/relaxation.py. u : (m,), the start, overwritten.
     dual : (n,), of the best bound. scores : (m,), of the solution.
     into, out : (m,), what dividing by a column would bring; 0 where that is not known.
     """
@@ -814,7 +814,7 @@ def grow(
     best: _Places, budget: int, most_nodes: int, most_coef: float, level: float,
     tolerances: tuple[float, float, float, float], rule: RelaxationRule,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Return a part of the tree of `BranchAndBound` of pool/branch.py, which begins at a node.
+    """Return a part of the tree of `BranchAndBound` of solvers/branch_and_bound.py, from a node on.
 
     Empty where its relaxation needs other steps; else what `Subtree` is made of.
 
@@ -829,7 +829,7 @@ def decide(
 ) -> tuple[float, float]:  # fmt: skip
     """Return the bound of a dual point, and the multiple of it that gives it.
 
-    As `bound_at` of pool/bounds.py has it for features by themselves, the first n_fixed forced.
+    As `bound_at` of solvers/bounds.py has it for features by themselves, the first n_fixed forced.
 
     limit : of the objectives that matter. scores, dropped, fixed : (p,); 1: decided, 0: not.
     """

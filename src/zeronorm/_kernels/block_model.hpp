@@ -84,7 +84,7 @@ class BlockModel {
     }
 
     // Minimises 1/2 u'(A + diag(E lambda)^-1) u - h'u, h = A u + scores, into goal_ and weights_:
-    // the projected Newton method of `_quadratic_model` in solvers/minimax/newton.py.
+    // the projected Newton method of `_quadratic_model` in solvers/minimax.py.
     void minimise(const double* lambda, double tol, const double* u, const double* scores) {
         multiply(u, h_);
         for (std::int64_t k = 0; k < sides_ * p_; ++k)

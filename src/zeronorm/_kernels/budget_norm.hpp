@@ -18,7 +18,7 @@ inline bool finite(const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
 }
 
-// Twice the largest u c - u^2 / 2 over |u| <= most: see `worths` of solvers/units.py.
+// Twice the largest u c - u^2 / 2 over |u| <= most: see `worths` of solvers/problem.py.
 inline double worth(double c, double most) {
     const double size = std::abs(c);
     return size <= most ? c * c : most * (2.0 * size - most);

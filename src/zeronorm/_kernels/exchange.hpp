@@ -21,7 +21,7 @@
 
 namespace zeronorm {
 
-// How many exchanges are tried, as in `solvers/_exchange.py`, which says why.
+// How many exchanges are tried, as in `solvers/exchange.py`, which says why.
 struct ExchangeRule {
     std::int64_t most_spliced, splice_rounds, most_leaving, most_trials, trials_each;
     double won_back;

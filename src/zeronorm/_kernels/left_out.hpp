@@ -17,7 +17,7 @@ namespace zeronorm {
 
 // h_i = x_i'H^-1 x_i of rows x_i = (z_i, 1), H = diag(p, 0) + sum_i w_i x_i x_i'; without an
 // intercept there is no 1. z: padded columns; curvature: w. As `leverages` of
-// solvers/ridge_fits.py.
+// solvers/final_fits.py.
 inline void leverages(const double* z, std::int64_t n_rows, std::int64_t p, const double* curvature,
                       const double* penalty, bool intercept, double* out) {
     const std::int64_t width = whole(p, kGramRight);
@@ -63,7 +63,7 @@ inline void leverages(const double* z, std::int64_t n_rows, std::int64_t p, cons
 }
 
 // The mean loss of each row under the model fitted without one unit of its weight, from the margins
-// of the fit with C: as `leave_one_out_loss` of solvers/ridge_fits.py. one: the risk of a unit
+// of the fit with C: as `leave_one_out_loss` of solvers/final_fits.py. one: the risk of a unit
 // of each row. total: of the weights.
 inline double left_out_loss(const Risk& risk, const Risk& one, double total, const double* z,
                             std::int64_t p, double C, const double* penalty, bool intercept,

@@ -1,4 +1,4 @@
-// The multinomial loss of several classes, as `losses/multinomial.py` has it, at its best
+// The multinomial loss of several classes, as `losses/multi_output.py` has it, at its best
 // intercepts.
 #pragma once
 

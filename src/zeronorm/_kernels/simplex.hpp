@@ -12,7 +12,7 @@
 namespace zeronorm {
 
 // Puts argmin of g'x + 1/2 x'Hx over x >= 0, sum x = 1 over x, the start; H is PSD, all of its
-// size x size entries are read. As `minimize_on_simplex` of solvers/minimax/newton.py.
+// size x size entries are read. As `minimize_on_simplex` of solvers/minimax.py.
 class OnSimplex {
   public:
     explicit OnSimplex(std::int64_t size) : size_(size) {}
