@@ -515,7 +515,7 @@ def test_strata_that_are_missing_are_named():
     """Rows without a stratum would be compared with each other."""
     X, event, time = draw(0)
     stratum = np.resize([0.0, 1.0, np.nan], 40)
-    with pytest.raises(ValueError, match="third column, must be there; got nan at row 2"):
+    with pytest.raises(ValueError, match="stratum of y must be there; got nan at row 2"):
         BudgetSurvivalAnalysis(2).fit(X, survival(event, time, stratum))
     hidden = [(False, row == 3) for row in range(40)]
     masked = np.ma.MaskedArray(survival(event, time), mask=hidden)
