@@ -29,7 +29,6 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import _kernels
-from ..core.messages import span
 from ..core.ranking import largest
 from ..core.results import Result, Status, Step
 from ..core.types import Columns, FloatArray, IndexArray
@@ -581,8 +580,8 @@ def cutting_plane(
     if size is not None and not forced.size <= size <= forced.size + n_allowed:
         what = "features" if task.groups is None else "groups"
         raise ValueError(
-            f"n_{what} must be {span(forced.size, forced.size + n_allowed)} (from the forced "
-            f"{what} to all usable ones); got {size}."
+            f"n_{what} must be between {forced.size} (the forced {what}) and "
+            f"{forced.size + n_allowed} (the usable ones); got {size}."
         )
     made = _Generated(task, size, options, risk)
     outer_bound = 0.0
