@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from .groups import Groups
-from .messages import span
 from .types import FloatArray, IndexArray
 
 SMALLEST = 5e-324  # A gap of an objective of 0 is relative to this.
@@ -386,7 +385,9 @@ class Path:
     def support(self, k: int) -> IndexArray:
         """Return the first k features in order of entry, sorted: the nested path at any size."""
         if not 1 <= k <= self.order.size:
-            raise ValueError(f"k must be {span(1, self.order.size)}; got {k}.")
+            raise ValueError(
+                f"k must be at least 1, and at most {self.order.size} (the candidates); got {k}."
+            )
         return np.sort(self.order[:k])
 
     def __iter__(self) -> Iterator[Any]:

@@ -286,7 +286,7 @@ def l1_path(
     *,
     tol: float,
     max_iter: int,
-    enough: Callable[[Result], bool],
+    enough: Callable[[Result], bool] = lambda result: False,
     n_threads: int = 1,
 ) -> Solver[list[tuple[float, Result]]]:
     """Return (C, solution) along a growing grid, up to the first solution that is enough.
