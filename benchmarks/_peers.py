@@ -13,7 +13,7 @@
 exactly k features and answers with the support, wall and CPU seconds, the peak of resident memory
 beyond the loaded and converted data, and how the size was reached. Nothing is refitted here.
 
-The l1 libraries cannot be asked for a size. All but adelie search alike (`l0.search`): 1/C falls
+The l1 libraries cannot be asked for a size. All but adelie search alike (`_search`): 1/C falls
 from its largest useful value by a fixed ratio until there are at least k non-zeros, then the last
 interval is bisected until the count lies in [k, 1.02 k]; the k largest coefficients are kept.
 Libraries with a warm start use it with ratio 0.9, the others start cold with ratio 0.5.

@@ -39,7 +39,7 @@ the l1 path (`method="l1"`), all with the refit of loo, and, for honesty, with t
 What came of it
 ---------------
 scale won. cv, whose balanced accuracy was below that of loo by more than the rule allows, was taken
-out again: its rows are of the version before that, in the history of `solvers/_pool_folds.py`, and
+out again: its rows are of the version before that, in the history of the repository, and
 `--keep` leaves them in the results.
 
 How it is run

@@ -1,4 +1,4 @@
-"""Run every example of the documentation as it stands: README.md, docs/ and examples/.
+"""Run every example of the documentation as it stands: README.md, docs/, examples/, docstrings.
 
     python docs/check.py [--write] [FILE ...]
 
@@ -17,7 +17,8 @@ A page about data that are not in the repository says so in its first line, as i
 `riboflavin.npz`, links to `tecator/arrays.npz` and so on below `$ZERONORM_DATA`, with their folders
 beside them, for other files than arrays; where one is not there, the page is skipped.
 
-A Python file is run in an empty folder, with warnings as errors, and has to end with exit code 0.
+The examples in docstrings of the package are run by the same rules. Another Python file is run in
+an empty folder, with warnings as errors, and has to end with exit code 0.
 
 `--write` puts the real output where it differs: look at the difference before you keep it.
 """
@@ -25,6 +26,7 @@ A Python file is run in an empty folder, with warnings as errors, and has to end
 from __future__ import annotations
 
 import doctest
+import importlib
 import itertools
 import multiprocessing
 import os
@@ -178,6 +180,16 @@ def check_script(script: Path) -> Iterator[str]:
         yield f"{script.relative_to(ROOT)}: exit code {done.returncode}\n{done.stdout}"
 
 
+def check_docstrings(module: Path) -> Iterator[str]:
+    """Yield a report if an example of the docstrings of a module fails."""
+    parts = module.relative_to(ROOT / "src").with_suffix("").parts
+    name, output = ".".join(parts).removesuffix(".__init__"), StringIO()
+    with redirect_stdout(output):
+        failed = doctest.testmod(importlib.import_module(name), optionflags=FLAGS).failed
+    if failed:
+        yield output.getvalue()
+
+
 def check_file(file: Path, write: bool) -> tuple[str, int]:
     """Check a file in a folder of its own; return what is to be said, and the failed examples."""
     name, start = file.relative_to(ROOT), time.perf_counter()
@@ -186,7 +198,10 @@ def check_file(file: Path, write: bool) -> tuple[str, int]:
         lacking = link_data(file, Path(scratch))
         if lacking:
             return f"skipped {name}, no {', '.join(lacking)} in ZERONORM_DATA\n", 0
-        reports = list(check_script(file) if file.suffix == ".py" else check_page(file, write))
+        if file.is_relative_to(ROOT / "src"):
+            reports = list(check_docstrings(file))
+        else:
+            reports = list(check_script(file) if file.suffix == ".py" else check_page(file, write))
     seconds = time.perf_counter() - start
     lines = [f"{'FAILED' if reports else 'ok':8}{name} ({seconds:.1f} s)\n"]
     return "".join([*lines, *(f"\n{report}\n" for report in reports)]), len(reports)
@@ -206,6 +221,7 @@ def main(arguments: list[str]) -> int:
         ROOT / "README.md",
         *sorted((ROOT / "docs").rglob("*.md")),
         *sorted((ROOT / "examples").glob("*.py")),
+        *(file for file in (ROOT / "src").rglob("*.py") if ">>> " in file.read_text()),
     ]
     files.sort(key=lambda file: -file.stat().st_size)  # none that takes long is the last to begin
     failed = 0

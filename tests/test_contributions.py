@@ -1,4 +1,4 @@
-"""`LoadedModel.contributions`: parts add up to the scores, and are those of a feature alone."""
+"""`LinearModel.contributions`: parts add up to the scores, and are those of a feature alone."""
 
 import numpy as np
 import pytest

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
+FOLDERS = ("src", "docs", "tests", "benchmarks", "examples")
 
 
 @pytest.fixture
@@ -58,6 +59,21 @@ def test_links_lead_somewhere():
             if not target.exists() or (anchor and anchor not in anchors(target)):
                 broken.append(f"{page.relative_to(ROOT)}: {link}")
     assert not broken
+
+
+def test_files_that_are_named_are_there():
+    """A reader would look for a file, or a module, of an older tree."""
+    files = [one for name in FOLDERS for one in (ROOT / name).rglob("*")]
+    there = {one.relative_to(one.parents[n]).as_posix() for one in files for n in range(5)}
+    there |= {one.stem for one in files} | {"data/x.py", "benchmarks/results/fast.md"}  # made up
+    lost = []
+    for page in [*ROOT.glob("*.md"), *files]:
+        if page.suffix in (".md", ".py", ".pyi", ".hpp", ".cpp") and "results" not in page.parts:
+            text = re.sub(r"(\.\./)+", "", page.read_text(encoding="utf-8"))
+            found = re.findall(r"(?<![\w./*{}-])[\w-]+(?:/[\w.-]+)+\.(?:py|hpp|cpp|md)\b", text)
+            found += re.findall(r"`(_[a-z]\w*)\.\w+`", text)
+            lost += [f"{page.relative_to(ROOT)}: {name}" for name in found if name not in there]
+    assert not lost
 
 
 def anchors(page):

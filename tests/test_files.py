@@ -452,7 +452,7 @@ def test_a_model_reads_columns_of_one_name_wherever_they_stand(run, write):
         ("a,b,label\n1,2,3\n", "lable", r"no column 'lable'\. Did you mean 'label'\?"),
         ("a,b\n1,2\n", "zzz", r"no column 'zzz'\. There is 'a', 'b'"),
         ("a,b\n1,2\n", "2", "the target column must be between -2 and 1; got 2"),
-        ("1,2\n3,4\n", "y", "no header line, so the target column is a number between 0 and 1"),
+        ("1,2\n3,4\n", "y", "no header line, so the target column must be between 0 and 1"),
         ("a,c,c\n1,2,3\n", "c", r"2 columns have the name 'c' \(positions 1, 2\)"),
         (
             "a,b\n1,x\n",

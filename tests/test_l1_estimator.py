@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 
 import oracles
 from conftest import make_classification, slow
-from zeronorm import BudgetClassifier, L1Classifier
+from zeronorm import BudgetClassifier, L1Classifier, l1_path
 from zeronorm.core.results import Status
 from zeronorm.data import Rows, as_design
 from zeronorm.losses import Logistic, SquaredHinge
@@ -1133,10 +1133,10 @@ def test_masked_entries(data):
 def test_more_features_than_the_only_column(data):
     """scikit-learn looks for these words where X has one feature."""
     X, y = data
-    with pytest.raises(
-        ValueError, match=r"between 1 and 1 \(X has 1 feature\(s\) to select\); got 2"
-    ):
+    with pytest.raises(ValueError, match=r"^n_features=1 is the only .* one feature .*; got 2"):
         L1Classifier(n_features=2).fit(X[:, :1], y)
+    with pytest.raises(IndexError, match=r"^i must be 0: the path has 1 solution; got 3"):
+        l1_path(X, y, Cs=[0.01]).support(3)
 
 
 def test_one_class(data):

@@ -391,10 +391,8 @@ def test_a_path_ends_where_it_is_told():
     X, y = data(14)
     seen = []
 
-    def enough(result, pull):
+    def enough(result):
         seen.append(result.support.size)
-        assert pull.shape == (X.shape[1],)
-        assert np.all(np.abs(pull[result.support] - 1) < 0.1)  # drawn by their whole weight
         return result.support.size >= 5
 
     path = run(

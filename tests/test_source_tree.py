@@ -1,11 +1,11 @@
 """The source as a tree of folders: imports go one way."""
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "src" / "zeronorm"
-MODULES = list(PACKAGE.rglob("*.py"))
 # A folder, or a file at the top, imports those before it.
 LAYERS = (
     *("_version", "_kernels", "core", "verification", "datasets", "data", "io", "measures"),
@@ -14,20 +14,22 @@ LAYERS = (
 )
 
 
-def names_types(condition):
-    """Whether a condition is TYPE_CHECKING."""
-    return isinstance(condition, ast.Name) and condition.id == "TYPE_CHECKING"
+@cache
+def nodes_of(path):
+    """The imports of a file, anywhere in it, and those of them that are for types alone."""
+    tree = ast.parse(path.read_text())
+    ifs = [one for one in tree.body if isinstance(one, ast.If)]
+    typed = [one for one in ifs if "TYPE_CHECKING" in ast.dump(one.test)]
+    parts = (tree, *typed)
+    whole, *some = ({n for n in ast.walk(part) if isinstance(n, ast.ImportFrom)} for part in parts)
+    return whole, set().union(*some)
 
 
-def imported(path):
+def imported(path, types=True):
     """The modules of the package that a file imports, anywhere in it, as parts of their names."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    tree = ast.parse(path.read_text())
-    types = [one for one in ast.walk(tree) if isinstance(one, ast.If) and names_types(one.test)]
-    of_types = {inner for one in types for inner in ast.walk(one)}
-    for node in ast.walk(tree):
-        if node in of_types:
-            continue
+    nodes, of_types = nodes_of(path)
+    for node in nodes if types else nodes - of_types:
         if isinstance(node, ast.ImportFrom) and node.level:
             base = [*parts[: -node.level], *(node.module or "").split(".")]
             yield from ([part for part in (*base, alias.name) if part] for alias in node.names)
@@ -37,7 +39,7 @@ def imported(path):
 
 def test_imports_go_one_way():
     """Whoever reads a folder needs those before it in the list, and no other."""
-    for path in MODULES:
+    for path in PACKAGE.rglob("*.py"):
         own = path.relative_to(PACKAGE).with_suffix("").parts
         if len(own) == 1 and own[0] in ("__init__", "__main__"):
             continue
@@ -48,12 +50,11 @@ def test_imports_go_one_way():
             assert not private or own[0] == other or other == "_kernels", f"{path}: {private}"
 
 
-def test_no_imports_go_in_a_circle():
-    """Files of a circle can only be read, moved or loaded together; imports in functions count."""
-    files = {path.relative_to(PACKAGE.parent).with_suffix("").parts: path for path in MODULES}
-    files = {one[:-1] if one[-1] == "__init__" else one: path for one, path in files.items()}
+def test_no_import_goes_in_a_circle():
+    """Two files could only be read, and moved, together."""
     graph = {}
-    for own, path in files.items():
-        found = [tuple(one) for one in imported(path)]
-        graph[own] = {one if one in files else one[:-1] for one in found} - {own}
-    TopologicalSorter(graph).prepare()  # raises CycleError
+    for path in PACKAGE.rglob("*.py"):
+        if path.name != "__init__.py":  # these pass names on
+            names = [PACKAGE.parent.joinpath(*found) for found in imported(path, types=False)]
+            graph[path] = {one.with_suffix(".py") for name in names for one in (name, name.parent)}
+    TopologicalSorter(graph).prepare()

@@ -190,6 +190,7 @@ class Greedy(Method):
     rules = {"fit_C": "positive"}  # noqa: RUF012
     penalises = False
 
+    # The default C of the certificate: the fits are then of the problem that is certified.
     fit_C: float = 0.1
 
     def check_weight(self, weight: FloatArray) -> None:

@@ -26,13 +26,16 @@ RelaxationRule: TypeAlias = tuple[tuple[int, int, int, int], tuple[float, float]
 # The best k features in at most g groups.
 
 def bilevel_select(
-    v: _Float, code: _Places, n_groups: int, k: int, g: int, opened: _Bytes, out: _Places,
+    v: _Float, code: _Places, n_groups: int, k: int, g: int, opened: _Bytes, squares: bool,
+    out: _Places,
 ) -> tuple[int, int]:  # fmt: skip
-    """Put the features S with the largest sum of v_j**2 into `out`, sorted, |S| <= k.
+    """Put the features S with the largest sum of c_j into `out`, sorted, |S| <= k.
 
-    S is in at most g groups beside the opened ones. Features with v_j = 0 are never in S. Of
-    several groups with equal sums any may be taken; in each, of equal |v_j| those of the smaller
-    index. The sum is the largest one up to rounding; of groups that it is too large to
+        c_j = v_j**2  (squares),  or  v_j
+
+    S is in at most g groups beside the opened ones. Features with v_j = 0 (c_j = v_j: v_j <= 0) are
+    never in S. Of several groups with equal sums any may be taken; in each, of equal |v_j| those of
+    the smaller index. The sum is the largest one up to rounding; of groups that it is too large to
     show, as many as may come in do, those with the largest sums first.
 
     It decides by a bound, and by the programme only about groups that this leaves open.
@@ -49,18 +52,19 @@ def bilevel_select(
     Returns
     -------
     (number of features, number of groups that the programme had to decide about); the first is
-    -1 - j where v_j is the first value that is NaN or infinite.
+    -1 - j where v_j is the first value that is NaN or infinite (c_j = v_j: NaN or +infinity).
     """
 
 def bilevel_program(
-    v: _Float, code: _Places, n_groups: int, k: int, g: int, opened: _Bytes, out: _Places,
+    v: _Float, code: _Places, n_groups: int, k: int, g: int, opened: _Bytes, squares: bool,
+    out: _Places,
 ) -> tuple[int, int]:  # fmt: skip
     """Do what bilevel_select does by the dynamic programme of Xiang, Yang and Ye, Algorithm 3.
 
         T(i, j, q) = max(T(i-1, j, q),  max_{1 <= t <= q} T(i-1, j-1, q-t) + C(i, t))
 
-    with C(i, t) the sum of the t largest v_j**2 of group i; opened groups take no place among the
-    j. Of equal values the one with the fewest features of the last group is kept.
+    with C(i, t) the sum of the t largest c of group i; opened groups take no place among the j. Of
+    equal values the one with the fewest features of the last group is kept.
 
     Differences from the paper: the programme gives the groups; the features are the k largest of
     these groups together, the same up to ties and rounding, and groups come in as said at
@@ -589,7 +593,7 @@ def dense_ridge(
 ) -> tuple[float, float, float, float]:  # fmt: skip
     """Minimise 1/2 sum_j p_j u_j^2 + sum_i s_i f(y_i, z_i'u + b) with Z = x[:, columns].
 
-    From (u, start) by Newton's method, as `newton` of solvers/ridge_fits.py has it, which also says what the
+    From (u, start) by Newton's method, as `solvers.ridge_fits.newton` has it, which also says what the
     arrays and numbers mean; LinAlgError where a Newton system is not finite. Every Newton system is
     solved in the space of the columns: this is meant for no more columns than rows.
 
@@ -647,7 +651,7 @@ def dense_exchange(
     start : the intercept to start from.
     tol, fit_tol : the decrease that counts, and the accuracy of fits, of the objective.
     swaps : whether to swap, too.
-    rule, won_back : how many exchanges are tried: the constants of solvers/exchange.py.
+    rule, won_back : how many exchanges are tried: the constants of `solvers.exchange`.
     known, n_known : a support for which exchanges with the columns before `n_known` are known to
         be of no use.
     columns, u, margins, dual, scores : (k,), (k,), (n,), (n,), (k,), overwritten; the first two
@@ -810,7 +814,7 @@ def grow(
     best: _Places, budget: int, most_nodes: int, most_coef: float, level: float,
     tolerances: tuple[float, float, float, float], rule: RelaxationRule,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Return a part of the tree of `BranchAndBound` of solvers/branch_and_bound.py, which begins at a node.
+    """Return a part of the tree of `BranchAndBound` of solvers/branch_and_bound.py, from a node on.
 
     Empty where its relaxation needs other steps; else what `Subtree` is made of.
 

@@ -26,7 +26,7 @@ struct Slopes {
 };
 
 // The root in (0, end] of a function that falls, `end` where it is positive there: Newton's method
-// in a bracket, as `root_of_falling` of losses/base.py has it. nearby: a point near it, 0 if unknown.
+// in a bracket, as `losses.base.root_of_falling` has it. nearby: a point near it, 0 if unknown.
 template <class Function>
 double root_of_falling(const Function& slopes, double end, double nearby = 0.0) {
     const bool is_near = 0.0 < nearby && nearby < end;

@@ -97,7 +97,7 @@ def write_page(
             )
         work.progress.phase("Drawing")
         (chosen,) = (m for m in document["models"] if m["size"] == document["chosen"])
-        figures = figures_of(estimator, samples, validation, evidence, document)
+        figures = figures_of(estimator, samples, validation, evidence)
         commands = _commands(options, again, estimator, chosen)
         page = render(document, trust, figures, commands, _facts(options.data))
         assert options.report is not None

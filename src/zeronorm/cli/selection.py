@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import methods, persistence
 from ..core.files import did_you_mean, quote
-from ..core.messages import Doubt, show
+from ..core.messages import Doubt, show, span
 from ..core.targets import check_pos_label
 from ..estimators import (
     BudgetClassifier,
@@ -529,7 +529,7 @@ def positions_of(
         else:
             last = n_features - 1 + table.first_index
             raise ValueError(
-                f"{option} must be between {table.first_index} and {last} (the features have no "
+                f"{option} must be {span(table.first_index, last)} (the features have no "
                 f"names); got {quote(name)}."
             )
     return positions

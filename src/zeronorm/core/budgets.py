@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .messages import span
 from .types import FloatArray, IndexArray
 from .validation import (
     LARGEST,
@@ -54,9 +55,8 @@ def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -
     if n_features is None:
         return (max(min(10, n_usable), n_forced),)
     forced = f"the forced features: it must be at least {n_forced} (the length of forced_features)"
-    return _check_counts(
-        "n_features", n_features, n_usable, _choice(n_usable, n_columns), n_forced, forced
-    )
+    allowed = _allowed("n_features", n_usable, n_columns)
+    return _check_counts("n_features", n_features, n_usable, allowed, n_forced, forced)
 
 
 def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> int:
@@ -66,8 +66,8 @@ def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> i
         f"the features that are never penalised: it must be at least {n_free} (the zeros of "
         "penalty_factor)"
     )
-    choice = _choice(n_usable, n_columns)
-    return _check_counts("n_features", n_features, n_usable, choice, n_free, free)[0]
+    allowed = _allowed("n_features", n_usable, n_columns)
+    return _check_counts("n_features", n_features, n_usable, allowed, n_free, free)[0]
 
 
 def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ...]:
@@ -77,31 +77,35 @@ def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ..
     n_forced : groups with a forced feature.
     """
     forced = f"the groups of forced features: it must be at least {n_forced}"
-    choice = "the groups with a non-constant column"
-    return _check_counts("n_groups", n_groups, n_usable, choice, n_forced, forced)
+    allowed = _allowed("n_groups", n_usable)
+    return _check_counts("n_groups", n_groups, n_usable, allowed, n_forced, forced)
 
 
 def check_k(k: int, n_usable: int, n_columns: int, n_forced: int, *, groups: bool) -> int:
     """Return the size of all supports in question, of features or of groups."""
     what = "groups" if groups else "features"
-    choice = "the groups with a non-constant column" if groups else _choice(n_usable, n_columns)
     forced = f"the forced {what}: it must be at least {n_forced}"
-    return _check_counts("k", k, n_usable, choice, n_forced, forced)[0]
+    allowed = _allowed("k", n_usable, None if groups else n_columns)
+    return _check_counts("k", k, n_usable, allowed, n_forced, forced)[0]
 
 
-def _choice(n_usable: int, n_columns: int) -> str:
-    """Return what messages call the features that a model chooses from."""
-    if n_usable == 1:
-        return "X has 1 feature(s) to select"
-    return f"the {'features' if n_usable == n_columns else 'non-constant features'} of X"
+def _allowed(name: str, n_usable: int, n_columns: int | None = None) -> str:
+    """Return the rule of how many features a model may have; without n_columns, of groups."""
+    if n_usable == 1:  # scikit-learn looks for the words "n_features=1"
+        what = "group" if n_columns is None else "feature"
+        return f"{name}=1 is the only choice, as there is one {what} in X to select"
+    of = "the groups with a non-constant column"
+    if n_columns is not None:
+        of = f"the {'features' if n_usable == n_columns else 'non-constant features'} of X"
+    return f"{name} must be between 1 and {n_usable} ({of})"
 
 
 def _check_counts(
-    name: str, wanted: Any, largest: int, choice: str, least: int, counted: str
+    name: str, wanted: Any, largest: int, allowed: str, least: int, counted: str
 ) -> tuple[int, ...]:
     """Return an integer or a list of integers as sorted, distinct integers.
 
-    largest, choice : how many there are, and what they are.
+    largest, allowed : how many there are, and how messages say it.
     least, counted : how many always count, and what they are.
     """
     if isinstance(wanted, np.ndarray) and wanted.ndim == 0:
@@ -114,9 +118,7 @@ def _check_counts(
         if not is_integer(value):
             raise ValueError(f"{rule}; got {shown(value)}.")
         if not 1 <= int(value) <= largest:
-            raise ValueError(
-                f"{name} must be between 1 and {largest} ({choice}); got {shown(value)}."
-            )
+            raise ValueError(f"{allowed}; got {shown(value)}.")
         if int(value) < least:
             raise ValueError(f"{name} counts {counted}; got {shown(value)}.")
     return tuple(sorted({int(value) for value in values}))
@@ -255,7 +257,7 @@ def places_of_features(
             raise ValueError(f"{parameter} must be {rule}; got {item!r}.")
         elif not 0 <= int(item) < n_columns:
             raise ValueError(
-                f"{parameter} must be between 0 and {n_columns - 1} "
+                f"{parameter} must be {span(0, n_columns - 1)} "
                 f"(the columns of X); got {shown(item)}."
             )
         else:

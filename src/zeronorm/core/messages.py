@@ -26,6 +26,11 @@ def counted(number: int, what: str = "feature") -> str:
     return f"{number:,} {what}{'es' if what.endswith('s') else 's'}"
 
 
+def span(least: int, most: int) -> str:
+    """Return in words which whole numbers are allowed."""
+    return str(least) if least == most else f"between {least} and {most}"
+
+
 def show(text: str, limit: int = 200) -> str:
     """Return text from a file so that a terminal can do nothing but show it."""
     if len(text) > limit:

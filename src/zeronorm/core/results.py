@@ -21,6 +21,9 @@ SMALLEST = 5e-324  # A gap of an objective of 0 is relative to this.
 _MAX_SIZES = 8  # A line has so many sizes.
 # A solver has failed where its certified gap is above this many times the tolerance.
 GAP_SLACK = 2.0
+PROVEN = 1e-9  # relative gap that counts as none
+# Objectives of one model that differ by this share at most are of the same problem.
+SAME_OBJECTIVE = 1e-6
 
 
 def _name(status: Status | None) -> str:
@@ -211,7 +214,7 @@ class Certificate:
     @property
     def proven(self) -> bool:
         """Whether no model that the bound is of is better: gap <= 1e-9."""
-        return self.gap <= 1e-9
+        return self.gap <= PROVEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +385,9 @@ class Path:
     def support(self, k: int) -> IndexArray:
         """Return the first k features in order of entry, sorted: the nested path at any size."""
         if not 1 <= k <= self.order.size:
-            raise ValueError(f"k must be between 1 and {self.order.size}; got {k}.")
+            raise ValueError(
+                f"k must be at least 1, and at most {self.order.size} (the candidates); got {k}."
+            )
         return np.sort(self.order[:k])
 
     def __iter__(self) -> Iterator[Any]:

@@ -26,6 +26,7 @@ from .._kernels import (
     dense_correlate,
     dense_moments,
 )
+from ..core.messages import span
 from ..core.types import Design, FloatArray, IndexArray, float64_scan_error
 from ..core.validation import check_unmasked, flags
 
@@ -303,7 +304,7 @@ def as_features(features: IndexArray, n_features: int) -> IndexArray:
     if chosen.size and not (chosen.min() >= 0 and chosen.max() < n_features):
         wrong = chosen[(chosen < 0) | (chosen >= n_features)][0]
         raise IndexError(
-            f"features must be between 0 and {n_features - 1} (the columns of X); got {wrong}."
+            f"features must be {span(0, n_features - 1)} (the columns of X); got {wrong}."
         )
     return chosen
 

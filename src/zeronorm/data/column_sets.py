@@ -211,7 +211,7 @@ class ColumnStore:
 
     @cached_property
     def score_errors(self) -> FloatArray | None:
-        """By how much the scores of a scan err, see `_operations.score_errors`."""
+        """By how much the scores of a scan err, see `operations.score_errors`."""
         return score_errors(self._design)
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..core.messages import span
 from ..core.types import (
     EXACT_SCAN,
     Design,
@@ -172,7 +173,7 @@ class Rows(Wrapper):
             )
         if index.min() < 0 or index.max() >= n_samples:
             raise ValueError(
-                f"index must be between 0 and {n_samples - 1} (the rows of X); got values from "
+                f"index must be {span(0, n_samples - 1)} (the rows of X); got values from "
                 f"{index.min()} to {index.max()}."
             )
         super().__init__(base)

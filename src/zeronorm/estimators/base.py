@@ -216,9 +216,6 @@ def encoded(X: Any, feature_groups: Any) -> tuple[Any, EncodedFrame | None]:
     return matrix, encoding
 
 
-# Tables of features in HTML, for notebooks.
-
-
 # Fitted estimators in notebooks: scikit-learn's diagram, and a table of the selected features.
 
 

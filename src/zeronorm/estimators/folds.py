@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from ..core import validation as validate
+from ..core.messages import span
 from ..core.results import Path
 from ..core.types import Design, FloatArray, IndexArray
 from ..data import Rows, filled_over
@@ -118,7 +119,7 @@ def _folds_together(
     if most < 2:
         raise ValueError(f"cv needs at least two groups of samples; got {most}.")
     if not 2 <= cv <= most:
-        raise ValueError(f"cv must be between 2 and {most} ({of}); got {validate.shown(cv)}.")
+        raise ValueError(f"cv must be {span(2, most)} ({of}); got {validate.shown(cv)}.")
     shuffle = check_random_state(random_state).permutation
     number = folds_of_groups(groups, weight, int(cv), labels, shuffle)
     if labels is not None and members(labels, number)[1].min() < 2:
@@ -138,8 +139,7 @@ def _folds(
             raise ValueError(f"cv needs at least two rows of positive weight; got {n}.")
         if not 2 <= cv <= n:
             raise ValueError(
-                f"cv must be between 2 and {n} (the rows of positive weight); got "
-                f"{validate.shown(cv)}."
+                f"cv must be {span(2, n)} (the rows of positive weight); got {validate.shown(cv)}."
             )
         return list(KFold(int(cv), shuffle=True, random_state=random_state).split(np.zeros(n)))
     classes, counts = np.unique(labels, return_counts=True)
@@ -151,7 +151,7 @@ def _folds(
         )
     if not 2 <= cv <= most:
         raise ValueError(
-            f"cv must be between 2 and {most} (the rows of class {smallest!r}); got "
+            f"cv must be {span(2, most)} (the rows of class {smallest!r}); got "
             f"{validate.shown(cv)}."
         )
     splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
@@ -212,14 +212,13 @@ def repeats_of(tests: Sequence[IndexArray]) -> float:
     return rows.size / np.unique(rows).size
 
 
-def best_and_near(mean: FloatArray, error: FloatArray, slack: float = EQUAL) -> tuple[int, int]:
+def best_and_near(mean: FloatArray, error: FloatArray) -> tuple[int, int]:
     """Return the first of the best means, and the first within one standard error of it.
 
     mean, error : (n_models,), the larger the better; models from the smallest one on.
-    slack : by how much means may differ that count as equal.
     """
-    best = int(np.argmax(mean >= mean.max() - slack))
-    return best, int(np.argmax(mean >= mean[best] - error[best] - slack))
+    best = int(np.argmax(mean >= mean.max() - EQUAL))
+    return best, int(np.argmax(mean >= mean[best] - error[best] - EQUAL))
 
 
 # Numbers of features or groups to compare, where the user leaves them to the data: "auto".

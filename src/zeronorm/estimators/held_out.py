@@ -21,7 +21,7 @@ from ..data import Rows, filled_over
 from ..data.operations import margins
 from ..losses import Responses
 from ..measures import Measure, macro_average, parse_measure
-from ..solvers import Progress, Task
+from ..solvers import Task
 from ..solvers.folds import OfClasses, members, without_features
 from .base import gives_probabilities, margins_of
 from .folds import (
@@ -647,11 +647,10 @@ def validated(
     cv: Any,
     pos_label: Any,
     random_state: int | None,
-    callback: Callable[[Progress], None] | None = None,
 ) -> CrossValidation:
     """Return the cross-validation of what is prepared."""
     posed = Validation.pose(judge, data, cv, pos_label, random_state)
-    return posed.scored(posed.folded.run(callback))
+    return posed.scored(posed.folded.run())
 
 
 @dataclass(frozen=True, slots=True)

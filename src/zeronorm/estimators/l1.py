@@ -16,6 +16,7 @@ from scipy.special import expit, softmax
 
 from ..core import validation as validate
 from ..core.budgets import check_size
+from ..core.messages import counted, span
 from ..core.results import Result
 from ..core.targets import LEAST_L1_LOSS, check_sample_weight, check_total_weight
 from ..core.types import Design, FloatArray, IndexArray, Likelihood
@@ -881,8 +882,8 @@ class L1Path:
             i = range(len(self))[i]
         except IndexError:
             raise IndexError(
-                f"i must be between 0 and {len(self) - 1}: the path has {len(self)} solutions; "
-                f"got {i}."
+                f"i must be {span(0, len(self) - 1)}: the path has "
+                f"{counted(len(self), 'solution')}; got {i}."
             ) from None
         own = slice(self.coef.indptr[i], self.coef.indptr[i + 1])
         return np.asarray(self.coef.indices[own], np.int64)

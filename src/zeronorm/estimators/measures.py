@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..core import validation as validate
 from ..core.budgets import check_features, check_sizes
+from ..core.messages import span
 from ..core.ranking import largest
 from ..core.results import Path, Status
 from ..core.targets import check_pos_label, check_sample_weight, check_target
@@ -321,7 +322,7 @@ class MeasureClassifier(LinearClassifier):
         """
         scores = self._scores(X)
         if not validate.is_integer(k) or not 1 <= k <= len(scores):
-            raise ValueError(f"k must be between 1 and {len(scores)} (the rows of X); got {k!r}.")
+            raise ValueError(f"k must be {span(1, len(scores))} (the rows of X); got {k!r}.")
         column = 0
         if scores.shape[1] > 1:
             place = np.flatnonzero(self.classes_ == label)

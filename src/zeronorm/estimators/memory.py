@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.memory import available_memory, readable, used_memory
 from ..core.types import Design
+from ..solvers.exchange import POOL_FACTOR, POOL_MIN
 
 # Vectors over all features that a fit holds at its peak, for dense data, whose scores have errors
 # of their own, and for sparse ones; and copies of the gathered columns, 8 bytes for each of their
@@ -38,7 +39,6 @@ _COPIES: Mapping[str, float] = {
     "measure": 4.0,
 }
 NOT_MEASURED = "l0"  # counts for methods that are not in the tables: it needs the most
-POOL_FACTOR, POOL_MIN = 3, 30  # of the columns that a selection gathers
 # Selections that run at a time are so many times one, of vectors; of gathered columns half of it.
 LOCKSTEP = 1.6, 0.4  # for all, and for each
 FULLER = 4.0  # as selected columns of sparse data are, beside the others

@@ -12,7 +12,6 @@ from ..core import validation as validate
 from ..core.parallel import one_blas_thread
 from ..core.results import Result
 from ..core.targets import LEAST_L1_LOSS, check_total_weight
-from ..core.types import FloatArray
 from ..solvers import l1_path as solve_path
 from ..solvers import run
 from ..solvers.l1.path import saturated
@@ -134,7 +133,7 @@ def l1_path(
     most = design.shape[1] if max_features is None else int(max_features)
     stop_early = isinstance(values, int)
 
-    def enough(result: Result, pull: FloatArray) -> bool:
+    def enough(result: Result) -> bool:
         return result.support.size > most or (stop_early and saturated(result))
 
     n_scans = 0

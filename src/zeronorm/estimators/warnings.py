@@ -36,8 +36,8 @@ def warn_before(design: Design, estimator: Any, labels: np.ndarray, stacklevel: 
         warnings.warn(
             f"y has {n_classes} classes, all of them numbers, in {labels.size:,} rows. Counts and "
             f"measurements are for {others.get(type(estimator).__name__, 'BudgetRegressor')} "
-            "(loss='poisson' of counts). Names of classes that are no numbers, as 'c7', are not "
-            "asked about.",
+            "(loss='poisson' of counts). If these are classes, give them names that are no "
+            "numbers, as 'c7', and this warning goes.",
             UserWarning,
             stacklevel=stacklevel + 1,
         )
@@ -199,8 +199,8 @@ def l1_size(
         return
     yield UserWarning(
         f"n_features={n_features}: within tol={setting.tol:g} no l1 solution was found that "
-        f"has more than {reached} features (at C={np.max(C):.3g}) before next to "
-        f"nothing is left of the loss, or C is {LARGEST:g} times that of the first feature. "
+        f"has more than {reached} features (at C={np.max(C):.3g}). The search ends where next to "
+        f"nothing is left of the loss, or where C is {LARGEST:g} times that of the first feature. "
         "The others were chosen by their scores"
         + (", with coefficients of 0" if refit_C is None else "")
         + ". Use a smaller n_features or tol, or a selection under a budget."

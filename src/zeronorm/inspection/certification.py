@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
 from ..core.groups import Groups
-from ..core.results import Certificate, Progressed, Proof, Tree
+from ..core.results import SAME_OBJECTIVE, Certificate, Progressed, Proof, Tree
 from ..core.types import FloatArray, IndexArray
 from ..core.validation import model_inside
 from ..data.operations import margins
@@ -260,7 +260,8 @@ def is_of(posed: SupportProblem, certificate: Certificate) -> bool:
     z = margins(task.design_of_features, certificate.support, coef.T, intercept)
     loss, _ = risk.value_gradient(z.T.ravel())
     objective = loss + 0.5 * coef.ravel() @ coef.ravel()
-    return bool(abs(objective - certificate.objective) <= 1e-6 * abs(certificate.objective))
+    most_apart = SAME_OBJECTIVE * abs(certificate.objective)
+    return bool(abs(objective - certificate.objective) <= most_apart)
 
 
 def _are_same(groups: Groups | None, others: Groups | None) -> bool:

@@ -13,6 +13,7 @@ from ..core import validation as validate
 from ..core.groups import Groups
 from ..core.parallel import one_blas_thread
 from ..core.ranking import largest
+from ..core.results import PROVEN
 from ..core.types import FloatArray, IndexArray
 from ..data.gathered import gather
 from ..data.operations import score_errors
@@ -23,7 +24,6 @@ from ..estimators.held_out import Validation, standard_error
 from ..model_selection.cross_validation import prepared
 from ..solvers import Task, run_together
 from ..solvers.bounds import DECIDED, best_features
-from ..solvers.branch_and_bound import PROVEN
 from ..solvers.certify import SUPPORTS, Incumbent, safe_magnitudes
 from ..solvers.driver import Scan, Solver
 from ..solvers.finish import refit_support

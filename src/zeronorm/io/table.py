@@ -29,7 +29,7 @@ from ..core.files import (
     did_you_mean,
     quote,
 )
-from ..core.messages import remedy
+from ..core.messages import remedy, span
 from ..core.types import Design
 from .source import Source, is_label_file
 
@@ -613,8 +613,8 @@ def _find_column(
         return None
     if names is None:
         raise FileError(
-            f"{source}: no header line, so the {what} column is a number between 0 and "
-            f"{n_columns - 1} (-1 is the last); got {quote(target)}."
+            f"{source}: no header line, so the {what} column must be "
+            f"{span(0, n_columns - 1)} (-1 is the last); got {quote(target)}."
         )
     kind = {"target": TargetError, "compared": WhereError}.get(what, FileError)
     # Of any column rows can be chosen by, whatever else it is.

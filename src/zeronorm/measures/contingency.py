@@ -14,6 +14,7 @@ from sklearn.metrics import fbeta_score
 
 from .._kernels import f_labelling
 from ..core import validation as validate
+from ..core.messages import span
 from ..core.ranking import largest
 from ..core.types import FloatArray
 from .base import Cut, Measure, Weight, refuse_weights, threshold_of_top
@@ -352,7 +353,7 @@ def _count(name: str, k: int | str, n_pos: int, n: int) -> int:
     if not 1 <= found <= n:
         got = k if not isinstance(k, str) else f"{k} = {found}"
         raise ValueError(
-            f"k of {name} must be between 1 and {n} (the rows); got {got}. Use a smaller k."
+            f"k of {name} must be {span(1, n)} (the rows); got {got}. Use a smaller k."
         )
     return found
 

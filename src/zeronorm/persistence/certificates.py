@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.files import PathLike, Require, quote, write_file
 from ..core.frames import frame_of, names_of, numbers_of
 from ..core.groups import Groups
+from ..core.messages import span
 from ..core.results import Certificate, Minorant, Tree
 from ..core.types import Design, FloatArray, IndexArray
 from ..io.npy import is_text
@@ -668,7 +669,7 @@ def check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -
         "group_labels must be integers or valid text",
     )
     within = bool(((code >= 0) & (code < labels.size)).all())
-    require(within, f"group_of must be between 0 and {labels.size - 1}")
+    require(within, f"group_of must be {span(0, labels.size - 1)}")
     return Groups(labels, code.astype(np.int64))
 
 

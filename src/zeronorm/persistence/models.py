@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..core.files import PathLike, Require, write_file
 from ..core.groups import Groups
+from ..core.messages import span
 from ..core.results import (
     Result,
     Selection,
@@ -558,7 +559,7 @@ def _linear(
     low, high = (int(support[0]), int(support[-1])) if k else (0, 0)
     require(
         low >= 0 and high < n_features,
-        f"support must be between 0 and {n_features - 1}; got {low} to {high}",
+        f"support must be {span(0, n_features - 1)}; got {low} to {high}",
     )
     for name, values, shape in (
         ("coef", coef, (n_scores, k)),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.messages import span
 from ..core.types import IndexArray
 from ..datasets import Float32Array
 
@@ -53,7 +54,7 @@ def make_paper_synthetic(
     n_informative = _size("n_informative", n_informative)
     if n_informative > n_features:
         raise ValueError(
-            f"n_informative must be between 1 and {n_features} (n_features); got {n_informative}."
+            f"n_informative must be {span(1, n_features)} (n_features); got {n_informative}."
         )
     if not (np.isfinite(w_std) and w_std > 0):
         raise ValueError(f"w_std must be a positive number; got {w_std!r}.")

@@ -123,7 +123,7 @@ def report(
     trust, evidence = describe_trust(
         model, samples, validation, None, n_pairs, time_limit, lambda _: None
     )
-    figures = figures_of(model, samples, validation, evidence, document)
+    figures = figures_of(model, samples, validation, evidence)
     again = code_of_report(model, file.name, cv, n_pairs, time_limit, together=groups is not None)
     write_file(file, render(document, trust, figures, again, versions() | _digests(X)))
     return file

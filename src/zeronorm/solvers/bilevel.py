@@ -459,7 +459,7 @@ class BilevelTask(ByOutputs):
 
 @dataclass(frozen=True, slots=True)
 class MovesTuning:
-    """Constants of this part of the solver."""
+    """Constants of the moves from one support to another."""
 
     # Times the budgets: where a pool begins, and a support that shrinks to them.
     pool_factor: int = 3
@@ -684,7 +684,7 @@ def _n_different(Z: Columns) -> int:
 
 SOLVERS = ("auto", *VARIANTS)
 
-POOL_MIN = 30  # features that a pool begins with beside `POOL_FACTOR` times the budgets
+POOL_MIN = 30  # features that a pool begins with beside `MOVES.pool_factor` times the budgets
 SCAN_BOLDNESS = (1.0, 4.0)  # factors of the strengths of candidates outside of the pool
 MAX_ROUNDS, MAX_STEPS = 20, 10_000
 # Groups that are left out in turn by a scan, to see what would take their place, and how many

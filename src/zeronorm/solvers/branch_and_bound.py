@@ -29,7 +29,7 @@ import numpy as np
 from .. import _kernels
 from ..core.parallel import at_last, map_threads, waiting_threads
 from ..core.ranking import largest
-from ..core.results import Progressed, Status, Tree
+from ..core.results import PROVEN, Progressed, Status, Tree
 from ..core.types import Columns, FloatArray, IndexArray
 from ..data.column_sets import ColumnsInPlace, some_of
 from ..data.gathered import SparseColumns
@@ -58,7 +58,6 @@ from .ridge_fits import signed_ridge
 # Columns that are not 0 in a relaxation, their coefficients, the intercept.
 Start: TypeAlias = tuple[IndexArray, FloatArray, float]
 NOTHING: Start = np.empty(0, np.int64), np.empty(0), 0.0
-PROVEN = 1e-9  # relative gap that counts as none
 # Of the relaxation of a node; of the fit of a model.
 NODE_TOL, LEAF_TOL = 1e-4, 1e-11
 # Relaxations keep to bounds on coefficients where that closes so much of the gap that is left
@@ -472,7 +471,7 @@ class GrowingTree:
 
 @dataclass(frozen=True, slots=True)
 class BranchingTuning:
-    """Constants of this part of the solver."""
+    """Constants of the branch-and-bound search."""
 
     tree_bytes: int = 2**30  # of dual points
     report_seconds: float = 0.5

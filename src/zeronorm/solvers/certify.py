@@ -19,7 +19,7 @@ import numpy as np
 
 from ..core.memory import available_memory
 from ..core.ranking import largest
-from ..core.results import Certificate, Progressed, Proof, Status, Tree
+from ..core.results import PROVEN, Certificate, Progressed, Proof, Status, Tree
 from ..core.types import Columns, FloatArray, IndexArray
 from ..data.column_sets import in_place
 from ..data.gathered import GatheredColumns, gather
@@ -27,7 +27,6 @@ from ..data.operations import column_scaling, score_errors, top_features
 from .bounds import Bound, bound_at, safe_scores
 from .branch_and_bound import (
     NOTHING,
-    PROVEN,
     BranchAndBound,
     CandidateProblem,
     NearBest,
@@ -45,7 +44,7 @@ from .ridge_fits import Ridge, ridge, signed_ridge
 
 @dataclass(frozen=True, slots=True)
 class SupportsTuning:
-    """Constants of this part of the solver."""
+    """Constants of the refits and scans of certified supports."""
 
     refit_tol: float = 1e-12
     optimal: float = 5e-7  # relative gap of a fit, above which its certificate would be refused
@@ -234,7 +233,7 @@ def far_from_zero(
 
 @dataclass(frozen=True, slots=True)
 class ProofCurvatureTuning:
-    """Constants of this part of the solver."""
+    """Constants of the curvature that proofs take."""
 
     first_nodes: int = 25  # of a search before curvature is extracted
     # Of the logistic loss one more for so many rows: its curvature takes longer.
@@ -727,7 +726,7 @@ def _certificate(
 
 @dataclass(frozen=True, slots=True)
 class GroupBoundsTuning:
-    """Constants of this part of the solver."""
+    """Constants of the relaxation that bounds groups."""
 
     max_scans: int = 50
     tight_tol: float = 1e-4  # gap of the relaxation, relative
@@ -749,7 +748,7 @@ def tighten_groups(
 ) -> Solver[Certificate]:
     """Certify the groups of a support with the bound of the relaxation over all features.
 
-    It is solved to `TIGHT_TOL`, or as far as `MAX_SCANS` scans go; `task` has groups.
+    It is solved to `tight_tol`, or as far as `max_scans` scans go; `task` has groups.
 
     dual : (n,) a dual point to begin with, that of the refit if None; no bound is below its bound.
     """

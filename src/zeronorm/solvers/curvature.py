@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import expit
 
 from ..core.parallel import map_threads
-from ..core.results import Minorant
+from ..core.results import PROVEN, Minorant
 from ..core.types import FloatArray, IndexArray
 from ..losses import Logistic, as_adjusted
 from .bounds import Bound, best_features, decide
-from .branch_and_bound import NOTHING, PROVEN, CandidateProblem, RelaxationOptions
+from .branch_and_bound import NOTHING, CandidateProblem, RelaxationOptions
 from .quadratic import ShareProblem, support_norm
 from .relaxation import Relaxed
 
@@ -51,7 +51,7 @@ from .relaxation import Relaxed
 
 @dataclass(frozen=True, slots=True)
 class ExtractionTuning:
-    """Constants of this part of the solver."""
+    """Constants of the extraction of curvature from squares."""
 
     most: int = 400  # features: D costs their third power some fifty times
     most_entries: int = 1 << 25  # of their columns
@@ -297,7 +297,7 @@ def is_inside(H: FloatArray, D: FloatArray) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TailsTuning:
-    """Constants of this part of the solver."""
+    """Constants of the tails of logistic losses."""
 
     least_core: float = 0.1
     core: float = 0.85  # the share of rows whose margins, at a solution, tails leave alone
@@ -382,7 +382,7 @@ class Tailed:
 
 @dataclass(frozen=True, slots=True)
 class ReachTuning:
-    """Constants of this part of the solver."""
+    """Constants of the bounds of margins."""
 
     strength: float = 2.0  # of the ridge of moves, relative to that of the problem
     rows: int = 64  # margins at a time
@@ -518,7 +518,7 @@ def reach(
 
 @dataclass(frozen=True, slots=True)
 class CurvedTuning:
-    """Constants of this part of the solver."""
+    """Constants of the extraction of curvature from the logistic loss."""
 
     most: int = 640  # features
     most_work: float = 1e10  # rows times rows times features: what the ends of margins cost

@@ -1,8 +1,9 @@
-"""Run solvers: the only place where data are scanned, progress is reported and work interrupted.
+"""Run solvers: scan the data for them, report progress, pass interrupts on.
 
 A solver is a generator. It yields a `Scan` (which columns, which vector), receives the scores, and
 returns its result. `run` runs one; `together` makes several (classes, folds) one that runs them in
-lockstep, their pending scans of one data set merged into a single pass over it.
+lockstep, their pending scans of one data set merged into a single pass over it. No solver scans by
+itself; docs/architecture.md names what is no solver and does.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def run(
                     request = solver.throw(stop)  # which ends it, unless it keeps what is finished
                     continue
                 request = solver.send(_arrange(request, answers))
-        except StopIteration as stop:
-            return cast("T", stop.value)
+        except StopIteration as end:
+            return cast("T", end.value)
         finally:
             solver.close()
 
@@ -111,9 +112,9 @@ def together(solvers: Sequence[Solver[T]]) -> Solver[list[T]]:
         solver = solvers[index]
         try:  # sending None starts a generator
             waiting[index] = solver.send(answer) if stop is None else solver.throw(stop)
-        except StopIteration as stop:
+        except StopIteration as end:
             waiting.pop(index, None)
-            results[index] = stop.value
+            results[index] = end.value
 
     try:
         for index in range(len(solvers)):

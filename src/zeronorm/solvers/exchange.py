@@ -41,7 +41,7 @@ DROP_SHARE, ONE_BY_ONE = 0.15, 10
 
 @dataclass(frozen=True, slots=True)
 class ExchangeTuning:
-    """Constants of this part of the solver."""
+    """Constants of the exchange search."""
 
     elimination_tol: float = 1e-3  # of fits that only rank coefficients
     max_exchange: int = 5  # features exchanged at once by splicing

@@ -231,6 +231,7 @@ def _left_out(
     """Return the mean loss of each row at its margin without one unit of it; unit: its weight."""
     one = replace(risk, weight=unit)
     gradient = one.value_gradient(margins)[1]
+    # A row that the fit follows alone would have 0 by rounding, or less.
     damping = 1.0 - C * leverage * one.curvature(margins)
     shifted = margins + C * leverage * gradient / np.maximum(damping, 1e-8)
     return risk.value_gradient(shifted)[0] / float(risk.weight.sum())
@@ -342,12 +343,13 @@ def leave_ordered_row_out_loss(
     bent = np.einsum("abn,bnj->anj", C * weight * bends, columns)
     matrix = np.einsum("ani,anj->ij", columns, bent)
     matrix[np.arange(k), np.arange(k)] += penalty
+    # Far more than rounding, far less than what the data say: thresholds have no ridge.
     matrix[np.diag_indices_from(matrix)] += 1e-10 * np.einsum("ii->i", matrix)
     white = columns @ inverse_factor(matrix).T
     leverage = C * np.einsum("anj,bnj->abn", white, white)
     one = np.minimum(weight, 1.0 if unit is None else unit)
     (a, d), (c, e) = np.eye(2)[:, :, None] - np.einsum("abn,bcn->acn", one * bends, leverage)
-    determinant = np.maximum(a * e - c * d, 1e-8)
+    determinant = np.maximum(a * e - c * d, 1e-8)  # as `_left_out` has it
     first, second = one * slopes
     moved = np.stack([e * first - d * second, a * second - c * first]) / determinant
     alone = rows.total[place] <= one
@@ -406,7 +408,7 @@ LOO_GRID = (0.003, 0.03, 0.3, 5.0, 50.0)
 
 @dataclass(frozen=True, slots=True)
 class RefitsTuning:
-    """Constants of this part of the solver."""
+    """Constants of the choice of C by final fits."""
 
     spread: float = 1e4  # of variances, beyond which units are not taken for knowledge
     step: float = 10.0  # from a value of C to the next beyond the grid

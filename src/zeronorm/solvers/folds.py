@@ -31,7 +31,7 @@ from .problem import EQUAL_ROWS, Task
 
 @dataclass(frozen=True, slots=True)
 class FoldsTuning:
-    """Constants of this part of the solver."""
+    """Constants of the division into folds."""
 
     folds: int = 5
     least_samples: int = 10  # different samples, or events, that numbers and times need for folds
@@ -108,7 +108,7 @@ def fold_numbers(place: FloatArray, labels: np.ndarray) -> IndexArray:
     """Return the fold, from 0, that holds each row out, (n,); 0 for all where there can be none.
 
     Stratified: the different rows of a class, in the order of their places, go to the folds in
-    turn. There are FOLDS folds, fewer where a class has fewer rows.
+    turn. There are `FOLDS.folds` folds, fewer where a class has fewer rows.
 
     place : (n,) a number for every row, the same for equal rows.
     """
@@ -127,7 +127,7 @@ def fold_numbers_of_groups(
 ) -> IndexArray:
     """Return the same where samples with the same number in `groups` are held out together.
 
-    There are fewer than FOLDS folds where a class is in fewer groups. 0 for all samples where a
+    There are fewer than `FOLDS.folds` where a class is in fewer groups. 0 for all samples where a
     class is in a single group, or where all groups with it are in one fold.
     """
     fewest = int(members(labels, groups)[1].min())
@@ -145,7 +145,8 @@ def folds_of_numbers(
 
     The different samples, in the order of their targets, go to the folds in turn, so that every
     fold has its share of small and large ones; of survival times those with an event, in the order
-    of their times, and then the others. Fewer than LEAST_SAMPLES samples, or events, have no folds.
+    of their times, and then the others. Fewer samples, or events, than `FOLDS.least_samples` have
+    no folds.
 
     target : (n,), (n, n_responses), or of survival times (n, 3) and more: time, event, stratum.
     """
@@ -380,7 +381,7 @@ def _least(loss: Callable[[float], float], rising: Callable[[float], bool]) -> t
 
 @dataclass(frozen=True, slots=True)
 class JudgingTuning:
-    """Constants of this part of the solver."""
+    """Constants of the choice by held-out losses."""
 
     # Sum of the weights from which calibrate="auto" leaves classes as they are.
     auto_rows: int = 1000

@@ -114,19 +114,18 @@ class L0Search:
         columns: IndexArray,
         *,
         improve: bool = False,
-        swaps: bool = True,
         tol: float | None = None,
     ) -> None:
         """Keep columns of the pool, sorted, where they are better than the best of their size.
 
-        improve, swaps : whether to improve them before by exchanges, and by which.
+        improve : whether to improve them before by exchanges.
         tol : the share by which they have to be better, by default that of the search.
         """
         known = self.best.get(self._size(columns))
         if known is not None and np.array_equal(known.columns, columns):
             return
         found = self.exchanges.fit(columns)
-        self._keep(self.exchanges.improve(found, swaps=swaps) if improve else found, tol)
+        self._keep(self.exchanges.improve(found) if improve else found, tol)
 
     def improve(self, k: int, *, swaps: bool = True) -> None:
         """Go on with exchanges from the best of a size."""
@@ -355,25 +354,25 @@ def explore(
         for features in given:
             search.add(task.units.of(features))
     _begin(search, scores, clock, swaps=swaps)
-    yield from _exchange(search, clock, swaps=swaps, replace=swaps and len(stages) == 1)
+    yield from _exchange(search, clock, swaps=swaps, replaces=swaps and len(stages) == 1)
     for stage in stages[1:]:
         before, search = search, L0Search(task, stage, sizes, tol, search)
         with clock.phase("select"):
             for k in search.sizes:
                 search.offer(before.best[k].columns, improve=True)
                 search.record(k, search.pool.features)
-        yield from _exchange(search, clock, swaps=True, replace=True)
+        yield from _exchange(search, clock, swaps=True, replaces=True)
     cheap = n_starts > 1 and _is_cheap(task)
     if cheap:
         with clock.phase("select"):
             helps = [search.eliminated(share) for share in ELIMINATED_C]
         if any(helps):
-            yield from _exchange(search, clock, swaps=True, replace=True)
+            yield from _exchange(search, clock, swaps=True, replaces=True)
     random = np.random.default_rng(0)
     for _ in range(1, n_starts):
         with clock.phase("select"):
             other = search.restarted_from_all(random) if cheap else search.restarted(random)
-        yield from _exchange(other, clock, swaps=True, replace=True)
+        yield from _exchange(other, clock, swaps=True, replaces=True)
         search.take_over(other)
     return search
 
@@ -412,10 +411,10 @@ def _begin(search: L0Search, scores: FloatArray, clock: PhaseClock, *, swaps: bo
             search.record(k, entered)
 
 
-def _exchange(search: L0Search, clock: PhaseClock, *, swaps: bool, replace: bool) -> Solver[None]:
+def _exchange(search: L0Search, clock: PhaseClock, *, swaps: bool, replaces: bool) -> Solver[None]:
     """Exchange until a scan at the best support of every size shows nothing that helps.
 
-    replace : whether to look for replacements then, and to go on from those.
+    replaces : whether to look for replacements then, and to go on from those.
     """
     task = search.task
     waiting = list(search.sizes)
@@ -435,7 +434,7 @@ def _exchange(search: L0Search, clock: PhaseClock, *, swaps: bool, replace: bool
                 search.record(k, fresh[k])
             search.neighbours()
             waiting = [k for k in search.sizes if search.best[k] is not before[k]]
-        if not waiting and replace:
+        if not waiting and replaces:
             waiting = yield from _replace(search, clock, settled)
         if not waiting:
             return
@@ -491,7 +490,7 @@ Gather: TypeAlias = Callable[[IndexArray], Columns]  # returns the columns of so
 
 @dataclass(frozen=True, slots=True)
 class HardThresholdingTuning:
-    """Constants of this part of the solver."""
+    """Constants of hard thresholding."""
 
     sufficient: float = 1e-3  # decrease of a step, as a share of L/2 ||step||^2
     most_doublings: int = 60  # of L, in columns of one length

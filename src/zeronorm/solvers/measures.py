@@ -501,7 +501,7 @@ class MeasureTask:
 
 @dataclass(frozen=True, slots=True)
 class InnerLayerTuning:
-    """Constants of this part of the solver."""
+    """Constants of the cutting planes over given blocks."""
 
     loose: float = 1e-2  # gap of the problems that only generate blocks
     max_cuts: int = 2000  # rounds of one problem

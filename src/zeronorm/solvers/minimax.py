@@ -200,7 +200,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class MinimaxNewtonTuning:
-    """Constants of this part of the solver."""
+    """Constants of the inner solver `newton`."""
 
     max_newton: int = 60
     max_weights: int = 50

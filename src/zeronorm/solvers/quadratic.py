@@ -145,7 +145,7 @@ class PosedQuadratic:
 
 @dataclass(frozen=True, slots=True)
 class QuadraticTuning:
-    """Constants of this part of the solver."""
+    """Constants of the quadratic program over k-support norms."""
 
     max_steps: int = 60
     most_proximal: int = 3  # steps that are none of Newton's: more of them are slow
@@ -355,7 +355,7 @@ def solve_scaled(matrix: FloatArray, right: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class ProximalTuning:
-    """Constants of this part of the solver."""
+    """Constants of the proximal steps with bounds on coefficients."""
 
     max_steps: int = 300  # before the loss is looked at again
     power_steps: int = 10  # for the largest curvature, which steps raise where it is too small
@@ -507,7 +507,7 @@ class ProximalQuadratic(PosedQuadratic):
 
 @dataclass(frozen=True, slots=True)
 class SharesTuning:
-    """Constants of this part of the solver."""
+    """Constants of the Newton steps over the shares of units."""
 
     max_steps: int = 100
     most_plain: int = 10  # of them that are none of Newton's: more of them are slow

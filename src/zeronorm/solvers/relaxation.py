@@ -106,7 +106,7 @@ MOST_BYTES, MOST_COLUMN_BYTES = 2**28, 2**30
 
 @dataclass(frozen=True, slots=True)
 class SharedCurvatureTuning:
-    """Constants of this part of the solver."""
+    """Constants of the curvature that relaxations share."""
 
     # Rows from which on dense columns are kept and multiplied in float32: curvature only shapes
     # steps.
@@ -281,7 +281,7 @@ class SignBarrier:
 
 @dataclass(frozen=True, slots=True)
 class RelaxationStepsTuning:
-    """Constants of this part of the solver."""
+    """Constants of the steps that solve a relaxation."""
 
     max_newton: int = 8  # steps before others
     model_tol: float = 0.1  # to which a Newton step is solved, as a share of the wanted gap
@@ -720,7 +720,6 @@ def entries(Z: Columns, columns: IndexArray) -> float:
 def newton_steps(
     Z: Columns,
     columns: IndexArray,
-    units: BudgetUnits,
     risk: Risk,
     n_fixed: int,
     n_free: int,
@@ -830,9 +829,7 @@ def relax(
     inside = loose or is_inside(u, n_fixed, n_free, units)
     if inside and is_compiled(Z, columns, units, risk):
         begin = min(RELAXATION_STEPS.max_newton, max_iter - 1)
-        found, done = newton_steps(
-            Z, columns, units, risk, n_fixed, n_free, (u, b), (tol, cutoff), begin
-        )
+        found, done = newton_steps(Z, columns, risk, n_fixed, n_free, (u, b), (tol, cutoff), begin)
         # A bound of all models is one of bounded ones, and their solution where it is inside.
         sure = loose or found.bound > cutoff or is_inside(found.coef, n_fixed, n_free, units)
         if done and sure:

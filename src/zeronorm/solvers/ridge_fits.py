@@ -29,7 +29,7 @@ from .problem import Risk, admitted
 
 @dataclass(frozen=True, slots=True)
 class RidgeStepsTuning:
-    """Constants of this part of the solver."""
+    """Constants of Newton's method for ridge fits."""
 
     max_newton: int = 100
     most_level: int = 3  # steps that change the objective by rounding, before giving up
@@ -274,7 +274,7 @@ def bounded(fit: Ridge, risk: Risk, diagonal: FloatArray) -> Ridge:
 
 @dataclass(frozen=True, slots=True)
 class RidgeOutputsTuning:
-    """Constants of this part of the solver."""
+    """Constants of ridge fits of several outputs."""
 
     # Systems of at most so many multiply-adds: above it the BLAS is faster.
     kernel_system: float = 2e8
@@ -619,7 +619,7 @@ class _Signed:
 
 @dataclass(frozen=True, slots=True)
 class MovementTuning:
-    """Constants of this part of the solver."""
+    """Constants of the share that features move."""
 
     # Tolerances are shares of the objective, or of this many times what features can lower it by.
     slack: float = 100.0

@@ -47,7 +47,7 @@ from .ridge_fits import Movement, Ridge, of_times, ridge, with_covariates
 
 @dataclass(frozen=True, slots=True)
 class SelectTuning:
-    """Constants of this part of the solver."""
+    """Constants of the pools that selections share."""
 
     pool_blocks: int = 5  # scans that a pool takes
     direct_blocks: int = 3  # blocks of the direct selection of k features
@@ -133,6 +133,7 @@ def _is_collinear(task: Task, Z: Columns) -> bool:
     columns = Z.take(np.arange(first)).dense()
     columns = np.sqrt(weight)[:, None] * (columns - weight @ columns)
     columns /= np.maximum(np.sqrt((columns**2).sum(axis=0)), np.finfo(float).tiny)
+    # The ridge keeps equal columns from being singular; they count as collinear all the same.
     correlation = columns.T @ columns + 1e-12 * np.eye(first)
     return bool(np.median(np.diag(np.linalg.inv(correlation))) > COLLINEAR)
 
@@ -320,10 +321,8 @@ def select_l1(
 
 @dataclass(frozen=True, slots=True)
 class GreedyTuning:
-    """Constants of this part of the solver."""
+    """Constants of the greedy selection."""
 
-    # The default C of the certificate: the fits are then of the problem that is certified.
-    fit_c: float = 0.1
     tighter: int = 10  # times that a fit may be asked for a smaller gap: see `_fit`
     # Eigenvalues below this share of the largest, of the correlations of a group, count as 0:
     # scores of float32 scans have an error of 1e-7, and are divided by the roots.
@@ -338,7 +337,7 @@ def greedy(
     sizes: Sequence[int],
     request: SelectionRequest,
     *,
-    fit_C: float = GREEDY.fit_c,
+    fit_C: float,
 ) -> Solver[Path]:
     """Select for every size of `sizes` by forward greedy steps, by a generator of scans.
 

@@ -150,7 +150,7 @@ class Covariates:
     def _left(self, dual: FloatArray) -> tuple[FloatArray, float]:
         """Return the directions D, (outputs n, p), and e.
 
-        The sums that the loss itself asks for are those of `Loss.balanced`.
+        The sums that the loss itself asks for are those of `ReferenceLoss.balanced`.
         """
         bent, inverse = self._system(dual)
         ours = np.tile(

@@ -2,7 +2,7 @@
 
     min_{w, b}  sum_i m_i f(y_i, z_i'w + b) + mu/2 ||w||^2   subject to  w = beta, ||beta||_0 <= k
 
-with the mean loss, sum_i m_i = 1. It is (L0) of `procedures.l0` divided by the total weight
+with the mean loss, sum_i m_i = 1. It is (L0) of `solvers/l0.py` divided by the total weight
 C sum_i s_i, so that mu = 1 / (C sum_i s_i), and rho has the scale of the paper. With gamma the
 multipliers of w = beta, an iteration is
 

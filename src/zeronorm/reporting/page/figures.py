@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.etree import ElementTree
 
@@ -70,14 +70,13 @@ def figures_of(
     samples: Samples,
     validation: CrossValidation | None,
     evidence: Evidence,
-    document: Mapping[str, Any],
 ) -> list[Figure]:
-    """Return the figures that there are for a model, that of its document."""
+    """Return the figures that there are for a model."""
     plt = pyplot()
     found: list[Figure] = []
     cycle = {"axes.prop_cycle": plt.cycler(color=COLOURS)}  # of scikit-learn's displays
     with plt.rc_context(_LOOKS | cycle):
-        for section, caption, draw in _drawings(estimator, samples, validation, evidence, document):
+        for section, caption, draw in _drawings(estimator, samples, validation, evidence):
             figure = draw().figure_
             svg = _inline(_written(figure), f"figure{len(found)}", caption)
             found.append(Figure(section, caption, svg, wide=figure.get_figwidth() > _WIDE))
@@ -105,7 +104,6 @@ def _drawings(
     samples: Samples,
     validation: CrossValidation | None,
     evidence: Evidence,
-    document: Mapping[str, Any],
 ) -> Iterator[_Drawing]:
     paths, size, X = estimator._paths, estimator.size_, samples.table.X
     named, units = _named(estimator, samples), CountedUnits.of(estimator, samples.table)

@@ -31,7 +31,7 @@ NOISE, NOTHING = 1e-12, 1e-9
 
 @dataclass(frozen=True, slots=True)
 class L1WalkTuning:
-    """Constants of this part of the solver."""
+    """Constants of the walk along an l1 path."""
 
     rough: float = 0.3  # of tol: what is left over a working set
     # The gap of a model over free features, which tells where others enter, and over k chosen ones,
@@ -286,8 +286,7 @@ def l1_path(
     *,
     tol: float,
     max_iter: int,
-    enough: Callable[[Result, FloatArray], bool] = lambda result, pull: False,
-    forced: IndexArray | None = None,
+    enough: Callable[[Result], bool] = lambda result: False,
     n_threads: int = 1,
 ) -> Solver[list[tuple[float, Result]]]:
     """Return (C, solution) along a growing grid, up to the first solution that is enough.
@@ -300,10 +299,9 @@ def l1_path(
     grid : the values of C, growing, from the one below which the penalised features stay out; not
         called where they always do.
     tol : (objective - bound) / objective of the model without features, at every point.
-    enough : told the solution and how strongly each feature is drawn in, as a share of its l1.
-    forced : features with so small a penalty that the path begins without asking them.
+    enough : whether the path ends with a solution.
     """
-    walk = Walk(problem, tol, max_iter, n_threads, forced)
+    walk = Walk(problem, tol, max_iter, n_threads)
     yield from walk.begin()
     path: list[tuple[float, Result]] = []
     if np.isinf(walk.smallest):
@@ -315,7 +313,7 @@ def l1_path(
     def told(result: Result) -> bool:
         nonlocal stop
         path.append((walk.C, result))
-        stop = enough(result, walk.share())
+        stop = enough(result)
         return stop
 
     while len(path) < len(values) and not stop:
@@ -410,7 +408,7 @@ def l1_folds(
 
 @dataclass(frozen=True, slots=True)
 class L1SizesTuning:
-    """Constants of this part of the solver."""
+    """Constants of the search for the C of a number of features."""
 
     step: float = 1.3  # from C to C, until there are more features than asked for
     rounding: float = 1e-9  # C is below the first feature by so much of it

@@ -1,4 +1,4 @@
-"""l1-regularised classification: the problem, and what certifies a point of it.
+"""Fits with an l1 penalty: the problem, and what certifies a point of it.
 
     min_{u, b}  sum_j l1_j |u_j| + l2_j/2 u_j^2 + sum_i s_i f(y_i, x_i'u + b),  low <= u <= high
 
@@ -32,7 +32,7 @@ NEVER = 1e300  # l1 weight of features that are not to enter
 
 @dataclass(frozen=True, slots=True)
 class L1Problem:
-    """The problem of this module: data, labels, weights, penalty, loss."""
+    """The problem of this module: X; target, weights and loss; penalty."""
 
     design: Design
     risk: Risk

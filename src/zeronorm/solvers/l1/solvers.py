@@ -188,7 +188,7 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class L1RunTuning:
-    """Constants of this part of the solver."""
+    """Constants of the working sets and the end of a run."""
 
     precision: float = 1e-14  # relative differences of the objective below this are rounding
     equal: float = 1e-12  # relative size of a sum that counts as zero
@@ -506,7 +506,7 @@ SIGMA, MAX_HALVINGS = 0.01, 20  # of the line search, as published
 
 @dataclass(frozen=True, slots=True)
 class ProxNewtonTuning:
-    """Constants of this part of the solver."""
+    """Constants of the proximal Newton steps."""
 
     largest_square: float = 1e140  # sum of squares of a column
     sweeps_at_once: int = 50  # of a descent, between looks at Ctrl-C
@@ -736,7 +736,7 @@ def model_at(
 
 
 def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray:
-    """Return the largest step of each coordinate: it moves margins by about LARGEST_STEP.
+    """Return the largest step of each coordinate: it moves margins by about `largest_step`.
 
     From the weights of the rows and not from the curvature, which rows of large margins have not.
     Margins have the unit of the target where the loss is of residuals; squares need no guard.
@@ -760,7 +760,7 @@ def largest_steps(problem: L1Problem, columns: ColumnSet | RowSet) -> FloatArray
 
 
 def sweep(descent: Descent, target: float, seed: int, shrinking: float) -> None:
-    """Descend to the target, or through MAX_SWEEPS; Ctrl-C is noticed between some sweeps."""
+    """Descend to the target, or through `max_sweeps`; Ctrl-C is noticed between some sweeps."""
     while descent.n_sweeps < PROX_NEWTON.max_sweeps:
         at_once = min(PROX_NEWTON.sweeps_at_once, PROX_NEWTON.max_sweeps - descent.n_sweeps)
         if descent.sweep(target, at_once, seed + descent.n_sweeps, shrinking):
