@@ -26,16 +26,13 @@ RelaxationRule: TypeAlias = tuple[tuple[int, int, int, int], tuple[float, float]
 # The best k features in at most g groups.
 
 def bilevel_select(
-    v: _Float, code: _Places, n_groups: int, k: int, g: int, opened: _Bytes, squares: bool,
-    out: _Places,
+    v: _Float, code: _Places, n_groups: int, k: int, g: int, opened: _Bytes, out: _Places,
 ) -> tuple[int, int]:  # fmt: skip
-    """Put the features S with the largest sum of c_j into `out`, sorted, |S| <= k.
+    """Put the features S with the largest sum of v_j**2 into `out`, sorted, |S| <= k.
 
-        c_j = v_j**2  (squares),  or  v_j
-
-    S is in at most g groups beside the opened ones. Features with v_j = 0 (c_j = v_j: v_j <= 0) are
-    never in S. Of several groups with equal sums any may be taken; in each, of equal |v_j| those of
-    the smaller index. The sum is the largest one up to rounding; of groups that it is too large to
+    S is in at most g groups beside the opened ones. Features with v_j = 0 are never in S. Of
+    several groups with equal sums any may be taken; in each, of equal |v_j| those of the smaller
+    index. The sum is the largest one up to rounding; of groups that it is too large to
     show, as many as may come in do, those with the largest sums first.
 
     It decides by a bound, and by the programme only about groups that this leaves open.
@@ -52,19 +49,18 @@ def bilevel_select(
     Returns
     -------
     (number of features, number of groups that the programme had to decide about); the first is
-    -1 - j where v_j is the first value that is NaN or infinite (c_j = v_j: NaN or +infinity).
+    -1 - j where v_j is the first value that is NaN or infinite.
     """
 
 def bilevel_program(
-    v: _Float, code: _Places, n_groups: int, k: int, g: int, opened: _Bytes, squares: bool,
-    out: _Places,
+    v: _Float, code: _Places, n_groups: int, k: int, g: int, opened: _Bytes, out: _Places,
 ) -> tuple[int, int]:  # fmt: skip
     """Do what bilevel_select does by the dynamic programme of Xiang, Yang and Ye, Algorithm 3.
 
         T(i, j, q) = max(T(i-1, j, q),  max_{1 <= t <= q} T(i-1, j-1, q-t) + C(i, t))
 
-    with C(i, t) the sum of the t largest c of group i; opened groups take no place among the j. Of
-    equal values the one with the fewest features of the last group is kept.
+    with C(i, t) the sum of the t largest v_j**2 of group i; opened groups take no place among the
+    j. Of equal values the one with the fewest features of the last group is kept.
 
     Differences from the paper: the programme gives the groups; the features are the k largest of
     these groups together, the same up to ties and rounding, and groups come in as said at
