@@ -32,7 +32,6 @@ import pandas as pd
 import _common as common
 import zeronorm as zn
 import zeronorm.inference
-import zeronorm.inference.stability
 
 FILE = common.HERE / "snapshot.json"
 Values = dict[str, Any]
@@ -261,7 +260,7 @@ def calls() -> dict[str, Callable[[], Any]]:
             zn.permutation_test(budget(3, calibrate=False), X, y, n_permutations=9).p_value
         ),
         "stability": lambda: of_model(
-            zn.stability.StabilitySelection(budget(3, calibrate=False), n_pairs=5).fit(X, y)
+            zn.inference.StabilitySelection(budget(3, calibrate=False), n_pairs=5).fit(X, y)
         ),
         "discoveries": lambda: of_model(
             zn.inference.FalseDiscoverySelector(0.3, n_experiments=4).fit(X, numbers)
