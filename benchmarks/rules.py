@@ -22,7 +22,7 @@ import _defaults_figures as figures
 import _defaults_methods as methods
 import _defaults_sets as sets
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, cross_validate
-from zeronorm.estimators.folds import AUTOMATIC
+from zeronorm.estimators.sizes import AUTOMATIC
 
 FIGURE = {"classes": "log_loss", "regression": "r2", "counts": "d2", "survival": "loglik"}
 RULES = ("1se, loss", "best, loss", "1se, score", "best, score")

@@ -26,8 +26,8 @@ from zeronorm import (
     cross_validate,
     persistence,
 )
-from zeronorm.estimators.folds import AUTOMATIC
 from zeronorm.estimators.held_out import CrossValidation
+from zeronorm.estimators.sizes import AUTOMATIC
 from zeronorm.model_selection.search import automatic_budgets
 from zeronorm.published import GreedyLogisticRegression
 

@@ -34,8 +34,9 @@ from zeronorm import (
     permutation_test,
 )
 from zeronorm.estimators.folds import order_of_groups, splits
+from zeronorm.inference.half_samples import half_samples
 from zeronorm.inference.split import split_inference
-from zeronorm.inference.stability import StabilitySelection, half_samples
+from zeronorm.inference.stability import StabilitySelection
 from zeronorm.inspection.replacements import substitutes
 from zeronorm.model_selection.search import nested_cross_validate
 from zeronorm.solvers.folds import fold_numbers_of_groups, folds_of_groups

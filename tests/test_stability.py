@@ -21,13 +21,8 @@ from zeronorm import (
     write_store,
 )
 from zeronorm.inference import stability as of_halves
-from zeronorm.inference.stability import (
-    Stability,
-    StabilitySelection,
-    expected_low,
-    half_samples,
-    r_concave_tail,
-)
+from zeronorm.inference.half_samples import half_samples
+from zeronorm.inference.stability import Stability, StabilitySelection, expected_low, r_concave_tail
 
 
 def sample(n=40, p=60, seed=0):

@@ -14,7 +14,7 @@ from typing import Any
 
 from zeronorm.core.types import FloatArray
 from zeronorm.estimators import L1Classifier
-from zeronorm.estimators.folds import Rowwise
+from zeronorm.estimators.problem import Rowwise
 
 
 class L1SVM(L1Classifier):

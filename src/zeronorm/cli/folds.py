@@ -277,7 +277,7 @@ def fold_remedies(table: Table, response: Response, *, others: str = "") -> Iter
 
 def _half_remedy(error: BaseException, table: Table) -> str:
     """Return what can be done about half-samples without a model, behind why; "" if unknown."""
-    from ..inference.stability import LoneRowError
+    from ..inference.half_samples import LoneRowError
 
     lone = _cause(error, LoneRowError)
     if lone is not None:  # which ends with "Leave that row out"

@@ -100,7 +100,7 @@ def plan_selection(options: SelectOptions) -> SelectionPlan:
     sizes = None if given.strip() == "auto" else _parse_sizes(option, given)
     rule = _rule(options, sizes, folds, n_groups == "auto")
     if sizes is None:
-        from ..estimators.folds import AUTOMATIC
+        from ..estimators.sizes import AUTOMATIC
 
         candidates = sorted({*AUTOMATIC, max(1, len(options.force or ()))})
     else:

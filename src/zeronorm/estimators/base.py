@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Protocol, Self, TypeVar, dataclass_transform, get_type_hints
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import d2_pinball_score, d2_tweedie_score, r2_score
@@ -22,9 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
-from ..core.budgets import AtFault, check_adjustable, check_apart, check_features
-from ..core.frames import frame_of, in_memory, is_number, kinds_of, names_of, out_of_core, values_of
-from ..core.groups import Groups
+from ..core.frames import frame_of, in_memory, out_of_core
 from ..core.html import certificate_text, coefficient_heads, features_table
 from ..core.parallel import one_blas_thread
 from ..core.ranking import predicted
@@ -43,17 +37,15 @@ from ..core.targets import (
     class_factors,
 )
 from ..core.types import Design, FloatArray, IndexArray, Likelihood, Smooth
-from ..core.validation import check_columns
-from ..data.gathered import gather
 from ..data.operations import margins
 from ..io.opening import as_design
-from ..losses import OF_NUMBERS, Logistic, Quantile, SquaredHinge, as_adjusted, probabilities
-from ..losses.covariates import Adjusted
-from ..methods import METHODS, Method, names_of_methods
-from ..solvers import Progress, Task, run_together
+from ..losses import OF_NUMBERS, Logistic, Quantile, SquaredHinge, probabilities
+from ..methods import METHODS
+from ..solvers import Progress, run_together
 from ..solvers.checkpoint import identity_of, recorded
 from ..solvers.driver import Solver
-from .folds import Rowwise
+from .frames import encoded
+from .problem import Rowwise
 from .warnings import warn_after, warn_before
 
 # Callbacks of scikit-learn, whose API is experimental: used where it exists.
@@ -73,147 +65,6 @@ except ImportError:  # pragma: no cover - scikit-learn < 1.9
         return method
 
     CALLER_OF_FIT = 4
-
-
-# Data frames with categorical columns as numbers: one-hot, a group of columns for each.
-
-_CATEGORIES = ("categories", "text", "booleans", "objects")
-_SPARSE = 0.3  # share of nonzero entries below which the matrix is sparse
-_RULE = (
-    "Columns must be of numbers, strings, categories or booleans, of one type in fit and predict; "
-    "make missing values NaN or a category of their own."
-)
-
-
-@dataclass(frozen=True, eq=False)
-class EncodedFrame:
-    """How a data frame becomes a matrix: categorical columns one-hot, the others as they are.
-
-    Categories that were not seen by `fit` are zero in all columns; missing ones are a category.
-    """
-
-    columns: list[str]  # of the frame
-    levels: list[list[Any] | None]  # of each, sorted, the missing one, None, last; None: numbers
-    names: list[str]  # of the columns of the matrix
-    groups: Groups  # a group for every column of the frame
-
-    @classmethod
-    def fit(cls, X: Any) -> tuple[EncodedFrame, Any]:
-        """Return the encoding of a frame, and the matrix, dense or sparse, whichever is smaller.
-
-        Raises
-        ------
-        ValueError
-            Where X is no data frame with names of its columns, or a column cannot be encoded.
-        """
-        frame = frame_of(X)
-        columns = None if frame is None else names_of(frame)
-        if columns is None:
-            given = type(X).__name__ if frame is None else "one without such names"
-            raise ValueError(
-                "feature_groups='columns' needs X as a data frame whose columns have strings as "
-                f"names; got {given}. Rename them, or pass the group of every column as "
-                "feature_groups."
-            )
-        levels: list[list[Any] | None] = []
-        names: list[str] = []
-        code: list[int] = []
-        for place, (name, kind) in enumerate(kinds_of(frame).items()):
-            own = _levels(name, frame[name]) if kind in _CATEGORIES else None
-            some = [name] if own is None else [_name_of(name, level) for level in own]
-            levels.append(own)
-            names += some
-            code += [place] * len(some)
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        if repeated:
-            raise ValueError(
-                "feature_groups='columns' names encoded columns 'column=category', which must be "
-                f"distinct from all others; got {repeated[0]!r} twice. Rename a column of X."
-            )
-        # Groups are sorted by label; the columns of a frame are not.
-        order = np.argsort(np.array(columns), kind="stable")
-        rank = np.empty(len(columns), np.int64)
-        rank[order] = np.arange(len(columns))
-        groups = Groups(np.array(columns)[order], rank[np.array(code, np.int64)])
-        encoding = cls(columns, levels, names, groups)
-        return encoding, encoding._matrix(frame)
-
-    def transform(self, estimator: Any, X: Any) -> Any:
-        """Return the matrix of another frame with the columns of the fit of an estimator."""
-        frame = frame_of(X)
-        if frame is None:
-            raise ValueError(
-                f"X must be a data frame with the columns of the fit; got {type(X).__name__}."
-            )
-        check_columns(estimator, frame)
-        return self._matrix(frame)
-
-    def _matrix(self, frame: Any) -> Any:
-        """Return the matrix of a frame, (n_samples, n_names)."""
-        kinds = kinds_of(frame)
-        parts: list[Any] = []
-        for name, levels in zip(self.columns, self.levels, strict=True):
-            kind, column = kinds[name], frame[name]
-            if levels is None:
-                values = values_of(column, kind)
-                if not is_number(kind) and (kind != "others" or values.dtype.kind not in "biuf"):
-                    raise _refusal(name, column.dtype, "it holds no numbers.")
-                parts.append(values[:, None])
-            else:
-                parts.append(_one_hot(name, column, levels))
-        if len(self.columns) < _SPARSE * len(self.names):
-            return sp.csr_array(sp.hstack([sp.csc_array(part, dtype=np.float64) for part in parts]))
-        return np.hstack(parts, dtype=np.float64)
-
-
-def _labels(column: Any) -> list[Any]:
-    """Return the labels in a column, None where one is missing."""
-    missing = column.is_null().to_list()
-    return [
-        None if gap or value != value else value
-        for value, gap in zip(column.to_list(), missing, strict=True)
-    ]
-
-
-def _levels(name: str, column: Any) -> list[Any]:
-    """Return the labels that occur in a column, sorted, that of missing values last."""
-    try:
-        found = set(_labels(column))
-        return sorted(found - {None}) + [None] * (None in found)
-    except TypeError as error:
-        raise _refusal(name, column.dtype, f"{error}.") from error
-
-
-def _one_hot(name: str, column: Any, levels: Sequence[Any]) -> NDArray[np.uint8]:
-    """Return whether the labels of a column are those of the fit, (n_samples, n_levels)."""
-    labels = _labels(column)
-    known = {type(level) for level in levels if level is not None}
-    types = {type(label) for label in labels if label is not None}
-    if known and types and known.isdisjoint(types):
-        got, was = (sorted(one.__name__ for one in some) for some in (types, known))
-        raise _refusal(name, column.dtype, f"its labels are {got[0]}, and were {was[0]} in fit.")
-    place = {level: j for j, level in enumerate(levels)}
-    codes = np.array([place.get(label, -1) for label in labels], np.int64)
-    return np.asarray(codes[:, None] == np.arange(len(levels)), np.uint8)
-
-
-def _refusal(name: str, dtype: Any, why: str) -> ValueError:
-    return ValueError(
-        f"feature_groups='columns' cannot encode column {name!r} of X, of type {dtype}: {why} "
-        f"{_RULE}"
-    )
-
-
-def _name_of(column: str, level: Any) -> str:
-    return f"{column}={'nan' if level is None else level}"
-
-
-def encoded(X: Any, feature_groups: Any) -> tuple[Any, EncodedFrame | None]:
-    """Return X as numbers where the columns of a frame are the groups, one-hot, and how."""
-    if not (isinstance(feature_groups, str) and feature_groups == "columns"):
-        return X, None
-    encoding, matrix = EncodedFrame.fit(X)
-    return matrix, encoding
 
 
 # Fitted estimators in notebooks: scikit-learn's diagram, and a table of the selected features.
@@ -948,92 +799,6 @@ def loss_of(given: Any, known: Mapping[str, Smooth], *, of_labels: bool) -> Any:
     return given
 
 
-# The covariates of a selection: read from the data, taken from what may be selected, checked.
-
-
-def check_method(covariates: Any, method: Method) -> None:
-    """Raise ValueError where a method has no covariates."""
-    if covariates is not None and not method.adjusts:
-        raise ValueError(
-            f"covariates are of the methods {names_of_methods(lambda one: one.adjusts)}; got "
-            f"method={method.name!r}. Pass them as forced_features, which are counted and "
-            "penalised, or use one of these."
-        )
-
-
-def taken(
-    covariates: Any, forced_features: Any, data: Rowwise, usable: np.ndarray
-) -> tuple[IndexArray, FloatArray] | None:
-    """Return covariates, sorted, and their columns, (n, q); they are no longer usable then."""
-    found = check_features("covariates", covariates, usable, data.names)
-    if not found.size:
-        return None
-    forced = check_features("forced_features", forced_features, usable, data.names)
-    check_apart(found, forced)
-    usable[found] = False
-    return found, gather(data.design, found).dense()
-
-
-def check_tasks(
-    tasks: Iterable[Task], beside: tuple[IndexArray, FloatArray] | None, data: Rowwise
-) -> None:
-    """Raise ValueError where covariates leave nothing to explain, or have no best coefficients.
-
-    beside : what `taken` returned.
-    """
-    for task in tasks:
-        adjusted = as_adjusted(task.loss)
-        if adjusted is not None and beside is not None:
-            find = partial(_one_sided, adjusted, *beside, data)
-            check_adjustable(adjusted, task.y, task.risk(1.0).weight, find)
-
-
-def _one_sided(
-    loss: Adjusted, found: IndexArray, columns: FloatArray, data: Rowwise
-) -> tuple[str, AtFault | None]:
-    """Return which rows of one value of a covariate lack an outcome: in words, and as such.
-
-    "" and None where none are known.
-    """
-    outcome = data.labels
-    if loss.target == "survival":
-        outcome = np.where(outcome[:, 1] > 0, "an event", "no event")
-    elif not loss.of_labels:
-        outcome = np.where(outcome > 0, "a count above 0", "a count of 0")
-    if outcome.ndim > 1:
-        return "", None
-    everything = np.unique(outcome)
-    for rows, value, places in _set_apart(columns):
-        lacking = np.setdiff1d(everything, outcome[rows])
-        if rows.any() and lacking.size:
-            own = tuple(found[places].tolist())
-            names = [j if data.names is None else repr(data.names[j]) for j in own]
-            where = f"{value:g} in {' and '.join(f'column {name!s:.80}' for name in names)}"
-            text = f": of the {int(rows.sum())} rows with {where} none has {str(lacking[0])!r:.40}"
-            return text, AtFault(own, value)
-    return "", None
-
-
-def _set_apart(columns: FloatArray) -> Iterator[tuple[NDArray[Any], float, list[int]]]:
-    """Yield the rows of each value of binary covariates, and those of the base of some levels.
-
-    With them that value, and which covariates have it. Levels are columns of 0 and 1, one after the
-    other, of which no row has two.
-    """
-    levels: list[int] = []
-    base = np.ones(len(columns), bool)
-    for place, column in enumerate(columns.T):
-        values = np.unique(column)
-        if values.size != 2:
-            continue
-        for value in values.tolist():
-            yield column == value, value, [place]
-        apart = bool((values == (0, 1)).all() and base[column == 1].all())
-        levels = [*levels, place] if apart else [place]
-        base = (base if apart else np.ones(len(columns), bool)) & (column == 0)
-        yield base, 0.0, levels
-
-
 # The parameters of an estimator, as the fields of its class.
 
 _Estimator = TypeVar("_Estimator")
@@ -1054,45 +819,3 @@ def with_parameters(cls: type[_Estimator]) -> type[_Estimator]:
         name: types.get(name, text) for name, text in begin.__annotations__.items()
     }
     return made
-
-
-# What selections under a budget ask of signs, and say where few features can have them.
-
-
-def check_signs(signs: Any, groups: Any, method: Method) -> None:
-    """Raise ValueError where coefficients cannot have signs, whatever the data are."""
-    if signs is None:
-        return
-    if groups is not None:
-        raise ValueError(
-            "signs are of single features, not of features in groups; got signs and "
-            "feature_groups. Leave one of them out."
-        )
-    if not method.keeps_signs():
-        raise ValueError(
-            "signs are kept by the methods 'pool' and 'l0', by exchanges or splicing; got "
-            f"method={method!r}. Use one of these."
-        )
-
-
-def check_one_output(signs: np.ndarray | None) -> None:
-    """Raise ValueError where features of several outputs shall have signs."""
-    if signs is not None:
-        raise ValueError(
-            "signs are of features with one coefficient; several classes or responses that share "
-            "their features have one in each. Use multi_class='ovr', or a model for each response."
-        )
-
-
-def absent(paths: Sequence[Path], size: int, signs: Any) -> Iterator[Warning]:
-    """Return the warning that signs leave fewer features than the budget a coefficient."""
-    if signs is None:
-        return
-    used = min(int(np.count_nonzero(path[size].coef)) for path in paths)
-    if used < size:
-        yield UserWarning(
-            f"n_features={size}: with these signs only {used} of the features of the model have a "
-            "coefficient that is not 0. The others would have the wrong sign: they are in the "
-            "support, without an effect on predictions. Use a smaller n_features, or signs=0 for "
-            "features whose sign is not known."
-        )

@@ -38,11 +38,12 @@ from ..solvers.convergence import rank
 from ..solvers.driver import NO_REFIT, PartialResults, Solver, or_partial_results
 from ..solvers.folds import JUDGING, weights_of_grid
 from ..solvers.problem import selection_scaling
-from . import base as _covariates
-from . import base as _signs
 from .base import LinearClassifier, LinearRegressor, SparseLinearModel, with_parameters
-from .folds import Problem, Rowwise, is_automatic, ladder, ladder_of_groups, sizes_of_rows
+from .covariates import check_adjusts, check_covariates, covariates_of
 from .held_out import chosen_by_folds
+from .problem import Problem, Rowwise
+from .signs import absent_signs, check_one_output, check_signed
+from .sizes import is_automatic, ladder, ladder_of_groups, sizes_of_rows
 
 # A fit under a budget: how it begins, and what it keeps of the models of all sizes.
 
@@ -198,7 +199,7 @@ class Plan:
         )  # fmt: skip
         by_itself = getattr(model, "method", None) == "auto"
         plan._check_budget(by_itself=by_itself)
-        _signs.check_signs(plan.signs, plan.groups, plan.method)
+        check_signed(plan.signs, plan.groups, plan.method)
         method.check(loss, plan.fit_intercept)
         return plan._judged(model, given, by_itself)
 
@@ -235,7 +236,7 @@ class Plan:
         by_itself : whether the method follows from the budgets.
         """
         validate.check_option("criterion", self.criterion, [None, *CRITERIA])
-        _covariates.check_method(self.covariates, self.method)
+        check_adjusts(self.covariates, self.method)
         self._check_unbudgeted()
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
@@ -321,7 +322,7 @@ class Plan:
             data.design, weight, center=self.fit_intercept, standardize=self.standardize
         )
         groups = self.partition(data.encoding, usable.size, data.names)
-        beside = _covariates.taken(self.covariates, self.forced_features, data, usable)
+        beside = covariates_of(self.covariates, self.forced_features, data, usable)
         forced = check_features("forced_features", self.forced_features, usable, data.names)
         if sizes is None:
             sizes = self._sizes(groups, usable, forced, weight)
@@ -331,7 +332,7 @@ class Plan:
         loss: Smooth = self.loss
         intercept, offset = self.fit_intercept, data.offset
         if outputs is not None:
-            _signs.check_one_output(signs)
+            check_one_output(signs)
             q, loss, intercept = outputs.outputs, cast("Smooth", outputs), False
             design, weight, usable = Repeated(design, q), np.tile(weight, q), np.repeat(usable, q)
             forced = (forced[:, None] * q + np.arange(q)).ravel()
@@ -348,7 +349,7 @@ class Plan:
             )
             for y in targets
         ]  # fmt: skip
-        _covariates.check_tasks(tasks, beside, data)
+        check_covariates(tasks, beside, data)
         return Problem(
             tasks, data.labels, classes, sizes, self.select, self.C, data.groups, self
         )  # fmt: skip
@@ -411,7 +412,7 @@ class Plan:
     def doubts(self, paths: Sequence[Path], size: Any) -> Iterator[Warning]:
         """Return the warnings that a fit gives."""
         yield from self.method.doubts(paths, size, paths[0].C, self.tol)
-        yield from _signs.absent(paths, size, self.signs)
+        yield from absent_signs(paths, size, self.signs)
         if isinstance(self.method, L0) and self.n_features is not None:
             yield from rank(paths, size)
 

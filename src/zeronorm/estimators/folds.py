@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -16,16 +16,13 @@ from sklearn.utils import check_random_state
 from ..core import validation as validate
 from ..core.messages import span
 from ..core.results import Path
-from ..core.types import Design, FloatArray, IndexArray
-from ..data import Rows, filled_over
+from ..core.types import FloatArray, IndexArray
 from ..measures import Measure, macro_average
-from ..solvers import Progress, Task, run_together
-from ..solvers.checkpoint import Identity
-from ..solvers.driver import Solver, together
-from ..solvers.folds import folds_of_groups, judged, members
-
-if TYPE_CHECKING:
-    from .budget import Plan
+from ..solvers import Progress, run_together
+from ..solvers.driver import Solver
+from ..solvers.folds import folds_of_groups, members
+from .problem import Problem, Rowwise
+from .sizes import has_automatic
 
 RULES = ("1se", "best")
 EQUAL = 1e-9  # scores that near are equal: integer weights choose as repeated rows do
@@ -221,146 +218,6 @@ def best_and_near(mean: FloatArray, error: FloatArray) -> tuple[int, int]:
     return best, int(np.argmax(mean >= mean[best] - error[best] - EQUAL))
 
 
-# Numbers of features or groups to compare, where the user leaves them to the data: "auto".
-
-AUTOMATIC = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
-FEW = 6  # whole groups that are compared however many features they have
-FOLDS = 5  # of the cross-validation that chooses among them
-
-
-def is_automatic(budget: Any) -> bool:
-    """Return whether a number of features or of groups is left to the data."""
-    return isinstance(budget, str) and budget == "auto"
-
-
-def has_automatic(estimator: Any) -> bool:
-    """Return whether one of the budgets of an estimator is left to the data."""
-    return is_automatic(estimator.n_features) or is_automatic(getattr(estimator, "n_groups", None))
-
-
-def ladder(n_rows: int, n_usable: int, n_forced: int) -> tuple[int, ...]:
-    """Return the sizes that are worth comparing: at most half of the rows, and all of them.
-
-    n_usable, n_forced : columns or groups.
-    """
-    least, most = max(1, n_forced), min(n_rows // 2, n_usable)
-    return tuple(k for k in AUTOMATIC if least <= k <= most) or (least,)
-
-
-def ladder_of_groups(n_rows: int, n_usable: int, n_forced: int, n_columns: int) -> tuple[int, ...]:
-    """Return the numbers of whole groups that are worth comparing.
-
-    Those above FEW have no more features than there are rows.
-
-    n_columns : of all usable groups; of some the mean counts.
-    """
-    most = max(FEW, n_rows * n_usable // max(1, n_columns))
-    return ladder(n_rows, min(n_usable, most), n_forced)
-
-
-def sizes_of_rows(estimator: Any, data: Rowwise) -> tuple[int, ...] | None:
-    """Return the automatic sizes by the shape of the data alone, without a pass; None: no such."""
-    if not is_automatic(estimator.n_features):
-        return None
-    n_rows, n_columns = data.design.shape
-    n_columns -= len(estimator.covariates or ())
-    return ladder(n_rows, n_columns, len(estimator.forced_features or ()))
-
-
-# The problem of a fit under a budget, and the solver that answers it.
-#
-# Cross-validation and certificates ask an estimator (a `Selector`) for its problem as `fit` does.
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The data of a fit, posed: one task for each class against the rest, one for two classes."""
-
-    tasks: list[Task]
-    labels: np.ndarray  # (n,)
-    classes: np.ndarray | None  # of a classifier; the positive one of two last
-    sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
-    select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solver`
-    C: float
-    groups: IndexArray | None  # (n,) as of `Rowwise`
-    plan: Plan | None = None  # of the estimators with a budget
-
-    def solver(
-        self,
-        starts: Sequence[Sequence[IndexArray]] | None = None,
-        seconds: dict[str, float] | None = None,
-        *,
-        certify: bool = True,
-        fit: bool = True,
-        scaled: bool | None = None,
-    ) -> Solver[list[Path]]:
-        """Return the generator of scans of all tasks.
-
-        starts : of each task, features of an earlier fit. seconds : filled by phase.
-        certify : whether to certify, and to prove what is to be proven.
-        fit : whether there are final fits; without them a path is of supports alone.
-        scaled : whether models are scaled by folds; None: as the plan has it.
-        """
-        begins = [()] * len(self.tasks) if starts is None else starts
-
-        def final(select: Callable[..., Solver[Path]]) -> list[Solver[Path]]:
-            return [
-                select(task, self.sizes, start=start, seconds=seconds, certify=certify, fit=fit)
-                for task, start in zip(self.tasks, begins, strict=True)
-            ]
-
-        if self.plan is None:
-            return together(final(self.select))
-        of_classes = self.classes is not None
-        plans = self.plan.candidates(self.tasks[0], self.sizes)
-        if scaled is None:
-            scaled = self.plan.scaled or (of_classes and len(plans) > 1)
-        scaled = fit and scaled
-        if len(plans) == 1 and not scaled:
-            return together(final(plans[0].select))
-        free = of_classes and len(plans) == 1 and self.plan.refit_C == "loo"
-        ordinal = of_classes and self.tasks[0].loss.name == "ordinal"
-        return judged(
-            self.tasks, self.sizes, plans, self.tasks[0].y if ordinal else self.labels,
-            lambda plan: final(plan.select),
-            lambda plan, task, sizes: plan.of_fold().select(
-                task, sizes, certify=False, fit=not free
-            ),
-            groups=self.groups, of_classes=of_classes, scaled=scaled, free=free, seconds=seconds,
-        )  # fmt: skip
-
-    @property
-    def is_chosen(self) -> bool:
-        """Whether folds choose C or the method."""
-        return self.plan is not None and (len(self.plan.candidates(self.tasks[0], self.sizes)) > 1)
-
-
-@runtime_checkable
-class Selector(Protocol):
-    """What cross-validation, certificates and model files ask of an estimator that selects."""
-
-    n_features: Any
-    n_threads: Any
-    checkpoint: Any
-
-    def _read(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
-    ) -> Rowwise:
-        """Return the data, validated as by `fit`."""
-
-    def _identity(self, data: Rowwise, **more: Any) -> Identity:
-        """Return what a checkpoint tells a run apart by, beside X."""
-
-    def _strata(self, labels: np.ndarray, cv: Any) -> np.ndarray:
-        """Return what folds have in equal shares, (n,)."""
-
-    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
-        """Return the sizes of all folds, checked with all data; None: each has its own."""
-
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
-        """Return the problem of `fit` on these rows."""
-
-
 # The selections of all folds of a cross-validation, solved in the same passes over X.
 
 
@@ -468,28 +325,3 @@ def kinds_of_groups(
     kinds = code[first]
     kinds[number[code != kinds[number]]] = classes.size
     return classes, kinds.astype(np.int64), number.astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Rowwise:
-    """What a user passed to fit, validated: rows of positive weight."""
-
-    design: Design
-    labels: np.ndarray  # (n,) of the classes, or the real targets
-    sample_weight: FloatArray  # (n,) positive
-    names: list[str] | None  # of the columns, if X has any
-    encoding: Any = None  # of a data frame whose columns are not those of the design
-    offset: FloatArray | None = None  # (n,) of the margins
-    order: np.ndarray | None = None  # of ordered classes, where it is not that of their labels
-    groups: IndexArray | None = None  # (n,) rows with the same number are in one fold
-
-    def rows(self, index: IndexArray) -> Rowwise:
-        """Return some of the rows, gaps filled by their means; no data are copied."""
-        return replace(
-            self,
-            design=Rows(filled_over(self.design, index), index),
-            labels=self.labels[index],
-            sample_weight=self.sample_weight[index],
-            offset=None if self.offset is None else self.offset[index],
-            groups=None if self.groups is None else self.groups[index],
-        )

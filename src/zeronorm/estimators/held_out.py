@@ -24,19 +24,9 @@ from ..measures import Measure, macro_average, parse_measure
 from ..solvers import Task
 from ..solvers.folds import OfClasses, members, without_features
 from .base import gives_probabilities, margins_of
-from .folds import (
-    EQUAL,
-    FOLDS,
-    RULES,
-    Folded,
-    Problem,
-    Rowwise,
-    check_folds,
-    has_automatic,
-    is_automatic,
-    repeats_of,
-    splits,
-)
+from .folds import EQUAL, RULES, Folded, check_folds, repeats_of, splits
+from .problem import Problem, Rowwise
+from .sizes import FOLDS, has_automatic, is_automatic
 
 # What a cross-validation found: scores of every size, and the rules that choose one.
 

@@ -45,7 +45,8 @@ from ..solvers.l1.setting import (
 from . import warnings as _doubts
 from .base import LinearClassifier, LinearRegressor, SparseLinearModel, with_parameters
 from .budget import one_or_all
-from .folds import RULES, Rowwise, best_and_near, check_fold, splits
+from .folds import RULES, best_and_near, check_fold, splits
+from .problem import Rowwise
 
 # What the l1 estimators share: their checks, the problem that they pose, and its results.
 #

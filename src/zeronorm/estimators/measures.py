@@ -21,7 +21,8 @@ from ..solvers.driver import Solver
 from ..solvers.problem import centred, rounded, selection_scaling
 from .base import LinearClassifier, one_versus_rest, with_parameters
 from .budget import begun, keep_paths, keep_size
-from .folds import Problem, Rowwise, is_automatic, ladder, sizes_of_rows
+from .problem import Problem, Rowwise
+from .sizes import is_automatic, ladder, sizes_of_rows
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
 

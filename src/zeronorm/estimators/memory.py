@@ -186,7 +186,7 @@ def _columns_of(estimator: Any, method: str, design: Design) -> int:
 
 def _largest(estimator: Any, design: Design) -> int:
     """Return the largest number of features, or of groups, that a fit selects."""
-    from .folds import is_automatic, ladder
+    from .sizes import is_automatic, ladder
 
     sizes = getattr(estimator, "n_features", None)
     if sizes is None:

@@ -19,8 +19,8 @@ from ..losses.cox import ties_of
 from ..solvers.l1.setting import HeldOutScores, added_deviance_of
 from .base import Model, SparseLinearModel, terms_of, with_callbacks, with_parameters
 from .budget import BudgetSelection
-from .folds import Rowwise
 from .l1 import L1Fold, L1Folds, L1Model
+from .problem import Rowwise
 
 # The baseline of a Cox model: hazards over time, for the highest risk score of training.
 

@@ -21,10 +21,10 @@ from ..core.types import Design, FloatArray, IndexArray, Smooth
 from ..data.gathered import gather
 from ..data.operations import Mixed, Whitened, Whitening, center_scale, dense
 from ..data.views import IN_MEMORY, Scaled, as_slice, feature_blocks
-from ..estimators import base as _covariates
 from ..estimators.budget import BudgetRegressor
+from ..estimators.covariates import covariates_of
 from ..losses import LeastSquares, Logistic, adjusted
-from .stability import SelectedColumns
+from .selected_columns import SelectedColumns
 
 # What random experiments with dummies find: votes, stand-ins, and the share that is false.
 
@@ -979,7 +979,7 @@ class FalseDiscoverySelector(SelectedColumns):
             design = center_scale(data.design, np.ones(target.size), center=True)
             usable = design.scale > 0
             check_usable(int(usable.sum()), usable.size)
-            own = _covariates.taken(self.covariates, None, data, usable)
+            own = covariates_of(self.covariates, None, data, usable)
             _check_left(int(usable.sum()))
             columns = np.empty((target.size, 0)) if own is None else own[1]
             if blocks is not None:

@@ -8,32 +8,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, Literal, cast
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 
 from ..core import validation as validate
 from ..core.budgets import UnfittableError
 from ..core.groups import Groups
 from ..core.memory import machine_memory
-from ..core.parallel import map_threads, one_blas_thread, solver_threads
-from ..core.ranking import largest
+from ..core.parallel import one_blas_thread, solver_threads
 from ..core.types import Design, FloatArray, IndexArray
 from ..data import Rows
 from ..data.operations import dense, measured
 from ..data.views import filling_of
-from ..estimators.folds import Problem, Rowwise, Selector, kinds_of_groups
+from ..estimators.problem import Problem, Rowwise, Selector
 from ..estimators.wrapped import way_out, without_threshold
 from ..io.opening import as_design
 from ..solvers import run, run_together
 from ..solvers.checkpoint import Identity, recorded
-from ..solvers.folds import members
-from ..solvers.problem import admitted
+from .half_samples import half_samples
+from .screening import Null, Screen, best_columns
+from .selected_columns import SelectedColumns
 
 # How many features of low selection probability may be expected in a stable set.
 #
@@ -328,153 +324,6 @@ class Stability:
         return "\n".join(lines)
 
 
-# The features of the largest scores on every half-sample, for all of them in one pass over X.
-#
-# The score of a feature is what the first scan of a selection sees: its correlation, on the scaling
-# of the half, with the dual point of the model without features. What half-samples choose among is
-# a function of their own rows alone.
-#
-# Source: Fan and Lv, Sure independence screening for ultrahigh dimensional feature space, JRSS B 70
-# (2008).
-
-Float32Array: TypeAlias = NDArray[np.float32]
-
-BLOCK = 4_000_000  # elements of X at a time
-PART = 500_000  # of a product of one thread: fixed, so that bits do not depend on their number
-LEAST_VARIANCE = 1e-9  # of the variance over all rows; less is rounding of float32
-
-
-@dataclass(frozen=True)
-class Null:
-    """A half-sample without features."""
-
-    rows: IndexArray  # (n_h,) of X
-    weight: FloatArray  # (n_h,)
-    duals: list[FloatArray]  # (n_h, outputs) of every model that chooses for itself
-
-
-@dataclass(frozen=True)
-class Screen:
-    """What all half-samples have in common."""
-
-    size: int  # how many features each model of a half may choose among
-    allowed: np.ndarray  # (n_features,) mask of these
-    signs: np.ndarray  # (n_features,) as of `Task`
-    center: bool
-    standardize: bool
-
-
-def best_columns(design: Design, nulls: Sequence[Null], screen: Screen) -> list[IndexArray]:
-    """Return the features of the largest scores, ascending, for every half-sample."""
-    n_samples = design.shape[0]
-    weights: Float32Array = np.zeros((n_samples, len(nulls)), np.float32)
-    owners = [half for half, null in enumerate(nulls) for _ in null.duals]
-    outputs = nulls[0].duals[0].shape[1]
-    vectors = np.zeros((n_samples, len(owners) * outputs), np.float32)
-    place = 0
-    for half, null in enumerate(nulls):
-        weights[null.rows, half] = null.weight / null.weight.sum()
-        for dual in null.duals:
-            # Only the order of the scores of one dual point counts.
-            largest_dual = max(float(np.abs(dual).max(initial=0.0)), np.finfo(float).tiny)
-            vectors[null.rows, place : place + outputs] = dual / largest_dual
-            place += outputs
-    sums = vectors.sum(axis=0, dtype=np.float64)
-    leaders = [_Leaders(screen.size) for _ in owners]
-    for start, columns in _blocks(design):
-        own = slice(start, start + columns.shape[1])
-        raw, mean, square, shift, unit = _products(columns, vectors, weights)
-        variance = square - mean**2
-        varies = variance > LEAST_VARIANCE
-        if screen.center and shift is not None:
-            raw -= mean[:, np.repeat(owners, outputs)] * sums
-        elif shift is not None:
-            raw += shift[:, None] * sums
-        if screen.standardize:
-            raw /= np.sqrt(np.where(varies, variance, 1.0))[:, np.repeat(owners, outputs)]
-        else:
-            raw *= unit[:, None]
-        if outputs == 1:
-            strength = np.abs(admitted(raw, screen.signs[own, None]))
-        else:
-            strength = np.linalg.norm(raw.reshape(len(raw), -1, outputs), axis=2)
-        strength[~(varies[:, owners] & screen.allowed[own, None])] = -1.0
-        for leader, values in zip(leaders, strength.T, strict=True):
-            leader.add(values, start)
-    return [
-        np.unique(
-            np.concatenate(
-                [one.index for one, of in zip(leaders, owners, strict=True) if of == half]
-            )
-        )
-        for half in range(len(nulls))
-    ]
-
-
-class _Leaders:
-    """The largest of values that come in blocks, and where they were; none is negative."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values, self.index = np.empty(0), np.empty(0, np.int64)
-
-    def add(self, values: FloatArray, start: int) -> None:
-        """Add a block of values, the first of which is at start."""
-        full = self._values.size == self._size
-        new = np.flatnonzero(values > (self._values[-1] if full else -0.5))
-        if not new.size:
-            return
-        merged = np.concatenate([self._values, values[new]])
-        index = np.concatenate([self.index, start + new])
-        best = largest(merged, min(self._size, merged.size))
-        self._values, self.index = merged[best], index[best]
-
-
-def _blocks(design: Design) -> Iterator[tuple[int, Any]]:
-    """Yield the columns of a design in blocks, each with where it begins."""
-    n_samples, n_features = design.shape
-    width = max(1, min(design.block, BLOCK // n_samples))
-    for start in range(0, n_features, width):
-        yield start, design.gather(slice(start, min(start + width, n_features)))
-
-
-def _products(
-    columns: Any, vectors: Float32Array, weights: Float32Array
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, FloatArray]:
-    """Return X'V, X'W and (X^2)'W of columns in units of their own, with their shift and unit.
-
-    Dense columns are those of X less `shift` units; sparse ones are not moved: no shift.
-    """
-    both = np.hstack([vectors, weights])
-    m = vectors.shape[1]
-    if not isinstance(columns, np.ndarray):
-        unit = np.sqrt(np.asarray(columns.power(2).mean(axis=0)).ravel())
-        unit[unit == 0.0] = 1.0
-        scaled = sp.csc_array(columns.multiply(1.0 / unit)).astype(np.float32)
-        products = np.asarray(scaled.T @ both, np.float64)
-        square = np.asarray(scaled.power(2).T @ weights, np.float64)
-        return products[:, :m], products[:, m:], square, None, unit
-    width = max(1, PART // columns.shape[0])
-    products = np.empty((columns.shape[1], both.shape[1]))
-    square = np.empty((columns.shape[1], weights.shape[1]))
-    shift, unit = np.empty(columns.shape[1]), np.empty(columns.shape[1])
-
-    def multiply(start: int) -> None:
-        own = slice(start, start + width)
-        part = columns[:, own]
-        mean = part.mean(axis=0)
-        part = part - mean
-        spread = np.sqrt(np.vecdot(part.T, part.T) / len(part))
-        spread[spread == 0.0] = 1.0
-        part = (part / spread).astype(np.float32)
-        products[own] = part.T @ both
-        square[own] = (part * part).T @ weights
-        shift[own], unit[own] = mean / spread, spread
-
-    map_threads(multiply, range(0, columns.shape[1], width))
-    return products[:, :m], products[:, m:], square, shift, unit
-
-
 # What every half-sample chooses: exactly so many of the candidates, by scans that all share.
 
 MEMORY_SHARE = 0.25  # of the machine, for the halves that are solved together
@@ -751,145 +600,6 @@ class Halves:
         count = max(1, min(len(self.rows), room))
         for first in range(0, len(self.rows), count):
             yield first, self.rows[first : first + count]
-
-
-# Complementary pairs of half-samples: two sets of rows of one law, without a row in common.
-
-Pair = tuple[IndexArray, IndexArray]
-
-
-class LoneRowError(ValueError):
-    """A class has one row, so that no pair of half-samples has it on both sides.
-
-    label : the class, as a file would have it.
-    """
-
-    def __init__(self, label: object, of: str = "rows") -> None:
-        super().__init__(
-            f"y must have at least two {of} (of positive weight) of every class for pairs of "
-            f"half-samples; got one of class {label!r}. Leave that "
-            f"{'row' if of == 'rows' else 'class'} out."
-        )
-        self.label = str(label)
-
-
-def half_samples(
-    strata: np.ndarray | None,
-    weight: FloatArray,
-    n_pairs: int,
-    random_state: int | None,
-    groups: IndexArray | None = None,
-) -> list[Pair]:
-    """Return pairs of half-samples of the rows of positive weight, row numbers ascending.
-
-    Of every stratum of m rows each half has floor(m / 2); the odd row is left out, another one each
-    time. Given how many rows the strata have, the halves of a pair are as independent as the rows
-    are, and alike in law: with odd rows shared out they would not be.
-
-    With groups these are drawn, not rows: the groups of a stratum are those with rows of its class
-    alone, and all groups with rows of several classes are a stratum.
-
-    strata : (n,) the class of every row; None: one for all.
-    groups : (n,) rows with the same number come to the same half; None: each is by itself.
-    """
-    used = np.flatnonzero(weight > 0)
-    if groups is not None:
-        return _halves_of_groups(strata, groups, used, n_pairs, random_state)
-    labels = np.zeros(used.size) if strata is None else strata[used]
-    classes, code, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    smallest = int(counts.argmin())
-    if strata is not None and counts[smallest] < 2:
-        raise LoneRowError(validate.plain(classes[smallest]))
-    members = [used[code == one] for one in range(classes.size)]
-    check_rows(counts, n_pairs)
-    rng = np.random.default_rng(random_state)
-    pairs = []
-    for _ in range(n_pairs):
-        orders = [rng.permutation(rows) for rows in members]
-        halves = [(rows[: rows.size // 2], rows[rows.size // 2 :]) for rows in orders]
-        first = np.concatenate([one for one, _ in halves])
-        second = np.concatenate([other[: one.size] for one, other in halves])
-        pairs.append((np.sort(first), np.sort(second)))
-    return pairs
-
-
-def _halves_of_groups(
-    strata: np.ndarray | None,
-    groups: IndexArray,
-    used: IndexArray,
-    n_pairs: int,
-    random_state: int | None,
-) -> list[Pair]:
-    """Return pairs of half-samples of whole groups of the rows that are used."""
-    labels = np.zeros(used.size) if strata is None else strata[used]
-    classes, kinds, number = kinds_of_groups(labels, groups[used])
-    several = classes.size  # the kind of groups with rows of several classes
-    if kinds.size < 2:
-        raise ValueError(
-            f"groups must be at least two for pairs of half-samples; got {kinds.size}."
-        )
-    if strata is not None:
-        within, counts = members(labels, number)
-        if counts.min() < 2:
-            raise LoneRowError(validate.plain(within[counts.argmin()]), of="groups of samples")
-    # A group that is alone of its kind has no other one to be drawn with.
-    kinds[np.bincount(kinds, minlength=several + 1)[kinds] < 2] = several
-    if np.count_nonzero(kinds == several) == 1:
-        kinds[:] = several
-    pairs = half_samples(kinds, np.ones(kinds.size), n_pairs, random_state)
-    return [(used[np.isin(number, one)], used[np.isin(number, other)]) for one, other in pairs]
-
-
-def check_rows(counts: IndexArray, n_pairs: int) -> None:
-    """Raise ValueError where so many rows have fewer different pairs than are asked for.
-
-    counts : the rows of every stratum.
-    """
-    # The two halves of a pair have no order.
-    different = math.prod(math.comb(m, m // 2) * math.comb(m - m // 2, m // 2) for m in counts) // 2
-    if different < n_pairs:
-        raise ValueError(
-            f"n_pairs must be at most {different}, the different pairs of half-samples of "
-            f"{int(counts.sum())} rows; got {n_pairs}. Stability needs more rows."
-        )
-
-
-# What selectors that are no models share: the columns of X that they chose.
-
-
-class SelectedColumns(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of such selectors: `get_support`, `transform` and `get_feature_names_out`."""
-
-    support_: IndexArray
-    _columns: Any  # an estimator that knows the columns of the fit
-    _of_columns: ClassVar = ("n_features_in_", "feature_names_in_")
-
-    def _keep_columns(self, model: Any, data: Rowwise, support: IndexArray) -> None:
-        """Set what is known of the columns of a fit, and which of them are chosen.
-
-        model : an estimator that is ours to change, and read the data.
-        """
-        model._keep_columns(data)
-        model.support_ = self.support_ = support
-        self._columns = model
-        for name in self._of_columns:
-            self.__dict__.pop(name, None)
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-
-    def transform(self, X: Any) -> Any:
-        """Return the chosen columns of X; a file or a design is read for them."""
-        check_is_fitted(self)
-        return self._columns.transform(X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the chosen features."""
-        check_is_fitted(self)
-        return np.asarray(self._columns.get_feature_names_out(input_features))
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return np.asarray(self._columns.get_support())
 
 
 class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[misc]

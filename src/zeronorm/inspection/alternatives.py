@@ -14,7 +14,7 @@ from ..core.budgets import check_cost, check_k
 from ..core.results import Progressed, Status
 from ..core.types import FloatArray
 from ..estimators.budget import BudgetSelection
-from ..estimators.folds import Problem
+from ..estimators.problem import Problem
 from ..solvers import Task, run, run_together
 from ..solvers.certify import Near, near_best
 from .certification import check_weight, estimator_for, names_of

@@ -23,7 +23,7 @@ from ..core.types import FloatArray, IndexArray
 from ..core.validation import model_inside
 from ..data.operations import margins
 from ..estimators import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
-from ..estimators.folds import Selector
+from ..estimators.problem import Selector
 from ..solvers import Task, run_together
 from ..solvers.certify import Goal, prove_support, signs_of, tighten_groups
 

@@ -15,8 +15,9 @@ from ..core.parallel import one_blas_thread
 from ..core.results import Path
 from ..core.targets import check_sample_weight
 from ..core.types import FloatArray
-from ..estimators.folds import Rowwise, Selector, order_of_groups
+from ..estimators.folds import order_of_groups
 from ..estimators.held_out import CrossValidation, Judge, Validation, validated
+from ..estimators.problem import Rowwise, Selector
 from ..estimators.wrapped import cut_asked, way_out, without_threshold
 from ..measures import Measure
 from ..measures.base import AUC, AveragePrecision

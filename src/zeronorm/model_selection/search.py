@@ -18,15 +18,10 @@ from ..core.files import PathLike
 from ..core.parallel import one_blas_thread
 from ..core.types import FloatArray, IndexArray
 from ..estimators.base import NestedParameters
-from ..estimators.folds import (
-    AUTOMATIC,
-    RULES,
-    Selector,
-    is_automatic,
-    named_fold,
-    repeats_of,
-)
+from ..estimators.folds import RULES, named_fold, repeats_of
 from ..estimators.held_out import CrossValidation, Validation, standard_error
+from ..estimators.problem import Selector
+from ..estimators.sizes import AUTOMATIC, is_automatic
 from ..measures import Measure
 from ..solvers import Progress, run_together
 from ..solvers.checkpoint import recorded

@@ -342,7 +342,7 @@ def _contents(estimator: Any, n_features: int | tuple[int, int] | None) -> _Cont
 
     from .. import estimators as own
     from ..core.validation import model_inside
-    from ..estimators.folds import Selector
+    from ..estimators.problem import Selector
     from ..estimators.survival import SurvivalModel
 
     kind = type(estimator).__name__

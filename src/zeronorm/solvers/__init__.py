@@ -4,6 +4,7 @@ from .certify import certify_supports
 from .driver import Progress, Scan, SearchResult, SelectionRequest, run, run_together, together
 from .exchange import Exchanges
 from .final_fits import refit
+from .greedy import greedy
 from .l0 import select_l0
 from .l1.path import l1_path, l1_supports
 from .l1.problem import L1Problem
@@ -13,7 +14,7 @@ from .measures import MeasureRequest, MeasureTask, select_by_measure
 from .minimax import CuttingPlane, cutting_plane, newton
 from .problem import Risk, Task
 from .ridge_fits import ridge
-from .selection import greedy, select, select_l1, select_nested
+from .selection import select, select_l1, select_nested
 
 __all__ = [
     "CappedL1",
