@@ -534,7 +534,7 @@ def test_what_cannot_be_is_refused():
     refused("must not be forced_features as well; got column 3", covariates=[3, 6],
             forced_features=[3])  # fmt: skip
     refused("covariates must not determine the target of some rows", covariates=[9])
-    refused("n_features must be between 1 and 1", X=X[:, :8], covariates=list(range(7)))
+    refused("n_features=1 is the only choice", X=X[:, :8], covariates=list(range(7)))
     wide = rng.standard_normal((36, 50))
     refused("covariates must be fewer than the rows", X=wide, covariates=list(range(40)))
     strata = np.array(
