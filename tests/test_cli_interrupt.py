@@ -13,7 +13,7 @@ from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier, persistence
 from zeronorm.cli.selection import ranges
 from zeronorm.estimators import folds as _folded
-from zeronorm.solvers import l0, selection
+from zeronorm.solvers import greedy_steps, l0, selection
 from zeronorm.solvers.checkpoint import ScanJournal
 
 NO_FOLDS = ("--rule", "all", "--no-cv")
@@ -88,7 +88,7 @@ def test_an_interrupt_of_the_calibration(run, interrupt):
 
 def test_greedy_steps_are_kept(run, interrupt):
     """Each step of a greedy selection is a pass over the data, and its model is finished then."""
-    interrupt(selection, "ranked", 4)
+    interrupt(greedy_steps, "ranked", 4)
     result = run("select", GOLUB, "-k", "1:6", "--method", "greedy", code=130)
     assert "the sizes 1 to 3 are finished, 4 to 6 are lacking" in result.stderr
     same_models([1, 2, 3], range(1, 7), "greedy")

@@ -467,8 +467,8 @@ STORAGE = {"issparse", "csc_array", "csr_array", "storage_of"}
 KINDS = {"Scaled", "Rows", "Dense", "Sparse"}
 # What may look at storage, by file and name, and why.
 EXCEPTIONS = {
-    ("estimators/base.py", "csr_array"): "makes one-hot columns of a frame",
-    ("estimators/base.py", "csc_array"): "makes one-hot columns of a frame",
+    ("estimators/frames.py", "csr_array"): "makes one-hot columns of a frame",
+    ("estimators/frames.py", "csc_array"): "makes one-hot columns of a frame",
     ("estimators/bags.py", "issparse"): "reads instances of the user's bags",
     ("estimators/bags.py", "csr_array"): "makes dense and sparse bags alike",
     ("estimators/l1.py", "csr_array"): "makes the coefficients that the user gets",

@@ -182,7 +182,7 @@ def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
     n_samples, n_features = storage.shape
     vectors = [np.ones(n_samples)]
     if v is not None:
-        vectors.append(np.abs(lowered(design, v)[1]).reshape(n_samples, -1).sum(axis=1))
+        vectors.append(np.abs(lowered(design, v)[2]).reshape(n_samples, -1).sum(axis=1))
     # Columns whose sums overflow, and the column with the largest sum of squares.
     overflowed: list[int] = []
     widest, widest_square = 0, -1.0

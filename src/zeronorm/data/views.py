@@ -227,8 +227,10 @@ def storage_of(design: Design) -> Design:
     return design
 
 
-def lowered(design: Design, v: FloatArray) -> tuple[list[tuple[Wrapper, FloatArray]], FloatArray]:
-    """Return the wrappers of a design with the vectors that come to them, and that of the storage.
+def lowered(
+    design: Design, v: FloatArray
+) -> tuple[Design, list[tuple[Wrapper, FloatArray]], FloatArray]:
+    """Return the storage, the wrappers on the way to it with their vectors, and its own vector.
 
     v : (n_samples,) or (n_samples, m).
     """
@@ -236,7 +238,7 @@ def lowered(design: Design, v: FloatArray) -> tuple[list[tuple[Wrapper, FloatArr
     while isinstance(design, Wrapper):
         wrappers.append((design, v))
         v, design = design.lower(v), design.base
-    return wrappers, v
+    return design, wrappers, v
 
 
 def feature_blocks(

@@ -4,7 +4,7 @@ from .certify import certify_supports
 from .driver import Progress, Scan, SearchResult, SelectionRequest, run, run_together, together
 from .exchange import Exchanges
 from .final_fits import refit
-from .greedy import greedy
+from .greedy_steps import greedy
 from .l0 import select_l0
 from .l1.path import l1_path, l1_supports
 from .l1.problem import L1Problem

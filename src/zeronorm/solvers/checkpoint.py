@@ -253,7 +253,7 @@ def _digest_of(base: Design, design: Design) -> str:
         starts = range(0, n_features, base.block)
         parts = [base.correlate(drawn, j, min(j + base.block, n_features)) for j in starts]
         seen = np.concatenate(parts)
-    wrappers, v = lowered(design, np.ones(design.shape[0]))
+    _, wrappers, v = lowered(design, np.ones(design.shape[0]))
     own = [_checksums(wrapper) for wrapper, _ in wrappers]
     lifted = np.ones((n_features, *v.shape[1:]))
     for wrapper, v in reversed(wrappers):

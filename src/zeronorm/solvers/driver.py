@@ -20,7 +20,7 @@ import numpy as np
 from ..core.parallel import solver_threads
 from ..core.results import Path, Progressed, Result, Step
 from ..core.types import Design, FloatArray, IndexArray
-from ..data.views import lowered, storage_of
+from ..data.views import lowered
 from .checkpoint import Identity, ScanJournal, current
 
 T = TypeVar("T")
@@ -150,21 +150,20 @@ def _answer(requests: list[Scan], journal: ScanJournal) -> list[FloatArray]:
     """Answer scans, those with a common base design in one pass over it."""
     answers: list[FloatArray | None] = [None] * len(requests)
     by_base: dict[int, list[int]] = {}
-    bases = [storage_of(request.design) for request in requests]
     chains = [lowered(request.design, request.vector) for request in requests]
-    for index, base in enumerate(bases):
+    for index, (base, _, _) in enumerate(chains):
         by_base.setdefault(id(base), []).append(index)
     for members in by_base.values():
-        base = bases[members[0]]
-        vectors = [np.atleast_2d(chains[i][1].T).T for i in members]
+        base = chains[members[0]][0]
+        vectors = [np.atleast_2d(chains[i][2].T).T for i in members]
         merged = np.ascontiguousarray(np.hstack(vectors)) if len(vectors) > 1 else vectors[0]
         scores = journal.scores(base, merged, [requests[i].design for i in members])
         offset = 0
         for i, vector in zip(members, vectors, strict=True):
             part = scores[:, offset : offset + vector.shape[1]]
             offset += vector.shape[1]
-            part = part[:, 0] if chains[i][1].ndim == 1 else part
-            for wrapper, v in reversed(chains[i][0]):
+            part = part[:, 0] if chains[i][2].ndim == 1 else part
+            for wrapper, v in reversed(chains[i][1]):
                 part = wrapper.lift(part, v, 0, wrapper.shape[1])
             answers[i] = np.ascontiguousarray(part)
     return [answer for answer in answers if answer is not None]
