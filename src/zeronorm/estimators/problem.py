@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from ..solvers import Task
 from ..solvers.checkpoint import Identity
 from ..solvers.driver import Solver, together
 from ..solvers.folds import judged
-
-if TYPE_CHECKING:
-    from .budget import Plan
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Problem:
     select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solver`
     C: float
     groups: IndexArray | None  # (n,) as of `Rowwise`
-    plan: Plan | None = None  # of the estimators with a budget
+    plan: Any = None  # the `Plan` of an estimator with a budget
 
     def solver(
         self,
