@@ -1577,6 +1577,20 @@ def test_help_is_in_panels(run, monkeypatch):
     assert any("--features" in line for line in lines[:first])
     assert all(any(f" --{f.replace('_', '-')} " in line for line in lines)
                for f in ("order", "covariates", "time_limit", "C", "refit_c", "no_cv"))  # fmt: skip
+    assert not any("<bool>" in line or "{DATA}" in line for line in lines)
+
+
+def test_brief_help_is_a_screen(run, monkeypatch):
+    """Whoever asks what to type would get five screens, or none of what most people need."""
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = set()
+    for name in zeronorm.cli.COMMANDS:
+        text = run(name, "-h").stdout
+        assert len(text.splitlines()) <= 40
+        assert text.rstrip().endswith("--help shows all options.")
+        listed |= {word.replace("-", "_") for word in re.findall(r"--([a-z-]+)", text)}
+        assert len(run(name, "--help").stdout) > len(text)  # though it was brief before
+    assert listed >= zeronorm.cli.DAILY - {"as_json"}
 
 
 # --- errors --------------------------------------------------------------------------------

@@ -59,6 +59,18 @@ COMMANDS = {
     ),
     "info": ("info", "Show what a model file or data hold, or versions here; export a model."),
 }
+PANELS = {
+    "Build": ("select", "cv", "path", "discover"),
+    "Use": ("predict", "evaluate", "report"),
+    "Trust": ("certify", "prove", "verify"),
+    "Data": ("convert", "info"),
+}
+# The options that -h shows, of every command that has them.
+DAILY = {
+    *("features", "target", "samples", "drop", "where", "missing", "time", "event", "covariates"),
+    *("groups", "group_file", "prove", "report", "output", "as_json", "gap", "time_limit"),
+    *("fdr", "proba", "interval", "times", "max_features", "dtype"),
+}
 
 
 class _Imported(Mapping[str, Any]):
@@ -74,7 +86,8 @@ class _Imported(Mapping[str, Any]):
             one = typer.Typer(add_completion=False)
             module = import_module(f".{COMMANDS[name][0]}", __name__)
             one.command(name, cls=Command)(getattr(module, name))
-            self._made[name] = typer.main.get_command(one)
+            self._made[name] = made = typer.main.get_command(one)
+            made.daily = DAILY  # type: ignore[attr-defined]
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -93,8 +106,9 @@ class _Commands(Group):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a line for each command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, said) for name, (_, said) in COMMANDS.items()])
+        for panel, names in PANELS.items():
+            with formatter.section(panel):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
 
 
 app = typer.Typer(

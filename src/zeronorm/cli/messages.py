@@ -17,7 +17,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
@@ -132,9 +132,51 @@ def _with_value(found: re.Match[str]) -> str:
 
 
 class Command(TyperCommand):
-    """A command that refuses an option given twice, or with its opposite: the last would win."""
+    """A command that refuses an option given twice, or with its opposite: the last would win.
+
+    -h shows its arguments and the options of every day on one screen, --help all.
+    """
+
+    daily: Collection[str] = ()
+    _is_brief = False
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return all options and arguments; newer versions of typer write <bool> for a flag."""
+        found: list[Any] = super().get_params(ctx)
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.display_type_rich = lambda ctx: ""
+        return found
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage; newer versions of typer write {DATA}."""
+        return [one.strip("{}") for one in super().collect_usage_pieces(ctx)]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        if not self._is_brief:
+            super().format_help(ctx, formatter)
+            return
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        one: Any
+        for one in self.params:
+            said = re.split(r"[.;] ", one.help or "")[0].rstrip(".")
+            if one.param_type_name == "argument":
+                rows["Arguments"].append((one.metavar or one.name.upper(), said))
+            elif one.name in self.daily:
+                value = "" if getattr(one, "is_flag", False) else f" {one.metavar}"
+                short = [name for name in one.opts if not name.startswith("--")]
+                long = next(name for name in one.opts if name.startswith("--"))
+                rows["Options"].append((", ".join([*short, long]) + value, said))
+        for title, found in rows.items():
+            with formatter.section(title):
+                formatter.write_dl(found)
+        with formatter.indentation():
+            formatter.write_text("--help shows all options.")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        self._is_brief = "-h" in args
         if not ctx.resilient_parsing:  # of tab completion
             *_, order = self.make_parser(ctx).parse_args(list(args))
             for option, times in Counter(order).items():

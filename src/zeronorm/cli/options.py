@@ -83,7 +83,9 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         rich_help_panel=TARGET,
     ),
     "encoding": typer.Option(
-        metavar="NAME", help="Of text but UTF-8: latin-1, cp1252, utf-16.", rich_help_panel=TARGET
+        metavar="NAME",
+        help="The encoding of text that is not UTF-8: latin-1, cp1252, utf-16.",
+        rich_help_panel=TARGET,
     ),
     "missing": typer.Option(
         metavar="WAY",
@@ -95,43 +97,45 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "--layer",
         "--dataset",
         metavar="NAME",
-        help="Of HDF5: which matrix; of cells the layer, raw, or the genome; of .xlsx the sheet.",
+        help="The matrix of HDF5; the layer, raw, or the genome of cells; the sheet of .xlsx.",
         rich_help_panel=FEATURES,
     ),
     "order": typer.Option(
         metavar="LABELS",
-        help="Of ordered text: its classes, lowest first.",
+        help="The classes of an ordered target of text, lowest first.",
         rich_help_panel=TARGET,
     ),
     "time": typer.Option(
         metavar="COLUMN",
-        help="Of survival: time to the event, or to the end.",
+        help="Survival: time to the event, or to the end of observation.",
         rich_help_panel=TARGET,
     ),
     "event": typer.Option(
         metavar="COLUMN",
-        help="Of survival: 1 where the event was observed, 0 where censored; or COLUMN=VALUE.",
+        help="Survival: 1 where the event was observed, 0 where censored; or COLUMN=VALUE.",
         rich_help_panel=TARGET,
     ),
     "start": typer.Option(
         metavar="COLUMN",
-        help="Of survival: when observation of a row begins.",
+        help="Survival: when observation of a row begins.",
         rich_help_panel=TARGET,
     ),
     "strata": typer.Option(
-        metavar="COLUMN", help="Of survival: rows are compared within one.", rich_help_panel=TARGET
+        metavar="COLUMN",
+        help="Survival: rows are compared within a stratum.",
+        rich_help_panel=TARGET,
     ),
     "ties": typer.Option(
-        metavar="NAME", help="Of survival: breslow (default) or efron.", rich_help_panel=TARGET
+        metavar="NAME", help="Survival: breslow (default) or efron.", rich_help_panel=TARGET
     ),
     "offset": typer.Option(
         metavar="COLUMN",
-        help="Of numbers, counts: a known part of margins.",
+        help="A known part of the margins, of numbers and counts.",
         rich_help_panel=TARGET,
     ),
     "exposure": typer.Option(
         metavar="COLUMN",
-        help="Of counts: the time, area or people that they are of. Its logarithm is the offset.",
+        help="The time, area or people that counts are of. Its logarithm is the offset.",
         rich_help_panel=TARGET,
     ),
     "covariates": typer.Option(
@@ -153,10 +157,10 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "threshold": typer.Option(
         metavar="NUMBER",
-        help="Of two classes: predict the positive one from this probability on. Default: as MODEL "
+        help="Predict the positive class of two from this probability on. Default: as MODEL "
         "has it.",
     ),
-    "threads": typer.Option(metavar="N", help="Of a scan. Default: all."),
+    "threads": typer.Option(metavar="N", help="Threads of a scan. Default: all."),
     "as_json": typer.Option("--json", help="Print one JSON document."),
     "quiet": typer.Option("--quiet", "-q", help="Results only."),
     "debug": typer.Option("--debug", help="Show the traceback of an error."),
@@ -256,16 +260,16 @@ class SelectOptions(OutputOptions):
     offset: str | None = None
     exposure: str | None = None
     loss: str | None = option(
-        "Of numbers least_squares, huber, quantile or, of positive ones, gamma; of counts "
+        "The loss. Numbers: least_squares, huber, quantile or, of positive ones, gamma; counts: "
         "poisson. Default: least_squares, poisson.",
         metavar="LOSS",
         rich_help_panel=PROBLEM,
     )
     quantile: float | None = option(
-        "Of --loss quantile: which quantile. Default: 0.5.", metavar="Q", rich_help_panel=PROBLEM
+        "The quantile of --loss quantile. Default: 0.5.", metavar="Q", rich_help_panel=PROBLEM
     )
     groups: str | None = option(
-        "How many groups: at most G, or auto; of whole ones G, or 1:5.",
+        "How many groups, at most: G, or auto; of whole groups G, or 1:5.",
         metavar="G",
         rich_help_panel=FEATURES,
     )
@@ -321,13 +325,13 @@ class SelectOptions(OutputOptions):
         rich_help_panel=SEARCH,
     )
     gap: float | None = option(
-        "Of the proof: by how much, as a share of the objective, others may be better; 0: "
+        "How much better others may be at the end of the proof, as a share of the objective; 0: "
         "not at all. Default: 0.01.",
         metavar="GAP",
         rich_help_panel=SEARCH,
     )
     time_limit: float | None = option(
-        "Of the proof of each size; classes share it. Default: 60.",
+        "Seconds for the proof of each size; classes share them. Default: 60.",
         metavar="SECONDS",
         rich_help_panel=SEARCH,
     )
@@ -346,7 +350,7 @@ class SelectOptions(OutputOptions):
         rich_help_panel=PROBLEM,
     )
     refit_c: str = option(
-        "Of the final fit; loo: by leave-one-out.",
+        "C of the final fit; loo: by leave-one-out.",
         "--refit-c",
         metavar="C",
         default="loo",
@@ -396,8 +400,8 @@ class SelectOptions(OutputOptions):
         rich_help_panel=FILES,
     )
     shared: bool | None = option(
-        "Of three or more classes: K features in all, or K for each class against the "
-        "others. Default: --shared where the method can; with --measure, --per-class.",
+        "Three or more classes: K features in all, or K for each class against the others. "
+        "Default: --shared where the method can; with --measure, --per-class.",
         "--shared/--per-class",
         show_default=False,
         rich_help_panel=FEATURES,
@@ -482,12 +486,12 @@ class ProblemOptions(ColumnsOptions):
     ties: str | None = None
     covariates: str | None = None
     loss: str | None = option(
-        "Of numbers least_squares, huber, quantile or gamma; of counts poisson.",
+        "The loss. Numbers: least_squares, huber, quantile or gamma; counts: poisson.",
         metavar="LOSS",
         rich_help_panel=PROBLEM,
     )
     quantile: float | None = option(
-        "Of --loss quantile: which quantile.", metavar="Q", rich_help_panel=PROBLEM
+        "The quantile of --loss quantile.", metavar="Q", rich_help_panel=PROBLEM
     )
     C: float | None = option(
         "Weight of the loss. Default: that of the model, or 0.1.",
@@ -525,21 +529,23 @@ class ProveOptions(ProblemOptions):
         default=0.01,
         rich_help_panel=SEARCH,
     )
-    time_limit: float = option("Seconds.", metavar="SECONDS", default=60.0, rich_help_panel=SEARCH)
+    time_limit: float = option(
+        "Seconds for the search.", metavar="SECONDS", default=60.0, rich_help_panel=SEARCH
+    )
     within: float | None = option(
         "List all lists of this length that are worse than the best by at most this share; 0.01 "
         "stands for 1%. It takes --time-limit once more.",
         metavar="SHARE",
     )
     cost: Path | None = option(
-        "Of --within: feature and its cost in every line; the cheapest list is told.",
+        "A file with a feature and its cost in every line; --within tells the cheapest list.",
         metavar="FILE",
     )
     limit: int | None = option(
-        "Of --within: so many lists are kept, the best ones. Default: 1000.", metavar="N"
+        "How many lists of --within are kept, the best ones. Default: 1000.", metavar="N"
     )
     output: Path | None = option(
-        "Of --within: the lists, a row each (.csv, .parquet).",
+        "The lists of --within, a row each (.csv, .parquet).",
         "--output",
         "-o",
         metavar="FILE",
@@ -576,7 +582,8 @@ class PathOptions(ColumnsOptions):
         "Values of C, growing, in geometric progression.", metavar="N", default=100
     )
     ratio: float | None = option(
-        "Of the last C to the first. Default: 100 with fewer samples than features, else 10000.",
+        "Ratio of the last C to the first. Default: 100 where samples are fewer than features, "
+        "else 10000.",
         metavar="R",
     )
     max_features: int | None = option("End with the first solution of more features.", metavar="K")
@@ -584,7 +591,7 @@ class PathOptions(ColumnsOptions):
         "Share of l1 in the penalty; the rest is ridge.", metavar="R", default=1.0
     )
     loss: str | None = option(
-        f"Of classes logistic or squared_hinge; of others {', '.join(LOSSES)}, cox. "
+        f"The loss. Classes: logistic or squared_hinge; others: {', '.join(LOSSES)}, cox. "
         "Default: logistic; with --time and --event cox.",
         metavar="LOSS",
         rich_help_panel=PROBLEM,
@@ -601,7 +608,7 @@ class PathOptions(ColumnsOptions):
     )
     cv_groups: str | None = None
     scoring: str | None = option(
-        "Of the cross-validation: of classes log_loss, accuracy or auc, of survival "
+        "Score of the cross-validation. Classes: log_loss, accuracy or auc; survival: "
         "deviance or c_index. Default: log_loss, deviance; accuracy for squared_hinge.",
         metavar="SCORE",
         rich_help_panel=SCORE,
@@ -684,12 +691,12 @@ class PredictOptions(RowsOptions):
     proba: bool = option("Probabilities as well.", "--proba", default=False)
     threshold: float | None = None
     interval: float | None = option(
-        "Of numbers: an interval around each, that has about this share of new rows, as 0.9; by "
+        "Intervals around predicted numbers that hold about this share of new rows, as 0.9; by "
         "the errors of rows out of fold.",
         metavar="SHARE",
     )
     times: str | None = option(
-        "Of survival: the probability of no event up to these times as well.", metavar="T[,T2,...]"
+        "Survival: the probability of no event up to these times as well.", metavar="T[,T2,...]"
     )
 
 
@@ -719,7 +726,7 @@ class ReportOptions(RowsOptions):
         metavar="K[,K2,...]",
     )
     group_file: Path | None = option(
-        "Of whole groups: the file that select took, as the model has not the groups of all "
+        "The file of whole groups that select took, as the model has not the groups of all "
         "features.",
         metavar="FILE",
         rich_help_panel=FEATURES,
@@ -767,7 +774,7 @@ class ConvertOptions(OutputOptions):
     drop: list[str] | None = None
     encoding: str | None = None
     layer: str | None = option(
-        "Of HDF5: which matrix; of cells the layer, raw, or the genome; default: X.",
+        "The matrix of HDF5; the layer, raw, or the genome of cells; default: X.",
         "--layer",
         "--dataset",
         metavar="NAME",
@@ -793,13 +800,16 @@ class InfoOptions:
         default=None,
     )
     features: str = option(
-        "Of DATA: for how many features.", "--features", "-k", metavar="K", default="10"
+        "For how many features DATA are looked at.", "--features", "-k", metavar="K", default="10"
     )
     method: str = option(
-        "Of DATA: by which method.", metavar="METHOD", default="auto", rich_help_panel=SEARCH
+        "By which method DATA are to be selected from.",
+        metavar="METHOD",
+        default="auto",
+        rich_help_panel=SEARCH,
     )
     check: bool = option(
-        "Of a store: compare all of its blocks with their checksums; 1 where one is damaged.",
+        "Compare all blocks of a store with their checksums; exit code 1 where one is damaged.",
         "--check",
         default=False,
     )
@@ -811,17 +821,15 @@ class InfoOptions:
         metavar="NAME",
     )
     output: Path | None = option(
-        "Of --format: the file. Default: standard output.",
+        "The file of --format. Default: standard output.",
         "--output",
         "-o",
         metavar="FILE",
         rich_help_panel=FILES,
     )
-    table: str | None = option(
-        "Of --format sql: the table that it reads. Default: data.", metavar="NAME"
-    )
+    table: str | None = option("The table that --format sql reads. Default: data.", metavar="NAME")
     key: str | None = option(
-        "Of --format sql: a column to keep beside the predictions.", metavar="COLUMN"
+        "A column that --format sql keeps beside the predictions.", metavar="COLUMN"
     )
     as_json: bool = False
     debug: bool = False
