@@ -18,7 +18,6 @@ from ..core.ranking import cut_of, predicted
 from ..core.types import FloatArray, IndexArray
 from ..io.encoding import Coding
 from ..io.table import Layout, Table, other_number
-from .archive import named_among
 from .records import half_width
 
 if TYPE_CHECKING:
@@ -368,6 +367,15 @@ class LoadedSurvivalModel(LinearModel):
             As for `predict`, and where the model has several strata.
         """
         return self.baseline.survivals(self.predict(X), return_array)
+
+
+def named_among(
+    chosen: IndexArray, columns: IndexArray, names: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the names of some of sorted columns; none where these have none."""
+    if not names:
+        return ()
+    return tuple(names[place] for place in np.searchsorted(columns, chosen))
 
 
 LoadedModel: TypeAlias = LoadedClassifier | LoadedRegressor | LoadedSurvivalModel
