@@ -241,34 +241,6 @@ def labelled(multiclass, request):
     return X, np.array(["red", "green", "blue"])[y % request.param]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
-def test_round_trip_of_every_classifier(estimator, labelled, tmp_path):
-    """A classifier could not be saved, or would lose something in the file."""
-    pd = pytest.importorskip("pandas")
-    X, y = labelled
-    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(X.shape[1])])
-    fitted = clone(estimator).set_params(n_threads=1).fit(frame, y)
-    model = load(save(fitted, tmp_path / "m"))
-    np.testing.assert_array_equal(model.classes_, fitted.classes_)
-    np.testing.assert_array_equal(model.support_, fitted.support_)
-    np.testing.assert_array_equal(model.coef, fitted.coef_[:, fitted.support_])
-    np.testing.assert_array_equal(model.intercept_, fitted.intercept_)
-    assert model.feature_names == tuple(frame.columns[fitted.support_])
-    for data in (frame, frame[frame.columns[::-1]]):
-        np.testing.assert_array_equal(
-            model.decision_function(data), fitted.decision_function(frame)
-        )
-        np.testing.assert_array_equal(model.predict(data), fitted.predict(frame))
-    if hasattr(fitted, "predict_proba"):
-        np.testing.assert_array_equal(model.predict_proba(frame), fitted.predict_proba(frame))
-    metadata = model.metadata
-    assert metadata["estimator"] == type(estimator).__name__
-    several = len(metadata["history"]) > 1
-    histories = fitted.history_ if several else [fitted.history_]
-    assert [len(steps) for steps in metadata["history"]] == [len(steps) for steps in histories]
-
-
 @pytest.mark.parametrize("estimator", L1_FAMILY, ids=str)
 def test_solutions_of_the_l1_family(estimator, labelled, tmp_path):
     """The C, the objective or the gap of an l1 solution would be lost."""

@@ -36,6 +36,7 @@ X = rng.standard_normal((N, M))
 MARGIN = X[:, 1] - X[:, 4]
 BINARY = (MARGIN + rng.logistic(size=N) > 0).astype(int)
 CLASSES = np.array(["b", "a", "c"])[np.digitize(MARGIN + rng.logistic(size=N), (-1.0, 1.0))]
+ORDERED = np.digitize(MARGIN + rng.logistic(size=N), (-1.0, 1.0))
 NUMBERS = MARGIN + rng.standard_normal(N)
 RESPONSES = np.column_stack([NUMBERS, X[:, 6] + 1.0, MARGIN**2])
 TIMES = np.rec.fromarrays([BINARY > 0, rng.exponential(size=N)], names="event,time")
@@ -65,6 +66,8 @@ MODELS = {
     "quantile": lambda: BudgetRegressor(2, loss=Quantile(0.8)).fit(X, NUMBERS),
     "survival": lambda: BudgetSurvivalAnalysis(2).fit(X, TIMES),
     "responses": lambda: BudgetRegressor([2, 3]).fit(X, RESPONSES),
+    "ordinal": lambda: BudgetClassifier(2, loss="ordinal", calibrate=False).fit(X, ORDERED),
+    "ovr": lambda: BudgetClassifier(2, multi_class="ovr", calibrate=False).fit(X, CLASSES),
 }  # fmt: skip
 CERTIFICATES = {
     "proof": lambda: (proven(), BINARY,
@@ -74,6 +77,10 @@ CERTIFICATES = {
         feature_groups=SETS, n_groups=2, calibrate=False).fit(X, BINARY).certificate_, BINARY, {}),
     "classes": lambda: (
         BudgetClassifier(2, calibrate=False).fit(X, CLASSES).certificate_, CLASSES, {}),
+    "ordered": lambda: (BudgetClassifier(2, loss="ordinal", calibrate=False).fit(
+        X, ORDERED).certificate_, ORDERED, {}),
+    "each": lambda: (BudgetClassifier(2, multi_class="ovr", calibrate=False).fit(
+        X, CLASSES).certificate_, CLASSES, {}),
     "targets": lambda: (BudgetRegressor(2).fit(X, RESPONSES).certificate_, RESPONSES, {}),
     "signs": lambda: (BudgetRegressor(2, signs=[0] * 7 + [1]).fit(X, NUMBERS).certificate_,
                       NUMBERS, {}),
@@ -271,7 +278,7 @@ CASES = [
     ("survival", "strata.0.time", lambda t: -t, "time, hazard must not be negative"),
     ("survival", "strata.0.time", lambda t: 0 * t, "time and hazard must grow within a stratum"),
     ("survival", "strata.0.hazard", lambda h: h[::-1], "time and hazard must grow within a strat"),
-    ("survival", "strata.0.hazard", lambda h: h * np.inf, "strata.0.hazard must be finite"),
+    ("survival", "strata.0.hazard", lambda h: h + np.inf, "strata.0.hazard must be finite"),
     ("survival", "strata.0.hazard", np.ones((2, 2)), "time and hazard must fit each other"),
     ("survival", ("strata.0.time", "strata.0.hazard"), (np.ones(0), np.ones(0)), "have an event"),
     ("survival", "strata.0.hazard", ..., "there is no array 'strata.0.hazard'"),
@@ -283,6 +290,14 @@ CASES = [
     ("responses", "target_name", ["a", 1, "b"], r"got `int` - at `\$.target_name\[1\]`"),
     ("responses", "intercept", np.ones(1), r"intercept must be of shape \(3,\)"),
     ("responses", "refit_C", [1.0, 1.0, 1.0], "refit_C must have 1 entries"),
+    # Several classes
+    ("ordinal", "intercept", lambda b: b[::-1], "intercept must fall: it is minus the thresholds"),
+    ("ordinal", "intercept", np.ones(1), r"intercept must be of shape \(2,\)"),
+    ("ordinal", "classes", np.array([2, 1, 2]), "classes must be distinct"),
+    ("ovr", "classes", lambda c: c[::-1], "classes must be distinct and sorted"),
+    ("ovr", "certificates", lambda some: some[:2], "certificates must have 3 entries"),
+    ("ovr", "history", lambda some: some[:2], "history must have 3 entries"),
+    ("ovr", "threshold", THRESHOLD, "threshold must be null but for two classes"),
     # Certificates
     ("proof", "class_weight", np.array([1.0, -1.0]), "class_weight must be 2 positive numbers"),
     ("proof", "class_weight", np.ones(3), "class_weight must be 2 positive numbers"),
@@ -376,6 +391,11 @@ CASES = [
     ("classes", C0 + "loss", "logistic", "there must be 3 certificates for 3 classes"),
     ("classes", C0 + "loss", "least_squares", "there must be 3 certificates for 3 classes"),
     ("classes", "n_samples", 59, "dual must be of one number of samples, at most 59"),
+    ("ordered", C0 + "intercept", [2.0, 1.0, 0.0], "must have 2 thresholds; it has 3"),
+    ("ordered", C0 + "intercept", [1.0, 2.0], "minus the thresholds between three ordered classes"),
+    ("each", C0 + "C", 1e-9, "the certificates of all classes must have the same C"),
+    ("each", "classes", lambda c: c[::-1], "classes must be distinct and sorted"),
+    ("each", "certificates", lambda some: some[:2], "the array .* is unknown"),
     ("targets", "target_name", None, "must be of 1 outputs; it has the dual points of 3"),
     ("targets", "target_name", ["a", "b"], "must be of 2 outputs; it has the dual points of 3"),
     ("targets", C0 + "loss", "multinomial", "must be of 0 outputs|classes must not go with"),

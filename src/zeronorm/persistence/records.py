@@ -516,7 +516,8 @@ class ModelRecord(Header):
                 has_odds or self.threshold.probability is None,
                 "threshold must be a score for a model without probabilities",
             )
-        n_models = 1 if not labelled or self.shares_features else self.n_scores
+        shared = not labelled or self.parameters.get("multi_class") == "multinomial"
+        n_models = 1 if shared else self.n_scores
         for key in ("certificates", "history", "refit_C", "solutions"):
             optional = key == "solutions" or (key == "refit_C" and bool(self.solutions))
             entries = getattr(self, key)
@@ -525,20 +526,16 @@ class ModelRecord(Header):
         self._check_columns()
 
     @property
-    def shares_features(self) -> bool:
-        """Whether several classes have one multinomial model."""
-        return self.classes.size > 2 and self.parameters.get("multi_class") == "multinomial"
-
-    @property
     def ordinal(self) -> bool:
         """Whether the classes are ordered, with thresholds for intercepts."""
         return self.classes.size > 2 and self.parameters.get("loss") == "ordinal"
 
     @property
     def n_scores(self) -> int:
-        """The number of scores: one of two classes, without classes one per response."""
-        n_classes = self.classes.size
-        return self.n_responses if not n_classes else 1 if n_classes == 2 else n_classes
+        """The number of scores: of several classes one for each, of numbers one per response."""
+        if not self.classes.size:
+            return self.n_responses
+        return 1 if self.classes.size == 2 or self.ordinal else self.classes.size
 
     def _check_columns(self) -> None:
         """Check the columns of the model and what there is for each."""
@@ -551,7 +548,7 @@ class ModelRecord(Header):
             least >= 0 and last < self.n_features_in,
             f"support must be between 0 and {self.n_features_in - 1}; got {least} to {last}",
         )
-        n = 1 if self.ordinal else self.n_scores
+        n = self.n_scores
         n_intercepts = self.classes.size - 1 if self.ordinal else n
         for name, values, shape in (
             ("coef", coef, (n, k)),
