@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import math
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
@@ -26,6 +28,7 @@ from ..io.npy import is_text, read_npy
 from ..io.source import check_path
 
 _TRAILER = re.compile(rb"zeronorm (model|certificate) ([0-9]{1,9}) sha256 ([0-9a-f]{64})\Z")
+_MOST_EXPANDED = 2**26  # bytes of a report
 _LONGEST = 400  # characters of a reason, in which text of the file may be
 Arrays = dict[str, NDArray[Any]]
 Record = TypeVar("Record")
@@ -89,6 +92,27 @@ def plain(value: Any, arrays: Arrays, place: str = "") -> Any:
     if isinstance(value, list | tuple):
         return [plain(part, arrays, f"{place}.{number}") for number, part in enumerate(value)]
     return value
+
+
+def compressed(found: Mapping[str, Any] | None) -> NDArray[np.uint8]:
+    """Return what JSON has in few bytes, none of None."""
+    text = b"" if found is None else zlib.compress(json.dumps(found, allow_nan=False).encode(), 9)
+    return np.frombuffer(text, np.uint8)
+
+
+def expanded(content: NDArray[np.uint8]) -> dict[str, Any] | None:
+    """Return what `compressed` was given; refuse what is damaged, or grows beyond all measure."""
+    if not content.size:
+        return None
+    reader = zlib.decompressobj()
+    try:
+        text = reader.decompress(content.tobytes(), _MOST_EXPANDED)
+        check(reader.eof and not reader.unused_data, "it goes on")
+        value = json.loads(text)
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise ValueError(f"report must be compressed JSON, not too long: {error}") from None
+    check(isinstance(value, dict), "report must be an object of JSON")
+    return dict(value)
 
 
 def pack(kind: FileKind[Any], record: Mapping[str, Any]) -> bytes:

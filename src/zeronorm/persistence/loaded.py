@@ -42,6 +42,7 @@ class LinearModel:
     feature_names: tuple[str, ...] | None  # p, of the columns
     metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
     codings: Mapping[str, Coding]  # how features come from columns of a table, by feature
+    report: Mapping[str, Any] | None  # what `zeronorm select` found, where it wrote the model
 
     @property
     def support_(self) -> IndexArray:

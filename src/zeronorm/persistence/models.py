@@ -14,7 +14,16 @@ from ..core.groups import Groups
 from ..core.results import Result, Selection
 from ..core.types import FloatArray, IndexArray
 from ..io.encoding import Coding, codings_of, describe_codings
-from .archive import FileKind, ModelFileError, check, pack, read_file, unpack
+from .archive import (
+    FileKind,
+    ModelFileError,
+    check,
+    compressed,
+    expanded,
+    pack,
+    read_file,
+    unpack,
+)  # fmt: skip
 from .loaded import LoadedClassifier, LoadedModel, LoadedRegressor, LoadedSurvivalModel
 from .records import (
     Acts,
@@ -46,6 +55,7 @@ def save(
     codings: Mapping[str, Coding] | None = None,
     X: Any = None,
     errors: Any = None,
+    report: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a fitted model to a file; return its path.
 
@@ -84,6 +94,8 @@ def save(
     errors : (n,) or None
         Of one target with a loss of residuals, how far predictions of models that did not see the
         rows were from their targets: the file keeps their order, for `predict_interval`.
+    report : dict or None
+        What is known of the selection, as JSON has it: `zeronorm report` shows it.
 
     Raises
     ------
@@ -97,7 +109,7 @@ def save(
         If the file cannot be written; then nothing is left behind.
     """
     names = feature_names, first_index, target_name, columns, codings
-    data, _ = _packed(estimator, n_features, *names, X, errors)
+    data, _ = _packed(estimator, n_features, *names, X, errors, report)
     return write_file(path, data)
 
 
@@ -127,6 +139,7 @@ def _packed(
     codings: Mapping[str, Coding] | None = None,
     X: Any = None,
     errors: Any = None,
+    report: Mapping[str, Any] | None = None,
 ) -> tuple[bytes, LoadedModel]:
     """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.
@@ -181,6 +194,7 @@ def _packed(
         "support": support,
         "coef": coef,
         "intercept": intercept,
+        "report": compressed(report),
     }  # fmt: skip
     data = pack(MODEL, record)
     # What cannot be read back is not written.
@@ -376,7 +390,7 @@ def read_model(where: str, data: bytes, losses: Iterable[Any] = ()) -> LoadedMod
 
 
 def _loaded(record: ModelRecord, metadata: dict[str, Any], loss: Any) -> LoadedModel:
-    arrays = ("classes", "support", "coef", "intercept", "strata")
+    arrays = ("classes", "support", "coef", "intercept", "strata", "report")
     names, classes = record.names_of(record.support.size), record.classes
     common: dict[str, Any] = {
         "columns": record.support,
@@ -387,6 +401,7 @@ def _loaded(record: ModelRecord, metadata: dict[str, Any], loss: Any) -> LoadedM
         "feature_names": names,
         "metadata": {key: value for key, value in metadata.items() if key not in arrays},
         "codings": codings_of(record.codings, names, check),
+        "report": expanded(record.report),
     }
     cox = loss is not None and loss.target == "survival"
     check(

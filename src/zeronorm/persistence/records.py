@@ -488,6 +488,7 @@ class ModelRecord(Header):
     support: IndexArray
     coef: FloatArray
     intercept: FloatArray
+    report: NDArray[np.uint8]  # what `select` found, as JSON, compressed; empty: nothing
 
     def __post_init__(self) -> None:
         """Check what is of one model of several, and what is beside what."""
