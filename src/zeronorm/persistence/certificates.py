@@ -386,7 +386,7 @@ def _saved(record: CertificateRecord, metadata: Mapping[str, Any]) -> SavedCerti
     check(right, f"class_weight must be {classes.size} positive numbers")
     # A class of next to no weight would make columns constant that tell the classes apart.
     check(
-        weights.max(initial=0.0) <= _MOST_UNEQUAL * weights.min(initial=np.inf),
+        weights.max(initial=0.0) / _MOST_UNEQUAL <= weights.min(initial=np.inf),
         f"class_weight must not differ by more than {_MOST_UNEQUAL:g}",
     )
     expected = count_certificates(loss, classes)

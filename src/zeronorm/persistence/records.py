@@ -458,7 +458,7 @@ class Hazard:
         check(time.ndim == 1 and time.shape == hazard.shape, "time and hazard must fit each other")
         check(time.size > 0, "time must have an event")
         check(bool((time >= 0).all() and (hazard >= 0).all()), "time, hazard must not be negative")
-        grows = (np.diff(time) > 0).all() and (np.diff(hazard) >= 0).all()
+        grows = (time[1:] > time[:-1]).all() and (hazard[1:] >= hazard[:-1]).all()
         check(bool(grows), "time and hazard must grow within a stratum")
 
 
@@ -540,7 +540,8 @@ class ModelRecord(Header):
     def _check_columns(self) -> None:
         """Check the columns of the model and what there is for each."""
         support, coef, intercept, k = self.support, self.coef, self.intercept, self.support.size
-        sorted_ = support.ndim == 1 and bool((np.diff(support) > 0).all())
+        # Not by differences, which may leave the range of int64.
+        sorted_ = support.ndim == 1 and bool((support[1:] > support[:-1]).all())
         check(sorted_, "support must be sorted indices without repeats")
         check(k > 0 or bool(self.solutions), "support must be indices, at least one")
         least, last = (int(support[0]), int(support[-1])) if k else (0, 0)
@@ -555,7 +556,7 @@ class ModelRecord(Header):
             ("intercept", intercept, (n_intercepts,)),
         ):
             check(values.shape == shape, f"{name} must be of shape {shape}; got {values.shape}")
-        falls = not self.ordinal or bool((np.diff(intercept) < 0).all())
+        falls = not self.ordinal or bool((intercept[1:] < intercept[:-1]).all())
         check(falls, "intercept must fall: it is minus the thresholds between ordered classes")
         covariates = self.covariates
         among = {*covariates} <= {*support.tolist()} and covariates == sorted({*covariates})
