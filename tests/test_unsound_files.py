@@ -547,3 +547,25 @@ def test_drawn_damage_is_refused_or_sound(path, seed):
         assert loaded.layout.n_features == loaded.metadata["n_features_in"]
         if kind is MODEL and loaded.n_features_in_ == M and not loaded.metadata["offset"]:
             assert len(loaded.predict(X)) == N
+
+
+UNKNOWN = [
+    *[("refit", place) for place in (
+        "refit_C.0", "calibration.cv_log_loss", "n_samples", "means", "feature_groups",
+        "history.0.0.bound", "history.0.0.objective", "history.0.0.gap", "history.0.0.status",
+        *(f"criteria.0.{name}" for name in ("log_loss", "aic", "bic", "ebic", "gic")),
+    )],
+    *[("l1", f"solutions.0.{name}") for name in ("C", "objective", "gap")],
+    ("quantile", "errors"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "place"), UNKNOWN, indirect=["path"], ids=str)
+def test_what_is_not_known_or_infinite_stays_so(path, place):
+    """Null would be refused, or come back as a number."""
+    arrays = parts(path)
+    edited(arrays, place, None)
+    found = load(rewrite(MODEL, path, arrays)).metadata
+    for key in place.split("."):
+        found = found[int(key) if key.isdigit() else key]
+    assert found is None

@@ -223,7 +223,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Acts:
+class ThresholdRecord:
     """From which probability, or score, a row is of the positive one of two classes."""
 
     positive: Literal[0, 1]  # its place among the sorted classes
@@ -237,7 +237,7 @@ class Acts:
         check(one, "a threshold is a probability or a score")
 
     @classmethod
-    def of(cls, threshold: Threshold | None, classes: Any) -> Acts | None:
+    def of(cls, threshold: Threshold | None, classes: Any) -> ThresholdRecord | None:
         """Return the record of a threshold between two classes."""
         if threshold is None:
             return None
@@ -261,7 +261,7 @@ class Acts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class CriteriaRow:
     """The information criteria of a size: of features, or of [features, groups]."""
 
     size: Counted | Annotated[list[AtLeastOne], Meta(min_length=2, max_length=2)]
@@ -303,7 +303,7 @@ def finite_or_none(value: float) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class LossRecord:
     """The loss of a model: a name and numbers. No file has anything imported."""
 
     name: str
@@ -312,7 +312,7 @@ class Loss:
     parameters: dict[str, bool | int | float | str | None]
 
     @classmethod
-    def of(cls, loss: Any) -> Loss:
+    def of(cls, loss: Any) -> LossRecord:
         """Return the record of a loss: the fields of a dataclass, else its attributes.
 
         Raises
@@ -356,7 +356,7 @@ class Loss:
                 text = quote(str(error))
             raise ValueError(f"the parameters of the loss {self.name} are wrong ({text})")
         for loss in losses:
-            if Loss.of(loss) == self:
+            if LossRecord.of(loss) == self:
                 return loss
         stated = ", ".join(f"{key}={value!r}" for key, value in self.parameters.items())
         call = f"{self.of_class.rpartition('.')[2]}({stated})"
@@ -473,12 +473,12 @@ class ModelRecord(Header):
     certificates: list[Figures | None]
     history: list[list[StepFigures]]
     solutions: list[Solution]
-    criteria: list[Row]
+    criteria: list[CriteriaRow]
     calibration: Calibration | None
-    threshold: Acts | None
+    threshold: ThresholdRecord | None
     feature_groups: list[int | str] | None
     covariates: list[int]
-    loss: Loss | None
+    loss: LossRecord | None
     highest_score: float | None
     strata: list[Hazard] | None
     means: list[float] | None
