@@ -353,6 +353,7 @@ def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
 
 
 def _equal(one: Groups | None, other: Groups | None) -> bool:
+    """Return whether all features have the same groups, or none has one."""
     if one is None or other is None or one is other:
         return one is other
     return np.array_equal(one.labels, other.labels) and np.array_equal(one.code, other.code)

@@ -118,16 +118,16 @@ def describe(
         names = [str(names[j]) for j in support]
         if len(set(names)) < len(names):
             raise ValueError("feature_names must be distinct; two selected features share one.")
-    if n_responses > 1 and target_name is None:
-        target_name = [f"response {number}" for number in range(1, n_responses + 1)]
-    elif n_responses > 1:
-        given = [] if isinstance(target_name, str) else [str(name) for name in target_name or ()]
-        if len(given) != n_responses or len(set(given)) < n_responses:
+    if n_responses > 1:
+        if target_name is None:
+            target_name = [f"response {number}" for number in range(1, n_responses + 1)]
+        listed = [] if isinstance(target_name, str) else [str(name) for name in target_name]
+        if len(listed) != n_responses or len(set(listed)) < n_responses:
             raise ValueError(
                 f"target_name must be a list of {n_responses} distinct names, one for each "
                 f"response; got {target_name!r:.80}."
             )
-        target_name = given
+        target_name = listed
     elif not isinstance(target_name, str | None):
         raise ValueError(f"target_name must be one name for one target; got {target_name!r:.80}.")
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
