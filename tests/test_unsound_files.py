@@ -449,7 +449,7 @@ def test_every_truncation_and_bit_flip_is_refused(path):
     """A flipped bit or half a file would change a model, or what is proven, without a word."""
     kind, _, error = kind_of(path)
     data = bytearray(path.read_bytes())
-    step = max(1, len(data) // 3000)
+    step = 1 if path.name in ("refit", "l1") else max(1, len(data) // 3000)
     for position in range(0, len(data), step):
         data[position] ^= 1 << (position % 8)
         with pytest.raises(error):
