@@ -194,7 +194,7 @@ def unpack(kind: FileKind[Record], data: bytes) -> tuple[Record, dict[str, Any]]
     if given != known:  # an entry that no field takes, or a field that would have a default
         odd = sorted(_places(given) ^ _places(known))
         check(not odd, f"metadata has the unknown or missing entry {quote(''.join(odd[:1]))}")
-        raise ValueError("metadata must name every array by its place")
+        raise ValueError("metadata must name every array by its place, and have numbers of 64 bits")
     check(given["format"] == kind.version, f"damaged: its content says format {given['format']}")
     return record, given
 

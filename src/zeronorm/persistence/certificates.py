@@ -353,6 +353,7 @@ def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
 
 
 def _equal(one: Groups | None, other: Groups | None) -> bool:
+    """Return whether all features have the same groups, or none has one."""
     if one is None or other is None or one is other:
         return one is other
     return np.array_equal(one.labels, other.labels) and np.array_equal(one.code, other.code)
@@ -386,7 +387,7 @@ def _saved(record: CertificateRecord, metadata: Mapping[str, Any]) -> SavedCerti
     check(right, f"class_weight must be {classes.size} positive numbers")
     # A class of next to no weight would make columns constant that tell the classes apart.
     check(
-        weights.max(initial=0.0) <= _MOST_UNEQUAL * weights.min(initial=np.inf),
+        weights.max(initial=0.0) / _MOST_UNEQUAL <= weights.min(initial=np.inf),
         f"class_weight must not differ by more than {_MOST_UNEQUAL:g}",
     )
     expected = count_certificates(loss, classes)

@@ -26,10 +26,10 @@ from .archive import (
 )  # fmt: skip
 from .loaded import LoadedClassifier, LoadedModel, LoadedRegressor, LoadedSurvivalModel
 from .records import (
-    Acts,
     Hazard,
-    Loss,
+    LossRecord,
     ModelRecord,
+    ThresholdRecord,
     describe,
     finite_or_none,
     has_intervals,
@@ -180,10 +180,10 @@ def _packed(
         "estimator": type(estimator).__name__,
         "parameters": parameters,
         "codings": describe_codings(support, names, codings or {}),
-        "threshold": Acts.of(threshold, classes),
+        "threshold": ThresholdRecord.of(threshold, classes),
         "feature_groups": _groups_of(estimator, support),
         "covariates": getattr(estimator, "covariates_", np.empty(0, np.int64)).tolist(),
-        "loss": None if loss is None else Loss.of(loss),
+        "loss": None if loss is None else LossRecord.of(loss),
         "highest_score": None if baseline is None else baseline.highest,
         "strata": None if baseline is None
         else [Hazard(time=one.x, hazard=one.y) for one in baseline.hazards],

@@ -118,16 +118,16 @@ def describe(
         names = [str(names[j]) for j in support]
         if len(set(names)) < len(names):
             raise ValueError("feature_names must be distinct; two selected features share one.")
-    if n_responses > 1 and target_name is None:
-        target_name = [f"response {number}" for number in range(1, n_responses + 1)]
-    elif n_responses > 1:
-        given = [] if isinstance(target_name, str) else [str(name) for name in target_name or ()]
-        if len(given) != n_responses or len(set(given)) < n_responses:
+    if n_responses > 1:
+        if target_name is None:
+            target_name = [f"response {number}" for number in range(1, n_responses + 1)]
+        listed = [] if isinstance(target_name, str) else [str(name) for name in target_name]
+        if len(listed) != n_responses or len(set(listed)) < n_responses:
             raise ValueError(
                 f"target_name must be a list of {n_responses} distinct names, one for each "
                 f"response; got {target_name!r:.80}."
             )
-        target_name = given
+        target_name = listed
     elif not isinstance(target_name, str | None):
         raise ValueError(f"target_name must be one name for one target; got {target_name!r:.80}.")
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
@@ -223,7 +223,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Acts:
+class ThresholdRecord:
     """From which probability, or score, a row is of the positive one of two classes."""
 
     positive: Literal[0, 1]  # its place among the sorted classes
@@ -237,7 +237,7 @@ class Acts:
         check(one, "a threshold is a probability or a score")
 
     @classmethod
-    def of(cls, threshold: Threshold | None, classes: Any) -> Acts | None:
+    def of(cls, threshold: Threshold | None, classes: Any) -> ThresholdRecord | None:
         """Return the record of a threshold between two classes."""
         if threshold is None:
             return None
@@ -261,7 +261,7 @@ class Acts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class CriteriaRow:
     """The information criteria of a size: of features, or of [features, groups]."""
 
     size: Counted | Annotated[list[AtLeastOne], Meta(min_length=2, max_length=2)]
@@ -303,7 +303,7 @@ def finite_or_none(value: float) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class LossRecord:
     """The loss of a model: a name and numbers. No file has anything imported."""
 
     name: str
@@ -312,7 +312,7 @@ class Loss:
     parameters: dict[str, bool | int | float | str | None]
 
     @classmethod
-    def of(cls, loss: Any) -> Loss:
+    def of(cls, loss: Any) -> LossRecord:
         """Return the record of a loss: the fields of a dataclass, else its attributes.
 
         Raises
@@ -356,7 +356,7 @@ class Loss:
                 text = quote(str(error))
             raise ValueError(f"the parameters of the loss {self.name} are wrong ({text})")
         for loss in losses:
-            if Loss.of(loss) == self:
+            if LossRecord.of(loss) == self:
                 return loss
         stated = ", ".join(f"{key}={value!r}" for key, value in self.parameters.items())
         call = f"{self.of_class.rpartition('.')[2]}({stated})"
@@ -458,7 +458,7 @@ class Hazard:
         check(time.ndim == 1 and time.shape == hazard.shape, "time and hazard must fit each other")
         check(time.size > 0, "time must have an event")
         check(bool((time >= 0).all() and (hazard >= 0).all()), "time, hazard must not be negative")
-        grows = (np.diff(time) > 0).all() and (np.diff(hazard) >= 0).all()
+        grows = (time[1:] > time[:-1]).all() and (hazard[1:] >= hazard[:-1]).all()
         check(bool(grows), "time and hazard must grow within a stratum")
 
 
@@ -473,12 +473,12 @@ class ModelRecord(Header):
     certificates: list[Figures | None]
     history: list[list[StepFigures]]
     solutions: list[Solution]
-    criteria: list[Row]
+    criteria: list[CriteriaRow]
     calibration: Calibration | None
-    threshold: Acts | None
+    threshold: ThresholdRecord | None
     feature_groups: list[int | str] | None
     covariates: list[int]
-    loss: Loss | None
+    loss: LossRecord | None
     highest_score: float | None
     strata: list[Hazard] | None
     means: list[float] | None
@@ -541,7 +541,8 @@ class ModelRecord(Header):
     def _check_columns(self) -> None:
         """Check the columns of the model and what there is for each."""
         support, coef, intercept, k = self.support, self.coef, self.intercept, self.support.size
-        sorted_ = support.ndim == 1 and bool((np.diff(support) > 0).all())
+        # Not by differences, which may leave the range of int64.
+        sorted_ = support.ndim == 1 and bool((support[1:] > support[:-1]).all())
         check(sorted_, "support must be sorted indices without repeats")
         check(k > 0 or bool(self.solutions), "support must be indices, at least one")
         least, last = (int(support[0]), int(support[-1])) if k else (0, 0)
@@ -556,7 +557,7 @@ class ModelRecord(Header):
             ("intercept", intercept, (n_intercepts,)),
         ):
             check(values.shape == shape, f"{name} must be of shape {shape}; got {values.shape}")
-        falls = not self.ordinal or bool((np.diff(intercept) < 0).all())
+        falls = not self.ordinal or bool((intercept[1:] < intercept[:-1]).all())
         check(falls, "intercept must fall: it is minus the thresholds between ordered classes")
         covariates = self.covariates
         among = {*covariates} <= {*support.tolist()} and covariates == sorted({*covariates})
