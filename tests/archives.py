@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from zeronorm.persistence.archive import pack
+from zeronorm.persistence.archive import seal
 
 
 def parts(path):
@@ -24,5 +24,5 @@ def rewrite(kind, path, arrays):
     if isinstance(arrays["metadata"], dict):
         text = json.dumps(arrays["metadata"]).encode()
         arrays["metadata"] = np.frombuffer(text, np.uint8)
-    path.write_bytes(pack(kind, arrays))
+    path.write_bytes(seal(kind, arrays))
     return path

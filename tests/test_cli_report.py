@@ -7,15 +7,18 @@ import math
 import re
 import shutil
 import sys
+import zlib
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
+from archives import parts, rewrite
 from conftest import slow, write_csv
 from golub import GOLUB
-from zeronorm import methods
+from zeronorm import BudgetClassifier, methods, persistence
 from zeronorm.cli import report as _report
+from zeronorm.persistence.models import MODEL
 
 pytest.importorskip("matplotlib")
 
@@ -416,3 +419,82 @@ def test_the_auc_of_a_page_is_that_of_select(run, tmp_path):
         text = " ".join(Page(tmp_path / "page.html").text.split())
         assert "By AUC" in text, name
         assert f"that of the model is {auc:.3f}" in text, name
+
+
+# What a model file keeps of its selection.
+
+
+def test_a_model_says_what_select_said(run, tmp_path):
+    """Whoever has the file alone would not know what was found, or read other figures."""
+    table()
+    asked = ("-k", "1,2", "--cv", 3, "--stability", 2, "-o", "m.npz")
+    said = json.loads(run("select", "all.csv", "--target", "y", *asked, "--json").stdout)
+    kept = json.loads(run("report", "m.npz", "--json").stdout)
+    for document in (said, kept):
+        del document["seconds"]
+    assert kept == said
+    text = run("report", "m.npz").stdout
+    assert "in 3-fold cross-validation" in text
+    assert "stability" in text
+    run("report", "m.npz", "-o", "kept.html")
+    page = Page(tmp_path / "kept.html")
+    assert "Two of the 4 lists" in page.text or "The 4 lists are" in page.text
+    assert "what the file lacks: other lists" in page.text
+
+
+def test_a_page_of_select_is_kept_whole(run, tmp_path):
+    """What took minutes would be worked out a second time, or be lost with the page."""
+    table()
+    asked = ("-k", 2, "--cv", 3, "-o", "m.npz", "--report", "p.html")
+    run("select", "all.csv", "--target", "y", *asked)
+    run("report", "m.npz", "-o", "kept.html")
+    whole, kept = (Page(tmp_path / name).text for name in ("p.html", "kept.html"))
+    assert "what the file lacks" not in kept
+    for words in ("were selected on each", "would do"):
+        assert (words in kept) == (words in whole)
+    first = whole[whole.index("The certificate") :][:200]
+    assert first in kept
+
+
+def test_a_doubt_that_is_kept_comes_first(run, tmp_path):
+    """A page of the file alone would not begin with the column that knows too much."""
+    z = table(n=70)
+    table("leak.csv", n=70, told=(z > 0) * 1.0)
+    run("select", "leak.csv", "--target", "y", "-k", 1, "--no-cv", "-o", "m.npz")
+    run("report", "m.npz", "-o", "kept.html")
+    assert "Read this first" in Page(tmp_path / "kept.html").text
+
+
+def test_what_a_report_of_the_file_alone_cannot_do_is_refused(run, fails, tmp_path):
+    """Options would be left out in silence, or an error be one of Python."""
+    table()
+    run("select", "all.csv", "--target", "y", "-k", 1, "--no-cv", "-o", "m.npz")
+    assert "--pairs needs DATA" in fails("report", "m.npz", "--pairs", 3)
+    assert "--output FILE.html is needed with DATA" in fails("report", "m.npz", "all.csv")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4))
+    persistence.save(BudgetClassifier(1, calibrate=False).fit(X, X[:, 0] > 0), tmp_path / "own.npz")
+    assert "own.npz keeps no report" in fails("report", "own.npz")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"no report", "report must be compressed JSON"),
+        (zlib.compress(b"[1, 2]"), "report must be an object of JSON"),
+        (zlib.compress(b'{"document": {}}')[:-3], "not too long"),
+        (zlib.compress(b" " * 2**27), "not too long"),
+        (zlib.compress(b'{"document": {}}'), "report is not of this zeronorm"),
+    ],
+    ids=["other", "list", "cut", "bomb", "empty"],
+)
+def test_a_report_that_is_none_is_refused(run, fails, tmp_path, content, reason):
+    """A file would fill the memory, or end in an error that names no file."""
+    table()
+    run("select", "all.csv", "--target", "y", "-k", 1, "--no-cv", "-o", "m.npz")
+    arrays = parts(tmp_path / "m.npz")
+    arrays["report"] = np.frombuffer(content, np.uint8)
+    rewrite(MODEL, tmp_path / "bad.npz", arrays)
+    line = fails("report", "bad.npz")
+    assert "bad.npz" in line
+    assert reason in line

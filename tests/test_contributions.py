@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from archives import parts, rewrite
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -12,8 +11,7 @@ from zeronorm import (
     L1Classifier,
     MeasureClassifier,
 )
-from zeronorm.persistence import ModelFileError, load, save
-from zeronorm.persistence.models import MODEL
+from zeronorm.persistence import load, save
 
 
 def drawn(seed=0, n=60, p=8):
@@ -86,15 +84,3 @@ def test_means_are_of_the_rows_that_are_named(tmp_path):
     assert found[:20].mean(axis=0) == pytest.approx(np.zeros_like(found[0]), abs=1e-12)
     with pytest.raises(ValueError, match=r"row 1 \(from 0\) has nan in feature 1"):
         bare.contributions(np.where(np.arange(60)[:, None] == 1, np.nan, X))
-
-
-@pytest.mark.parametrize("bad", [[1.0], [1.0, 2.0, "3"], [1.0, 2.0, 1e999], 3])
-def test_bad_means_are_refused(tmp_path, bad):
-    """Rows would be compared with numbers of nobody."""
-    X = drawn()
-    path = save(fitted("two", X), tmp_path / "m.npz", X=X)
-    arrays = parts(path)
-    arrays["metadata"]["means"] = bad
-    rewrite(MODEL, path, arrays)
-    with pytest.raises(ModelFileError):
-        load(path)

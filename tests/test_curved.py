@@ -12,10 +12,9 @@ import pytest
 
 import zeronorm
 from zeronorm import BudgetClassifier
-from zeronorm.core.results import Certificate, Minorant, Proof, Status, Tree
+from zeronorm.core.results import Certificate, Minorant, Proof, Status
 from zeronorm.inspection.alternatives import NearOptimal, near_optimal
 from zeronorm.persistence import load_certificate, save_certificate
-from zeronorm.persistence.certificates import with_minorants as with_minorants_of_file
 from zeronorm.solvers import certify
 from zeronorm.solvers import curvature as curved
 from zeronorm.solvers.curvature import Margins, Tailed, reach
@@ -289,26 +288,6 @@ def test_the_proof_is_the_same_for_any_number_of_threads() -> None:
     for first, second in zip(one.minorants, two.minorants, strict=True):
         np.testing.assert_array_equal(first.bend, second.bend)
         np.testing.assert_array_equal(first.diagonal, second.diagonal)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"features": [0, 10**30]}, {"features": [-1, 2]}, {"features": [0.0, 1.0]}, {"bend": ["1"]},
-     {"core": None}, {"coef": 1.0}, {"more": 1}],
-)  # fmt: skip
-def test_damaged_minorants_of_a_file_are_named(change: dict[str, Any]) -> None:
-    """Numbers that no array holds would end in an error that says nothing of the file."""
-    one = {"features": [0, 1], "intercept": 0.0, "objective": 1.0, "core": 1.0}
-    one |= {"coef": [0.0, 1.0], "bend": [0.1], "diagonal": [0.1, 0.1]} | change
-    none = np.empty(0, np.int64)
-    tree = Tree(none, none, np.empty(0, bool), none, np.empty((0, 1)))
-
-    def require(holds: bool, message: str) -> None:
-        if not holds:
-            raise LookupError(message)
-
-    with pytest.raises(LookupError, match="minorant"):
-        with_minorants_of_file(tree, [one], 9, require)
 
 
 def forged(certificate: Certificate, **changes: Any) -> Certificate:

@@ -10,7 +10,7 @@ from conftest import write_csv
 from zeronorm import BudgetClassifier, BudgetRegressor
 from zeronorm.estimators.folds import splits
 from zeronorm.persistence import load, save
-from zeronorm.persistence.records import check_errors, half_width, summarize_errors
+from zeronorm.persistence.records import half_width, summarize_errors
 
 
 def sample(n, seed=0):
@@ -135,33 +135,3 @@ def test_models_without_intervals_are_told(run, fails, numbers, options, share, 
     """An interval would be of nothing."""
     run("select", "t.csv", *options, "-k", 2, "-q", "-o", "m.npz")
     assert message in fails("predict", "m.npz", "new.csv", "--interval", share)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"n": 1},
-        {"n": 2, "absolute": [1.0]},
-        {"n": 0, "absolute": []},
-        {"n": -1, "absolute": []},
-        {"n": True, "absolute": [1.0]},
-        {"n": 1, "absolute": [True]},
-        {"n": 1, "absolute": ["1"]},
-        {"n": 1, "absolute": [-1.0]},
-        {"n": 1, "absolute": [float("nan")]},
-        {"n": 1, "absolute": [float("inf")]},
-        {"n": 2, "absolute": [2.0, 1.0]},
-        {"n": 1, "absolute": 1.0},
-        [1.0],
-    ],
-)
-def test_a_file_has_no_other_errors(record):
-    """A forged file would lead to intervals of any width, or to a traceback."""
-
-    def require(holds, what):
-        if not holds:
-            raise ValueError(what)
-
-    check_errors(summarize_errors([1.0, -2.0]), require)
-    with pytest.raises(ValueError, match="errors must"):
-        check_errors(record, require)

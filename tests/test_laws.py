@@ -6,9 +6,11 @@ A new estimator, or a setting that takes another way through the code, is a line
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from functools import cache, partial
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -434,17 +436,21 @@ def test_models_are_pickled_copied_and_saved(name, tmp_path):
     """A model could not be stored or sent, or would predict otherwise afterwards."""
     X, _ = problem(name)
     model = fitted(name)
-    others = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
-    for other in others:
+    stored = io.BytesIO()
+    joblib.dump(model, stored)
+    stored.seek(0)
+    for other in (pickle.loads(pickle.dumps(model)), joblib.load(stored), copy.deepcopy(model)):
         assert_same_bits(other, model)
         np.testing.assert_array_equal(scores(other, X), scores(model, X))
     assert len(pickle.dumps(model)) < 100_000
-    if is_classifier(model):
-        persistence.save(model, tmp_path / "model.znm")
-        loaded = persistence.load(tmp_path / "model.znm")
-        np.testing.assert_array_equal(loaded.decision_function(X), scores(model, X))
-        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-        assert loaded.metadata["estimator"] == type(model).__name__
+    kept = model.best_estimator_ if isinstance(model, BudgetCV) else model
+    persistence.save(kept, tmp_path / "model.znm")
+    loaded = persistence.load(tmp_path / "model.znm")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    for method in ("decision_function", "predict_proba"):
+        if hasattr(model, method):
+            np.testing.assert_array_equal(getattr(loaded, method)(X), getattr(model, method)(X))
+    assert loaded.metadata["estimator"] == type(kept).__name__
 
 
 @each(n for n in SETTINGS if "warm_start" in parameters(n))

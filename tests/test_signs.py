@@ -33,7 +33,6 @@ from zeronorm import (
 )
 from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares, Logistic
-from zeronorm.persistence.archive import CertificateFileError
 from zeronorm.persistence.certificates import CERTIFICATE
 from zeronorm.solvers.minimax import BlockProblem, State, newton, solve_signed
 from zeronorm.solvers.problem import Risk, Singles
@@ -441,13 +440,9 @@ def test_files_keep_the_signs(tmp_path):
     np.testing.assert_array_equal(saved.certificates[0].signs, np.ones(7))
     saved.verify(X, y)
     arrays = parts(path)
-    rewrite(CERTIFICATE, path, {name: a for name, a in arrays.items() if name != "signs"})
+    rewrite(CERTIFICATE, path, {**arrays, "signs": np.zeros(7, np.int8)[:0]})
     with pytest.raises(CertificateError):
         persistence.load_certificate(path).verify(X, y)
-    for wrong in (np.ones(6, "<i1"), np.ones(7, "<i8"), np.full(7, 2, "<i1")):
-        rewrite(CERTIFICATE, path, {**arrays, "signs": wrong})
-        with pytest.raises(CertificateFileError, match="signs must be 7 of -1, 0, 1"):
-            persistence.load_certificate(path)
     loaded = persistence.load(persistence.save(fitted, tmp_path / "model"))
     assert loaded.metadata["certificates"][0]["n_signed"] == 7
     np.testing.assert_allclose(loaded.predict(X), fitted.predict(X))

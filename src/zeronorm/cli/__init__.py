@@ -51,7 +51,7 @@ COMMANDS = {
     ),
     "report": (
         "report",
-        "Write one page to forward: the features, how sure each is, what else would do.",
+        "Show what is known of a model, or write it as a page: with DATA how sure each feature is.",
     ),
     "convert": (
         "convert",

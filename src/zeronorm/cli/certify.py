@@ -241,7 +241,7 @@ def _names_in(text: str) -> list[str]:
 def _names_of_model(model: LoadedModel) -> list[str]:
     """Return the selected features of a model, by their names or numbers."""
     from ..export.formats import feature_names
-    from ..persistence.archive import named_among
+    from ..persistence.loaded import named_among
 
     several = len(model.metadata["certificates"]) > 1
     if several:

@@ -711,12 +711,20 @@ class EvaluateOptions(RowsOptions):
 class ReportOptions(RowsOptions):
     """What `zeronorm report` is asked for."""
 
-    data: str = argument("The samples that MODEL was selected from, as select reads them.",
-                         metavar="DATA")  # fmt: skip
+    data: str = argument(
+        "The samples that MODEL was selected from, as select reads them; without them the report "
+        "is what MODEL keeps.",
+        metavar="[DATA]",
+        default="",
+    )
     drop: list[str] | None = None
     keep: list[str] | None = None
-    output: Path = option(
-        "The page.", "--output", "-o", metavar="FILE.html", default=MISSING, rich_help_panel=FILES
+    output: Path | None = option(
+        "The page; without it, and without DATA, the report is text.",
+        "--output",
+        "-o",
+        metavar="FILE.html",
+        rich_help_panel=FILES,
     )
     features: str | None = option(
         "Other numbers of features beside that of MODEL: 1:20, or 5,10. Default: those that were "

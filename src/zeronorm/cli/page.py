@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".png", ".pdf")  # that --view writes
 
 
-def check_page(path: Path, option: str, options: Any, others: Sequence[Path]) -> None:
+def check_page(
+    path: Path, option: str, options: Any, others: Sequence[Path], *, draws: bool = True
+) -> None:
     """Refuse a page that cannot be written, before any work.
 
-    others : files that the same run writes.
+    others : files that the same run writes. draws : whether it has pictures.
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{option} {path} must be a page, by its name: NAME.html.")
-    _check_drawing(path, option)
+    (_check_drawing if draws else check_folder)(path, option)
     for source in (options.target, getattr(options, "model", None), *(options.samples or ())):
         refuse_overwriting([path], options.data, source, option=option)
     for other in others:
@@ -74,8 +76,8 @@ def write_page(
     halves: StabilitySelection | None,
     document: dict[str, Any],
     work: Work,
-) -> None:
-    """Work out what the page says beside the document of a selection, and write it.
+) -> dict[str, Any]:
+    """Work out what the page says beside the document of a selection; write it, and return that.
 
     halves : what half-samples choose, where that is known.
     """
@@ -102,6 +104,7 @@ def write_page(
         page = render(document, trust, figures, commands, _facts(options.data))
         assert options.report is not None
         write_file(options.report, page)
+    return trust
 
 
 def _commands(

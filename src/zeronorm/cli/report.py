@@ -1,4 +1,7 @@
-"""The command `zeronorm report`: a selection is repeated from a model file, for its page."""
+"""The command `zeronorm report`: what a model file keeps of its selection, as text or a page.
+
+With the data more can be said: the selection is repeated, and half-samples and other lists join.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ..io.input import is_demo
 from ..methods import METHODS
 from .folds import fold_remedies
-from .messages import columns_named, show_document, watched
+from .messages import Work, columns_named, show_document, watched
 from .options import ReportOptions, SelectOptions, takes
-from .page import check_page
+from .page import check_page, command_line
 from .plan import SelectionPlan, plan_selection
 from .predict import note_on
 from .training import has_whole_groups, options_of_model, other_rows, read_training, with_forced
@@ -29,10 +32,24 @@ _NOT_RESTORED = {
 
 @takes(ReportOptions)
 def report(options: ReportOptions) -> None:
-    """Write one page to forward: the features, how sure each is, what else would do.
+    """Show what is known of a model, or write it as a page: with DATA how sure each feature is.
 
     Example: zeronorm report demo-k5.model.npz demo -o demo.html
     """
+    if not options.data:
+        try:
+            _show_kept(options)
+        except (AttributeError, KeyError, TypeError) as error:  # a file of anyone
+            raise ValueError(
+                f"{options.model}: its report is not of this zeronorm ({type(error).__name__}: "
+                f"{error})."
+            ) from error
+        return
+    if options.output is None:
+        raise ValueError(
+            "--output FILE.html is needed with DATA, whose report is a page; leave DATA out for "
+            "what the model keeps."
+        )
     check_page(options.output, "--output", options, [])
     if options.pairs < 0:
         raise ValueError(f"--pairs must be at least 0; got {options.pairs}. 50 is the default.")
@@ -72,6 +89,62 @@ def report(options: ReportOptions) -> None:
         again = Again.of(options, loaded, asked, plan, samples)
         with columns_named(table.feature_names), fold_remedies(table, response):
             found = run(asked, plan, samples, work, again)
+    _show_page(options, found, work, n_scans=found["n_scans"], show=print_page)
+
+
+_LACKS = (
+    "this page has what the model file keeps of the selection; zeronorm report MODEL DATA adds "
+    "pictures, and what the file lacks: {}"
+)
+
+
+def _show_kept(options: ReportOptions) -> None:
+    """Show what a model file keeps of its selection, as text, JSON or a page."""
+    asked = [
+        one.name for one in fields(options)
+        if one.name not in ("model", "output", "as_json", "quiet", "debug")
+        and getattr(options, one.name) != one.default
+    ]  # fmt: skip
+    if asked:
+        raise ValueError(
+            f"--{asked[0].replace('_', '-')} needs DATA: name them after MODEL, or leave it out."
+        )
+    if options.output is not None:
+        check_page(options.output, "--output", options, [], draws=False)
+    with watched(options) as work:
+        with work.timed("imports"):
+            from .. import persistence
+            from ..reporting.documents.trust import report_of
+            from ..reporting.page.html import render, versions
+            from ..reporting.text.data import print_page
+            from ..reporting.text.selection import print_selection
+        kept = report_of(persistence.load(options.model))
+        if kept is None:
+            raise ValueError(
+                f"{options.model} keeps no report: zeronorm select writes one with a model, `save` "
+                "of Python does not. Name its data after it, and a page: zeronorm report MODEL "
+                "DATA -o FILE.html."
+            )
+        document, trust = kept
+        if options.output is not None:
+            lacking = {"how stable the list is": "stability", "other lists": "models"}
+            parts = " and ".join(what for what, name in lacking.items() if not trust[name])
+            if parts:
+                document["notes"].append(_LACKS.format(parts))
+            again = [("This page", command_line("report", options))]
+            page = render(document, trust, (), again, versions())
+            persistence.write_file(options.output, page)
+    if options.output is None:
+        show_document(document, options, print_selection)
+        return
+    _show_page(options, document, work, n_scans=0, show=print_page)
+
+
+def _show_page(
+    options: ReportOptions, found: Mapping[str, Any], work: Work, n_scans: int, show: Any
+) -> None:
+    """Say what page was written. found : of its selection."""
+    assert options.output is not None
     chosen = next(one for one in found["models"] if one["size"] == found["chosen"])
     document = {
         "model": options.model,
@@ -80,11 +153,11 @@ def report(options: ReportOptions) -> None:
         "sizes": [model["n_features"] for model in found["models"]],
         "file": str(options.output),
         "n_bytes": options.output.stat().st_size,
-        "n_scans": found["n_scans"],
+        "n_scans": n_scans,
         "seconds": work.seconds,
         "notes": work.notes,
     }
-    show_document(document, options, print_page)
+    show_document(document, options, show)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,6 +37,7 @@ from ..reporting.documents.selection import (
     describe_selection,
     size_number,
 )
+from ..reporting.documents.trust import kept_report, known_trust
 from ..reporting.warnings import targets_in_disguise, too_many_features
 from ..solvers.driver import PartialResults
 from .files import write_features
@@ -114,17 +115,17 @@ def run(
     models = [describe_model(estimator, size, *found, compared) for size in sizes]
     work.notes.extend(too_many_features(models, samples.table.X.shape[0]))
     work.notes.extend(targets_in_disguise(models, samples, options.keep or ()))
-    for size, model in zip(sizes, models, strict=True):
-        if plan.rule == "all" or size == estimator.size_:
-            with work.timed("write"):
-                _write_model(options, plan, samples, estimator, size, model, held_out)
-    if options.view is not None:
-        _draw_variants(options.view, estimator, samples, offset.get("offset"))
-    stability = None
-    if halves is not None:
-        from ..reporting.documents.trust import describe_stability
-
-        stability = describe_stability(halves, samples.table, estimator)
+    written = [
+        (size, model)
+        for size, model in zip(sizes, models, strict=True)
+        if plan.rule == "all" or size == estimator.size_
+    ]
+    for _, model in written:
+        if plan.models:
+            model["file"] = str(plan.models[model["size"]])
+        if plan.certificates:
+            model["certificate_file"] = str(plan.certificates[model["size"]])
+    trust = known_trust(estimator, samples, halves)
     document = {
         **describe_selection(
             options.data, samples, estimator, models, _parameters(options, plan, estimator)
@@ -133,20 +134,30 @@ def run(
         "criteria": _criteria_of(estimator, sizes),
         "rule": plan.rule,
         "chosen_by": validation.chosen_by if validation and plan.rule in OF_FOLDS else None,
-        "stability": stability,
+        "stability": trust["stability"],
         "interrupted": interrupt.describe(),
         "n_scans": int(estimator.n_scans_),
         "features_file": None if options.features_out is None else str(options.features_out),
         "seconds": work.seconds,
         "notes": work.notes,
     }
+
+    def write(trust: dict[str, Any]) -> None:
+        with work.timed("write"):
+            for size, model in written:
+                report = kept_report(document, trust, model["size"])
+                _write_model(options, plan, samples, estimator, size, model, held_out, report)
+
+    write(trust)
+    if options.view is not None:
+        _draw_variants(options.view, estimator, samples, offset.get("offset"))
     if options.features_out is not None:
         with work.timed("write"):
             write_features(options.features_out, document, samples)
     if options.report is not None:
         from .page import write_page
 
-        write_page(options, again, estimator, samples, validation, halves, document, work)
+        write(write_page(options, again, estimator, samples, validation, halves, document, work))
     return document
 
 
@@ -578,8 +589,9 @@ def _write_model(
     size: Any,
     model: dict[str, Any],
     held_out: Validated | None,
+    report: dict[str, Any],
 ) -> None:
-    """Write the model of a size and its certificate, and note in its document where."""
+    """Write the model of a size, with what is known of it, and its certificate."""
     table, k = samples.table, model["size"]
     names: dict[str, Any] = {
         "feature_names": table.feature_names,
@@ -591,8 +603,8 @@ def _write_model(
         file = plan.models[k]
         names_of_data = {**names, "codings": table.codings}
         names_of_data["errors"] = None if held_out is None else held_out.errors(estimator, size)
+        names_of_data["report"] = report
         persistence.save(estimator, file, n_features=size, **names_of_data, X=table.X)
-        model["file"] = str(plan.models[k])
     if plan.certificates:
         persistence.save_certificate(
             [path[size].certificate for path in estimator._paths],
@@ -602,7 +614,6 @@ def _write_model(
             class_weight=options.class_weight,
             **names,
         )
-        model["certificate_file"] = str(plan.certificates[k])
 
 
 def named_columns(options: SelectOptions, table: Table) -> dict[str, str]:

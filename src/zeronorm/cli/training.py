@@ -106,7 +106,7 @@ def has_whole_groups(model: LoadedModel) -> bool:
 def options_of_model(model: LoadedModel) -> dict[str, Any]:
     """Return what a model says of its problem, as options."""
     from ..persistence import LoadedClassifier, LoadedRegressor
-    from ..persistence.archive import named_among
+    from ..persistence.loaded import named_among
 
     metadata = model.metadata
     found: dict[str, Any] = {}

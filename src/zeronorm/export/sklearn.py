@@ -188,7 +188,7 @@ def _regressor(model: LoadedRegressor, coef: FloatArray) -> Any:
         "gamma": linear_model.GammaRegressor,
     }
     name = model.loss.name
-    if model.metadata["loss"]["class"] is not None or name not in own:
+    if model.metadata["loss"]["of_class"] is not None or name not in own:
         raise ValueError(
             f"model must have a loss of zeronorm for scikit-learn; got {name!r}, a loss of one's "
             "own. Use to_json or to_sql."

@@ -10,41 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.files import PathLike, Require, quote, write_file
+from ..core.files import PathLike, quote, write_file
 from ..core.frames import frame_of, names_of, numbers_of
 from ..core.groups import Groups
-from ..core.messages import span
-from ..core.results import Certificate, Minorant, Tree
+from ..core.ranking import numbered
+from ..core.results import Certificate
 from ..core.types import Design, FloatArray, IndexArray
-from ..io.npy import is_text
 from ..io.table import Layout
 from ..verification import CertificateError, UndecidedError, check_form, verify
-from .archive import (
-    FEATURES,
+from ..verification.form import check_range
+from .archive import CertificateFileError, FileKind, check, pack, read_file, unpack
+from .loaded import named_among
+from .records import (
     LABELLED,
     MULTINOMIAL,
     OF_ALL,
     ORDINAL,
-    VERSIONS,
-    CertificateFileError,
-    FileKind,
-    check_classes,
-    check_header,
-    check_record,
-    count_responses,
-    decode,
-    describe_features,
-    describe_versions,
-    encode,
-    named_among,
-    names_in,
-    pack,
-    read_file,
-    storable,
-    unpack,
-    weights_of_classes,
+    CertificateRecord,
+    describe,
 )
-from .records import as_record
 
 # X has at most so many bytes in float64; verification takes a few times as much.
 _MAX_DENSE = 1 << 31
@@ -184,8 +168,6 @@ class SavedCertificate:
         found, undecided = [], []
         for label, certificate in zip(self.positive, self.certificates, strict=True):
             own = labels == label
-            if self.metadata["format"] == 1:
-                certificate = signed(certificate, np.where(own, 1.0, -1.0)[weight > 0])
             try:
                 one = verify(certificate, X, own, sample_weight=weight, rtol=rtol)
             except CertificateError as error:
@@ -224,14 +206,6 @@ class SavedCertificate:
             )
 
 
-def signed(certificate: Certificate, sign: FloatArray) -> Certificate:
-    """Return a certificate of the first format with the signs of its dual values."""
-    tree = certificate.tree
-    if tree is not None:
-        tree = replace(tree, dual=tree.dual * sign)
-    return replace(certificate, dual=certificate.dual * sign, tree=tree)
-
-
 def union_support(certificates: Sequence[Certificate]) -> IndexArray:
     """Return the features of all certificates, sorted."""
     return np.unique(np.concatenate([one.support for one in certificates]))
@@ -245,62 +219,14 @@ def union_columns(certificates: Sequence[Certificate]) -> IndexArray:
 # Certificate files.
 
 # A tree has a GiB of dual points at most, for every class.
-# Files of format 1 have the sizes of dual values; their signs are those of the labels. Those of
-# formats 1 and 2 are of one output, those before 4 of coefficients of any sign and without
-# covariates, those before 5 of coefficients of any size, and those before 6 without minorants.
 CERTIFICATE = FileKind(
-    "certificate", version=6, oldest=1, max_size=1 << 33, error=CertificateFileError
+    "certificate", CertificateRecord, version=7, max_size=1 << 33, error=CertificateFileError
 )
 _MOST_UNEQUAL = 1e9  # Class weights differ by this factor at most.
-_SHARED = ("metadata", "classes", "class_weight")
-_SIGNS = "signs"  # of the coefficients; there only where some may not have any
-_ENTRIES = {
-    **VERSIONS,
-    "n_samples": int,
-    **FEATURES,
-    "certificates": list,
-}
-_PROBLEM = {
-    "C": float,
-    "scaling": str,
-    "loss": str,
-    "fit_intercept": bool,
-    "intercept": (float, list),
-    "objective": float,
-    "bound": float,
-    "fixed_in": int,
-    "candidates": int,
-    "equivalents": list,
-    "n_groups": (int, type(None)),
-    "max_abs_coef": (float, type(None)),
-    "parameters": dict,
-    "covariates": list,
-    "effects": list,
-    "diagonal": list,
-    "minorants": list,
-}
-_OF_TREE = ("diagonal", "minorants")
-_LATER: dict[str, Any] = {
-    "n_groups": None, "max_abs_coef": None, "parameters": {}, "covariates": [], "effects": [],
-    "diagonal": [], "minorants": [],
-}  # fmt: skip
 # What certificates of all classes have in common.
 _SAME = (
     "C", "scaling", "loss", "fit_intercept", "n_groups", "parameters", "covariates", "max_abs_coef",
 )  # fmt: skip
-OF_GROUPS = ("group_of", "group_labels")  # They are there only where groups were selected.
-# Each array has this type, and one of these numbers of dimensions: two of several outputs.
-OF_CERTIFICATE = {
-    "support": ("<i8", (1,)),
-    "coef": ("<f8", (1, 2)),
-    "dual": ("<f8", (1, 2)),
-    "forced": ("<i8", (1,)),
-    "parent": ("<i8", (1,)),
-    "feature": ("<i8", (1,)),
-    "inside": ("|b1", (1,)),
-    "row": ("<i8", (1,)),
-    "tree_dual": ("<f8", (2,)),
-}
 
 
 def save_certificate(
@@ -357,7 +283,7 @@ def save_certificate(
     if loss in LABELLED or loss in OF_ALL:
         order = class_order(y) if loss == ORDINAL else None
         labels = check_target(y, n)
-        classes, factors, size = weights_of_classes(labels, weight, class_weight, order)
+        classes, factors, size = _weights(labels, weight, class_weight, order)
         n_outputs, outputs = classes.size, f"{classes.size} classes and "
     elif not loss.startswith("cox"):  # whose y may be a frame of two columns
         n_outputs = len(np.atleast_2d(np.asarray(y).T))
@@ -371,50 +297,54 @@ def save_certificate(
             f"{size} samples of positive weight; got {len(given)} certificates, with dual points "
             f"of shape {given[0].dual.shape}."
         )
-    groups = given[0].groups
+    groups, signs = given[0].groups, given[0].signs
     if not all(_equal(one.groups, groups) for one in given):
         raise ValueError("certificate must be of one fit; got certificates of different groups.")
-    if feature_names is None:
-        feature_names = design.feature_names
-    metadata = {
-        **describe_versions(CERTIFICATE),
-        "n_samples": int(n),
-        **describe_features(
-            union_columns(given),
-            int(m),
-            feature_names,
-            first_index,
-            target_name,
-            columns,
-            1 if classes.size else n_outputs,
-        ),
-        "certificates": [_describe_certificate(one) for one in given],
-    }
-    arrays = {
-        "metadata": encode(metadata),
-        "classes": storable(classes),
-        "class_weight": factors.astype("<f8"),
-    }
-    for number, one in enumerate(given):
-        tree = one.tree if one.tree is not None else _no_tree(one.dual.size)
-        values = {
-            "support": one.support, "coef": one.coef, "dual": one.dual, "forced": one.forced,
-            "parent": tree.parent, "feature": tree.feature, "inside": tree.inside,
-            "row": tree.row, "tree_dual": tree.dual,
-        }  # fmt: skip
-        for name, (kind, _) in OF_CERTIFICATE.items():
-            arrays[f"{name}_{number}"] = np.asarray(values[name]).astype(kind, copy=False)
-    signs = given[0].signs
     if not all(np.array_equal(one.signs, signs) for one in given):
         raise ValueError("certificate must be of one fit; got certificates of different signs.")
-    if signs.size:
-        arrays[_SIGNS] = signs.astype("<i1", copy=False)
-    if groups is not None:
-        arrays["group_of"] = groups.code.astype("<i8", copy=False)
-        arrays["group_labels"] = groups.labels
-    data = pack(CERTIFICATE, arrays)
+    if feature_names is None:
+        feature_names = design.feature_names
+    features = (union_columns(given), int(m), feature_names, first_index, target_name, columns)
+    record = {
+        **describe(CERTIFICATE, *features, classes, 1 if classes.size else n_outputs),
+        "n_samples": int(n),
+        "certificates": [_shared_out(one) for one in given],
+        "groups": groups,
+        "signs": signs.astype(np.int8),
+        "class_weight": factors,
+    }
+    data = pack(CERTIFICATE, record)
     read_certificate("the certificate", data)  # what cannot be read back is not written
     return write_file(path, data)
+
+
+def _shared_out(certificate: Certificate) -> Certificate:
+    """Return a certificate as plain numbers, without what is of all classes."""
+    with CERTIFICATE.reading("the certificate"):
+        found = check_form(certificate)
+    intercept = np.asarray(found.intercept).tolist()
+    return replace(found, intercept=intercept, groups=None, signs=np.empty(0, np.int8))
+
+
+def _weights(
+    labels: NDArray[Any], weight: FloatArray, class_weight: Any, order: NDArray[Any] | None
+) -> tuple[NDArray[Any], FloatArray, int]:
+    """Return the classes, the weight of each, and the number of rows of positive weight.
+
+    order : of the labels; None: they are sorted.
+    """
+    from ..core.targets import class_factors
+
+    rows = np.flatnonzero(weight > 0)
+    factors = np.zeros(labels.size)
+    factors[rows] = class_factors(class_weight, labels[rows], weight[rows])
+    used = factors > 0
+    classes, first = np.unique(labels[used], return_index=True)
+    of_classes = factors[used][first]
+    if order is not None:
+        places = np.argsort(numbered(classes, order))
+        classes, of_classes = classes[places], of_classes[places]
+    return classes, of_classes, int(used.sum())
 
 
 def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
@@ -423,34 +353,10 @@ def count_certificates(loss: Any, classes: NDArray[Any]) -> int:
 
 
 def _equal(one: Groups | None, other: Groups | None) -> bool:
+    """Return whether all features have the same groups, or none has one."""
     if one is None or other is None or one is other:
         return one is other
     return np.array_equal(one.labels, other.labels) and np.array_equal(one.code, other.code)
-
-
-def _no_tree(n: int) -> Tree:
-    none = np.empty(0, np.int64)
-    return Tree(none, none, np.empty(0, bool), none, np.empty((0, n)))
-
-
-def _describe_certificate(certificate: Certificate) -> dict[str, Any]:
-    equivalents = [
-        [int(feature), others.tolist()] for feature, others in certificate.equivalents.items()
-    ]
-    arrays = dict.fromkeys(("intercept", "covariates", "effects"), np.asarray)
-    fields = {name: kind for name, kind in _PROBLEM.items() if name not in _OF_TREE}
-    record = as_record(certificate, fields | arrays)
-    intercept = record["intercept"].astype(np.float64).tolist()  # of several outputs a list
-    covariates = record["covariates"].astype(np.int64).tolist()
-    effects = record["effects"].astype(np.float64).tolist()
-    return record | {
-        "equivalents": equivalents,
-        "intercept": intercept,
-        "covariates": covariates,
-        "effects": effects,
-        "diagonal": list_diagonal(certificate.tree),
-        "minorants": list_minorants(certificate.tree),
-    }
 
 
 def load_certificate(path: PathLike) -> SavedCertificate:
@@ -468,247 +374,74 @@ def load_certificate(path: PathLike) -> SavedCertificate:
 
 def read_certificate(where: str, data: bytes) -> SavedCertificate:
     """Return the certificates in the bytes of a file, all of it verified but what they claim."""
-    require = CERTIFICATE.requirement(where)
-    arrays = unpack(CERTIFICATE, where, data, _members)
-    metadata = decode(arrays["metadata"], require)
-    metadata.setdefault("columns", {})  # files of earlier versions
-    check_header(metadata, _ENTRIES, CERTIFICATE, require)
-    classes, class_weight = arrays["classes"], arrays["class_weight"]
-    described = metadata["certificates"]
-    loss = described[0].get("loss") if described and isinstance(described[0], dict) else None
-    if classes.shape != (0,):  # of numbers and survival times there are none
-        check_classes(classes, require, in_order=loss == ORDINAL)
-    require(
-        class_weight.dtype == "<f8"
-        and class_weight.shape == classes.shape
-        and bool((np.isfinite(class_weight) & (class_weight > 0)).all()),
-        f"class_weight must be {classes.size} positive float64",
-    )
+    with CERTIFICATE.reading(where):
+        record, metadata = unpack(CERTIFICATE, data)
+        return _saved(record, metadata)
+
+
+def _saved(record: CertificateRecord, metadata: Mapping[str, Any]) -> SavedCertificate:
+    classes, weights, groups = record.classes, record.class_weight, record.groups
+    loss = record.certificates[0].loss
+    record.check_classes(loss == ORDINAL)
+    right = weights.shape == classes.shape and bool((weights > 0).all())
+    check(right, f"class_weight must be {classes.size} positive numbers")
     # A class of next to no weight would make columns constant that tell the classes apart.
-    require(
-        class_weight.max(initial=0.0) <= _MOST_UNEQUAL * class_weight.min(initial=np.inf),
+    check(
+        weights.max(initial=0.0) / _MOST_UNEQUAL <= weights.min(initial=np.inf),
         f"class_weight must not differ by more than {_MOST_UNEQUAL:g}",
     )
-    n, m = metadata["n_samples"], metadata["n_features_in"]
-    n_certificates = count_certificates(loss, classes)
-    require(
-        len(described) == n_certificates
-        and (len(arrays) - len(_SHARED)) // len(OF_CERTIFICATE) == n_certificates,
-        f"there must be {n_certificates} certificates for {classes.size} classes",
+    expected = count_certificates(loss, classes)
+    check(
+        len(record.certificates) == expected,
+        f"there must be {expected} certificates for {classes.size} classes",
     )
-    groups = check_groups(arrays, m, require)
-    signs = check_signs(arrays.get(_SIGNS, np.empty(0, np.int8)), m, require)
-    certificates = []
-    for number, problem in enumerate(described):
-        if isinstance(problem, dict):
-            for name, nothing in _LATER.items():  # files of earlier versions
-                problem.setdefault(name, nothing)
-        check_record("a certificate", problem, _PROBLEM, require)
-        n_groups = problem["n_groups"]
-        require(
-            (n_groups is None) == (groups is None),
-            "n_groups must be there exactly where groups are",
-        )
-        values = {name: arrays[f"{name}_{number}"] for name in OF_CERTIFICATE}
-        tree = check_certificate(values, m, require)
-        equivalents = check_equivalents(problem["equivalents"], m, require)
-        own: dict[str, Any] = {key: problem[key] for key in _PROBLEM}
-        tree = with_diagonal(tree, own.pop("diagonal"), m, require)
-        tree = with_minorants(tree, own.pop("minorants"), m, require)
-        own |= {name: values[name] for name in ("support", "coef", "dual", "forced")}
-        if isinstance(own["intercept"], list):
-            require(
-                all(type(value) is float for value in own["intercept"]),
-                "intercept must be a number, or those of all outputs",
-            )
-            own["intercept"] = np.array(own["intercept"])
-        own |= check_covariates(own, m, require)
-        own |= {"tree": tree, "equivalents": equivalents, "groups": groups, "signs": signs}
-        certificates.append(Certificate(**own))
-        try:
-            loss = check_form(certificates[-1]).loss
-        except CertificateError as error:
-            require(False, str(error).removesuffix("."))
-        labelled = loss in LABELLED or loss in OF_ALL
-        require(labelled == (classes.size > 0), f"classes must not go with the loss {loss}")
-        _check_outputs(certificates[-1], metadata, classes.size, require)
+    labelled = groups is None or (groups.labels.ndim == 1 and groups.labels.dtype.kind in "iuU")
+    check(labelled, "groups.labels must be integers or text")
+    certificates = tuple(_whole(one, record) for one in record.certificates)
     for name in _SAME:
         stated = [getattr(one, name) for one in certificates]
         same = all(np.array_equal(one, stated[0]) for one in stated)
-        require(same, f"the certificates of all classes must have the same {name}")
-    sizes = {one.dual.shape[-1] for one in certificates}
-    require(
+        check(same, f"the certificates of all classes must have the same {name}")
+    sizes, n = {one.dual.shape[-1] for one in certificates}, record.n_samples
+    check(
         len(sizes) == 1 and 2 <= max(sizes) <= n,
         f"dual must be of one number of samples, at most {n} (n_samples), in all certificates",
     )
-    names = names_in(metadata, union_columns(certificates).size, require)
-    weights = class_weight.astype(np.float64)
-    return SavedCertificate(classes, tuple(certificates), weights, names, metadata)
+    names = record.names_of(union_columns(certificates).size)
+    kept = ("certificates", "groups", "signs", "classes", "class_weight")
+    metadata = {key: value for key, value in metadata.items() if key not in kept}
+    return SavedCertificate(classes, certificates, weights, names, metadata)
 
 
-def _members(n_arrays: int) -> list[str]:
-    """Return the names of the arrays of a certificate file, given their number."""
-    n_certificates, more = divmod(n_arrays - len(_SHARED), len(OF_CERTIFICATE))
-    numbered = [f"{name}_{i}" for i in range(max(1, n_certificates)) for name in OF_CERTIFICATE]
-    extra = {len(OF_GROUPS): OF_GROUPS, 1: (_SIGNS,)}.get(more, ())
-    return [*_SHARED, *numbered, *extra]
-
-
-def _check_outputs(
-    certificate: Certificate, metadata: Mapping[str, Any], n_classes: int, require: Require
-) -> None:
-    """Check that a certificate has the outputs that the classes or the responses say."""
-    n_outputs = n_classes if certificate.loss == MULTINOMIAL else count_responses(metadata)
-    found = 1 if certificate.dual.ndim == 1 else len(certificate.dual)
-    if certificate.loss == ORDINAL:
-        n_thresholds = np.size(certificate.intercept)
-        require(
-            n_thresholds == n_classes - 1,
-            f"the certificate must have {n_classes - 1} thresholds; it has {n_thresholds}",
-        )
-    require(
+def _whole(certificate: Certificate, record: CertificateRecord) -> Certificate:
+    """Return a certificate with what the file has of all classes, its form checked."""
+    check(
+        certificate.groups is None and not certificate.signs.size,
+        "groups and signs must be of all certificates, not of one",
+    )
+    intercept, m, n_classes = certificate.intercept, record.n_features_in, record.classes.size
+    if isinstance(intercept, list) and all(type(value) is float for value in intercept):
+        intercept = np.array(intercept)
+    whole = replace(certificate, intercept=intercept, groups=record.groups, signs=record.signs)
+    check_form(whole)
+    check_range(whole, m)
+    equivalents = [np.append(others, one) for one, others in whole.equivalents.items()]
+    listed = np.concatenate([*equivalents, np.empty(0, np.int64)])
+    check(bool(((listed >= 0) & (listed < m)).all()), f"equivalents must be of {m} features")
+    tree, groups = whole.tree, whole.groups
+    check(tree is None or bool((tree.feature < m).all()), f"tree.feature must be below {m}")
+    check(groups is None or groups.code.size == m, f"groups.code must be {m} indices")
+    labelled = whole.loss in LABELLED or whole.loss in OF_ALL
+    check(labelled == (n_classes > 0), f"classes must not go with the loss {whole.loss}")
+    n_outputs = n_classes if whole.loss == MULTINOMIAL else record.n_responses
+    found = 1 if whole.dual.ndim == 1 else len(whole.dual)
+    n_thresholds = np.size(intercept)
+    check(
+        whole.loss != ORDINAL or n_thresholds == n_classes - 1,
+        f"the certificate must have {n_classes - 1} thresholds; it has {n_thresholds}",
+    )
+    check(
         found == n_outputs,
         f"the certificate must be of {n_outputs} outputs; it has the dual points of {found}",
     )
-
-
-# What the parts of a certificate in a file must be.
-
-
-def check_certificate(values: dict[str, NDArray[Any]], m: int, require: Require) -> Tree | None:
-    """Check the arrays of a certificate; return its tree."""
-    for name, (kind, n_dimensions) in OF_CERTIFICATE.items():
-        array = values[name]
-        require(
-            array.dtype == kind and array.ndim in n_dimensions,
-            f"{name} must be {np.dtype(kind)} of {' or '.join(map(str, n_dimensions))} dimensions; "
-            f"got {array.dtype} of shape {array.shape}",
-        )
-        require(bool(np.isfinite(array).all()), f"{name} must be finite")
-    for name in ("support", "forced", "feature"):
-        require(bool((values[name] < m).all()), f"{name} must be below {m}")
-    parent, dual = values["parent"], values["tree_dual"]
-    require(
-        dual.shape[1] == values["dual"].size and (parent.size > 0 or not len(dual)),
-        "the arrays of a tree must fit each other",
-    )
-    if not parent.size:
-        return None
-    return Tree(parent, values["feature"], values["inside"], values["row"], dual)
-
-
-_NUMBERS, _OF_MINORANT = ("intercept", "objective", "core"), ("coef", "bend", "diagonal")
-
-
-def list_diagonal(tree: Tree | None) -> list[list[Any]]:
-    """Return the features of the diagonal of a tree, each with what it is there."""
-    if tree is None:
-        return []
-    features = np.flatnonzero(tree.diagonal)
-    return [[int(feature), float(tree.diagonal[feature])] for feature in features]
-
-
-def with_diagonal(tree: Tree | None, listed: list[Any], m: int, require: Require) -> Tree | None:
-    """Return a tree with the diagonal that the metadata list."""
-    if tree is None or not listed:
-        require(not listed, "diagonal must be of a tree")
-        return tree
-    diagonal = np.zeros(m)
-    for entry in listed:
-        require(
-            isinstance(entry, list)
-            and [type(one) for one in entry] == [int, float]
-            and 0 <= entry[0] < m
-            and 0.0 < entry[1] < np.inf,
-            "diagonal must be features, each with a positive number",
-        )
-        diagonal[entry[0]] = entry[1]
-    return replace(tree, diagonal=diagonal)
-
-
-def list_minorants(tree: Tree | None) -> list[dict[str, Any]]:
-    """Return the minorants of a tree, as lists and numbers."""
-    return [
-        {
-            "features": one.features.tolist(),
-            **{name: float(getattr(one, name)) for name in _NUMBERS},
-            **{name: getattr(one, name).astype(np.float64).tolist() for name in _OF_MINORANT},
-        }
-        for one in (() if tree is None else tree.minorants)
-    ]
-
-
-def with_minorants(tree: Tree | None, listed: list[Any], m: int, require: Require) -> Tree | None:
-    """Return a tree with the minorants that the metadata list."""
-    if tree is None or not listed:
-        require(not listed, "minorants must be of a tree")
-        return tree
-    fields = {"features": list} | dict.fromkeys(_NUMBERS, float) | dict.fromkeys(_OF_MINORANT, list)
-    found = []
-    for one in listed:
-        check_record("a minorant", one, fields, require)
-        indices = all(type(feature) is int and 0 <= feature < m for feature in one["features"])
-        numbers = all(type(value) is float for name in _OF_MINORANT for value in one[name])
-        require(indices and numbers, f"minorants must be of numbers and of features below {m}")
-        arrays = {name: np.array(one[name], np.float64) for name in _OF_MINORANT}
-        own: dict[str, Any] = {name: one[name] for name in _NUMBERS}
-        found.append(Minorant(np.array(one["features"], np.int64), **(own | arrays)))
-    return replace(tree, minorants=tuple(found))
-
-
-def check_groups(arrays: Mapping[str, NDArray[Any]], m: int, require: Require) -> Groups | None:
-    """Return the groups of the features, None in the file of a budget of features."""
-    if OF_GROUPS[0] not in arrays:
-        return None
-    code, labels = (arrays[name] for name in OF_GROUPS)
-    require(code.dtype == "<i8" and code.shape == (m,), f"group_of must be {m} indices")
-    require(
-        labels.ndim == 1
-        and labels.dtype.kind in "iuU"
-        and (labels.dtype.kind != "U" or is_text(labels)),
-        "group_labels must be integers or valid text",
-    )
-    within = bool(((code >= 0) & (code < labels.size)).all())
-    require(within, f"group_of must be {span(0, labels.size - 1)}")
-    return Groups(labels, code.astype(np.int64))
-
-
-def check_signs(signs: NDArray[Any], m: int, require: Require) -> NDArray[Any]:
-    """Return the signs of coefficients, of all features or none."""
-    sound = signs.dtype == "|i1" and signs.shape in ((m,), (0,))
-    require(sound and bool(np.isin(signs, (-1, 0, 1)).all()), f"signs must be {m} of -1, 0, 1")
-    return signs
-
-
-def check_covariates(own: Mapping[str, Any], m: int, require: Require) -> dict[str, NDArray[Any]]:
-    """Return covariates and their coefficients as arrays."""
-    covariates, effects = own["covariates"], own["effects"]
-    known = all(type(one) is int and 0 <= one < m for one in covariates)
-    require(known, f"covariates must be features, from 0 to {m - 1}")
-    rows = effects if own["coef"].ndim == 2 and covariates else [effects]
-    sound = all(
-        isinstance(row, list)
-        and len(row) == len(covariates)
-        and all(type(value) is float for value in row)
-        for row in rows
-    )
-    require(sound, "effects must be numbers, one for each covariate (and output)")
-    return {"covariates": np.array(covariates, np.int64), "effects": np.array(effects, np.float64)}
-
-
-def check_equivalents(listed: list[Any], m: int, require: Require) -> dict[int, IndexArray]:
-    """Return the equivalent features that the metadata list."""
-
-    def is_feature(value: Any) -> bool:
-        return type(value) is int and 0 <= value < m
-
-    for entry in listed:
-        require(
-            isinstance(entry, list)
-            and len(entry) == 2
-            and is_feature(entry[0])
-            and isinstance(entry[1], list)
-            and all(map(is_feature, entry[1])),
-            "equivalents must be features, each with a list of features",
-        )
-    return {feature: np.array(others, np.int64) for feature, others in listed}
+    return whole

@@ -18,7 +18,6 @@ from ..core.ranking import cut_of, predicted
 from ..core.types import FloatArray, IndexArray
 from ..io.encoding import Coding
 from ..io.table import Layout, Table, other_number
-from .archive import named_among
 from .records import half_width
 
 if TYPE_CHECKING:
@@ -43,6 +42,7 @@ class LinearModel:
     feature_names: tuple[str, ...] | None  # p, of the columns
     metadata: Mapping[str, Any]  # as written: versions, parameters, certificates, history...
     codings: Mapping[str, Coding]  # how features come from columns of a table, by feature
+    report: Mapping[str, Any] | None  # what `zeronorm select` found, where it wrote the model
 
     @property
     def support_(self) -> IndexArray:
@@ -51,10 +51,27 @@ class LinearModel:
 
     def __repr__(self) -> str:
         """Return the features, the first ones of many, and the figures, on a line."""
-        return shown(self)
+        names = _names(self)
+        known = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        labels = ", ".join(map(str, getattr(self, "classes_", ())))
+        parts = [self.metadata["estimator"], f"{_size(self)}: {known}"]
+        parts += [f"classes: {labels}"] if labels else []
+        return f"{type(self).__name__}({'; '.join([*parts, *_certified(self)])})"
 
     def _repr_html_(self) -> str:
-        return shown_in_notebook(self)
+        """Return the features with their coefficients, and the figures, in HTML."""
+        of, calibration = self.metadata, self.metadata["calibration"]
+        parts = [f"{of['estimator']} of zeronorm {of['zeronorm']}, {of['created']}: {_size(self)}"]
+        if calibration and calibration["cv_log_loss"] is not None:
+            parts.append(f"log-loss out of fold {calibration['cv_log_loss']:.4g}")
+        rows = [*zip(_names(self), self.coef.T, strict=True)]
+        if self.intercept_.size == len(self.coef) and self.intercept_.any():
+            rows.append(("(intercept)", self.intercept_))
+        texts = [[name, *(f"{value:+.5g}" for value in values)] for name, values in rows]
+        classes = getattr(self, "classes_", ())
+        outputs = classes if len(classes) == len(self.coef) else range(len(self.coef))
+        heads = ["feature", *coefficient_heads(outputs)]
+        return features_table("; ".join([*parts, *_certified(self)]) + ".", heads, texts)
 
     @property
     def layout(self) -> Layout:
@@ -70,20 +87,7 @@ class LinearModel:
         )
 
     def _scores(self, X: Any) -> FloatArray:
-        """Return the scores, (n_samples, n_scores).
-
-        Parameters
-        ----------
-        X : array, sparse matrix or array, data frame or Table
-            (n_samples, n_features_in_). Where both X and the model have names, features are found
-            by name: order does not matter and other columns may be missing or be there. Text, dates
-            and empty cells of a data frame are coded as those of the training table were.
-
-        Raises
-        ------
-        ValueError
-            If features are missing, their number differs, or a value is NaN or infinite.
-        """
+        """Return the scores, (n_samples, n_scores)."""
         from ..data.operations import margins
         from ..io.opening import as_design
 
@@ -370,6 +374,15 @@ class LoadedSurvivalModel(LinearModel):
         return self.baseline.survivals(self.predict(X), return_array)
 
 
+def named_among(
+    chosen: IndexArray, columns: IndexArray, names: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the names of some of sorted columns; none where these have none."""
+    if not names:
+        return ()
+    return tuple(names[place] for place in np.searchsorted(columns, chosen))
+
+
 LoadedModel: TypeAlias = LoadedClassifier | LoadedRegressor | LoadedSurvivalModel
 
 
@@ -388,41 +401,6 @@ def is_ordinal(metadata: Mapping[str, Any], n_classes: int) -> bool:
 _SHOWN = 3  # names of features on a line
 
 
-def shown(model: LinearModel) -> str:
-    """Return a line about a model."""
-    names = _names(model)
-    known = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-    classes = getattr(model, "classes_", ())
-    parts = [
-        str(model.metadata["estimator"]),
-        f"{_size(model)}: {known}",
-        *([f"classes: {', '.join(map(str, classes))}"] if len(classes) else []),
-        *_certified(model),
-    ]
-    return f"{type(model).__name__}({'; '.join(parts)})"
-
-
-def shown_in_notebook(model: LinearModel) -> str:
-    """Return the features with their coefficients, and the figures, in HTML."""
-    metadata = model.metadata
-    parts = [
-        f"{metadata['estimator']} of zeronorm {metadata['zeronorm']}, {metadata['created']}: "
-        f"{_size(model)}",
-        *_certified(model),
-    ]
-    calibration = metadata["calibration"]
-    if calibration and calibration["cv_log_loss"] is not None:
-        parts.insert(1, f"log-loss out of fold {calibration['cv_log_loss']:.4g}")
-    rows: list[list[str]] = [
-        [name, *(f"{value:+.5g}" for value in coef)]
-        for name, coef in zip(_names(model), model.coef.T, strict=True)
-    ]
-    if model.intercept_.size == len(model.coef) and model.intercept_.any():
-        rows.append(["(intercept)", *(f"{value:+.5g}" for value in model.intercept_)])
-    heads = ["feature", *coefficient_heads(_outputs(model))]
-    return features_table("; ".join(parts) + ".", heads, rows)
-
-
 def _size(model: LinearModel) -> str:
     n = model.covariates_.size
     beside = f" and {n:,} covariate{'s' if n > 1 else ''}" if n else ""
@@ -435,14 +413,7 @@ def _names(model: LinearModel) -> Sequence[str]:
     return [f"x{j}" for j in model.columns.tolist()]
 
 
-def _outputs(model: LinearModel) -> Sequence[Any]:
-    classes = getattr(model, "classes_", ())
-    return classes if len(classes) == len(model.coef) else range(len(model.coef))
-
-
 def _certified(model: LinearModel) -> list[str]:
     known = [one for one in model.metadata["certificates"] if one is not None]
-    if not known:
-        return []
-    gaps = [one["gap"] for one in known]
-    return [f"certificate: {certificate_text([one['proven'] for one in known], gaps)}"]
+    proven, gaps = [one["proven"] for one in known], [one["gap"] for one in known]
+    return [f"certificate: {certificate_text(proven, gaps)}"] if known else []

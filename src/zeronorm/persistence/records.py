@@ -1,167 +1,300 @@
-"""What fits found out, as JSON objects: made for the metadata of a model, checked when read.
+"""What files hold, as dataclasses that msgspec reads, and how it is made from fits.
 
-Numbers that are not known (NaN) or infinite are null.
+Annotations say what a field may be, `__post_init__` what fields must be beside each other. A number
+that may be unknown (NaN) or infinite is `Known`: null.
 """
 
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from .._version import __version__
 from ..core.criteria import CRITERIA
-from ..core.files import Require, check_fields, quote
-from ..core.results import (
-    Certificate,
-    Selection,
-    Status,
-    Step,
-    relative_gap,
-)
-from .archive import LABELLED, check_record
+from ..core.files import quote
+from ..core.groups import Groups
+from ..core.results import Certificate, Status, relative_gap
+from ..core.types import FloatArray, IndexArray
+from ..io.encoding import check_codings
+from ..io.table import ROLES
+from .archive import FileKind, check, plain
 
 if TYPE_CHECKING:
     from ..estimators.wrapped import Threshold
-_CERTIFICATE = {
-    "C": float,
-    "scaling": str,
-    "objective": float,
-    "bound": float,
-    "gap": float,
-    "proven": bool,
-    "candidates": int,
-    "fixed_in": int,
-    "n_forced": int,
-    "n_covariates": int,
-    "loss": str,
-    "fit_intercept": bool,
-    "n_groups": (int, type(None)),
-    "n_signed": int,
-    "max_abs_coef": (float, type(None)),
-}
-_SOLUTION = {
-    "C": (float, type(None)),
-    "loss": str,
-    "objective": (float, type(None)),
-    "gap": (float, type(None)),
-}
-_CALIBRATION = {
-    "scale": float,
-    "cv_log_loss": (float, type(None)),
-}
-_THRESHOLD = {
-    "positive": int,  # the place of the positive class among the sorted ones
-    # From which one on a row is positive; one of them is null.
-    "probability": (float, type(None)),
-    "score": (float, type(None)),
-    "rule": str,
-}
-_CRITERIA = {
-    "size": (int, list),
-    "log_loss": (float, type(None)),
-    **dict.fromkeys(CRITERIA, (float, type(None))),
-}
-_STEP = {
-    "n_features": int,
-    "objective": (float, type(None)),
-    "bound": (float, type(None)),
-    "gap": (float, type(None)),
-    "status": (str, type(None)),
-}
+
+Positive: TypeAlias = Annotated[float, Meta(gt=0)]
+Counted: TypeAlias = Annotated[int, Meta(ge=0)]
+AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1)]
+Known: TypeAlias = float | None
+
+LABELLED = ("logistic", "squared_hinge")
+MULTINOMIAL, ORDINAL = "multinomial", "ordinal"  # the losses of several classes at once
+OF_ALL = (MULTINOMIAL, ORDINAL)
+_COLUMNS = (*ROLES, "event_value", "layer", "missing", "id", "where", "row_numbers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """What models and certificates have in common: versions, features, names."""
+
+    format: int
+    zeronorm: str
+    created: str
+    n_features_in: Annotated[int, Meta(gt=0, lt=2**62)]
+    feature_names: list[str] | None  # of the columns of the model
+    first_index: Literal[0, 1]
+    target_name: str | list[str] | None
+    columns: dict[str, str]  # names of what else is no feature, by what it is
+    classes: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        """Check names."""
+        names = self.target_name
+        several = not isinstance(names, list) or len({*names}) == len(names) > 1
+        check(several, "target_name must be a name, or those of two or more responses, distinct")
+        unknown = [what for what in self.columns if what not in _COLUMNS]
+        check(
+            not unknown, f"columns must be names by {', '.join(ROLES)}; got {quote(str(unknown))}"
+        )
+        try:
+            shlex.split(self.columns.get("row_numbers", ""))
+        except ValueError:
+            check(False, "columns has row_numbers that are no list of quoted names")
+
+    @property
+    def n_responses(self) -> int:
+        """The number of responses of the target."""
+        return len(self.target_name) if isinstance(self.target_name, list) else 1
+
+    def names_of(self, k: int) -> tuple[str, ...] | None:
+        """Return the names of the k columns of the model."""
+        names = self.feature_names
+        right = names is None or len({*names}) == len(names) == k
+        check(right, f"feature_names must be {k} distinct strings")
+        return None if names is None else tuple(names)
+
+    def check_classes(self, ordinal: bool) -> None:
+        """Check that classes are sorted, or have an order of their own."""
+        classes = self.classes
+        right = classes.ndim == 1 and classes.size != 1 and classes.dtype.kind in "biufU"
+        check(right, "classes must be none, or two or more numbers or strings")
+        apart = np.unique(classes).size == classes.size
+        check(
+            apart and (ordinal or bool((classes[1:] > classes[:-1]).all())),
+            "classes must be distinct and sorted, or in an order of their own",
+        )
+
+
+def describe(
+    kind: FileKind[Any],
+    support: IndexArray,
+    n_features: int,
+    names: Sequence[Any] | None,
+    first_index: int,
+    target_name: str | Sequence[str] | None,
+    columns: Mapping[str, str] | None,
+    classes: NDArray[Any],
+    n_responses: int,
+) -> dict[str, Any]:
+    """Return the fields of `Header`.
+
+    names : of all features; those of the support are written.
+    target_name : of several responses the name of each; None: they are numbered.
+    """
+    if names is not None:
+        if len(names) != n_features:
+            raise ValueError(
+                f"feature_names must have {n_features} names (the features of X); got {len(names)}."
+            )
+        names = [str(names[j]) for j in support]
+        if len(set(names)) < len(names):
+            raise ValueError("feature_names must be distinct; two selected features share one.")
+    if n_responses > 1:
+        if target_name is None:
+            target_name = [f"response {number}" for number in range(1, n_responses + 1)]
+        listed = [] if isinstance(target_name, str) else [str(name) for name in target_name]
+        if len(listed) != n_responses or len(set(listed)) < n_responses:
+            raise ValueError(
+                f"target_name must be a list of {n_responses} distinct names, one for each "
+                f"response; got {target_name!r:.80}."
+            )
+        target_name = listed
+    elif not isinstance(target_name, str | None):
+        raise ValueError(f"target_name must be one name for one target; got {target_name!r:.80}.")
+    if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
+        classes = classes.astype(str)
+    if classes.dtype.kind not in "biufU":
+        raise TypeError(
+            f"class labels must be numbers or strings to be saved; got {classes.dtype}. Encode "
+            "them as strings."
+        )
+    return {
+        "format": kind.version,
+        "zeronorm": __version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "n_features_in": n_features,
+        "feature_names": names,
+        "first_index": first_index,
+        "target_name": target_name,
+        "columns": dict(columns or {}),
+        "classes": classes,
+    }
+
+
+# Certificates and their figures.
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateRecord(Header):
+    """A certificate file."""
+
+    n_samples: AtLeastOne
+    # Without groups and signs, which are those of all of them.
+    certificates: Annotated[list[Certificate], Meta(min_length=1)]
+    groups: Groups | None
+    signs: NDArray[np.int8]
+    class_weight: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """The figures of a certificate, without its arrays."""
+
+    C: float
+    scaling: str
+    objective: float
+    bound: float
+    gap: float
+    proven: bool
+    candidates: int
+    fixed_in: int
+    n_forced: int
+    n_covariates: int
+    loss: str
+    fit_intercept: bool
+    n_groups: int | None
+    n_signed: int
+    max_abs_coef: float | None
+
+    def __post_init__(self) -> None:
+        """Check that what is said of the proof follows from its figures."""
+        gap = relative_gap(self.objective, self.bound)
+        check(
+            self.gap == gap and self.proven == (gap <= 1e-9),
+            "gap and proven of a certificate must be those of its objective and bound",
+        )
 
 
 def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
-    """Return the numbers of a certificate; support, coefficients and dual stay behind."""
+    """Return the figures of a certificate; None where they are not finite."""
     if certificate is None or not np.isfinite([certificate.objective, certificate.bound]).all():
         return None
-    return as_record(certificate, _CERTIFICATE)
+    return dict(plain({one.name: getattr(certificate, one.name) for one in fields(Figures)}, {}))
 
 
-def as_record(source: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes of an object as a JSON object, each of the first type of its field."""
-    record = {}
-    for name, kind in fields.items():
-        value = getattr(source, name)
-        first = kind[0] if isinstance(kind, tuple) else kind
-        record[name] = None if value is None else first(value)
-    return record
+# Parts of models.
 
 
-def summarize_solution(C: float, loss: str, objective: float, gap: float) -> dict[str, Any]:
-    """Return the record of a solution of the l1 family."""
-    return {
-        "C": finite_or_none(C),
-        "loss": loss,
-        "objective": finite_or_none(objective),
-        "gap": finite_or_none(gap),
-    }
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """A problem of the l1 family, or of a model without a refit, and how well it is solved."""
+
+    C: Positive | None
+    loss: str
+    objective: Known
+    gap: Known
 
 
-def summarize_calibration(model: Selection) -> dict[str, Any]:
-    """Return what the margins of a model were multiplied by, and the log-loss out of fold."""
-    return {"scale": float(model.scale), "cv_log_loss": finite_or_none(model.cv_log_loss)}
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """What the margins of a refit were multiplied by, and its log-loss out of fold."""
+
+    scale: Positive
+    cv_log_loss: Known
 
 
-def summarize_threshold(threshold: Threshold | None, classes: Any) -> dict[str, Any] | None:
-    """Return from which probability on a row is of the positive one of two classes."""
-    if threshold is None:
-        return None
-    labels = np.sort(np.asarray(classes)).tolist()
-    if len(labels) != 2 or threshold.pos_label not in labels:
-        raise ValueError(
-            f"threshold must be of a model of two classes, one of which is its pos_label; got "
-            f"{threshold.pos_label!r:.50} of {len(labels)} classes. Pass the estimator in it."
-        )
-    value = float(threshold.threshold)
-    if threshold.by_score and not math.isfinite(value):
-        raise ValueError(f"threshold must be a finite score; got {value!r}.")
-    if not threshold.by_score and not 0 < value < 1:
-        raise ValueError(
-            f"threshold must be a probability above 0 and below 1; got {value!r}. Set another one, "
-            "or use response_method='decision_function'."
-        )
-    return {
-        "positive": labels.index(threshold.pos_label),
-        "probability": None if threshold.by_score else value,
-        "score": value if threshold.by_score else None,
-        "rule": threshold.rule,
-    }
+@dataclass(frozen=True, kw_only=True)
+class ThresholdRecord:
+    """From which probability, or score, a row is of the positive one of two classes."""
+
+    positive: Literal[0, 1]  # its place among the sorted classes
+    probability: Annotated[float, Meta(gt=0, lt=1)] | None
+    score: float | None
+    rule: str
+
+    def __post_init__(self) -> None:
+        """Check that it is one of both."""
+        one = (self.probability is None) != (self.score is None)
+        check(one, "a threshold is a probability or a score")
+
+    @classmethod
+    def of(cls, threshold: Threshold | None, classes: Any) -> ThresholdRecord | None:
+        """Return the record of a threshold between two classes."""
+        if threshold is None:
+            return None
+        labels = np.sort(np.asarray(classes)).tolist()
+        if len(labels) != 2 or threshold.pos_label not in labels:
+            raise ValueError(
+                f"threshold must be of a model of two classes, one of which is its pos_label; got "
+                f"{threshold.pos_label!r:.50} of {len(labels)} classes. Pass the estimator in it."
+            )
+        value = float(threshold.threshold)
+        if threshold.by_score and not math.isfinite(value):
+            raise ValueError(f"threshold must be a finite score; got {value!r}.")
+        if not threshold.by_score and not 0 < value < 1:
+            raise ValueError(
+                f"threshold must be a probability above 0 and below 1; got {value!r}. Set another "
+                "one, or use response_method='decision_function'."
+            )
+        probability, score = (None, value) if threshold.by_score else (value, None)
+        positive: Any = labels.index(threshold.pos_label)
+        return cls(positive=positive, probability=probability, score=score, rule=threshold.rule)
 
 
-def summarize_step(step: Step) -> dict[str, Any]:
-    """Return the numbers of a step; null for what it did not find out."""
-    numbers = {
-        "objective": step.objective,
-        "bound": step.bound,
-        "gap": step.extra.get("gap", math.nan),
-    }
-    return {
-        "n_features": int(step.n_features),
-        **{name: finite_or_none(value) for name, value in numbers.items()},
-        "status": None if step.status is None else step.status.name,
-    }
+@dataclass(frozen=True, kw_only=True)
+class CriteriaRow:
+    """The information criteria of a size: of features, or of [features, groups]."""
+
+    size: Counted | Annotated[list[AtLeastOne], Meta(min_length=2, max_length=2)]
+    log_loss: Known
+    aic: Known
+    bic: Known
+    ebic: Known
+    gic: Known
 
 
 def tabulate(criteria: Mapping[str, NDArray[Any]] | None) -> list[dict[str, Any]]:
-    """Return the columns of `criteria_` as rows, none where there are none; null for no number.
-
-    A size is a number, or the list of both budgets of a bi-level model, [features, groups].
-    """
+    """Return the columns of `criteria_` as rows, none where there are none; null for no number."""
     if criteria is None:
         return []
-    sizes = criteria["size"].tolist()
-    columns = [
-        [finite_or_none(value) for value in criteria[name]] for name in ("log_loss", *CRITERIA)
-    ]
-    return [
-        {"size": size, **dict(zip(("log_loss", *CRITERIA), row, strict=True))}
-        for size, *row in zip(sizes, *columns, strict=True)
-    ]
+    names = ("log_loss", *CRITERIA)
+    rows = zip(criteria["size"].tolist(), *(criteria[name] for name in names), strict=True)
+    return [{"size": size, **known(**dict(zip(names, row, strict=True)))} for size, *row in rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepFigures:
+    """A row of a history."""
+
+    n_features: int
+    objective: Known
+    bound: Known
+    gap: Known
+    status: Literal[tuple(Status.__members__)] | None  # type: ignore[valid-type]
+
+
+def known(**numbers: float) -> dict[str, float | None]:
+    """Return numbers by name; None for NaN and infinity."""
+    return {name: finite_or_none(value) for name, value in numbers.items()}
 
 
 def finite_or_none(value: float) -> float | None:
@@ -169,76 +302,68 @@ def finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def check_summary(record: Any, losses: Sequence[str], require: Require) -> None:
-    """Check what `summarize` returns, of one of some losses."""
-    check_record("a certificate", record, _CERTIFICATE, require)
-    check_loss("a certificate", record, losses, require)
-    objective, gap = record["objective"], record["gap"]
-    known = relative_gap(objective, record["bound"])
-    require(
-        gap == known and record["proven"] == (gap <= 1e-9),
-        "gap and proven of a certificate must be those of its objective and bound",
-    )
+@dataclass(frozen=True, kw_only=True)
+class LossRecord:
+    """The loss of a model: a name and numbers. No file has anything imported."""
 
+    name: str
+    # Where it is not of this package: the name of its class, of which an object is to be passed.
+    of_class: str | None
+    parameters: dict[str, bool | int | float | str | None]
 
-def check_solution(record: Any, losses: Sequence[str], require: Require) -> None:
-    """Check what `summarize_solution` returns, of one of some losses."""
-    check_record("a solution", record, _SOLUTION, require)
-    check_loss("a solution", record, losses, require)
-    C = record["C"]  # null: infinite
-    require(C is None or C > 0, "the C of a solution must be positive")
+    @classmethod
+    def of(cls, loss: Any) -> LossRecord:
+        """Return the record of a loss: the fields of a dataclass, else its attributes.
 
+        Raises
+        ------
+        TypeError
+            Where another program could not import the class, or a parameter is no number or text.
+        """
+        kind = type(loss)
+        own = _known().get(loss.name) is not kind
+        path = f"{kind.__module__}.{kind.__qualname__}"
+        found: Any = sys.modules.get(kind.__module__)
+        for name in kind.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if own and found is not kind:
+            raise TypeError(
+                "loss must be of a class at the top level of a module, so that whoever loads the "
+                f"model can import it; got {path}. Define it in a module."
+            )
+        names = [one.name for one in fields(loss)] if is_dataclass(loss) else [*vars(loss)]
+        parameters = {}
+        for name in names:
+            value = getattr(loss, name)
+            value = value.item() if isinstance(value, np.generic) else value
+            infinite = type(value) is float and not math.isfinite(value)
+            if type(value) not in (bool, int, float, str, type(None)) or infinite:
+                raise TypeError(
+                    "loss must be stated with finite numbers and text to be saved; got "
+                    f"{name}={value!r:.60} of {kind.__name__}."
+                )
+            parameters[name] = value
+        return cls(name=str(loss.name), of_class=path if own else None, parameters=parameters)
 
-def check_calibration(record: Any, require: Require) -> None:
-    """Check what `summarize_calibration` returns."""
-    check_record("a calibration", record, _CALIBRATION, require)
-    require(record["scale"] > 0, "the scale of a calibration must be positive")
-
-
-def check_threshold(record: Any, require: Require) -> None:
-    """Check what `summarize_threshold` returns."""
-    check_record("a threshold", record, _THRESHOLD, require)
-    require(record["positive"] in (0, 1), "the positive class of a threshold must be 0 or 1")
-    probability, score = record["probability"], record["score"]
-    require((probability is None) != (score is None), "a threshold is a probability or a score")
-    require(probability is None or 0 < probability < 1, "a threshold must be above 0 and below 1")
-
-
-def check_step(record: Any, require: Require) -> None:
-    """Check what `summarize_step` returns."""
-    check_record("a step", record, _STEP, require)
-    require(
-        record["status"] is None or record["status"] in Status.__members__,
-        f"a step has the unknown status {quote(str(record['status']))}",
-    )
-
-
-def check_criteria(record: Any, require: Require) -> None:
-    """Check a row of what `tabulate` returns."""
-    check_record("a row of criteria", record, _CRITERIA, require)
-    size = record["size"]
-    if isinstance(size, list):
-        right = len(size) == 2 and all(type(budget) is int and budget > 0 for budget in size)
-    else:
-        right = size >= 0  # a model of the l1 norm may have no features
-    require(right, "the size of a row of criteria must be a number of features, or a pair")
-
-
-def check_loss(
-    what: str, record: Mapping[str, Any], losses: Sequence[str], require: Require
-) -> None:
-    """Check the name of the loss in a record; those of labels have measures too."""
-    known = record["loss"] in losses
-    known = known or (losses[: len(LABELLED)] == LABELLED and record["loss"].startswith("measure "))
-    require(known, f"the loss of {what} must be one of {', '.join(losses)}")
-
-
-# The loss of a model in its file: a name and numbers. No file has anything imported.
-#
-# A loss of one's own goes by the name of its class, and whoever loads the model passes the object.
-
-_LOSS = {"name": str, "class": (str, type(None)), "parameters": dict}
-_PLAIN = (bool, int, float, str, type(None))
+    def made(self, losses: Iterable[Any]) -> Any:
+        """Return the loss: one of this package, or one of those that were passed."""
+        if self.of_class is None:
+            known = _known()
+            check(self.name in known, f"the loss must be one of {', '.join(known)}")
+            try:
+                return known[self.name](**self.parameters)
+            except (TypeError, ValueError) as error:
+                text = quote(str(error))
+            raise ValueError(f"the parameters of the loss {self.name} are wrong ({text})")
+        for loss in losses:
+            if LossRecord.of(loss) == self:
+                return loss
+        stated = ", ".join(f"{key}={value!r}" for key, value in self.parameters.items())
+        call = f"{self.of_class.rpartition('.')[2]}({stated})"
+        raise ValueError(
+            f"its loss is {call} of {self.of_class!r}, which is not of zeronorm, and nothing is "
+            f"imported that a file names; import it, and load the model with losses=[{call}]"
+        )
 
 
 def _known() -> dict[str, type]:
@@ -247,84 +372,6 @@ def _known() -> dict[str, type]:
     from ..losses import OF_NUMBERS, Cox
 
     return {one.name: type(one) for one in OF_NUMBERS} | {"cox": Cox, "cox_efron": Cox}
-
-
-def describe_loss(loss: Any) -> dict[str, Any]:
-    """Return the record of a loss: its name, the name of its class where it is not of this package.
-
-    Raises
-    ------
-    TypeError
-        Where another program could not import the class, or a parameter is no number or text.
-    """
-    kind = type(loss)
-    own = _known().get(loss.name) is not kind
-    if own:
-        _check_importable(kind)
-    return {
-        "name": str(loss.name),
-        "class": f"{kind.__module__}.{kind.__qualname__}" if own else None,
-        "parameters": _parameters(loss),
-    }
-
-
-def _check_importable(kind: type) -> None:
-    """Refuse a class that is not found where it says it is."""
-    found: Any = sys.modules.get(kind.__module__)
-    for name in kind.__qualname__.split("."):
-        found = getattr(found, name, None)
-    if found is not kind:
-        raise TypeError(
-            "loss must be of a class at the top level of a module, so that whoever loads the model "
-            f"can import it; got {kind.__module__}.{kind.__qualname__}. Define it in a module."
-        )
-
-
-def _parameters(loss: Any) -> dict[str, Any]:
-    """Return what a loss is stated with: the fields of a dataclass, else its attributes."""
-    names = [one.name for one in fields(loss)] if is_dataclass(loss) else [*vars(loss)]
-    found = {}
-    for name in names:
-        value = getattr(loss, name)
-        value = value.item() if isinstance(value, np.generic) else value
-        if type(value) not in _PLAIN or (type(value) is float and not math.isfinite(value)):
-            raise TypeError(
-                "loss must be stated with finite numbers and text to be saved; got "
-                f"{name}={value!r:.60} of {type(loss).__name__}."
-            )
-        found[name] = value
-    return found
-
-
-def check_loss_record(record: Any, require: Require) -> None:
-    """Check what `describe_loss` returns."""
-    check_fields("loss", record, _LOSS, require)
-    plain = all(type(value) in _PLAIN for value in record["parameters"].values())
-    require(plain, "the parameters of the loss must be numbers or text")
-
-
-def loss_in(record: Mapping[str, Any], losses: Iterable[Any], require: Require) -> Any:
-    """Return the loss of a record: one of this package, or one of those that were passed."""
-    name, kind = record["name"], record["class"]
-    if kind is None:
-        known = _known()
-        require(name in known, f"the loss must be one of {', '.join(known)}")
-        problem = ""
-        try:
-            return known[name](**record["parameters"])
-        except (TypeError, ValueError) as error:
-            problem = str(error)
-        require(False, f"the parameters of the loss {name} are wrong ({problem.rstrip('.')})")
-    for loss in losses:
-        if describe_loss(loss) == record:
-            return loss
-    stated = ", ".join(f"{key}={value!r}" for key, value in record["parameters"].items())
-    call = f"{kind.rpartition('.')[2]}({stated})"
-    require(
-        False,
-        f"its loss is {call} of {kind!r}, which is not of zeronorm, and nothing is imported that a "
-        f"file names; import it, and load the model with losses=[{call}]",
-    )
 
 
 # How far predictions of numbers were from the targets of rows out of fold, for intervals.
@@ -339,13 +386,26 @@ def loss_in(record: Mapping[str, Any], losses: Iterable[Any], require: Require) 
 MOST = 1000  # order statistics that a file keeps
 
 
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """The number of rows out of fold, and order statistics of their absolute errors."""
+
+    n: AtLeastOne
+    absolute: Annotated[list[Annotated[float, Meta(ge=0)]], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        """Check that they are in order, and as many as there must be."""
+        right = len(self.absolute) == min(self.n, MOST) and self.absolute == sorted(self.absolute)
+        check(right, f"absolute errors must be {min(self.n, MOST)} numbers that grow")
+
+
 def has_intervals(loss: Any, n_targets: int) -> bool:
     """Return whether a model may have intervals: of one target, by a loss of residuals."""
     return loss is not None and n_targets == 1 and bool(loss.of_residuals)
 
 
 def summarize_errors(errors: Any) -> dict[str, Any]:
-    """Return the number of rows out of fold, and order statistics of their absolute errors.
+    """Return the fields of `Errors`.
 
     Of n rows all, or of more than 1000 those of the ranks ceil(i n / 1000).
     """
@@ -358,17 +418,7 @@ def summarize_errors(errors: Any) -> dict[str, Any]:
     n = values.size
     most = min(n, MOST)
     ranks = -(-np.arange(1, most + 1) * n // most)
-    return {"n": n, "absolute": np.sort(np.abs(values))[ranks - 1].tolist()}
-
-
-def check_errors(record: Any, require: Require) -> None:
-    """Check what `summarize_errors` returns."""
-    known = isinstance(record, dict) and record.keys() == {"n", "absolute"}
-    require(known and type(record["n"]) is int, "errors must have n and absolute")
-    n, values = record["n"], record["absolute"]
-    right = isinstance(values, list) and 0 < len(values) == min(n, MOST)
-    right = right and all(type(one) is float and 0 <= one < math.inf for one in values)
-    require(right and values == sorted(values), "absolute errors must be numbers that grow")
+    return asdict(Errors(n=n, absolute=np.sort(np.abs(values))[ranks - 1].tolist()))
 
 
 def half_width(record: Mapping[str, Any], coverage: float) -> float:
@@ -390,3 +440,129 @@ def half_width(record: Mapping[str, Any], coverage: float) -> float:
         )
     place = -(-rank * len(values) // n)
     return float(values[place - 1])
+
+
+# Models.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hazard:
+    """The cumulative baseline hazard of a stratum, at the score `highest_score`."""
+
+    time: FloatArray
+    hazard: FloatArray
+
+    def __post_init__(self) -> None:
+        """Check that it is one."""
+        time, hazard = self.time, self.hazard
+        check(time.ndim == 1 and time.shape == hazard.shape, "time and hazard must fit each other")
+        check(time.size > 0, "time must have an event")
+        check(bool((time >= 0).all() and (hazard >= 0).all()), "time, hazard must not be negative")
+        grows = (time[1:] > time[:-1]).all() and (hazard[1:] >= hazard[:-1]).all()
+        check(bool(grows), "time and hazard must grow within a stratum")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRecord(Header):
+    """A model file."""
+
+    estimator: str
+    parameters: dict[str, Any]
+    codings: list[dict[str, Any]]
+    refit_C: list[Positive | None]
+    certificates: list[Figures | None]
+    history: list[list[StepFigures]]
+    solutions: list[Solution]
+    criteria: list[CriteriaRow]
+    calibration: Calibration | None
+    threshold: ThresholdRecord | None
+    feature_groups: list[int | str] | None
+    covariates: list[int]
+    loss: LossRecord | None
+    highest_score: float | None
+    strata: list[Hazard] | None
+    means: list[float] | None
+    n_samples: AtLeastOne | None
+    errors: Errors | None
+    offset: bool
+    support: IndexArray
+    coef: FloatArray
+    intercept: FloatArray
+    report: NDArray[np.uint8]  # what `select` found, as JSON, compressed; empty: nothing
+
+    def __post_init__(self) -> None:
+        """Check what is of one model of several, and what is beside what."""
+        super().__post_init__()
+        self.check_classes(self.ordinal)
+        check_codings(self.codings, check)
+        labelled, calibration = self.loss is None, self.calibration
+        check(labelled == (self.classes.size > 0), "classes must be none beside a loss of numbers")
+        check(not labelled or self.errors is None, "errors must be null without a loss of numbers")
+        losses: tuple[str, ...] = LABELLED
+        if self.loss is not None:
+            losses = (self.loss.name,)
+        elif len(self.certificates) == 1 and "multi_class" in self.parameters:
+            losses = (*LABELLED, *OF_ALL)
+        for one in (*self.certificates, *self.solutions):
+            known = one is None or one.loss in losses
+            known = known or (labelled and one is not None and one.loss.startswith("measure "))
+            check(known, f"the loss of a certificate or solution must be of {', '.join(losses)}")
+        no_loss = calibration is None or calibration.cv_log_loss is None
+        check(no_loss or labelled, "cv_log_loss must be null without classes")
+        check(not (self.solutions and calibration), "calibration must be null beside solutions")
+        if self.threshold is not None:
+            check(self.classes.size == 2, "threshold must be null but for two classes")
+            has_odds = {one.loss for one in self.solutions} <= {"logistic"}
+            check(
+                has_odds or self.threshold.probability is None,
+                "threshold must be a score for a model without probabilities",
+            )
+        shared = not labelled or self.parameters.get("multi_class") == "multinomial"
+        n_models = 1 if shared else self.n_scores
+        for key in ("certificates", "history", "refit_C", "solutions"):
+            optional = key == "solutions" or (key == "refit_C" and bool(self.solutions))
+            entries = getattr(self, key)
+            right = len(entries) == n_models or (optional and not entries)
+            check(right, f"{key} must have {n_models} entries")
+        self._check_columns()
+
+    @property
+    def ordinal(self) -> bool:
+        """Whether the classes are ordered, with thresholds for intercepts."""
+        return self.classes.size > 2 and self.parameters.get("loss") == "ordinal"
+
+    @property
+    def n_scores(self) -> int:
+        """The number of scores: of several classes one for each, of numbers one per response."""
+        if not self.classes.size:
+            return self.n_responses
+        return 1 if self.classes.size == 2 or self.ordinal else self.classes.size
+
+    def _check_columns(self) -> None:
+        """Check the columns of the model and what there is for each."""
+        support, coef, intercept, k = self.support, self.coef, self.intercept, self.support.size
+        # Not by differences, which may leave the range of int64.
+        sorted_ = support.ndim == 1 and bool((support[1:] > support[:-1]).all())
+        check(sorted_, "support must be sorted indices without repeats")
+        check(k > 0 or bool(self.solutions), "support must be indices, at least one")
+        least, last = (int(support[0]), int(support[-1])) if k else (0, 0)
+        check(
+            least >= 0 and last < self.n_features_in,
+            f"support must be between 0 and {self.n_features_in - 1}; got {least} to {last}",
+        )
+        n = self.n_scores
+        n_intercepts = self.classes.size - 1 if self.ordinal else n
+        for name, values, shape in (
+            ("coef", coef, (n, k)),
+            ("intercept", intercept, (n_intercepts,)),
+        ):
+            check(values.shape == shape, f"{name} must be of shape {shape}; got {values.shape}")
+        falls = not self.ordinal or bool((intercept[1:] < intercept[:-1]).all())
+        check(falls, "intercept must fall: it is minus the thresholds between ordered classes")
+        covariates = self.covariates
+        among = {*covariates} <= {*support.tolist()} and covariates == sorted({*covariates})
+        check(among, "covariates must be columns of the model, sorted, each once")
+        check(len(covariates) < k or not covariates, "a model must have more than its covariates")
+        for key in ("feature_groups", "means"):
+            entries = getattr(self, key)
+            check(entries is None or len(entries) == k, f"{key} must be {k}, one for each column")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...core.groups import Groups
-from ...core.messages import with_names
+from ...core.messages import Leaked, with_names
 from ...core.results import Certificate, Proof, Selection
 from ...core.types import Design, FloatArray, IndexArray
 from ...data.operations import margins
@@ -31,8 +31,11 @@ from .selection import describe_proof
 if TYPE_CHECKING:
     from ...estimators.held_out import CrossValidation
     from ...io.input import Samples
+    from ...persistence import LoadedModel
 
 
+MOST_ROWS = 500  # features, or groups, of a model in a table, at most
+MOST_KEPT = 1500  # features of all sizes that a page, or a model file, has, at most
 _SUBSTITUTES = 3  # of each unit, those that are named and compared, where they are 10 or fewer
 _SAME = 1e-7  # Objectives that differ by a smaller share are of one list.
 _COMPARED = 30  # substitutes that are named and compared, of all units together
@@ -56,6 +59,66 @@ def has_bounds(estimator: Any) -> bool:
     return plan.counts != "both" and bool(np.isfinite(plan.C))
 
 
+def known_trust(
+    estimator: Any, samples: Samples, halves: StabilitySelection | None
+) -> dict[str, Any]:
+    """Return what there is to say without further work; as of `describe_trust`."""
+    units = CountedUnits.of(estimator, samples.table)
+    stability = None if halves is None else describe_stability(halves, samples.table, estimator)
+    return {
+        "unit": units.kind, "stability": stability, "models": {}, "near": None,
+        "compared_by": None, "moves": _moves(estimator, units),
+    }  # fmt: skip
+
+
+def kept_report(document: Mapping[str, Any], trust: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """Return what a model file keeps of a selection: its document, and how sure it is.
+
+    size : of the model; half-samples and nearly optimal lists are of the chosen one.
+    """
+    own = trust if size == document["chosen"] else {**trust, "stability": None, "near": None}
+    notes = document["notes"]
+    return {
+        "document": {
+            **document,
+            "chosen": size,
+            "models": fitting(document["models"], size, MOST_KEPT),
+            "stability": own["stability"],
+            "seconds": {**document["seconds"], "total": sum(document["seconds"].values())},
+            "notes": [str(one) for one in notes],
+        },
+        "trust": own,
+        "leaks": [place for place, one in enumerate(notes) if isinstance(one, Leaked)],
+    }
+
+
+def report_of(loaded: LoadedModel) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return the document and the trust that a model file keeps; None where it has none."""
+    found = loaded.report
+    if found is None:
+        return None
+    document, trust = dict(found["document"]), dict(found["trust"])
+    leaks = {*found["leaks"]}
+    document["notes"] = [
+        Leaked(one) if place in leaks else one for place, one in enumerate(document["notes"])
+    ]
+    for name in ("models", "moves"):  # by size
+        trust[name] = {int(size): one for size, one in trust[name].items()}
+    return document, trust
+
+
+def fitting(models: Sequence[Any], chosen: int, most: int) -> list[Any]:
+    """Return the chosen model, and others of few features in all."""
+    kept = [model for model in models if model["size"] == chosen]
+    left = most - sum(len(model["features"]) for model in kept)
+    others = [model for model in models if model["size"] != chosen]
+    while others and sum(min(len(one["features"]), MOST_ROWS) for one in others) > left:
+        del others[1::2]  # every other one, of several of them the smallest stays
+        if len(others) == 1 and len(others[0]["features"]) > left:
+            others = []
+    return sorted([*kept, *others], key=lambda model: model["size"])
+
+
 def describe_trust(
     estimator: Any,
     samples: Samples,
@@ -75,19 +138,15 @@ def describe_trust(
     phase : told what is being done.
     """
     table, units = samples.table, CountedUnits.of(estimator, samples.table)
-    found: dict[str, Any] = {
-        "unit": units.kind, "stability": None, "models": {}, "near": None, "compared_by": None,
-        "moves": _moves(estimator, units),
-    }  # fmt: skip
-    evidence = Evidence(halves)
+    found, evidence = known_trust(estimator, samples, halves), Evidence(halves)
     if halves is None and n_pairs:
         phase("Selecting on half-samples")
         try:
             evidence.halves = half_samples(estimator, samples, n_pairs)
         except ValueError as error:
             found["stability"] = {"reason": with_names(str(error), table.feature_names)}
-    if evidence.halves is not None:
-        found["stability"] = describe_stability(evidence.halves, table, estimator)
+        else:
+            found["stability"] = describe_stability(evidence.halves, table, estimator)
     if not has_bounds(estimator):
         return found, evidence
     offset = samples.response.offset

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...core.effects import ratio_text
 from ...core.messages import counted, show, some
+from ..documents.trust import MOST_ROWS
 from ..text.certificates import percent, search_end, state_claim
 from ..text.selection import score_beside_chance
 from ..text.tables import outputs_legend
@@ -18,7 +19,6 @@ _NAMED, _MEMBERS = 12, 4  # features that a sentence names, and those of each gr
 _CLOSE = 0.01  # A list whose objective is within this share of the best one's is as good.
 _OBJECTIVE = "objective (training loss and penalty)"
 _STABLE, _UNSTABLE = 0.75, 0.4  # as the source of the index reads it
-MOST_ROWS = 500  # features, or groups, of a model in a table, at most
 _MOST_OUTPUTS = 8  # that have a column each
 _ROW_MEMBERS = 8  # features of a group that its row names
 _OPEN = 12  # rows of a table of a part that stays open, at most

@@ -23,11 +23,11 @@ from sklearn.base import clone
 from ..._version import __version__
 from ...core.messages import Leaked, counted, show, some
 from ...methods import METHODS
-from ..documents.trust import has_bounds
+from ..documents.trust import MOST_KEPT, MOST_ROWS, fitting, has_bounds
 from ..text.certificates import by_words, scope
 from ..text.selection import mean_error
 from ..text.words import describe_target, target_name
-from .answers import MOST_ROWS, Answers, FeatureTables, stable_words, what_instead, what_was_found
+from .answers import Answers, FeatureTables, stable_words, what_instead, what_was_found
 from .elements import (
     NAME,
     TEXT,
@@ -41,7 +41,6 @@ from .elements import (
     table,
 )
 
-_SLIDER_ROWS = 1500  # of all sizes that the slider moves over, at most
 _NOTES = 50
 _UNFOLDED = 3  # rows that a table beside a picture may have and stay open
 SECTIONS = ("features", "new", "sure", "instead")  # that have figures
@@ -65,7 +64,7 @@ def render(
     """
     answers = Answers(document, trust)
     found = FeatureTables(answers)
-    models = _fitting(document["models"], document["chosen"], _SLIDER_ROWS)
+    models = fitting(document["models"], document["chosen"], MOST_KEPT)
     (chosen,) = (one for one in models if one["size"] == document["chosen"])
     sizes = [
         {
@@ -104,18 +103,6 @@ def render(
         **texts,
     )
     return page.encode("utf-8", "backslashreplace")  # a name may have half of a character
-
-
-def _fitting(models: Sequence[Mapping[str, Any]], chosen: int, most: int) -> list[Any]:
-    """Return the models that a slider has: the chosen one, and others of few rows in all."""
-    kept = [model for model in models if model["size"] == chosen]
-    left = most - sum(len(model["features"]) for model in kept)
-    others = [model for model in models if model["size"] != chosen]
-    while others and sum(min(len(one["features"]), MOST_ROWS) for one in others) > left:
-        del others[1::2]  # every other one, of several of them the smallest stays
-        if len(others) == 1 and len(others[0]["features"]) > left:
-            others = []
-    return sorted([*kept, *others], key=lambda model: model["size"])
 
 
 def _doubts(document: Mapping[str, Any]) -> str:
