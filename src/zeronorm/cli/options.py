@@ -91,6 +91,18 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "mean, and say where.",
         rich_help_panel=FEATURES,
     ),
+    "na": typer.Option(
+        "--na",
+        metavar="VALUES",
+        help="Values that stand for missing ones, beside NA and the like: -9,unknown.",
+        rich_help_panel=FEATURES,
+    ),
+    "dates": typer.Option(
+        metavar="ORDER",
+        help="How dates such as 03/04/2020 are written: day-first, month-first or iso. Default: as "
+        "all dates of a column show.",
+        rich_help_panel=FEATURES,
+    ),
     "layer": typer.Option(
         "--layer",
         "--dataset",
@@ -105,7 +117,12 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "time": typer.Option(
         metavar="COLUMN",
-        help="Of survival: time to the event, or to the end.",
+        help="Of survival: time to the event, or to the end; a date with --time-from.",
+        rich_help_panel=TARGET,
+    ),
+    "time_from": typer.Option(
+        metavar="COLUMN",
+        help="Of survival: date at which time begins; --time (and --start) are dates then.",
         rich_help_panel=TARGET,
     ),
     "event": typer.Option(
@@ -240,6 +257,8 @@ class SelectOptions(OutputOptions):
     where: str | None = None
     encoding: str | None = None
     missing: str | None = None
+    na: str | None = None
+    dates: str | None = None
     layer: str | None = None
     task: str = option(
         "The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
@@ -249,6 +268,7 @@ class SelectOptions(OutputOptions):
     )
     order: str | None = None
     time: str | None = None
+    time_from: str | None = None
     event: str | None = None
     start: str | None = None
     strata: str | None = None
@@ -443,8 +463,11 @@ class ColumnsOptions(OutputOptions):
     transpose: bool = False
     where: str | None = None
     encoding: str | None = None
+    na: str | None = None
+    dates: str | None = None
     layer: str | None = None
     time: str | None = None
+    time_from: str | None = None
     event: str | None = None
     start: str | None = None
     strata: str | None = None
@@ -633,6 +656,8 @@ class DiscoverOptions(OutputOptions):
     where: str | None = None
     encoding: str | None = None
     missing: str | None = None
+    na: str | None = None
+    dates: str | None = None
     layer: str | None = None
     task: str = option(
         "The target: classes (two) or numbers; auto: as it looks.",
@@ -774,6 +799,8 @@ class ConvertOptions(OutputOptions):
         rich_help_panel=FEATURES,
     )
     missing: str | None = None
+    na: str | None = None
+    dates: str | None = None
     dtype: str | None = option(
         "The type of the numbers, as float32; default: the one that they have.", metavar="TYPE"
     )

@@ -52,7 +52,7 @@ def read_response(
             options.samples or (), _covariates_of(options), force,
             getattr(options, "threads", None), options.layer, options.where,
             getattr(options, "missing", None), options.encoding, options.by_position,
-            options.transpose, getattr(options, "intercept", True),
+            options.transpose, getattr(options, "intercept", True), options.na, options.dates,
         )  # fmt: skip
 
     table = read_without()
@@ -67,6 +67,8 @@ def read_response(
     known = {} if like is None else like.columns
     by_loss = isinstance(options, PathOptions)
     order = getattr(options, "order", None)
+    if options.dates is not None:
+        columns["dates"] = options.dates
     response = response_of(table, task, options.data, {**known, **columns}, by_loss, order)
     if by_loss and response.task != "survival" and response.y.ndim == 2:
         raise ValueError(
@@ -136,7 +138,7 @@ def response_of(
     guess = None
     offset = offset_of(table, data)
     if task == "survival":
-        return Response(task, _survival(table, data, columns.get("event_value")))
+        return Response(task, _survival(table, data, columns))
     y: Any = table.y
     if y.ndim == 2 and task in ("classes", "ordered"):
         remedy = "" if by_loss else ", or say --task numbers"
@@ -303,8 +305,11 @@ def offset_of(table: Table, data: str) -> Any:
     return None
 
 
-def _survival(table: Table, data: str, value: str | None) -> Any:
-    """Return events, times and maybe strata, as a structured array."""
+def _survival(table: Table, data: str, columns: Mapping[str, str]) -> Any:
+    """Return events, times and maybe strata, as a structured array. columns : as of `columns_of`.
+
+    Dates become days since those of `time_from`.
+    """
     import numpy as np
 
     from ..core.files import quote
@@ -313,18 +318,20 @@ def _survival(table: Table, data: str, value: str | None) -> Any:
         if role not in table.columns:
             raise ValueError(f"{data}: survival times are needed; say where with --{role} COLUMN.")
     time_name = f"time {quote(table.column_names['time'])}"
-    time = _numbers(table.columns["time"], time_name, data)
+    numbers = _times(table, data, columns.get("dates"))
+    time = numbers["time"]
     bad = np.flatnonzero(time < 0)
     if bad.size:
         raise ValueError(
             f"{data}: the {time_name} must not be negative; got {time[bad[0]]:g} in sample "
             f"{bad[0] + 1}. Remove such rows."
         )
+    value = columns.get("event_value")
     event = _events(table.columns["event"], table.column_names["event"], data, value)
     parts = {"event": event, "time": time}
     if "start" in table.columns:
         name = f"start {quote(table.column_names['start'])}"
-        parts["start"] = start = _numbers(table.columns["start"], name, data)
+        parts["start"] = start = numbers["start"]
         bad = np.flatnonzero(start >= time)
         if bad.size:
             raise ValueError(
@@ -337,6 +344,47 @@ def _survival(table: Table, data: str, value: str | None) -> Any:
     for part, values in parts.items():
         y[part] = values
     return y
+
+
+def _times(table: Table, data: str, dates: str | None) -> dict[str, Any]:
+    """Return the times and starts as numbers: of dates the days since those of `time_from`.
+
+    dates : how they are written, one of `ORDERS`; None: as all of them together say.
+    """
+    from ..core.files import quote
+    from ..core.messages import remedy
+    from ..io.meaning import Unclear, date_of, days_of, first_day, order_of
+    from ..io.texts import Texts
+
+    known = {role: table.columns[role] for role in ("time", "start") if role in table.columns}
+    names = {role: f"{role} {quote(table.column_names[role])}" for role in known}
+    if "time_from" not in table.columns:
+        for role, values in known.items():
+            if values.dtype.kind == "U" and date_of(values[0]) is not None:
+                way = remedy("say --time-from COLUMN, with the date at which the time begins")
+                raise ValueError(
+                    f"{data}: the {names[role]} has dates, as {quote(values[0])}.{way}"
+                )
+        return {role: _numbers(values, names[role], data) for role, values in known.items()}
+    known["time_from"] = table.columns["time_from"]
+    names["time_from"] = f"date {quote(table.column_names['time_from'])}"
+    texts = {role: Texts.of(map(str, values.tolist())) for role, values in known.items()}
+    found = {text: date_of(text) for own in texts.values() for text in own.levels}
+    order = order_of(found, dates)
+    if isinstance(order, Unclear):
+        role, row = next(
+            (role, int(rows[0]))
+            for role, own in texts.items()
+            if (rows := own.rows(order.holds)).size
+        )
+        what = order.what.removesuffix(", as most of the column are")
+        raise ValueError(
+            f"{data}: the {names[role]}: {quote(texts[role][row])} in sample {row + 1} {what}."
+            f"{remedy(*order.ways)}"
+        )
+    first = first_day(found.values(), order)
+    days = {role: days_of(own, order, first) for role, own in texts.items()}
+    return {role: days[role] - days["time_from"] for role in names if role != "time_from"}
 
 
 def _events(values: Any, name: str, data: str, value: str | None) -> Any:

@@ -275,7 +275,7 @@ def check_header(
     )
     for what, name in metadata["columns"].items():
         known = what in ROLES or what in (
-            "event_value", "layer", "missing", "id", "where", "row_numbers",
+            "event_value", "layer", "missing", "id", "where", "row_numbers", "na", "dates",
         )  # fmt: skip
         require(
             known and isinstance(name, str),
