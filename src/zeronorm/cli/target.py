@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, Leaked, show
 from ..io.input import Response, listed, read
-from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels, alike_levels, other_sheets
+from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels, other_sheets
 from .options import DiscoverOptions, PathOptions, RowsOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def read_response(
     like: Layout | None = None,
 ) -> tuple[Table, Response]:
     """Return the data, and the target that they must have; of numbers not only one."""
+    from ..io.meaning import notes_of_roles
     from ..io.read import WITH_COLUMNS
 
     survival = task == "survival"
@@ -58,7 +59,7 @@ def read_response(
     table = read_without()
     notes: list[str] = []
     if like is None:
-        notes = [*other_sheets(table, options.layer, options.data), *alike_levels(table)]
+        notes = [*other_sheets(table, options.layer, options.data), *notes_of_roles(table)]
         kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
         again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
         table = _without_row_numbers(table, kept, table.n_before, again)

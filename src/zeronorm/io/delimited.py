@@ -743,6 +743,7 @@ def _refuse_thousands(source: Source, columns: TableColumns, body: Body, delimit
     if not left:
         return
     first: dict[int, tuple[int, str]] = {}
+    with_whole = set[int]()
     with source.open() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         rows = itertools.islice(
@@ -755,10 +756,12 @@ def _refuse_thousands(source: Source, columns: TableColumns, body: Body, delimit
                     first.setdefault(j, (line, cell))
                     if not _POINT_OF_THOUSANDS.fullmatch(cell):
                         left.discard(j)
+                elif strict_float(cell) is not None:
+                    with_whole.add(j)
             if not left:
                 break
         text.detach()
-    for j in sorted(left & first.keys()):
+    for j in sorted(left & with_whole & first.keys()):
         line, cell = first[j]
         raise FileError(
             f"{source}: line {line}, {columns.name(j)}: {quote(cell)} may be "

@@ -30,7 +30,7 @@ from .meaning import (
     days_of,
     first_day,
     is_written_out,
-    may_stand_in,
+    notes_of_array,
     notes_of_codes,
     notes_of_stand_ins,
     number_problem,
@@ -41,7 +41,7 @@ from .meaning import (
 )
 from .source import Source
 from .table import Layout, Table, TableColumns, TableRequest, check_count
-from .texts import Texts, are_codes, folded, is_code, strict_float
+from .texts import Texts, alike, are_codes, folded, is_code, strict_float
 
 # How one column of a table becomes features: categories one-hot, dates as days, gaps filled.
 #
@@ -442,7 +442,16 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
         for one, content in known
         if one.kind == "number"
     )
-    return [*notes, *_said_of_constants(constant), *notes_of_stand_ins(numbers)]
+    doubled = [
+        Doubt(
+            f"column {quote(one.column)}: the levels {levels} differ only in case or blanks, and "
+            "are features of their own; write them alike"
+        )
+        for one, _ in known
+        if one.kind == "category"
+        for levels in alike(one.levels)
+    ]
+    return [*notes, *doubled, *_said_of_constants(constant), *notes_of_stand_ins(numbers)]
 
 
 def notes_of_numbers(names: Sequence[str] | None, X: Any) -> list[str]:
@@ -458,8 +467,7 @@ def notes_of_numbers(names: Sequence[str] | None, X: Any) -> list[str]:
         same = (X[top : top + n_rows, left] == X[0, left]).all(axis=0)
         left, top, n_rows = left[same], top + n_rows, 2 * n_rows
     constant = _said_of_constants([names[j] for j in left.tolist()])
-    coded = ((names[j], X[:, j].astype(np.float64)) for j in may_stand_in(X).tolist())
-    return [*constant, *notes_of_stand_ins(coded)]
+    return [*constant, *notes_of_array(names, X)]
 
 
 def _said_of_constants(names: Sequence[str]) -> list[str]:

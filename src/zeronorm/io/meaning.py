@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,9 @@ from ..core.files import quote
 from ..core.messages import Doubt, remedy
 from ..core.types import FloatArray
 from .texts import Texts, are_codes, has_comma, is_code, may_be_thousands, strict_float
+
+if TYPE_CHECKING:
+    from .table import Table
 
 # Dates. 03/04/2020 is the third of April or the fourth of March: all cells of a column say which,
 # or the user does.
@@ -372,9 +375,13 @@ def _stand_apart(codes: Any, others: Any, counts: Any, n_rows: int, forms: Any) 
 
 
 def notes_of_stand_ins(
-    columns: Iterable[tuple[str, FloatArray]], what: str = "column"
+    columns: Iterable[tuple[str, FloatArray]],
+    way: str = "if it stands for a missing value, say --na {} --missing mean",
 ) -> list[str]:
-    """Return a note for each number that seems to stand for missing values in some columns."""
+    """Return a note for each number that seems to stand for missing values in some columns.
+
+    way : what to do then, as of `remedy`, with {} for the number.
+    """
     found: dict[float, list[tuple[str, StandIn]]] = {}
     for name, column in columns:
         for one in stand_ins(column):
@@ -382,33 +389,68 @@ def notes_of_stand_ins(
     notes: list[str] = []
     for value, some in found.items():
         shown = f"{value:.15g}"
-        option = f"--na {shown}" if value == int(value) and abs(value) < 1e15 else f"--na '{shown}'"
-        way = remedy(f"if it stands for a missing value, say {option} --missing mean")
+        option = shown if shown.lstrip("-").isdigit() else f"'{shown}'"
+        what_to_do = remedy(way.format(option))
         name, one = some[0]
         rows = f"{one.count:,} row{'' if one.count == 1 else 's'}"
         if len(some) == 1:
             said = (
-                f"{what} {quote(name)} has {shown} in {rows}, far from all its other values "
+                f"column {quote(name)} has {shown} in {rows}, far from all its other values "
                 f"({one.least:.6g} to {one.largest:.6g})"
             )
         else:
             listed = ", ".join(f"{name} {one.count:,}" for name, one in some[:_LISTED])
             more = f" and {len(some) - _LISTED:,} more" if len(some) > _LISTED else ""
             said = (
-                f"{len(some):,} {what}s have {shown} far from all their other values (column and "
+                f"{len(some):,} columns have {shown} far from all their other values (column and "
                 f"number of rows: {listed}{more})"
             )
-        way = way and f";{way[:2].lower()}{way[2:-1]}"
-        notes.append(Doubt(f"{said}, as codes for missing values are{way}"))
+        hint = what_to_do and f";{what_to_do[:2].lower()}{what_to_do[2:-1]}"
+        notes.append(Doubt(f"{said}, as codes for missing values are{hint}"))
     return notes
 
 
-def may_stand_in(X: Any) -> Any:
-    """Return the columns of an array whose least or largest number is a code for missing values."""
-    if sp.issparse(X) or not X.shape[0] or X.dtype.kind not in "iuf":
-        return np.empty(0, np.int64)
+_LOOKED_AT = 1 << 28  # bytes of an array that are looked through for codes
+
+
+def notes_of_array(names: Sequence[str] | None, X: Any, has_cells: bool = True) -> list[str]:
+    """Return notes about the numbers in an array that seem to stand for missing values.
+
+    names : of its columns; None: their numbers. has_cells : whether options are about its cells.
+    """
+    is_sparse = sp.issparse(X)
+    plain = is_sparse or isinstance(X, np.ndarray)
+    if not plain or X.dtype.kind not in "iuf" or not X.shape[0] * X.shape[1]:
+        return []
+    if (X.data.nbytes if is_sparse else X.nbytes) > _LOOKED_AT:
+        return []
     with np.errstate(invalid="ignore"):
-        ends = X.min(axis=0), X.max(axis=0)
-    gaps = np.isnan(ends[0])  # as many as have an empty cell
-    low = np.isin(ends[0], _LOW) | np.isin(ends[0], _BESIDE_LOW)
-    return np.flatnonzero(gaps | low | np.isin(ends[1], _HIGH))
+        low, high = X.min(axis=0), X.max(axis=0)
+    if is_sparse:
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    may_be = np.isnan(low) | np.isin(low, _LOW) | np.isin(low, _BESIDE_LOW) | np.isin(high, _HIGH)
+
+    def columns() -> Iterator[tuple[str, FloatArray]]:
+        for j in np.flatnonzero(may_be).tolist():
+            column = X[:, [j]].toarray().ravel() if is_sparse else X[:, j]
+            yield str(j) if names is None else names[j], np.asarray(column, np.float64)
+
+    own = "if it stands for a missing value, fill such cells first, or leave the column out"
+    return notes_of_stand_ins(columns()) if has_cells else notes_of_stand_ins(columns(), own)
+
+
+def notes_of_roles(table: Table) -> list[str]:
+    """Return notes about numbers of the target, and of what is no feature, that seem to do so."""
+    y = table.y
+    names = table.target_name if isinstance(table.target_name, tuple) else (table.target_name,)
+    columns = [] if y is None else [*zip(names, [y] if y.ndim == 1 else y.T, strict=True)]
+    columns += [
+        (table.column_names.get(role, role), table.columns[role])
+        for role in ("time", "start", "offset", "exposure")
+        if role in table.columns
+    ]
+    numbers = [(str(name), values) for name, values in columns if values.dtype.kind in "iuf"]
+    return notes_of_stand_ins(
+        ((name, np.asarray(values, np.float64)) for name, values in numbers),
+        "if it stands for a missing value, say --na {}",
+    )

@@ -22,6 +22,7 @@ from ..core.files import FileError, MissingFileError, PathLike, WhereError, quot
 from ..core.frames import frame_of, kinds_of
 from ..core.messages import remedy
 from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
+from .meaning import notes_of_array, notes_of_roles
 from .parquet import cells_of, table_from
 from .source import Source, check_path, checked_encoding, format_of, refuse_format, standard_input
 from .table import (
@@ -165,7 +166,9 @@ def read_table(
         tuple(covariates), encoding, na=na, dates=dates,
     )  # fmt: skip
     table = read_request(path, request)
-    return table if rows is None else replace(table, notes=(*table.notes, rows.note))
+    notes = [] if rows is None else [rows.note]
+    notes += [] if like is not None else notes_of_roles(table)
+    return replace(table, notes=(*table.notes, *notes))
 
 
 def read_blocks(
@@ -218,6 +221,9 @@ def read_blocks(
                 raise FileError(f"{source}: no samples in it.")
             if not table.X.shape[1]:
                 raise FileError(f"{source}: no features in it.")
+            if form not in WITH_COLUMNS and request.like is None:
+                more = notes_of_array(table.feature_names, table.X, False)
+                table = replace(table, notes=(*table.notes, *more))
             yield replace(table, form=form)
 
 
@@ -307,7 +313,9 @@ def read_frame(
         target, like, columns=columns or {}, drop=tuple(drop), missing=missing,
         covariates=tuple(covariates), na=na, dates=dates,
     )  # fmt: skip
-    return table_from(_FRAME, table, request)
+    found: Table = table_from(_FRAME, table, request)
+    notes = [] if like is not None else notes_of_roles(found)
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def coded_frame(frame: Any, like: Layout) -> Any:

@@ -348,16 +348,8 @@ def _refused(text: str, rest: str, hint: str = "") -> ValueError:
 
 # What columns can be that are neither features nor the target.
 ROLES = (
-    "time",
-    "time_from",
-    "event",
-    "start",
-    "strata",
-    "offset",
-    "exposure",
-    "cv_groups",
-    "blocks",
-)
+    "time", "event", "start", "strata", "offset", "exposure", "cv_groups", "blocks", "time_from",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.files import FileError, quote
+from ..core.messages import some
 from ..core.types import FloatArray
 
 
 def folded(text: str) -> str:
     """Return a text without case and blanks."""
     return "".join(text.casefold().split())
+
+
+def alike(texts: Iterable[str]) -> list[str]:
+    """Return the sets of texts that differ only in case or blanks, for a note."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        found.setdefault(folded(text), []).append(quote(text))
+    return [some(own, 4) for own in found.values() if len(own) > 1]
 
 
 @dataclass(frozen=True, slots=True)
