@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from zeronorm import BudgetClassifier, BudgetRegressor
+from zeronorm import BudgetClassifier, BudgetRegressor, survival_target
 from zeronorm.core.files import FileError
 from zeronorm.io import read_table
 from zeronorm.io.meaning import stand_ins
@@ -303,6 +303,26 @@ def test_codes_are_no_names_of_samples_for_a_model_of_numbers(tmp_path):
         table([f"{i:03}" for i in ROWS], "csv", tmp_path)
 
 
+@pytest.mark.parametrize("n", [40, 20000])
+def test_classes_that_are_codes_stay_text(tmp_path, n):
+    """The class 007 would be predicted as 7, in small files or in large ones."""
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{['007', '12', '013'][i % 3]}\n" for i in range(n)))
+    assert sorted(set(read_table(path, "y").y.tolist())) == ["007", "013", "12"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_codes_of_several_files_are_one_column(tmp_path, turned):
+    """A file without a code that begins with a zero would be one of numbers."""
+    cells = [["01067", "10115"] * 4, ["80331", "10115"] * 4]
+    for place, own in enumerate(cells[::-1] if turned else cells):
+        rows = [f"{cell},{i},{'ab'[i % 2]}" for i, cell in enumerate(own)]
+        (tmp_path / f"p{place}.csv").write_text("\n".join(["m,x,y", *rows]))
+    found = read_table(tmp_path / "p*.csv", "y")
+    assert found.feature_names == ["m=01067", "m=10115", "m=80331", "x"]
+    assert found.X.sum(axis=0)[:3].tolist() == [4, 8, 4]
+
+
 # --- levels -------------------------------------------------------------------------------------
 
 
@@ -498,6 +518,35 @@ def test_arrays_have_no_cells_that_are_missing(tmp_path):
         read_table(tmp_path / "a.npz", na="-9")
 
 
+# --- targets ------------------------------------------------------------------------------------
+
+
+def test_targets_with_units_are_numbers(run, fails, tmp_path):
+    """Sixty percentages, or negative numbers of a typesetter, would be sixty classes."""
+    rng = np.random.default_rng(4)
+    z = np.arange(60) - 20.0
+    own = {
+        "plain": [f"{one:g}" for one in z],
+        "percent": [f"{one:g}%" for one in z],
+        "minus": [f"{one:g}".replace("-", "\u2212") for one in z],
+    }
+    beside = np.column_stack([z + rng.standard_normal(60), rng.standard_normal(60)]).round(3)
+    found = {}
+    for way, cells in own.items():
+        rows = [f"{cell},{a},{b}" for cell, (a, b) in zip(cells, beside.tolist(), strict=True)]
+        (tmp_path / "a.csv").write_text("\n".join(["t,a,b", *rows]), encoding="utf-8")
+        asked = ("select", "a.csv", "--target", "t", "-k", 1, "--no-cv", "--json")
+        found[way] = json.loads(run(*asked, "-o", f"{way}.npz").stdout)
+        assert found[way]["models"][0]["features"] == found["plain"]["models"][0]["features"]
+        scored = json.loads(run("evaluate", f"{way}.npz", "a.csv", "--json").stdout)
+        assert scored["scores"][0]["value"] > 0.9
+    days = [f"{i % 28 + 1:02}/{i % 12 + 1:02}/2020,{i * i % 7}" for i in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,a", *days]))
+    message = fails("select", "a.csv", "--target", "t", "-k", 1)
+    assert "the target 't' has dates, as '01/01/2020', which are no classes" in message
+    assert "--time COLUMN --time-from COLUMN" in message
+
+
 # --- commands -----------------------------------------------------------------------------------
 
 
@@ -568,6 +617,21 @@ def test_tables_of_samples_have_missing_values_and_codes(run, tmp_path):
     assert [one["name"] for one in found["models"][0]["covariates"]] == ["age", "centre=02"]
     told = json.loads(run(*asked, *beside).stdout)["notes"]
     assert any("column 'age' has -9 in 5 rows" in note for note in told)
+
+
+def test_durations_are_days():
+    """Nanoseconds would be refused, or be times of another unit than those of the command."""
+    pandas = pytest.importorskip("pandas")
+    entry = pandas.Series(pandas.to_datetime(["2020-01-01 00:00", "2020-02-01 12:00"]))
+    end = pandas.Series(pandas.to_datetime(["2020-01-31", "2020-02-03"]))
+    for given in (end - entry, (end - entry).to_numpy().astype("timedelta64[s]")):
+        assert survival_target(given, [True, False])["time"].tolist() == [30.0, 1.5]
+    late = survival_target(end - entry, [1, 0], start=[0.0, 0.5])
+    assert late["stop"].tolist() == [30.0, 1.5]
+    with pytest.raises(ValueError, match="time must be numbers or durations; got dates"):
+        survival_target(end, [True, False])
+    with pytest.raises(ValueError, match="finite"):
+        survival_target(pandas.Series([pandas.NaT, pandas.Timedelta("2D")]), [True, False])
 
 
 @pytest.mark.parametrize("order", ["%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d", "%d.%m.%Y"])

@@ -171,8 +171,14 @@ def _guess(y: Any, name: str, data: str) -> tuple[str, str | None]:
 
     from ..core.targets import MANY_CLASSES, NUMBERS, ROWS_OF_CLASS
 
-    _refuse_spoilt_numbers(y, name, data)
     values, counts = np.unique(y, return_counts=True)
+    if y.dtype.kind == "U":
+        _refuse_dates(values.tolist(), name, data)
+    unit = _unit(y) if y.dtype.kind == "U" and values.size > NUMBERS else None
+    if unit is not None:
+        written = f" with the unit {unit!r}" if unit else ""
+        return "numbers", f"{values.size:,} distinct numbers{written} in {y.size:,} rows"
+    _refuse_spoilt_numbers(y, name, data)
     if y.dtype.kind not in "iuf":
         many = values.size > max(NUMBERS, y.size / 2)  # as dates and names are
         return "classes", f"{values.size:,} distinct texts in {y.size:,} rows" if many else None
@@ -189,6 +195,20 @@ def _guess(y: Any, name: str, data: str) -> tuple[str, str | None]:
     return "numbers", f"{found}{counted}"
 
 
+def _refuse_dates(values: list[str], name: str, data: str) -> None:
+    """Refuse labels most of which are dates: each would be a class."""
+    from ..core.files import quote
+    from ..io.meaning import date_of
+
+    dates = [text for text in values if date_of(text) is not None]
+    if 2 * len(dates) > len(values) > 2:
+        raise ValueError(
+            f"{data}: the {name} has dates, as {quote(dates[0])}, which are no classes. Write the "
+            "number that is to be predicted, as days; name dates of survival with --task survival "
+            "--time COLUMN --time-from COLUMN; or say --task classes."
+        )
+
+
 def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     """Refuse text of many values most of which are numbers: a few slips make a class of each."""
     import numpy as np
@@ -202,7 +222,7 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     values = np.unique(y).tolist()
     odd = {text for text in values if strict_float(text) is None}
     commas = {text for text in odd if strict_float(text.replace(",", ".", 1)) is not None}
-    if len(values) <= NUMBERS or 2 * len(odd - commas) >= len(values):
+    if not odd or len(values) <= NUMBERS or 2 * len(odd - commas) >= len(values):
         return
     row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
     remedy = "Mend such values; names of classes that look like numbers need --task classes."
@@ -212,6 +232,18 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
         f"{data}: the {name} must be numbers, as most of it are, or classes; got {quote(text)} in "
         f"sample {row + 1}. {remedy}"
     )
+
+
+def _unit(y: Any) -> str | None:
+    """Return the unit of text that is numbers all along, "" for none; None of other text."""
+    from ..io.meaning import is_written_out, number_problem, unit_of
+    from ..io.texts import Texts
+
+    counts = Texts.of(y.tolist()).counts()
+    unit = unit_of(counts)
+    if unit is None or number_problem(counts, unit) is not None:
+        return None
+    return unit if unit or is_written_out(counts) else None
 
 
 def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
@@ -264,12 +296,15 @@ def _in_order(labels: Any, order: str | None, name: str, data: str) -> Any:
 
 
 def _numbers(values: Any, name: str, data: str) -> Any:
-    """Return a column of finite numbers as floats."""
+    """Return a column of finite numbers as floats, without the unit that they share."""
     import numpy as np
 
     from ..core.files import quote
-    from ..io.texts import strict_float
+    from ..io.meaning import numbers_of
+    from ..io.texts import Texts, strict_float
 
+    if values.dtype.kind == "U" and _unit(values) is not None:
+        return numbers_of(Texts.of(values.tolist()))
     if values.dtype.kind == "U":
         numbers = [strict_float(text) for text in values.tolist()]
         number, bad = next(

@@ -307,7 +307,7 @@ class _Reader:
             yield numbers[:, part]
 
     def _codes(self, text: Text, begins: NDArray[np.int64]) -> set[int]:
-        """Return the features that are read as numbers and have a code with zeros before it.
+        """Return the columns that are read as numbers and have a code with zeros before it.
 
         begins : of the fields of text.
         """
@@ -316,11 +316,11 @@ class _Reader:
         zeros = zeros[np.isin(before, np.frombuffer(f'{self.delimiter}\n"'.encode(), np.uint8))]
         zeros = zeros[~np.isin(zeros, begins)]
         ends = np.flatnonzero(text == ord("\n")) if zeros.size else zeros
-        numeric, found = [self.columns.features[order] for order in self.orders], set[int]()
+        found = set[int]()
         for number in np.unique(np.searchsorted(ends, zeros)).tolist():
             line = text[ends[number - 1] + 1 if number else 0 : ends[number]].tobytes().decode()
             fields = next(csv.reader([line], delimiter=self.delimiter))
-            found |= {j for j in numeric if is_code(fields[j].strip())}
+            found |= {j for j in self.numeric if is_code(fields[j].strip())}
         return found
 
     def _no_numbers(self, text: Text, column: int) -> set[int]:

@@ -35,7 +35,7 @@ from .table import (
     check_count,
     check_dates,
 )
-from .texts import Texts
+from .texts import Texts, are_codes, shown
 
 # Readers are imported on use: those of text need the kernels, which a verifier does without.
 _READERS = {
@@ -438,12 +438,22 @@ def _joined_cells(
     """Return the cells of all parts; refuse a column that is text in some and numbers in others."""
     own = [{} if table.cells is None else table.cells.texts for _, table in found]
     texts: dict[int, list[str]] = {order: [] for order in sorted({*itertools.chain(*own)})}
+    # Codes, of which only some parts may have those with zeros before them.
+    codes = {
+        order
+        for order in texts
+        if are_codes(level for some in own if order in some for level in some[order].levels)
+    }
     places: list[str] = []
     problems: dict[int, ColumnProblem] = {}
     for (path, table), words in zip(found, own, strict=True):
         n, top = table.X.shape[0], len(places)
         for order, column in texts.items():
-            if order not in words and not np.isnan(numbers[top : top + n, order]).all():
+            values = numbers[top : top + n, order]
+            if order in codes and order not in words and not (values % 1 > 0).any():
+                column.extend(map(shown, values.tolist()))
+                continue
+            if order not in words and not np.isnan(values).all():
                 there = next(
                     part for (part, _), some in zip(found, own, strict=True) if order in some
                 )

@@ -486,12 +486,12 @@ class KnownSamples:
         import numpy as np
 
         from ..core.files import quote
-        from .texts import strict_float
+        from .texts import are_codes, strict_float
 
         text = self._columns[name][self.kept]
         values = text.tolist()
         found = [strict_float(value) for value in values]
-        if all(number is None for number in found):
+        if all(number is None for number in found) or are_codes(values):
             return text
         for value, number in zip(values, found, strict=True):
             if number is None or not np.isfinite(number):
