@@ -46,6 +46,7 @@ DATES = {
     "day first": [f"{i % 28 + 1:02}/{i % 12 + 1:02}/2020" for i in ROWS],
     "day first, hyphens": [f"{i % 28 + 1:02}-{i % 12 + 1:02}-2020" for i in ROWS],
     "month first": [f"{i % 12 + 1}/{i % 28 + 1}/2020" for i in ROWS],
+    "a blank and a time": [f"2020-{i % 12 + 1:02}-{i % 28 + 1:02} 00:00:00" for i in ROWS],
     "SAS": [f"{i % 28 + 1:02}{MONTHS[i % 12][:3].upper()}2020" for i in ROWS],
     "words": [f"{MONTHS[i % 12]} {i % 28 + 1}, 2020" for i in ROWS],
 }
@@ -104,6 +105,13 @@ def test_times_are_those_on_the_wall(tmp_path, cells, hours):
     np.testing.assert_allclose(found.X[:2, 0] * 24, hours, rtol=1e-12)
 
 
+def test_months_are_dates(tmp_path):
+    """A month of a year would be a category without an order."""
+    cells = [f"{2019 + i % 2}-{i % 12 + 1:02}" for i in ROWS]
+    found = table(cells, "csv", tmp_path)
+    assert np.array_equal(found.X[:, 0], days("2019-01-01", cells))
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_dates_of_two_readings_are_refused(tmp_path, form):
     """Every date would be months off, and nobody be told."""
@@ -129,6 +137,7 @@ def test_dates_of_two_readings_are_refused(tmp_path, form):
         (["13/01/2020", "01/13/2020"], "'01/13/2020' has the month first, and '13/01/2020' of"),
         (["31/01/20", "13/01/20"], "'31/01/20' is a date with a year of two digits"),
         (["31/01/2020", "30/02/2020", "01/02/2020"], "'30/02/2020' is no date, as most"),
+        (["1-Mar-20", "2-Mar-20"], "'1-Mar-20' is a date with a year of two digits"),
         (["31/01/1220", "30/01/1220"], "'31/01/1220' is a date beyond the years 1600 to 2399"),
     ],
 )
@@ -213,6 +222,9 @@ def test_numbers_with_units_and_other_signs_are_numbers(tmp_path, way, form):
         ([f"{i} mg" if i % 9 else f"{i} g" for i in ROWS], "'0 g' is no number with the unit 'mg'"),
         ([f"{i}" if i else "0 mg" for i in ROWS], "Write numbers without 'mg'"),
         ([f"{i},{i:03}%" for i in range(1, N + 1)], "'1,001%' may have a decimal comma, or one of"),
+        ([f"{i}.198,06" for i in range(1, N + 1)], "'1.198,06' has points or commas between thou"),
+        ([f"${i},198.50" for i in range(1, N + 1)], "'$1,198.50' has points or commas between"),
+        ([f"{i},000,000" for i in range(1, N + 1)], "'1,000,000' has points or commas between"),
         ([f"{i},5%" if i % 2 else f"{i}.5%" for i in ROWS], "has a comma, and other numbers of"),
     ],
 )

@@ -34,7 +34,10 @@ _YEAR_FIRST = re.compile(rf"([0-9]{{4}})([-/.])([0-9]{{1,2}})\2([0-9]{{1,2}}){_T
 _YEAR_LAST = re.compile(
     rf"([0-9]{{1,2}})(?:([-/])|\. ?)([0-9]{{1,2}})(?(2)\2|\. ?)([0-9]{{4}}|[0-9]{{2}}){_TIME}"
 )
-_DAY_NAMED = re.compile(rf"([0-9]{{1,2}})[-. ]*([A-Za-z]{{3,9}})[-., ]*([0-9]{{4}}){_TIME}")
+_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
+_DAY_NAMED = re.compile(
+    rf"([0-9]{{1,2}})[-. ]*([A-Za-z]{{3,9}})[-., ]*([0-9]{{4}}|[0-9]{{2}}){_TIME}"
+)
 _MONTH_NAMED = re.compile(rf"([A-Za-z]{{3,9}})\.? ([0-9]{{1,2}}),? ([0-9]{{4}}){_TIME}")
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -67,6 +70,9 @@ def date_of(text: str) -> Date | None:
         year, _, month, day, *time = found.groups()
         moment = _moment(year, month, day, *time)
         return None if moment is None else Date(moment, moment, is_iso=True)
+    if found := _MONTH.fullmatch(text):
+        moment = _moment(*found.groups(), "1", None, None)
+        return None if moment is None else Date(moment, moment, is_iso=True)
     if found := _YEAR_LAST.fullmatch(text):
         first, mark, second, year, *time = found.groups()
         short = len(year) == 2
@@ -81,8 +87,10 @@ def date_of(text: str) -> Date | None:
         return None
     short_name = name.lower().removesuffix("t") if name.lower() == "sept" else name.lower()
     known = [place for place, month in enumerate(_MONTHS, 1) if month.startswith(short_name)]
-    moment = _moment(year, str(known[0]), day, *time) if len(known) == 1 else None
-    return None if moment is None else Date(moment, moment, is_iso=True)
+    short = len(year) == 2
+    long = f"20{year}" if short else year
+    moment = _moment(long, str(known[0]), day, *time) if len(known) == 1 else None
+    return None if moment is None else Date(moment, moment, is_iso=True, short_year=short)
 
 
 def _moment(year: str, month: str, day: str, time: str | None, half: str | None) -> datetime | None:
@@ -201,7 +209,8 @@ _SIGNS = str.maketrans(
 )
 _QUANTITY = re.compile(
     r"([-+]?)\s?([€$£¥]?)\s*([-+]?)\s?"
-    r"((?:[0-9]{1,3}(?:[\s'\u2019][0-9]{3})+|[0-9]+|(?=[.,][0-9]))(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?)"
+    r"((?:[0-9]{1,3}(?:[\s'\u2019][0-9]{3})+|[0-9]+|(?=[.,][0-9]))(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?"
+    r"|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?)"
     r"(\s*)([%‰°µμΩ€$£¥A-Za-z].{0,14})?"
 )
 _UNITS = "gmlLshdyKVWNJ"  # of one letter that may follow a digit: A1 and 1A are names
@@ -251,6 +260,12 @@ def number_problem(
             ways = (f"write numbers without {quote(min(others))}",)
         return Unclear(what, lambda text: text in odd, ways)
     bare = {text: part[0] for text, part in parts.items() if part is not None}
+    marked = {
+        text for text, one in bare.items() if not has_comma(one) and strict_float(one) is None
+    }
+    if marked:
+        what = "has points or commas between thousands"
+        return Unclear(what, lambda text: text in marked, (POINTS,))
     commas = {text for text, number in bare.items() if has_comma(number)}
     if not commas:
         return None
