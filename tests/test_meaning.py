@@ -7,12 +7,14 @@ import json
 import numpy as np
 import pytest
 
+from archives import parts, rewrite
 from zeronorm import BudgetClassifier, BudgetRegressor, survival_target
 from zeronorm.core.files import FileError
 from zeronorm.io import read_table
 from zeronorm.io.meaning import stand_ins
 from zeronorm.io.read import read_frame
-from zeronorm.persistence import load, save
+from zeronorm.persistence import ModelFileError, load, save
+from zeronorm.persistence.models import MODEL
 
 N = 40
 ROWS = range(N)
@@ -166,6 +168,22 @@ def test_a_model_reads_dates_as_in_its_training(tmp_path):
     assert new.X[:2, 0].tolist() == [93.0, 93.0]
     with pytest.raises(FileError, match="'04/13/2020' is no date as 31/01/2020, and the model was"):
         table(["04/13/2020", "2020-04-03"] * 2, "csv", tmp_path, like=like)
+
+
+@pytest.mark.parametrize(
+    ("form", "origin"), [("day", "2020-01-01"), (None, "2020-01-01"), ("iso", None)]
+)
+def test_dates_of_a_model_that_are_none_are_refused(tmp_path, form, origin):
+    """A damaged model would read dates in no order, or count from nowhere."""
+    trained = table(DATES["iso"], "csv", tmp_path)
+    fitted = BudgetClassifier(2, calibrate=False).fit(trained.X, trained.y)
+    names = {"feature_names": trained.feature_names, "codings": trained.codings}
+    path = save(fitted, tmp_path / "m.npz", **names)
+    arrays = parts(path)
+    (record,) = arrays["metadata"]["codings"]
+    record |= {"form": form, "origin": origin}
+    with pytest.raises(ModelFileError, match="of a coding"):
+        load(rewrite(MODEL, path, arrays))
 
 
 # --- numbers ------------------------------------------------------------------------------------
