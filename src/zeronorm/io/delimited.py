@@ -670,6 +670,7 @@ def _shown(cell: Any) -> str:
 # Below this many bytes the careful reader takes no time that anybody notices.
 _FAST_SIZE = 1 << 16
 _POINT_OF_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+_HEAD = 100  # rows that most columns are judged by
 _MANY = 10  # numbers of a line that rise all along by chance once in a million lines
 
 
@@ -726,20 +727,27 @@ def _refuse_points(source: Source, columns: TableColumns, body: Body) -> None:
             )
 
 
+def _like_thousands(values: FloatArray) -> NDArray[np.bool_]:
+    """Return where a number is whole, missing or one as 1.234."""
+    sizes = np.abs(values)
+    parts = np.abs(sizes * 1000 - np.rint(sizes * 1000)) < 1e-6
+    found: NDArray[np.bool_] = ~(values % 1 > 0) | (parts & (sizes >= 1) & (sizes < 1000))
+    return found
+
+
 def _refuse_thousands(source: Source, columns: TableColumns, body: Body, delimiter: str) -> None:
     """Refuse columns of whole numbers and of such as 1.234, which may be thousands.
 
     Where other columns have semicolons or tabs between them, decimals may have a comma.
     """
     X = body.X
-    parts, thousands = X % 1 != 0, np.abs(X * 1000 - np.rint(X * 1000)) < 1e-6
-    with np.errstate(invalid="ignore"):
-        thousands &= (np.abs(X) >= 1) & (np.abs(X) < 1000)
-    numbers = np.isfinite(X)
-    mixed = (parts & numbers).any(axis=0) & (~parts & numbers).any(axis=0)
-    left = {columns.features[order] for order in np.flatnonzero(
-        mixed & (thousands | ~parts | ~numbers).all(axis=0)
-    ).tolist()}  # fmt: skip
+    # Most columns of a wide table are seen by their first rows to be none.
+    may_be = _like_thousands(X[:_HEAD]).all(axis=0)
+    left = {
+        columns.features[order]
+        for order in np.flatnonzero(may_be).tolist()
+        if _like_thousands(X[:, order]).all() and (X[:, order] % 1 > 0).any()
+    }
     if not left:
         return
     first: dict[int, tuple[int, str]] = {}

@@ -71,7 +71,8 @@ def date_of(text: str) -> Date | None:
         moment = _moment(year, month, day, *time)
         return None if moment is None else Date(moment, moment, is_iso=True)
     if found := _MONTH.fullmatch(text):
-        moment = _moment(*found.groups(), "1", None, None)
+        year, month = found.groups()
+        moment = _moment(year, month, "1", None, None)
         return None if moment is None else Date(moment, moment, is_iso=True)
     if found := _YEAR_LAST.fullmatch(text):
         first, mark, second, year, *time = found.groups()
