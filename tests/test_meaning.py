@@ -696,3 +696,7 @@ def test_survival_times_between_dates(run, fails, tmp_path, order):
         message = fails("select", "few.csv", *given[:-2], "--no-save")
         assert "(day first) or" in message
         assert "Say --dates day-first or --dates month-first" in message
+        # A model knows the order by which it was trained.
+        asked = ("evaluate", "m.npz", "few.csv", "--json")
+        scored = json.loads(run(*asked).stdout)["scores"]
+        assert scored == json.loads(run(*asked, "--dates", "day-first").stdout)["scores"]

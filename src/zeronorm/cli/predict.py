@@ -35,7 +35,7 @@ from .files import (
 )
 from .messages import Work, say_notes, show_document, watched
 from .options import PredictOptions, takes
-from .target import columns_of, offset_of, response_of
+from .target import columns_of, dates_of, offset_of, response_of
 from .training import note_on_rows
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def predict(options: PredictOptions) -> None:
         table, found = _predicted(options, loaded, columns, times, interval, work)
         response = None
         try:
-            response = response_in(loaded, table, data, {**loaded.metadata["columns"], **columns})
+            roles = {**loaded.metadata["columns"], **columns, **dates_of(options)}
+            response = response_in(loaded, table, data, roles)
         except ValueError as error:  # predictions need no target
             work.notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
         found |= _judged(loaded, response, found["predictions"], work.notes)

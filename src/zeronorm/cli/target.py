@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.messages import Doubt, Leaked, show
+from ..core.messages import Doubt, Leaked, remedy, show
 from ..io.input import Response, listed, read
 from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels, other_sheets
-from .options import DiscoverOptions, PathOptions, RowsOptions, SelectOptions, VerifyOptions
+from .options import ColumnsOptions, DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
     from ..io.table import Layout, Table
@@ -20,7 +20,7 @@ _EVENTS = {"1": True, "0": False, "true": True, "false": False}
 
 
 def columns_of(
-    options: SelectOptions | VerifyOptions | RowsOptions | PathOptions | DiscoverOptions,
+    options: SelectOptions | ColumnsOptions | DiscoverOptions,
 ) -> dict[str, str]:
     """Return the columns that the options name beside the target, by what they are."""
     from ..io.table import ROLES
@@ -31,6 +31,11 @@ def columns_of(
     if equals:
         found |= {"event": column, "event_value": value}
     return found
+
+
+def dates_of(options: SelectOptions | ColumnsOptions | DiscoverOptions) -> dict[str, str]:
+    """Return how dates are written, as `response_of` takes it; nothing where no option says it."""
+    return {} if options.dates is None else {"dates": options.dates}
 
 
 def read_response(
@@ -68,9 +73,11 @@ def read_response(
     known = {} if like is None else like.columns
     by_loss = isinstance(options, PathOptions)
     order = getattr(options, "order", None)
-    if options.dates is not None:
-        columns["dates"] = options.dates
-    response = response_of(table, task, options.data, {**known, **columns}, by_loss, order)
+    names = {**known, **columns, **dates_of(options)}
+    response = response_of(table, task, options.data, names, by_loss, order)
+    if survival and "time_from" in table.columns:
+        dates = _order_of_times(table, options.data, names.get("dates"))
+        table = replace(table, column_names={**table.column_names, "dates": dates})
     if by_loss and response.task != "survival" and response.y.ndim == 2:
         raise ValueError(
             f"{options.data}: a path is for one target; got {response.y.shape[1]} responses. Name "
@@ -388,39 +395,50 @@ def _times(table: Table, data: str, dates: str | None) -> dict[str, Any]:
     dates : how they are written, one of `ORDERS`; None: as all of them together say.
     """
     from ..core.files import quote
-    from ..core.messages import remedy
-    from ..io.meaning import Unclear, date_of, days_of, first_day, order_of
+    from ..io.meaning import date_of, days_of
     from ..io.texts import Texts
 
     known = {role: table.columns[role] for role in ("time", "start") if role in table.columns}
-    names = {role: f"{role} {quote(table.column_names[role])}" for role in known}
-    if "time_from" not in table.columns:
-        for role, values in known.items():
-            if values.dtype.kind == "U" and date_of(values[0]) is not None:
-                way = remedy("say --time-from COLUMN, with the date at which the time begins")
-                raise ValueError(
-                    f"{data}: the {names[role]} has dates, as {quote(values[0])}.{way}"
-                )
-        return {role: _numbers(values, names[role], data) for role, values in known.items()}
-    known["time_from"] = table.columns["time_from"]
-    names["time_from"] = f"date {quote(table.column_names['time_from'])}"
-    texts = {role: Texts.of(map(str, values.tolist())) for role, values in known.items()}
-    found = {text: date_of(text) for own in texts.values() for text in own.levels}
-    order = order_of(found, dates)
-    if isinstance(order, Unclear):
-        role, row = next(
-            (role, int(rows[0]))
-            for role, own in texts.items()
-            if (rows := own.rows(order.holds)).size
-        )
-        what = order.what.removesuffix(", as most of the column are")
-        raise ValueError(
-            f"{data}: the {names[role]}: {quote(texts[role][row])} in sample {row + 1} {what}."
-            f"{remedy(*order.ways)}"
-        )
-    first = first_day(found.values(), order)
-    days = {role: days_of(own, order, first) for role, own in texts.items()}
-    return {role: days[role] - days["time_from"] for role in names if role != "time_from"}
+    if "time_from" in table.columns:
+        order = _order_of_times(table, data, dates)
+        since = "2000-01-01"
+        roles = {**known, "time_from": table.columns["time_from"]}
+        days = {
+            role: days_of(Texts.of(map(str, values.tolist())), order, since)
+            for role, values in roles.items()
+        }
+        return {role: days[role] - days["time_from"] for role in known}
+    for role, values in known.items():
+        if values.dtype.kind == "U" and date_of(values[0]) is not None:
+            way = remedy("say --time-from COLUMN, with the date at which the time begins")
+            name = f"{role} {quote(table.column_names[role])}"
+            raise ValueError(f"{data}: the {name} has dates, as {quote(values[0])}.{way}")
+    return {
+        role: _numbers(values, f"{role} {quote(table.column_names[role])}", data)
+        for role, values in known.items()
+    }
+
+
+def _order_of_times(table: Table, data: str, dates: str | None) -> str:
+    """Return how the dates of survival times are written; refuse what is none. dates : as above."""
+    from ..core.files import quote
+    from ..io.meaning import Unclear, date_of, order_of
+
+    texts = {
+        role: [*map(str, table.columns[role].tolist())]
+        for role in ("time", "start", "time_from")
+        if role in table.columns
+    }
+    order = order_of({text: date_of(text) for own in texts.values() for text in own}, dates)
+    if not isinstance(order, Unclear):
+        return order
+    cells = ((role, row, text) for role, own in texts.items() for row, text in enumerate(own, 1))
+    role, row, text = next(cell for cell in cells if order.holds(cell[2]))
+    name = f"date {quote(table.column_names[role])} of --{role.replace('_', '-')}"
+    what = order.what.removesuffix(", as most of the column are")
+    raise ValueError(
+        f"{data}: the {name}: {quote(text)} in sample {row} {what}.{remedy(*order.ways)}"
+    )
 
 
 def _events(values: Any, name: str, data: str, value: str | None) -> Any:
