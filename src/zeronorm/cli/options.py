@@ -92,16 +92,12 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         rich_help_panel=FEATURES,
     ),
     "na": typer.Option(
-        "--na",
-        metavar="VALUES",
-        help="Values that stand for missing ones, beside NA and the like: -9,unknown.",
-        rich_help_panel=FEATURES,
+        "--na", metavar="VALUES", help="Read as missing: -9,unknown.", rich_help_panel=TARGET
     ),
     "dates": typer.Option(
         metavar="ORDER",
-        help="How dates such as 03/04/2020 are written: day-first, month-first or iso. Default: as "
-        "all dates of a column show.",
-        rich_help_panel=FEATURES,
+        help="How 03/04/2020 is read: day-first, month-first, iso.",
+        rich_help_panel=TARGET,
     ),
     "layer": typer.Option(
         "--layer",
@@ -117,12 +113,12 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "time": typer.Option(
         metavar="COLUMN",
-        help="Of survival: time to the event, or to the end; a date with --time-from.",
+        help="Of survival: time to the event, or to the end.",
         rich_help_panel=TARGET,
     ),
     "time_from": typer.Option(
         metavar="COLUMN",
-        help="Of survival: date at which time begins; --time (and --start) are dates then.",
+        help="Of survival: date from which --time, a date then, runs.",
         rich_help_panel=TARGET,
     ),
     "event": typer.Option(
