@@ -51,7 +51,7 @@ def convert(options: ConvertOptions) -> None:
             "dtype": options.dtype, "memory": int(options.memory * 2**20),
             "overwrite": options.overwrite, "progress": progress,
         }  # fmt: skip
-        if options.samples or options.transpose:
+        if options.samples or options.transpose or options.na or options.dates:
             made = written(_read(options), options.store, **given)
         else:
             with lasting(options.data) as (path, _), _across_hint():
@@ -76,15 +76,16 @@ def _read(options: ConvertOptions) -> Table:
     kept, target = _kept(options), options.target
     if options.transpose:
         check_across(options.samples or (), {"--target": target, "--keep": kept})
-    elif target is None and not kept:
+    elif options.samples and target is None and not kept:
         raise ValueError(
-            f"--samples {(options.samples or [''])[0]} is joined for what it says of the samples: "
+            f"--samples {options.samples[0]} is joined for what it says of the samples: "
             "name its columns with --target or --keep."
         )
     return read(
         options.data, target, options.id, columns={name: name for name in kept},
         drop=options.drop or (), samples=options.samples or (), layer=options.layer,
         missing=options.missing, encoding=options.encoding, transpose=options.transpose,
+        na=options.na, dates=options.dates,
     )  # fmt: skip
 
 

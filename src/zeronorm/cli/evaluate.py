@@ -22,7 +22,7 @@ from .predict import (
     unknown_classes,
     with_threshold,
 )
-from .target import columns_of
+from .target import columns_of, dates_of
 from .training import note_on_rows
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> _
             raise
         hint = did_you_mean(error.lacks or "", error.there, listing=False)
         raise ValueError(_no_target(options, loaded, hint)) from None
-    names = {**loaded.metadata["columns"], **columns}
+    names = {**loaded.metadata["columns"], **columns, **dates_of(options)}
     response = response_in(loaded, table, options.data, names)
     if response is None:
         raise ValueError(_no_target(options, loaded, ""))

@@ -93,6 +93,14 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "mean, and say where.",
         rich_help_panel=FEATURES,
     ),
+    "na": typer.Option(
+        "--na", metavar="VALUES", help="Read as missing: -9,unknown.", rich_help_panel=TARGET
+    ),
+    "dates": typer.Option(
+        metavar="ORDER",
+        help="How 03/04/2020 is read: day-first, month-first, iso.",
+        rich_help_panel=TARGET,
+    ),
     "layer": typer.Option(
         "--layer",
         "--dataset",
@@ -108,6 +116,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "time": typer.Option(
         metavar="COLUMN",
         help="Survival: time to the event, or to the end of observation.",
+        rich_help_panel=TARGET,
+    ),
+    "time_from": typer.Option(
+        metavar="COLUMN",
+        help="Of survival: date from which --time, a date then, runs.",
         rich_help_panel=TARGET,
     ),
     "event": typer.Option(
@@ -244,6 +257,8 @@ class SelectOptions(OutputOptions):
     where: str | None = None
     encoding: str | None = None
     missing: str | None = None
+    na: str | None = None
+    dates: str | None = None
     layer: str | None = None
     task: str = option(
         "The target: classes, ordered, numbers, counts or survival; auto: as it looks.",
@@ -253,6 +268,7 @@ class SelectOptions(OutputOptions):
     )
     order: str | None = None
     time: str | None = None
+    time_from: str | None = None
     event: str | None = None
     start: str | None = None
     strata: str | None = None
@@ -447,8 +463,11 @@ class ColumnsOptions(OutputOptions):
     transpose: bool = False
     where: str | None = None
     encoding: str | None = None
+    na: str | None = None
+    dates: str | None = None
     layer: str | None = None
     time: str | None = None
+    time_from: str | None = None
     event: str | None = None
     start: str | None = None
     strata: str | None = None
@@ -640,6 +659,8 @@ class DiscoverOptions(OutputOptions):
     where: str | None = None
     encoding: str | None = None
     missing: str | None = None
+    na: str | None = None
+    dates: str | None = None
     layer: str | None = None
     task: str = option(
         "The target: classes (two) or numbers; auto: as it looks.",
@@ -789,6 +810,8 @@ class ConvertOptions(OutputOptions):
         rich_help_panel=FEATURES,
     )
     missing: str | None = None
+    na: str | None = None
+    dates: str | None = None
     dtype: str | None = option(
         "The type of the numbers, as float32; default: the one that they have.", metavar="TYPE"
     )

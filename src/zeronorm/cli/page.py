@@ -182,8 +182,8 @@ def _facts(data: str) -> dict[str, str]:
 
 # Options that say which rows and columns of DATA are meant, as certify and verify have them.
 _OF_DATA = (
-    "target", "id", "samples", "drop", "keep", "where", "layer", "time", "event", "start",
-    "strata", "offset", "exposure",
+    "target", "id", "samples", "drop", "keep", "where", "layer", "time", "time_from", "event",
+    "start", "strata", "offset", "exposure", "na", "dates",
 )  # fmt: skip
 
 

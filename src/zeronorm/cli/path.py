@@ -168,7 +168,7 @@ def _settled(options: PathOptions) -> PathOptions:
     """Return the options with their loss; refuse columns of a target that it has not."""
     of_survival = {
         f"--{name}": getattr(options, name)
-        for name in ("time", "event", "start", "strata", "ties")
+        for name in ("time", "time_from", "event", "start", "strata", "ties")
         if getattr(options, name) is not None
     }
     loss = options.loss or ("cox" if of_survival else "logistic")

@@ -163,6 +163,7 @@ def _task_of(options: SelectOptions) -> str:
     implied = {
         "--time": (options.time is not None, "survival"),
         "--event": (options.event is not None, "survival"),
+        "--time-from": (options.time_from is not None, "survival"),
         "--start": (options.start is not None, "survival"),
         "--strata": (options.strata is not None, "survival"),
         "--ties": (options.ties is not None, "survival"),

@@ -35,7 +35,7 @@ from .files import (
 )
 from .messages import Work, say_notes, show_document, watched
 from .options import PredictOptions, takes
-from .target import columns_of, offset_of, response_of
+from .target import columns_of, dates_of, offset_of, response_of
 from .training import note_on_rows
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 20  # so many cells are predicted at once
 # What predictions need not.
-_TARGETS = ("target", "time", "event", "start", "strata", "cv_groups")
+_TARGETS = ("target", "time", "time_from", "event", "start", "strata", "cv_groups")
 
 
 @takes(PredictOptions)
@@ -81,7 +81,8 @@ def predict(options: PredictOptions) -> None:
         table, found = _predicted(options, loaded, columns, times, interval, work)
         response = None
         try:
-            response = response_in(loaded, table, data, {**loaded.metadata["columns"], **columns})
+            roles = {**loaded.metadata["columns"], **columns, **dates_of(options)}
+            response = response_in(loaded, table, data, roles)
         except ValueError as error:  # predictions need no target
             work.notes.append(Doubt(f"no score: {str(error).rstrip('.')}"))
         found |= _judged(loaded, response, found["predictions"], work.notes)
@@ -328,7 +329,7 @@ def _blocks(
         table = read(
             data, target, options.id, like, need_labels, columns, samples=options.samples or (),
             layer=options.layer, where=options.where, encoding=options.encoding,
-            by_position=options.by_position, transpose=options.transpose,
+            by_position=options.by_position, transpose=options.transpose, na=options.na,
         )  # fmt: skip
         yield table
         return
@@ -336,7 +337,7 @@ def _blocks(
     where = None if options.where is None else Where(options.where)
     request = TableRequest(
         target, like, options.id, need_labels, others, (), options.layer, where,
-        encoding=options.encoding,
+        encoding=options.encoding, na=options.na,
     )  # fmt: skip
     # A file of labels has those of all rows, and text without a model of it is coded by all.
     whole = like.names is None or any(

@@ -619,5 +619,6 @@ def _write_model(
 def named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
     """Return the names of the columns that the options name, as the file has them."""
     value = columns_of(options).get("event_value")
-    more = {"event_value": value, "missing": options.missing, "where": options.where}
+    more = {what: getattr(options, what) for what in ("missing", "where", "na", "dates")}
+    more |= {"event_value": value}
     return {**table.column_names, **{what: text for what, text in more.items() if text}}

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..core.messages import Doubt, Leaked, show
+from ..core.messages import Doubt, Leaked, remedy, show
 from ..io.input import Response, listed, read
-from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels, alike_levels, other_sheets
-from .options import DiscoverOptions, PathOptions, RowsOptions, SelectOptions, VerifyOptions
+from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels, other_sheets
+from .options import ColumnsOptions, DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
     from ..io.table import Layout, Table
@@ -20,7 +20,7 @@ _EVENTS = {"1": True, "0": False, "true": True, "false": False}
 
 
 def columns_of(
-    options: SelectOptions | VerifyOptions | RowsOptions | PathOptions | DiscoverOptions,
+    options: SelectOptions | ColumnsOptions | DiscoverOptions,
 ) -> dict[str, str]:
     """Return the columns that the options name beside the target, by what they are."""
     from ..io.table import ROLES
@@ -33,12 +33,18 @@ def columns_of(
     return found
 
 
+def dates_of(options: SelectOptions | ColumnsOptions | DiscoverOptions) -> dict[str, str]:
+    """Return how dates are written, as `response_of` takes it; nothing where no option says it."""
+    return {} if options.dates is None else {"dates": options.dates}
+
+
 def read_response(
     options: SelectOptions | VerifyOptions | PathOptions | DiscoverOptions,
     task: str,
     like: Layout | None = None,
 ) -> tuple[Table, Response]:
     """Return the data, and the target that they must have; of numbers not only one."""
+    from ..io.meaning import notes_of_roles
     from ..io.read import WITH_COLUMNS
 
     survival = task == "survival"
@@ -52,13 +58,13 @@ def read_response(
             options.samples or (), _covariates_of(options), force,
             getattr(options, "threads", None), options.layer, options.where,
             getattr(options, "missing", None), options.encoding, options.by_position,
-            options.transpose, getattr(options, "intercept", True),
+            options.transpose, getattr(options, "intercept", True), options.na, options.dates,
         )  # fmt: skip
 
     table = read_without()
     notes: list[str] = []
     if like is None:
-        notes = [*other_sheets(table, options.layer, options.data), *alike_levels(table)]
+        notes = [*other_sheets(table, options.layer, options.data), *notes_of_roles(table)]
         kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
         again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
         table = _without_row_numbers(table, kept, table.n_before, again)
@@ -67,7 +73,11 @@ def read_response(
     known = {} if like is None else like.columns
     by_loss = isinstance(options, PathOptions)
     order = getattr(options, "order", None)
-    response = response_of(table, task, options.data, {**known, **columns}, by_loss, order)
+    names = {**known, **columns, **dates_of(options)}
+    response = response_of(table, task, options.data, names, by_loss, order)
+    if survival and "time_from" in table.columns:
+        dates = _order_of_times(table, options.data, names.get("dates"))
+        table = replace(table, column_names={**table.column_names, "dates": dates})
     if by_loss and response.task != "survival" and response.y.ndim == 2:
         raise ValueError(
             f"{options.data}: a path is for one target; got {response.y.shape[1]} responses. Name "
@@ -136,7 +146,7 @@ def response_of(
     guess = None
     offset = offset_of(table, data)
     if task == "survival":
-        return Response(task, _survival(table, data, columns.get("event_value")))
+        return Response(task, _survival(table, data, columns))
     y: Any = table.y
     if y.ndim == 2 and task in ("classes", "ordered"):
         remedy = "" if by_loss else ", or say --task numbers"
@@ -168,8 +178,14 @@ def _guess(y: Any, name: str, data: str) -> tuple[str, str | None]:
 
     from ..core.targets import MANY_CLASSES, NUMBERS, ROWS_OF_CLASS
 
-    _refuse_spoilt_numbers(y, name, data)
     values, counts = np.unique(y, return_counts=True)
+    if y.dtype.kind == "U":
+        _refuse_dates(values.tolist(), name, data)
+    unit = _unit(y) if y.dtype.kind == "U" and values.size > NUMBERS else None
+    if unit is not None:
+        written = f" with the unit {unit!r}" if unit else ""
+        return "numbers", f"{values.size:,} distinct numbers{written} in {y.size:,} rows"
+    _refuse_spoilt_numbers(y, name, data)
     if y.dtype.kind not in "iuf":
         many = values.size > max(NUMBERS, y.size / 2)  # as dates and names are
         return "classes", f"{values.size:,} distinct texts in {y.size:,} rows" if many else None
@@ -186,6 +202,20 @@ def _guess(y: Any, name: str, data: str) -> tuple[str, str | None]:
     return "numbers", f"{found}{counted}"
 
 
+def _refuse_dates(values: list[str], name: str, data: str) -> None:
+    """Refuse labels most of which are dates: each would be a class."""
+    from ..core.files import quote
+    from ..io.meaning import date_of
+
+    dates = [text for text in values if date_of(text) is not None]
+    if 2 * len(dates) > len(values) > 2:
+        raise ValueError(
+            f"{data}: the {name} has dates, as {quote(dates[0])}, which are no classes. Write the "
+            "number that is to be predicted, as days; name dates of survival with --task survival "
+            "--time COLUMN --time-from COLUMN; or say --task classes."
+        )
+
+
 def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     """Refuse text of many values most of which are numbers: a few slips make a class of each."""
     import numpy as np
@@ -199,7 +229,7 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     values = np.unique(y).tolist()
     odd = {text for text in values if strict_float(text) is None}
     commas = {text for text in odd if strict_float(text.replace(",", ".", 1)) is not None}
-    if len(values) <= NUMBERS or 2 * len(odd - commas) >= len(values):
+    if not odd or len(values) <= NUMBERS or 2 * len(odd - commas) >= len(values):
         return
     row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
     remedy = "Mend such values; names of classes that look like numbers need --task classes."
@@ -209,6 +239,18 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
         f"{data}: the {name} must be numbers, as most of it are, or classes; got {quote(text)} in "
         f"sample {row + 1}. {remedy}"
     )
+
+
+def _unit(y: Any) -> str | None:
+    """Return the unit of text that is numbers all along, "" for none; None of other text."""
+    from ..io.meaning import is_written_out, number_problem, unit_of
+    from ..io.texts import Texts
+
+    counts = Texts.of(y.tolist()).counts()
+    unit = unit_of(counts)
+    if unit is None or number_problem(counts, unit) is not None:
+        return None
+    return unit if unit or is_written_out(counts) else None
 
 
 def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
@@ -261,12 +303,15 @@ def _in_order(labels: Any, order: str | None, name: str, data: str) -> Any:
 
 
 def _numbers(values: Any, name: str, data: str) -> Any:
-    """Return a column of finite numbers as floats."""
+    """Return a column of finite numbers as floats, without the unit that they share."""
     import numpy as np
 
     from ..core.files import quote
-    from ..io.texts import strict_float
+    from ..io.meaning import numbers_of
+    from ..io.texts import Texts, strict_float
 
+    if values.dtype.kind == "U" and _unit(values) is not None:
+        return numbers_of(Texts.of(values.tolist()))
     if values.dtype.kind == "U":
         numbers = [strict_float(text) for text in values.tolist()]
         number, bad = next(
@@ -303,8 +348,11 @@ def offset_of(table: Table, data: str) -> Any:
     return None
 
 
-def _survival(table: Table, data: str, value: str | None) -> Any:
-    """Return events, times and maybe strata, as a structured array."""
+def _survival(table: Table, data: str, columns: Mapping[str, str]) -> Any:
+    """Return events, times and maybe strata, as a structured array. columns : as of `columns_of`.
+
+    Dates become days since those of `time_from`.
+    """
     import numpy as np
 
     from ..core.files import quote
@@ -313,18 +361,20 @@ def _survival(table: Table, data: str, value: str | None) -> Any:
         if role not in table.columns:
             raise ValueError(f"{data}: survival times are needed; say where with --{role} COLUMN.")
     time_name = f"time {quote(table.column_names['time'])}"
-    time = _numbers(table.columns["time"], time_name, data)
+    numbers = _times(table, data, columns.get("dates"))
+    time = numbers["time"]
     bad = np.flatnonzero(time < 0)
     if bad.size:
         raise ValueError(
             f"{data}: the {time_name} must not be negative; got {time[bad[0]]:g} in sample "
             f"{bad[0] + 1}. Remove such rows."
         )
+    value = columns.get("event_value")
     event = _events(table.columns["event"], table.column_names["event"], data, value)
     parts = {"event": event, "time": time}
     if "start" in table.columns:
         name = f"start {quote(table.column_names['start'])}"
-        parts["start"] = start = _numbers(table.columns["start"], name, data)
+        parts["start"] = start = numbers["start"]
         bad = np.flatnonzero(start >= time)
         if bad.size:
             raise ValueError(
@@ -337,6 +387,58 @@ def _survival(table: Table, data: str, value: str | None) -> Any:
     for part, values in parts.items():
         y[part] = values
     return y
+
+
+def _times(table: Table, data: str, dates: str | None) -> dict[str, Any]:
+    """Return the times and starts as numbers: of dates the days since those of `time_from`.
+
+    dates : how they are written, one of `ORDERS`; None: as all of them together say.
+    """
+    from ..core.files import quote
+    from ..io.meaning import date_of, days_of
+    from ..io.texts import Texts
+
+    known = {role: table.columns[role] for role in ("time", "start") if role in table.columns}
+    if "time_from" in table.columns:
+        order = _order_of_times(table, data, dates)
+        since = "2000-01-01"
+        roles = {**known, "time_from": table.columns["time_from"]}
+        days = {
+            role: days_of(Texts.of(map(str, values.tolist())), order, since)
+            for role, values in roles.items()
+        }
+        return {role: days[role] - days["time_from"] for role in known}
+    for role, values in known.items():
+        if values.dtype.kind == "U" and date_of(values[0]) is not None:
+            way = remedy("say --time-from COLUMN, with the date at which the time begins")
+            name = f"{role} {quote(table.column_names[role])}"
+            raise ValueError(f"{data}: the {name} has dates, as {quote(values[0])}.{way}")
+    return {
+        role: _numbers(values, f"{role} {quote(table.column_names[role])}", data)
+        for role, values in known.items()
+    }
+
+
+def _order_of_times(table: Table, data: str, dates: str | None) -> str:
+    """Return how the dates of survival times are written; refuse what is none. dates : as above."""
+    from ..core.files import quote
+    from ..io.meaning import Unclear, date_of, order_of
+
+    texts = {
+        role: [*map(str, table.columns[role].tolist())]
+        for role in ("time", "start", "time_from")
+        if role in table.columns
+    }
+    order = order_of({text: date_of(text) for own in texts.values() for text in own}, dates)
+    if not isinstance(order, Unclear):
+        return order
+    cells = ((role, row, text) for role, own in texts.items() for row, text in enumerate(own, 1))
+    role, row, text = next(cell for cell in cells if order.holds(cell[2]))
+    name = f"date {quote(table.column_names[role])} of --{role.replace('_', '-')}"
+    what = order.what.removesuffix(", as most of the column are")
+    raise ValueError(
+        f"{data}: the {name}: {quote(text)} in sample {row} {what}.{remedy(*order.ways)}"
+    )
 
 
 def _events(values: Any, name: str, data: str, value: str | None) -> Any:

@@ -118,7 +118,10 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
     if names:
         found["covariates"] = ",".join(dict.fromkeys(_named_whole(names, model.layout.codings)))
     columns = metadata["columns"]
-    for role in ("time", "start", "strata", "offset", "exposure", "cv_groups", "id", "missing"):
+    for role in (
+        "time", "time_from", "start", "strata", "offset", "exposure", "cv_groups", "id", "missing",
+        "na", "dates",
+    ):  # fmt: skip
         if role in columns:
             found[role] = columns[role]
     if "event" in columns:

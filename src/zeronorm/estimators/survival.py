@@ -34,7 +34,8 @@ def survival_target(time: Any, event: Any, start: Any = None, strata: Any = None
 
     Parameters
     ----------
-    time : (n_samples,) numbers, not negative, in any unit.
+    time : (n_samples,) numbers, not negative, in any unit; or durations, as the difference of two
+        dates, which become days.
     event : (n_samples,) True or 1 where the event was observed, False or 0 where a row is censored.
     start : (n_samples,) where rows come under observation late; None: at 0.
     strata : (n_samples,) labels of strata, each with a baseline of its own; None: one stratum.
@@ -59,7 +60,7 @@ def survival_target(time: Any, event: Any, start: Any = None, strata: Any = None
     given = {"event": event, "time" if start is None else "stop": time}
     given |= {} if start is None else {"start": start}
     given |= {} if strata is None else {"stratum": strata}
-    columns = {name: np.asarray(values) for name, values in given.items()}
+    columns = {name: _in_days(name, np.asarray(values)) for name, values in given.items()}
     sizes = {name: values.shape for name, values in columns.items()}
     if len({*sizes.values()}) > 1 or columns["event"].ndim != 1:
         raise ValueError(
@@ -71,6 +72,18 @@ def survival_target(time: Any, event: Any, start: Any = None, strata: Any = None
     check_survival(y, len(y))
     kinds = [(name, bool if name == "event" else y.dtype[name]) for name in columns]
     return np.asarray(y.astype(kinds))
+
+
+def _in_days(name: str, values: np.ndarray) -> np.ndarray:
+    """Return times that are durations as days, all else as it is; refuse times that are dates."""
+    if name not in ("time", "stop", "start"):
+        return values
+    if values.dtype.kind == "M":
+        raise ValueError(
+            f"{name} must be numbers or durations; got dates. Pass the time since a first date: "
+            "end - entry."
+        )
+    return values / np.timedelta64(1, "D") if values.dtype.kind == "m" else values
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,9 +273,10 @@ def origins(model: LoadedModel) -> list[dict[str, Any] | None]:
     """Return what each feature is of its column of a table; None where it is the column itself.
 
     An object of "column", "kind" and what that has: "level" (1 where the column is "value", else
-    0), "missing" (1 where it is empty), "filled" (the column, "fill" where it is empty), "date" (a
-    part of a date, as the name of the feature says, and "fill" for days where it is empty). "empty"
-    is what a level is where the cell is empty; None: such rows are refused.
+    0), "missing" (1 where it is empty), "filled" (the column, "fill" where it is empty; without its
+    "unit", if it has one), "date" (the days since "origin" of dates written in an "order", "fill"
+    where it is empty). "empty" is what a level is where the cell is empty; None: such rows are
+    refused.
     """
     return [_origin(name, model.codings.get(name)) for name in feature_names(model)]
 
@@ -287,14 +288,11 @@ def _origin(name: str, coding: Coding | None) -> dict[str, Any] | None:
     if coding.gaps == "indicator" and name == coding.absent:
         return {**of, "kind": "missing"}
     if coding.kind == "date":
-        empty = None if coding.gaps is None else 0.0
-        if name == coding.number:
-            days = {"part": "days", "origin": coding.origin, "fill": coding.fill}
-            return {**of, "kind": "date", **days}
-        part, _, value = name.removeprefix(f"{coding.column}: ").partition("=")
-        return {**of, "kind": "date", "part": part, "value": value, "empty": empty}
+        days = {"origin": coding.origin, "order": coding.form, "fill": coding.fill}
+        return {**of, "kind": "date", **days}
     if coding.kind == "number":
-        return {**of, "kind": "filled", "fill": coding.fill}
+        unit = {} if coding.form is None else {"unit": coding.form}
+        return {**of, "kind": "filled", "fill": coding.fill, **unit}
     value = name.removeprefix(f"{coding.column}=")
     return {**of, "kind": "level", "value": value, "empty": None if coding.gaps is None else 0.0}
 
@@ -316,17 +314,19 @@ class RawColumn:
 def raw_columns(model: LoadedModel, what: str, instead: str) -> list[RawColumn]:
     """Return the columns that features are made of, in the order of the first feature of each.
 
-    Raises ValueError where one has dates, which `what` has not; `instead` says what to do.
+    Raises ValueError where one has dates or units, which `what` does not read; `instead` says what
+    to do.
     """
     found: dict[str, RawColumn] = {}
     names = feature_names(model)
     for place, (name, origin) in enumerate(zip(names, origins(model), strict=True)):
         coding = model.codings.get(name)
         column, kind = (name, "number") if coding is None else (coding.column, coding.kind)
-        if kind == "date":
+        if kind != "category" and coding is not None and coding.form is not None:
+            read = "dates" if kind == "date" else "units"
             raise ValueError(
-                f"{what} cannot be made of dates; got the feature {name!r}. {instead}, or drop the "
-                f"column {column!r} and select again."
+                f"{what} cannot be made of {read}; got the feature {name!r}. {instead}, or drop "
+                f"the column {column!r} and select again."
             )
         found.setdefault(column, RawColumn(column, kind, {})).features[place] = origin
     return list(found.values())

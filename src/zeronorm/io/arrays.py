@@ -26,7 +26,7 @@ from ..core.memory import machine_memory
 from .npy import Member, checked_flags, decoded, listed, load_npz, read_npy, read_npy_header
 from .source import Source, Stream, check_path, format_of, is_label_file, not_utf8, similar_files
 from .table import MISSING, Table, TableColumns, TableRequest, first_nonfinite, unique_names
-from .texts import strict_float
+from .texts import are_codes, strict_float
 
 LABEL_KEYS = ("y", "target", "label", "labels")
 
@@ -165,7 +165,12 @@ def _check_one_column(source: Source, lines: list[str]) -> None:
 
 
 def labels_from_text(labels: list[str]) -> NDArray[Any]:
-    """Return labels as int64, float64 or strings: the first that holds them all."""
+    """Return labels as int64, float64 or strings: the first that holds them all.
+
+    Codes with zeros before them are strings.
+    """
+    if are_codes(labels):
+        return np.array(labels)
     values = np.empty(len(labels))
     for place, label in enumerate(labels):
         value = strict_float(label)

@@ -37,9 +37,10 @@ from .table import (
     Where,
     assign,
     first_nonfinite,
+    is_na,
     labels_needed,
 )
-from .texts import NOTE, Texts, decimal_commas, strict_float, with_points
+from .texts import NOTE, Texts, decimal_commas, is_code, strict_float, with_points
 
 # Text in parts of whole lines, as kernels take it; a part is read while another is parsed.
 
@@ -296,11 +297,31 @@ class _Reader:
         if self.texts or text.max() > 127:
             content = text.tobytes() + bytes(8)
             str(content, "utf-8")  # an error where it is none
+        codes = self._codes(text, spans[:, :, 0])
+        if codes:
+            raise _Odd(codes)
         for start, n_rows in zip(starts.tolist(), rows.tolist(), strict=True):
             part = slice(start, start + n_rows)
             for words, places in zip(self.words, np.moveaxis(spans[part], 0, 2), strict=True):
                 words.take(content, places.copy().T)
             yield numbers[:, part]
+
+    def _codes(self, text: Text, begins: NDArray[np.int64]) -> set[int]:
+        """Return the columns that are read as numbers and have a code with zeros before it.
+
+        begins : of the fields of text.
+        """
+        zeros = np.flatnonzero((text[:-1] == ord("0")) & (text[1:] - ord("0") < 10))
+        before = np.where(zeros > 0, text[zeros - 1], ord("\n"))
+        zeros = zeros[np.isin(before, np.frombuffer(f'{self.delimiter}\n"'.encode(), np.uint8))]
+        zeros = zeros[~np.isin(zeros, begins)]
+        ends = np.flatnonzero(text == ord("\n")) if zeros.size else zeros
+        found = set[int]()
+        for number in np.unique(np.searchsorted(ends, zeros)).tolist():
+            line = text[ends[number - 1] + 1 if number else 0 : ends[number]].tobytes().decode()
+            fields = next(csv.reader([line], delimiter=self.delimiter))
+            found |= {j for j in self.numeric if is_code(fields[j].strip())}
+        return found
 
     def _no_numbers(self, text: Text, column: int) -> set[int]:
         """Return a column that is no number, and others of which the next rows say the same."""
@@ -461,6 +482,7 @@ def tables_of_cells(
         text = [j for j in columns.features if isinstance(first[1][j], str)]
         raise labels_needed(source, columns, text)
     remaining: Iterator[Row] = itertools.chain([first], rows)
+    remaining = _without(remaining, request.absent, columns, None)
     if request.where is not None:
         where, pick = request.where, picker(columns.compared)
         remaining = (
@@ -609,6 +631,16 @@ class _Features:
         return Cells(numbers, texts, places, self._problems, gaps)
 
 
+def _without(
+    rows: Iterable[tuple[int, Any]], absent: Sequence[str], columns: TableColumns, empty: Any
+) -> Iterator[tuple[int, Any]]:
+    """Yield rows with cells empty that stand for a missing value, but for names of samples."""
+    for number, row in rows:
+        cells = enumerate(row if absent else ())
+        lost = {j for j, cell in cells if is_na(absent, cell) and j != columns.samples}
+        yield number, [empty if j in lost else cell for j, cell in enumerate(row)] if lost else row
+
+
 def picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """Return the function that picks the cells at these positions."""
     if not positions:
@@ -637,6 +669,8 @@ def _shown(cell: Any) -> str:
 
 # Below this many bytes the careful reader takes no time that anybody notices.
 _FAST_SIZE = 1 << 16
+_POINT_OF_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+_HEAD = 100  # rows that most columns are judged by
 _MANY = 10  # numbers of a line that rise all along by chance once in a million lines
 
 
@@ -663,6 +697,8 @@ def read_delimited(
         raise not_utf8(source, of_data=True) from None
     if body.commas:
         _refuse_points(source, columns, body)
+    if delimiter in ";\t" and source.commas is None:
+        _refuse_thousands(source, columns, body, delimiter)
     kept = read_kept(source, request, columns, body.stored, body.X.shape[0])
     samples = body.samples if columns.samples is not None else None
     table = as_table(
@@ -689,6 +725,58 @@ def _refuse_points(source: Source, columns: TableColumns, body: Body) -> None:
                 f"decimal point, where numbers of {columns.name(body.commas[0])} have a comma. "
                 "Write all of them in one way."
             )
+
+
+def _like_thousands(values: FloatArray) -> NDArray[np.bool_]:
+    """Return where a number is whole, missing or one as 1.234."""
+    sizes = np.abs(values)
+    parts = np.abs(sizes * 1000 - np.rint(sizes * 1000)) < 1e-6
+    found: NDArray[np.bool_] = ~(values % 1 > 0) | (parts & (sizes >= 1) & (sizes < 1000))
+    return found
+
+
+def _refuse_thousands(source: Source, columns: TableColumns, body: Body, delimiter: str) -> None:
+    """Refuse columns of whole numbers and of such as 1.234, which may be thousands.
+
+    Where other columns have semicolons or tabs between them, decimals may have a comma.
+    """
+    X = body.X
+    # Most columns of a wide table are seen by their first rows to be none.
+    may_be = _like_thousands(X[:_HEAD]).all(axis=0)
+    left = {
+        columns.features[order]
+        for order in np.flatnonzero(may_be).tolist()
+        if _like_thousands(X[:, order]).all() and (X[:, order] % 1 > 0).any()
+    }
+    if not left:
+        return
+    first: dict[int, tuple[int, str]] = {}
+    with_whole = set[int]()
+    with source.open() as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        rows = itertools.islice(
+            _Rows(source, text, delimiter), int(columns.names is not None), None
+        )
+        for line, row in rows:
+            for j in [*left]:
+                cell = row[j].strip()
+                if "." in cell:
+                    first.setdefault(j, (line, cell))
+                    if not _POINT_OF_THOUSANDS.fullmatch(cell):
+                        left.discard(j)
+                elif strict_float(cell) is not None:
+                    with_whole.add(j)
+            if not left:
+                break
+        text.detach()
+    for j in sorted(left & with_whole & first.keys()):
+        line, cell = first[j]
+        raise FileError(
+            f"{source}: line {line}, {columns.name(j)}: {quote(cell)} may be "
+            f"{cell.replace('.', '')} or {float(cell):g}: all numbers of the column with a point "
+            "have three digits behind it, and the others are whole. Write thousands without a "
+            "point, or all numbers of the column with three decimals."
+        )
 
 
 def _delimiter(line: str, candidates: str) -> str:
@@ -718,7 +806,9 @@ class _Rows:
 
     def __init__(self, source: Source, text: Iterable[str], delimiter: str) -> None:
         self._source = source
-        self.underscore = False  # whether there may be one: Python's float takes 1_000
+        # Whether there may be an underscore or a code: Python's float takes 1_000 and 007.
+        self.odd = False
+        self._code = re.compile(rf'(?:^|[{re.escape(delimiter)}"])\s*0[0-9]')
         self._reader = csv.reader(
             self._watched(text), delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True
         )
@@ -728,7 +818,7 @@ class _Rows:
             if "\x00" in line:
                 raise nul_byte(self._source)
             # A fast search by line tells where to look closer.
-            self.underscore = self.underscore or "_" in line
+            self.odd = self.odd or "_" in line or self._code.search(line) is not None
             yield line
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
@@ -758,17 +848,18 @@ def _parse_text(
         n_header, _ = pending.pop(0)
         if not pending:
             raise FileError(f"{source}: a header line and no samples under it. Write some.")
-    held = _held(source, columns, request.where, itertools.chain(pending, rows))
+    held = _without(itertools.chain(pending, rows), request.absent, columns, "")
+    held = _held(source, columns, request.where, held)
     first = next(held, None)
     texts: set[int] = set() if first is None else _texts_of(columns, first[1], request)
-    large = source.size >= _FAST_SIZE and delimiter != " "
+    large = source.size >= _FAST_SIZE and delimiter != " " and not request.absent
     if large and request.where is None:  # rows that it leaves out may have anything in them
         fast = read_body(source, delimiter, columns, n_header, pending[0][1], texts, request)
         if fast is not None:
             return columns, fast
     careful = _Careful(source, columns, texts)
     if first is not None:
-        rows.underscore = any("_" in field for _, row in [*pending, first] for field in row)
+        rows.odd = any(_is_odd(field) for _, row in [*pending, first] for field in row)
         careful.read(itertools.chain([first], held), rows)
     if careful.late:  # text below numbers: whether they are numbers with a slip is seen by all
         known = {*careful.lines}
@@ -776,7 +867,8 @@ def _parse_text(
         with source.open() as stream:
             again = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
             rows = _Rows(source, again, delimiter)
-            careful.read(((number, row) for number, row in rows if number in known), rows)
+            held = ((number, row) for number, row in rows if number in known)
+            careful.read(_without(held, request.absent, columns, ""), rows)
             again.detach()
     return columns, careful.body(request)
 
@@ -801,7 +893,8 @@ def _held(
 
 def _texts_of(columns: TableColumns, row: Sequence[str], request: TableRequest) -> set[int]:
     """Return the features, by place, that hold text: in the first row, or for a model."""
-    text = {order for order, j in enumerate(columns.features) if _is_text(row[j])}
+    cells = [(order, row[j]) for order, j in enumerate(columns.features)]
+    text = {order for order, cell in cells if _is_text(cell) or is_code(cell.strip())}
     return text | text_features(columns, request.like)
 
 
@@ -834,7 +927,7 @@ class _Careful:
             for position, found in words:
                 found.append(row[position])
             fields = pick(row)
-            careful = rows.underscore and any("_" in field for field in fields)
+            careful = rows.odd and any(map(_is_odd, fields))
             if careful or not self._extend(fields):
                 values.extend(self._numbers(fields))
             self.lines.append(number)
@@ -856,7 +949,7 @@ class _Careful:
         values = []
         for order, field in zip(self.numeric, fields, strict=True):
             value = strict_float(field)
-            if value is None and field.strip().lower() not in MISSING:
+            if (value is None and field.strip().lower() not in MISSING) or is_code(field.strip()):
                 self.late.add(order)
             values.append(math.nan if value is None else value)
         return values
@@ -874,12 +967,15 @@ class _Careful:
             position: labels_from_text(words[position].levels)[words[position].codes]
             for position in self.kept
         }
-        texts = {order: words[j] for order in self.texts if (j := features[order]) not in commas}
-        if self.texts:
+        texts = {order: words[features[order]] for order in self.texts}
+        if texts:
             numbers = np.full((n, len(features)), np.nan, order="F")
             numbers[:, self.numeric] = X
-            for order in self.texts.keys() - texts.keys():
-                numbers[:, order] = words[features[order]].numbers()
+            for order in self.texts.keys() - by_model:
+                values = texts[order].numbers()
+                if values is not None:
+                    numbers[:, order] = values
+                    del texts[order]
             X = numbers
         cells, places = None, [f"line {number}" for number in self.lines]
         if texts or needs_coding(request.like) or first_nonfinite(X) is not None:
@@ -910,6 +1006,11 @@ def _arrange(
         text = [j for j in columns.features if j < len(sample) and _is_text(sample[j])]
         raise labels_needed(source, columns, text)
     return columns
+
+
+def _is_odd(field: str) -> bool:
+    """Return whether a field may be a number to Python and none to others."""
+    return "_" in field or is_code(field.strip())
 
 
 def _is_text(field: str) -> bool:

@@ -7,11 +7,9 @@ nothing can become.
 from __future__ import annotations
 
 import math
-import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,11 +19,31 @@ from numpy.typing import NDArray
 from ..core.files import FileError, Require, SampleNamesError, check_fields, quote
 from ..core.messages import Doubt, remedy
 from ..core.types import Design, FloatArray
+from .meaning import (
+    DAY_FIRST,
+    ISO,
+    MONTH_FIRST,
+    ORDERS,
+    POINTS,
+    Unclear,
+    date_of,
+    days_of,
+    first_day,
+    is_written_out,
+    notes_of_array,
+    notes_of_codes,
+    notes_of_stand_ins,
+    number_problem,
+    numbers_of,
+    order_of,
+    unit_of,
+    units_of,
+)
 from .source import Source
 from .table import Layout, Table, TableColumns, TableRequest, check_count
-from .texts import Texts, folded, has_comma, may_be_thousands, strict_float
+from .texts import Texts, alike, are_codes, folded, is_code, strict_float
 
-# How one column of a table becomes features: categories one-hot, dates as parts, gaps filled.
+# How one column of a table becomes features: categories one-hot, dates as days, gaps filled.
 #
 # A `Coding` is made of the rows that a model is trained on, is kept with the model, and gives the
 # features of any other rows.
@@ -36,15 +54,9 @@ KINDS = ("number", "category", "date")
 FREQUENT = "most_frequent"
 WAYS = ("mean", FREQUENT, "indicator")
 MAX_LEVELS = 1000
-YEARS = (1600, 2400)
 
 # The cells of a column: numbers, NaN where one is missing, or text.
 Content: TypeAlias = "FloatArray | Texts"
-
-_DATE = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII
-)
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,6 @@ class ColumnProblem:
 
 DROP = "leave the column out with --drop NAME"
 NAMES = "say --id NAME if it names the samples"
-POINTS = "write decimals with a point, thousands without a comma"
 MEND = "mend such a value"
 WRITE = "write a value there"
 FILL = (
@@ -78,21 +89,21 @@ UNKNOWN = (
 class Coding:
     """How a column becomes features.
 
-    - A number is itself; with gaps an empty cell is `fill`, and with
-      "indicator" the feature "NAME is missing" is 1 there and else 0.
+    - A number is itself, without the unit that it is written with; with gaps an empty cell is
+      `fill`, and with "indicator" the feature "NAME is missing" is 1 there and else 0.
     - A category is "NAME=LEVEL", 1 or 0, for every level; of two levels for the second alone, as
       the first is where it is 0. With gaps it is "NAME is missing" where its cell is empty. Another
       level is 0 in all of them.
-    - A date is "NAME: days since ORIGIN", a number, and "NAME: month=03", "NAME: weekday=Mon" and,
-      where times are not all midnight, "NAME: hour=17", 1 or 0 for all that occur.
+    - A date is "NAME: days since ORIGIN", a number; a time of the day is a part of a day.
     """
 
     column: str
     kind: str
-    levels: tuple[str, ...] = ()  # sorted; of dates those of their parts, as "month=03"
+    levels: tuple[str, ...] = ()  # sorted, of categories
     origin: str | None = None  # of dates the first day
     gaps: str | None = None  # one of `WAYS`; None: there must be none
     fill: float | None = None  # of numbers and dates
+    form: str | None = None  # of numbers their unit; of dates one of `ORDERS`
 
     @property
     def absent(self) -> str:
@@ -109,9 +120,7 @@ class Coding:
     def names(self) -> list[str]:
         """Return the names of the features."""
         names = [] if self.number is None else [self.number]
-        if self.kind == "date":
-            names += [f"{self.column}: {level}" for level in self.levels]
-        elif self.kind == "category":
+        if self.kind == "category":
             first = len(self.levels) == 2 and self.gaps is None
             names += [f"{self.column}={level}" for level in self.levels[first:]]
         return [*names, self.absent] if self.gaps == "indicator" else names
@@ -131,10 +140,12 @@ class Coding:
     def features(self, content: Content) -> Iterator[NDArray[Any]]:
         """Yield the values of every feature, NaN where a number is missing; bool for 1 and 0."""
         if isinstance(content, Texts):
-            if self.kind == "number":  # all are empty
-                yield np.full(len(content), np.nan)
+            if self.kind == "number":
+                yield numbers_of(content)
+            elif self.kind == "date":
+                yield days_of(content, str(self.form), str(self.origin))
             else:
-                yield from self._dates(content) if self.kind == "date" else self._levels(content)
+                yield from self._levels(content)
         else:
             yield content
         if self.gaps == "indicator":
@@ -151,22 +162,33 @@ class Coding:
 
     def problem(self, content: Content) -> ColumnProblem | None:
         """Return why other rows cannot be coded so."""
+        trained = "and the model was trained on"
         if not isinstance(content, Texts):
-            return _infinite(content) or self.gaps_problem(content, (UNKNOWN,))
-        if self.kind != "category":
-            holds = _moment if self.kind == "date" else strict_float
-            rows = content.rows(lambda text: text and holds(text) is None)
-            no = "no ISO date" if self.kind == "date" else "no number"
-            if not rows.size and self.kind == "number":
-                rows, no = content.rows(bool), "a number that is written as text"
+            rows = np.flatnonzero(~np.isnan(content)) if self.form else np.empty(0, np.int64)
             if rows.size:
-                text, ways = content[int(rows[0])], (TRAINED,)
-                if text.startswith("="):
-                    no, ways = OF_FORMULA, (VALUES,)
-                elif has_comma(text):
-                    no, ways = "a number with a comma", (POINTS,)
-                what = f"is {no}, and the model was trained on {self.kind}s there"
-                return ColumnProblem(what, ways, int(rows[0]), only=False)
+                what = f"has no unit, {trained} numbers with {quote(str(self.form))}"
+                return ColumnProblem(what, (TRAINED,), int(rows[0]), only=False)
+            return _infinite(content) or self.gaps_problem(content, (UNKNOWN,))
+        unclear: Unclear | None = None
+        counts = content.counts()
+        if self.kind == "date":
+            order = str(self.form)
+            dates = {text: date_of(text) for text in counts}
+            what = f"is no {_DATED[order]}, {trained} dates there"
+            unclear = Unclear(what, lambda text: not ((one := dates[text]) and one.moment(order)))
+        elif self.kind == "number":
+            unclear = number_problem(counts, self.form or "", f"{trained} numbers there")
+            if unclear is None and not (self.form or is_written_out(counts) or are_codes(counts)):
+                what = f"is a number that is written as text, {trained} numbers there"
+                unclear = Unclear(what, bool)
+        rows = content.rows(lambda text: text in counts and unclear and unclear.holds(text))
+        if unclear is not None and rows.size:
+            what, ways = unclear.what, (TRAINED,)
+            if content[int(rows[0])].startswith("="):
+                what, ways = f"is {OF_FORMULA}, {trained} {self.kind}s there", (VALUES,)
+            elif POINTS in unclear.ways:
+                ways = (POINTS,)
+            return ColumnProblem(what, ways, int(rows[0]), only=False)
         return self._alike(content) or self.gaps_problem(content, (UNKNOWN,))
 
     def _alike(self, texts: Texts) -> ColumnProblem | None:
@@ -203,18 +225,6 @@ class Coding:
         for place in range(len(self.levels) == 2 and self.gaps is None, len(self.levels)):
             yield codes == place
 
-    def _dates(self, texts: Texts) -> Iterator[NDArray[Any]]:
-        moments = [_moment(text) for text in texts.levels]
-        first = datetime.fromisoformat(str(self.origin))
-        days = [
-            float("nan") if moment is None else (moment - first).total_seconds() / 86400
-            for moment in moments
-        ]
-        yield np.array(days)[texts.codes]
-        parts = [_parts(moment) for moment in moments]
-        for level in self.levels:
-            yield np.array([level in some for some in parts])[texts.codes]
-
 
 def gaps_of(content: Content) -> NDArray[np.int64]:
     """Return the rows whose cells are empty."""
@@ -223,14 +233,17 @@ def gaps_of(content: Content) -> NDArray[np.int64]:
     return np.flatnonzero(np.isnan(content))
 
 
-def fitted(column: str, content: Content, way: str | None) -> Coding | ColumnProblem:
+def fitted(
+    column: str, content: Content, way: str | None, dates: str | None = None
+) -> Coding | ColumnProblem:
     """Return how a column is coded for a model, or why it cannot be.
 
-    way : one of `WAYS`, None where empty cells are refused.
+    way : one of `WAYS`, None where empty cells are refused. dates : how dates are written, one of
+        `ORDERS`; None: as the column says.
     """
     coding: Coding | ColumnProblem
     if isinstance(content, Texts):
-        coding = _of_text(column, content)
+        coding = _of_text(column, content, dates)
     else:
         coding = _infinite(content) or Coding(column, "number")
     if isinstance(coding, ColumnProblem):
@@ -254,105 +267,62 @@ def _infinite(values: FloatArray) -> ColumnProblem | None:
     return ColumnProblem(f"a value is not finite ({values[rows[0]]})", (MEND, DROP), int(rows[0]))
 
 
-def _of_text(column: str, texts: Texts) -> Coding | ColumnProblem:
-    """Return how a column of text is coded: as dates where they are, else as a category.
+_DATED = {
+    ISO: "date as 2020-01-31",
+    DAY_FIRST: "date as 31/01/2020",
+    MONTH_FIRST: "date as 01/31/2020",
+}
+
+
+def _of_text(column: str, texts: Texts, order: str | None) -> Coding | ColumnProblem:
+    """Return how a column of text is coded: as dates or numbers where they are, else as a category.
 
     Labels of a categorical column are a category, whatever they look like.
     """
     counts = texts.counts()
     n = sum(counts.values())
 
-    def most(holds: Any) -> bool:
-        return 2 * sum(count for text, count in counts.items() if holds(text)) > n
-
     def problem(what: str, holds: Any, *ways: str) -> ColumnProblem:
-        row = int(texts.rows(lambda text: text and holds(text))[0])
+        row = int(texts.rows(lambda text: text in counts and holds(text))[0])
         return ColumnProblem(what, ways or (MEND, DROP), row, only=False)
 
-    if most(_is_any_number) and not texts.are_labels:
+    def refused(unclear: Unclear) -> ColumnProblem:
+        return problem(unclear.what, unclear.holds, *(unclear.ways and (*unclear.ways, DROP)))
+
+    codes = are_codes(counts)
+    if not (texts.are_labels or codes):
+        dates = {text: date_of(text) for text in counts}
+        if 2 * sum(count for text, count in counts.items() if dates[text]) > n:
+            found = order_of(dates, order)
+            if isinstance(found, Unclear):
+                return refused(found)
+            first = first_day(dates.values(), found)
+            return Coding(column, "date", origin=first, form=found)
         if any(text.startswith("=") for text in counts):
             what = f"is {OF_FORMULA}"
             return problem(what, lambda text: text.startswith("="), VALUES, DROP)
-        if not all(map(_is_any_number, counts)):
-            what = "is no number, as most of the column are"
-            return problem(what, lambda text: not _is_any_number(text))
-        if not any(map(has_comma, counts)):
-            return problem("is a number that is written as text", bool)
-        if any("." in text for text in counts):
-            what = "has a comma, and other numbers of the column have a point"
-        elif may_be_thousands(counts):
-            what = "may have a decimal comma, or one of thousands"
-        else:
-            what = "has a decimal comma; numbers have a point"
-        return problem(what, has_comma, POINTS)
-    if most(_DATE.fullmatch) and not texts.are_labels:
-        moments = {text: _moment(text) for text in counts}
-        if None in moments.values():
-            what = "is no ISO date, as most of the column are"
-            return problem(what, lambda text: moments[text] is None)
-        return _of_dates(column, moments, problem)
+        unit = unit_of(counts)
+        if unit is not None:
+            unclear = number_problem(counts, unit)
+            if unclear is not None:
+                return refused(unclear)
+            if not (unit or is_written_out(counts)):
+                return problem("is a number that is written as text", bool)
+            return Coding(column, "number", form=unit or None)
     levels = sorted(counts)
     if len(levels) > MAX_LEVELS or 2 * len(levels) > n:
-        what = (
-            f"is text, with {len(levels):,} different values in {n:,} rows; a category has at "
-            f"most {MAX_LEVELS:,}, and half as many as rows"
-        )
-        return problem(what, bool, DROP, *([NAMES] if len(levels) == n else []))
+        many = f"{len(levels):,} different values in {n:,} rows"
+        most = f"a category has at most {MAX_LEVELS:,}, and half as many as rows"
+        units = units_of(counts) if not codes else []
+        if units:
+            what = f"is a number, and the units of the column are several ({_listed(units)})"
+            return problem(what, bool, "write all numbers in one unit", DROP)
+        kind = "a code that begins with a zero" if codes else "text"
+        what = f"is {kind}, with {many}; {most}"
+        of_codes = ("write numbers without zeros before them",) if codes else ()
+        named = [NAMES] if len(levels) == n else []
+        return problem(what, is_code if codes else bool, *of_codes, DROP, *named)
     return Coding(column, "category", tuple(levels))
-
-
-def _is_any_number(text: str) -> bool:
-    return has_comma(text) or strict_float(text) is not None
-
-
-def _of_dates(
-    column: str, moments: Mapping[str, datetime | None], problem: Callable[..., ColumnProblem]
-) -> Coding | ColumnProblem:
-    known = [moment for moment in moments.values() if moment is not None]
-    if not all(map(_is_near, known)):
-        what = f"is a date beyond the years {YEARS[0]} to {YEARS[1] - 1}"
-        return problem(what, lambda text: not _is_near(moments[text]))
-    parts: dict[str, set[str]] = {}
-    for moment in known:
-        for part in _parts(moment):
-            parts.setdefault(part.partition("=")[0], set()).add(part)
-    levels: list[str] = []
-    for found in parts.values():
-        # One value tells nothing, and of two the second tells all.
-        levels += sorted(found, key=_order_of)[1 if len(found) <= 2 else 0 :]
-    return Coding(column, "date", tuple(levels), min(known).date().isoformat())
-
-
-def _is_near(moment: datetime | None) -> bool:
-    return moment is not None and YEARS[0] <= moment.year < YEARS[1]
-
-
-def _order_of(part: str) -> Any:
-    name, _, value = part.partition("=")
-    return _DAYS.index(value) if name == "weekday" else int(value)
-
-
-def is_date(text: str) -> bool:
-    """Return whether a text is an ISO date."""
-    return _moment(text) is not None
-
-
-def _moment(text: str) -> datetime | None:
-    """Return the date and the time on the wall of an ISO date; None where there is none."""
-    if not _DATE.fullmatch(text):
-        return None
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=None)
-    except ValueError:
-        return None
-
-
-def _parts(moment: datetime | None) -> tuple[str, ...]:
-    """Return the parts of a date that are categories."""
-    if moment is None:
-        return ()
-    day = _DAYS[moment.weekday()]
-    return f"month={moment.month:02}", f"weekday={day}", f"hour={moment.hour:02}"
 
 
 def said(name: str, cell: str, problem: ColumnProblem) -> str:
@@ -421,6 +391,13 @@ def _said_of_filled(
     return f"{total} in {_count(len(filled), 'column')} filled ({shown}) {how}"
 
 
+_READ = {
+    ISO: "",
+    DAY_FIRST: ", read with the day first,",
+    MONTH_FIRST: ", read with the month first,",
+}
+
+
 def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
     """Return notes about the columns that are no numbers, and about those without any use."""
     known = list(columns)
@@ -432,7 +409,7 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
     dates: dict[str, list[str]] = {}
     for one, _ in known:
         if one.kind == "date":
-            dates.setdefault(_date_parts(one), []).append(one.column)
+            dates.setdefault(_READ[str(one.form)], []).append(one.column)
     constant = [one.column for one, content in known if is_constant(one, content)]
     notes = []
     if categories:
@@ -441,14 +418,44 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
             f"levels: {_listed(categories)}"
         )
     notes += [
-        f"{_count(len(columns), 'column')} of dates as {parts}: {_listed(columns)}"
-        for parts, columns in dates.items()
+        f"{_count(len(columns), 'column')} of dates{read} as days since the first: "
+        f"{_listed(columns)}"
+        for read, columns in dates.items()
     ]
-    return [*notes, *_said_of_constants(constant)]
+    written = [
+        f"{one.column} ({one.form or 'signs or blanks of typesetting'})"
+        for one, content in known
+        if one.kind == "number" and isinstance(content, Texts) and is_written_out(content.counts())
+    ]
+    if written:
+        notes.append(
+            f"{_count(len(written), 'column')} of numbers with units or signs, read without them: "
+            f"{_listed(written)}"
+        )
+    notes += notes_of_codes(
+        (one.column, one.levels)
+        for one, content in known
+        if one.kind == "category" and isinstance(content, Texts) and not content.are_labels
+    )
+    numbers = (
+        (one.column, numbers_of(content) if isinstance(content, Texts) else content)
+        for one, content in known
+        if one.kind == "number"
+    )
+    doubled = [
+        Doubt(
+            f"column {quote(one.column)}: the levels {levels} differ only in case or blanks, and "
+            "are features of their own; write them alike"
+        )
+        for one, _ in known
+        if one.kind == "category"
+        for levels in alike(one.levels)
+    ]
+    return [*notes, *doubled, *_said_of_constants(constant), *notes_of_stand_ins(numbers)]
 
 
-def notes_of_constants(names: Sequence[str] | None, X: Any) -> list[str]:
-    """Return a note about the columns of an array that have one value.
+def notes_of_numbers(names: Sequence[str] | None, X: Any) -> list[str]:
+    """Return notes about the columns of an array that have one value, or codes for missing ones.
 
     Rows are compared with the first one, a growing number at a time, in the columns that are left:
     most differ within a few rows, so that this is no pass over the data.
@@ -459,7 +466,8 @@ def notes_of_constants(names: Sequence[str] | None, X: Any) -> list[str]:
     while left.size and top < len(X):
         same = (X[top : top + n_rows, left] == X[0, left]).all(axis=0)
         left, top, n_rows = left[same], top + n_rows, 2 * n_rows
-    return _said_of_constants([names[j] for j in left.tolist()])
+    constant = _said_of_constants([names[j] for j in left.tolist()])
+    return [*constant, *notes_of_array(names, X)]
 
 
 def _said_of_constants(names: Sequence[str]) -> list[str]:
@@ -467,15 +475,6 @@ def _said_of_constants(names: Sequence[str]) -> list[str]:
         return []
     what = _count(len(names), "column")
     return [f"{what} with one value or none, which can never be selected: {_listed(names)}"]
-
-
-def _date_parts(coding: Coding) -> str:
-    """Return what a date became: hours only where there are times."""
-    parts = dict.fromkeys(
-        ["days since the first", *(one.partition("=")[0] for one in coding.levels)]
-    )
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def is_constant(coding: Coding, content: Content) -> bool:
@@ -525,6 +524,7 @@ class Cells:
     # What else is in the way, by place among the features.
     problems: Mapping[int, ColumnProblem] | None = None
     gaps: str | None = None  # what is to be said of empty cells where there must be none
+    dates: str | None = None  # how dates are written, one of `ORDERS`; None: as a column says
 
     def content(self, order: int) -> Content:
         """Return one column."""
@@ -586,11 +586,13 @@ def as_table(
     others : what else the table has.
     """
     like = request.like
+    if cells is not None:
+        cells = replace(cells, dates=request.dates)
     later = request.is_part and columns.names is not None  # coded beside the other parts
     if cells is None or later or not len(X):
         names, notes = columns.feature_names(like)
         if like is None and not request.is_part:
-            notes = (*notes, *notes_of_constants(names, X))
+            notes = (*notes, *notes_of_numbers(names, X))
         table = Table(X, feature_names=names, notes=notes, cells=cells, **others)
     else:
         table = with_features(Table(X, **others), coded(source, columns, cells, request), like)
@@ -603,7 +605,7 @@ def as_table(
 def coded_whole(source: str, table: Table, request: TableRequest) -> Table:
     """Return a table with its features coded by the cells of all rows that it has."""
     if table.cells is None:
-        more = [] if request.like else notes_of_constants(table.feature_names, table.X)
+        more = [] if request.like else notes_of_numbers(table.feature_names, table.X)
         return replace(table, notes=(*table.notes, *more))
     found = coded(source, _columns_of(table), table.cells, request)
     return with_features(table, found, request.like)
@@ -699,7 +701,8 @@ def _fitted_codings(
         own = known.get(name)
         if own is None and like is not None and like.names is not None:
             own = Coding(name, "number")
-        result = fitted(name, content, way) if own is None else own.problem(content) or own
+        result = own and (own.problem(content) or own)
+        result = result or fitted(name, content, way, cells.dates)
         if isinstance(result, ColumnProblem):
             problems[order] = result
         else:
@@ -872,6 +875,7 @@ _CODING = {
     "origin": (str, type(None)),
     "gaps": (str, type(None)),
     "fill": (float, type(None)),
+    "form": (str, type(None)),
 }
 
 
@@ -888,7 +892,7 @@ def describe_codings(
     return [
         {**asdict(coding), "levels": list(coding.levels)}
         for coding in used.values()
-        if coding.kind != "number" or coding.gaps is not None
+        if coding.kind != "number" or coding.gaps is not None or coding.form is not None
     ]
 
 
@@ -904,8 +908,13 @@ def check_codings(records: Sequence[Any], require: Require) -> None:
             all(isinstance(level, str) for level in levels) and len({*levels}) == len(levels),
             "the levels of a coding must be distinct strings",
         )
-        dated = record["origin"] is not None and is_date(record["origin"])
+        dated = record["origin"] is not None and date_of(record["origin"]) is not None
         require(dated == (kind == "date"), "the origin of a coding must be the day of dates")
+        of_form = record["form"] is None if kind == "category" else kind == "number"
+        require(
+            of_form or record["form"] in ORDERS,
+            f"the form of a coding of dates must be one of {', '.join(ORDERS)}, of numbers a unit",
+        )
         require(gaps is None or gaps in WAYS, f"gaps must be one of {', '.join(WAYS)}, or null")
         require(fill is None or math.isfinite(fill), "the fill of a coding must be finite")
     columns = [record["column"] for record in records]

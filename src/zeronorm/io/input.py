@@ -97,6 +97,8 @@ def read(
     by_position: bool = False,
     transpose: bool = False,
     intercept: bool = True,
+    na: str | None = None,
+    dates: str | None = None,
 ) -> Table:
     """Return the built-in data or a file; a file of that name comes first.
 
@@ -105,17 +107,21 @@ def read(
     by_position : whether files of labels are in the order of the samples, where these have names.
     intercept : whether a model has one, beside which covariates of text need no base level.
     """
+    from .table import Layout, TableRequest, Where, absent, check_dates
+
     check_missing(missing)
+    check_dates(dates, "--dates")
+    na = ",".join(absent(na, like)) or None
     roles = columns or {}
     given: dict[str, Any] = {
         "--id": id, "--drop": drop, "--layer": layer, "--missing": missing,
-        "--encoding": encoding, "--transpose": transpose,
+        "--encoding": encoding, "--transpose": transpose, "--na": na, "--dates": dates,
     }  # fmt: skip
     if is_genotypes(data):
         for option, value in given.items():
-            if value and not (option == "--encoding" and samples):
+            if value and not (option in ("--encoding", "--na", "--dates") and samples):
                 raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
-        files = [SampleFile.read(path, encoding) for path in samples]
+        files = [SampleFile.read(path, encoding, absent(na, None)) for path in samples]
         target = _target_of(target, like, files, need_labels)
         return read_genotypes(
             data, target, files, roles, covariates, force, like, where, threads, intercept
@@ -126,12 +132,11 @@ def read(
         return _demo({**given, "--target": target, **named})
     from ..core.files import FileError, TargetError
     from .read import read_request
-    from .table import Layout, TableRequest, Where
 
     if transpose:
         check_across(samples, {"--where": where, "--drop": drop, "--time": roles})
         with lasting(data) as (path, _):
-            across = read_across(path, target, id, like, missing, layer, encoding)
+            across = read_across(path, target, id, like, missing, layer, encoding, na)
             refuse_unasked(across, data, {"target": target}, by_position)
             return as_named(across, path, data)
     others = {role: name for role, name in roles.items() if role != "event_value"}
@@ -139,7 +144,7 @@ def read(
         # What a model takes as text is text, whatever stands there now; the rest is as it is.
         codings = {} if like is None else like.codings
         kinds = Layout(0, codings=codings, exact=True) if codings else None
-        files = [SampleFile.read(path, encoding) for path in samples]
+        files = [SampleFile.read(path, encoding, absent(na, None)) for path in samples]
         target = _target_of(target, like, files, need_labels)
         joined = [name for file in files for name in file.header]
         own_where, of_samples = (None, None) if where is None else Where(where).parted(joined)
@@ -149,7 +154,7 @@ def read(
             own = id or of_id
             request = TableRequest(
                 target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
-                is_part=True, encoding=encoding,
+                is_part=True, encoding=encoding, na=na, dates=dates,
             )  # fmt: skip
             return _own_part(path, name, request, joined, like is None)
 
@@ -162,7 +167,7 @@ def read(
     rows = None if where is None else Where(where)
     request = TableRequest(
         target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
-        tuple(covariates) if intercept else (), encoding,
+        tuple(covariates) if intercept else (), encoding, na=na, dates=dates,
     )  # fmt: skip
     with lasting(data) as (path, name):
         try:
@@ -233,6 +238,8 @@ _NOT_DEMO = {
     "--encoding": "no text",
     "--transpose": "its samples in rows",
     "--missing": "no empty cells",
+    "--na": "no missing values",
+    "--dates": "no dates",
     "--target": "its labels built in",
 }
 

@@ -587,6 +587,7 @@ def read_across(
     missing: str | None,
     layer: str | None,
     encoding: str | None,
+    na: str | None = None,
 ) -> Table:
     """Return data with samples in columns the other way round, and labels from a file.
 
@@ -600,7 +601,7 @@ def read_across(
     def read(column: str | None) -> Table:
         request = TableRequest(
             None, None, id or column, False, {}, (), layer, None, missing, is_part=True,
-            encoding=encoding,
+            encoding=encoding, na=na,
         )  # fmt: skip
         return read_request(data, request)
 

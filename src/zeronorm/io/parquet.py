@@ -19,7 +19,7 @@ from ..core.frames import categories_of_pandas, is_number, kinds_of
 from .arrays import as_labels, read_kept
 from .encoding import DROP, Cells, ColumnProblem, as_table, needs_coding, text_features
 from .source import Source, Stream
-from .table import Table, TableColumns, TableRequest, assign, first_nonfinite, labels_needed
+from .table import Table, TableColumns, TableRequest, assign, first_nonfinite, is_na, labels_needed
 from .texts import Texts, shown
 
 _WORDS = ("text", "categories", "dates", "objects")  # kinds of columns that are read as text
@@ -83,6 +83,9 @@ def table_from(source: Source | str, frame: Any, request: TableRequest) -> Table
     kinds = kinds_of(frame)
     samples = names.index("__index_level_0__") if "__index_level_0__" in names else None
     columns = assign(source, names, len(names), samples, request)
+    if request.absent:
+        own = [name for place, name in enumerate(names) if place != columns.samples]
+        frame = _without(frame, own, request.absent)
     if request.lacks_labels(columns):
         text = [j for j in columns.features if not is_number(kinds[names[j]])]
         raise labels_needed(source, columns, text)
@@ -109,13 +112,32 @@ def table_from(source: Source | str, frame: Any, request: TableRequest) -> Table
         row = _first_null(series)
         if row is not None:
             raise columns.gap(f"{source}: {places[row]}", position)
-        values = np.asarray(series.to_list())
+        values = series.to_list()
+        if kinds[series.name] == "dates":
+            values = [*map(_text_of, values)]
+        values = np.asarray(values)
         stored[position] = as_labels(source, values, len(frame), columns.name(position))
     kept = read_kept(source, request, columns, stored, len(frame))
     sample_names = None
     if columns.samples is not None:
         sample_names = [str(value) for value in frame[names[columns.samples]].to_list()]
     return as_table(source, columns, X, cells, request, {**kept, "sample_names": sample_names})
+
+
+def _without(frame: Any, names: Sequence[str], absent: Sequence[str]) -> Any:
+    """Return a frame without the cells of some columns that stand for a missing value."""
+    import narwhals as nw
+
+    changed = []
+    for name in names:
+        series = frame[name]
+        if isinstance(series.dtype, nw.Categorical | nw.Enum):
+            series = series.cast(nw.String)
+        lost = [value for value in series.unique().to_list() if is_na(absent, value)]
+        if lost:
+            there = ~nw.col(name).is_in(lost)
+            changed.append(frame.select(series).select(nw.when(there).then(nw.col(name)))[name])
+    return frame.with_columns(*changed)
 
 
 def _matrix_of(

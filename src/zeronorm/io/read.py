@@ -22,10 +22,20 @@ from ..core.files import FileError, MissingFileError, PathLike, WhereError, quot
 from ..core.frames import frame_of, kinds_of
 from ..core.messages import remedy
 from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
+from .meaning import notes_of_array, notes_of_roles
 from .parquet import cells_of, table_from
 from .source import Source, check_path, checked_encoding, format_of, refuse_format, standard_input
-from .table import Layout, Table, TableColumns, TableRequest, Where, assign, check_count
-from .texts import Texts
+from .table import (
+    Layout,
+    Table,
+    TableColumns,
+    TableRequest,
+    Where,
+    assign,
+    check_count,
+    check_dates,
+)
+from .texts import Texts, are_codes, shown
 
 # Readers are imported on use: those of text need the kernels, which a verifier does without.
 _READERS = {
@@ -57,6 +67,8 @@ def read_table(
     missing: str | None = None,
     encoding: str | None = None,
     covariates: Sequence[str] = (),
+    na: str | None = None,
+    dates: str | None = None,
 ) -> Table:
     """Read samples from a file.
 
@@ -125,6 +137,13 @@ def read_table(
         Columns, or levels of text as "batch=B2", that are to be in every model. Of such a column of
         text the first level is no feature (of all levels but one, that one): the intercept and the
         others say where it is, so that it could add nothing to a model. Numbers stay as they are.
+    na : str or None
+        What stands for a missing value in features, target and other columns of CSV, JSON lines,
+        Excel and Parquet, beside NA, NaN and the like: "-9,unknown". -9 is -9.0 as well. None: as
+        in the training of a model.
+    dates : "day-first", "month-first", "iso" or None
+        How dates as 03/04/2020 are written. None: as all dates of their column say; where they say
+        neither, they are refused.
 
     Returns
     -------
@@ -140,13 +159,16 @@ def read_table(
     """
     if missing not in (None, *WAYS):
         raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
+    check_dates(dates)
     rows = None if where is None else Where(where)
     request = TableRequest(
         target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing,
-        tuple(covariates), encoding,
+        tuple(covariates), encoding, na=na, dates=dates,
     )  # fmt: skip
     table = read_request(path, request)
-    return table if rows is None else replace(table, notes=(*table.notes, rows.note))
+    notes = [] if rows is None else [rows.note]
+    notes += [] if like is not None else notes_of_roles(table)
+    return replace(table, notes=(*table.notes, *notes))
 
 
 def read_blocks(
@@ -162,7 +184,7 @@ def read_blocks(
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from .hdf5 import read_stored
 
-        for what in ("id", "drop", "layer", "where", "missing", "encoding"):
+        for what in ("id", "drop", "layer", "where", "missing", "encoding", "na", "dates"):
             if getattr(request, what):
                 raise FileError(
                     f"{path}: a store has one matrix and its columns; leave out {what}."
@@ -199,6 +221,9 @@ def read_blocks(
                 raise FileError(f"{source}: no samples in it.")
             if not table.X.shape[1]:
                 raise FileError(f"{source}: no features in it.")
+            if form not in WITH_COLUMNS and request.like is None:
+                more = notes_of_array(table.feature_names, table.X, False)
+                table = replace(table, notes=(*table.notes, *more))
             yield replace(table, form=form)
 
 
@@ -228,6 +253,10 @@ def _check_request(source: Source, form: str, request: TableRequest) -> None:
             raise FileError(
                 f"{source}: only empty cells of {tables} can be filled; leave out missing."
             )
+        if request.na is not None:
+            raise FileError(
+                f"{source}: only cells of {tables} can stand for missing values; leave out na."
+            )
     if request.encoding is not None and form not in _TEXT:
         raise FileError(f"{source}: only text has an encoding; leave out --encoding.")
     if request.layer is not None and form not in ("hdf5", "excel"):
@@ -250,6 +279,8 @@ def read_frame(
     drop: Sequence[str] = (),
     missing: str | None = None,
     covariates: Sequence[str] = (),
+    na: str | None = None,
+    dates: str | None = None,
 ) -> Table:
     """Return the samples in a data frame of pandas, polars or pyarrow, in memory.
 
@@ -260,7 +291,8 @@ def read_frame(
     ----------
     frame : data frame
         (n_samples, n_columns). The index of a pandas frame is not read.
-    target, like, columns, drop, missing, covariates : as of `read_table`, of names of columns.
+    target, like, columns, drop, missing, covariates, na, dates : as of `read_table`, of names of
+        columns.
 
     Raises
     ------
@@ -269,6 +301,7 @@ def read_frame(
     """
     if missing not in (None, *WAYS):
         raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
+    check_dates(dates)
     table = frame_of(frame)
     if table is None:
         raise TypeError(
@@ -278,9 +311,11 @@ def read_frame(
         raise FileError(f"{_FRAME}: no samples in it.")
     request = TableRequest(
         target, like, columns=columns or {}, drop=tuple(drop), missing=missing,
-        covariates=tuple(covariates),
+        covariates=tuple(covariates), na=na, dates=dates,
     )  # fmt: skip
-    return table_from(_FRAME, table, request)
+    found: Table = table_from(_FRAME, table, request)
+    notes = [] if like is not None else notes_of_roles(found)
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def coded_frame(frame: Any, like: Layout) -> Any:
@@ -403,12 +438,22 @@ def _joined_cells(
     """Return the cells of all parts; refuse a column that is text in some and numbers in others."""
     own = [{} if table.cells is None else table.cells.texts for _, table in found]
     texts: dict[int, list[str]] = {order: [] for order in sorted({*itertools.chain(*own)})}
+    # Codes, of which only some parts may have those with zeros before them.
+    codes = {
+        order
+        for order in texts
+        if are_codes(level for some in own if order in some for level in some[order].levels)
+    }
     places: list[str] = []
     problems: dict[int, ColumnProblem] = {}
     for (path, table), words in zip(found, own, strict=True):
         n, top = table.X.shape[0], len(places)
         for order, column in texts.items():
-            if order not in words and not np.isnan(numbers[top : top + n, order]).all():
+            values = numbers[top : top + n, order]
+            if order in codes and order not in words and not (values % 1 > 0).any():
+                column.extend(map(shown, values.tolist()))
+                continue
+            if order not in words and not np.isnan(values).all():
                 there = next(
                     part for (part, _), some in zip(found, own, strict=True) if order in some
                 )
@@ -427,7 +472,8 @@ def _joined_cells(
     said = [table.cells.gaps for _, table in found if table.cells is not None]
     labels = {order for words in own for order, some in words.items() if some.are_labels}
     whole = {order: Texts.of(column, order in labels) for order, column in texts.items()}
-    return Cells(numbers, whole, places, problems, said[0])
+    dates = next(table.cells.dates for _, table in found if table.cells is not None)
+    return Cells(numbers, whole, places, problems, said[0], dates)
 
 
 def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:

@@ -30,9 +30,10 @@ class SampleFile:
     path: str
     header: list[str]  # the names of its columns
     rows: list[list[str]]  # at least one, each as wide as the header
+    absent: Sequence[str] = ()  # what stands for a missing value
 
     @classmethod
-    def read(cls, path: str, encoding: str | None) -> SampleFile:
+    def read(cls, path: str, encoding: str | None, absent: Sequence[str] = ()) -> SampleFile:
         """Read a file; refuse one without samples, or whose columns have no names of their own.
 
         encoding : of text that is not UTF-8.
@@ -62,7 +63,7 @@ class SampleFile:
                 f"{path}: the column {quote(repeated)} is there several times. Give each a name of "
                 "its own."
             )
-        return cls(path, header, rows[1:])
+        return cls(path, header, rows[1:], absent)
 
 
 def _rows_of(source: Source) -> tuple[list[list[str]], str]:
@@ -206,6 +207,7 @@ class SampleTable:
         import numpy as np
 
         from ..core.files import FileError, quote
+        from .table import is_na
         from .texts import NOTE
 
         path, header = file.path, file.header
@@ -219,6 +221,8 @@ class SampleTable:
                 f"{some(lines, 5)}. Leave one."
             )
         named = {name: body[:, place] for place, name in enumerate(header) if place not in own}
+        for column in named.values() if file.absent else ():
+            column[[is_na(file.absent, cell) for cell in column.tolist()]] = ""
         pointed = {name: _with_points(column) for name, column in named.items()}
         changed = any(pointed[name] is not column for name, column in named.items())
         return cls(path, keys, pointed, (f"{path}: {NOTE}",) if changed else ())
@@ -482,12 +486,12 @@ class KnownSamples:
         import numpy as np
 
         from ..core.files import quote
-        from .texts import strict_float
+        from .texts import are_codes, strict_float
 
         text = self._columns[name][self.kept]
         values = text.tolist()
         found = [strict_float(value) for value in values]
-        if all(number is None for number in found):
+        if all(number is None for number in found) or are_codes(values):
             return text
         for value, number in zip(values, found, strict=True):
             if number is None or not np.isfinite(number):

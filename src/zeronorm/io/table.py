@@ -32,6 +32,7 @@ from ..core.files import (
 from ..core.messages import remedy, span
 from ..core.types import Design
 from .source import Source, is_label_file
+from .texts import strict_float
 
 if TYPE_CHECKING:
     from .encoding import Cells, Coding
@@ -124,6 +125,34 @@ def places_of_features(source: object, wanted: Sequence[str], names: Sequence[st
 # Rows that are kept: comparisons of columns with values, all of which must hold.
 
 MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
+
+
+def absent(na: str | None, like: Layout | None) -> tuple[str, ...]:
+    """Return what stands for a missing value, by an option or as in the training of a model."""
+    text = na or (None if like is None else like.columns.get("na")) or ""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def check_dates(dates: str | None, name: str = "dates") -> None:
+    """Refuse what is no way to write dates. name : of the parameter."""
+    if dates not in (None, "day-first", "month-first", "iso"):
+        raise ValueError(f"{name} must be day-first, month-first or iso; got {dates!r:.50}.")
+
+
+def is_na(na: Sequence[str], cell: Any) -> bool:
+    """Return whether a cell is one of the texts or numbers that stand for a missing value.
+
+    A number is the same in any form: -9 is -9.0.
+    """
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+        return False
+    text = cell.strip() if isinstance(cell, str) else cell
+    if text in na:
+        return True
+    number = strict_float(text) if isinstance(text, str) else text
+    return number is not None and any(strict_float(one) == number for one in na)
+
+
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge,
@@ -318,7 +347,9 @@ def _refused(text: str, rest: str, hint: str = "") -> ValueError:
 
 
 # What columns can be that are neither features nor the target.
-ROLES = ("time", "event", "start", "strata", "offset", "exposure", "cv_groups", "blocks")
+ROLES = (
+    "time", "event", "start", "strata", "offset", "exposure", "cv_groups", "blocks", "time_from",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +424,14 @@ class TableRequest:
     covariates: Sequence[str] = ()  # columns in every model: text without its base level
     encoding: str | None = None  # of text that is no UTF-8
     is_part: bool = False  # whether columns are coded beside those of other files
+    na: str | None = None  # what stands for a missing value, with commas, beside what always does
+    dates: str | None = None  # how dates are written: "day-first", "month-first" or "iso"
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What stands for a missing value: as the caller says, or as in the training of a model."""
+        return absent(self.na, self.like)
 
     @property
     def given(self) -> set[str]:

@@ -14,12 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.files import FileError, quote
+from ..core.messages import some
 from ..core.types import FloatArray
 
 
 def folded(text: str) -> str:
     """Return a text without case and blanks."""
     return "".join(text.casefold().split())
+
+
+def alike(texts: Iterable[str]) -> list[str]:
+    """Return the sets of texts that differ only in case or blanks, for a note."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        found.setdefault(folded(text), []).append(quote(text))
+    return [some(own, 4) for own in found.values() if len(own) > 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,12 @@ class Texts:
         return np.flatnonzero(np.array([bool(holds(text)) for text in self.levels])[self.codes])
 
     def numbers(self) -> FloatArray | None:
-        """Return the numbers of the rows, NaN where a cell is empty; None where there is text."""
+        """Return the numbers of the rows, NaN where a cell is empty; None where there is text.
+
+        Codes with zeros before them are text.
+        """
+        if are_codes(self.levels):
+            return None
         values = np.empty(len(self.levels))
         for place, text in enumerate(self.levels):
             value = strict_float(text) if text else math.nan
@@ -84,6 +98,20 @@ def strict_float(token: str) -> float | None:
         return float(token)
     except ValueError:
         return None
+
+
+def are_codes(texts: Iterable[str]) -> bool:
+    """Return whether all texts are digits, and some begin with a zero that a number would lose."""
+    known = [text for text in texts if text]
+    return any(map(is_code, known)) and all(map(_DIGITS.fullmatch, known))
+
+
+def is_code(text: str) -> bool:
+    """Return whether a text is digits that begin with a zero: as a number it would lose them."""
+    return text[:1] == "0" and len(text) > 1 and _DIGITS.fullmatch(text) is not None
+
+
+_DIGITS = re.compile(r"[0-9]+")
 
 
 # Text whose numbers have a comma for a point, as spreadsheets write them in many countries.

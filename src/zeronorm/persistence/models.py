@@ -84,7 +84,8 @@ def save(
         Names of columns that are no features either, by what they are: "time", "event", "start",
         "strata", "offset", "exposure", "cv_groups"; and "event_value", what stands for an event in
         that column; "layer", which of several matrices X is; "missing", what became of empty cells;
-        "where", which rows were chosen, as --where says it. `zeronorm predict` finds them.
+        "where", which rows were chosen, as --where says it; "na", what else stood for them, and
+        "dates", how dates are written. `zeronorm predict` finds them.
     codings : dict, or None
         How the features came from columns of a table, `Table.codings`: `zeronorm predict` codes
         the columns of other tables so.

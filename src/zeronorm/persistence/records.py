@@ -39,7 +39,9 @@ Known: TypeAlias = float | None
 LABELLED = ("logistic", "squared_hinge")
 MULTINOMIAL, ORDINAL = "multinomial", "ordinal"  # the losses of several classes at once
 OF_ALL = (MULTINOMIAL, ORDINAL)
-_COLUMNS = (*ROLES, "event_value", "layer", "missing", "id", "where", "row_numbers")
+_COLUMNS = (
+    *ROLES, "event_value", "layer", "missing", "id", "where", "row_numbers", "na", "dates",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,33 +20,14 @@ def alike_labels(response: Response) -> list[str]:
     """Return a note for each set of labels that differ only in case or blanks."""
     import numpy as np
 
+    from ..io.texts import alike
+
     if not response.labelled or response.y.dtype.kind != "U":
         return []
     return [
         Doubt(f"the labels {labels} differ only in case or blanks, and are different classes")
-        for labels in _alike(np.unique(response.y).tolist())
+        for labels in alike(np.unique(response.y).tolist())
     ]
-
-
-def alike_levels(table: Table) -> list[str]:
-    """Return a note for each set of levels of a column that differ only in case or blanks."""
-    columns = {one.column: one for one in table.codings.values() if one.kind == "category"}
-    return [
-        Doubt(
-            f"column {_shown(column)}: the levels {levels} differ only in case or blanks, and are "
-            "features of their own; write them alike"
-        )
-        for column, one in columns.items()
-        for levels in _alike(one.levels)
-    ]
-
-
-def _alike(texts: Iterable[str]) -> list[str]:
-    """Return the sets of texts that differ only in case or blanks, for a note."""
-    alike: dict[str, list[str]] = {}
-    for text in texts:
-        alike.setdefault("".join(text.casefold().split()), []).append(_shown(text))
-    return [some(own, _MOST) for own in alike.values() if len(own) > 1]
 
 
 def other_sheets(table: Table, layer: str | None, data: str) -> list[str]:
