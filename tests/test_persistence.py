@@ -210,7 +210,7 @@ def test_any_numpy_reads_the_file(path, fitted):
     """Models could not be read without this package."""
     arrays = parts(path)
     np.testing.assert_array_equal(arrays["support"], fitted.support_)
-    assert sorted(arrays) == ["classes", "coef", "intercept", "metadata", "support"]
+    assert sorted(arrays) == ["classes", "coef", "intercept", "metadata", "report", "support"]
 
 
 # --- every classifier ----------------------------------------------------------------------

@@ -311,9 +311,12 @@ class _Reader:
 
         begins : of the fields of text.
         """
-        zeros = np.flatnonzero((text[:-1] == ord("0")) & (text[1:] - ord("0") < 10))
-        before = np.where(zeros > 0, text[zeros - 1], ord("\n"))
-        zeros = zeros[np.isin(before, np.frombuffer(f'{self.delimiter}\n"'.encode(), np.uint8))]
+        padded = (text[:-1] == ord("0")) & (text[1:] - ord("0") < 10)
+        begin = text[:-2] == ord(self.delimiter)
+        begin |= text[:-2] == ord("\n")
+        begin |= text[:-2] == ord('"')
+        padded[1:] &= begin
+        zeros = np.flatnonzero(padded)
         zeros = zeros[~np.isin(zeros, begins)]
         ends = np.flatnonzero(text == ord("\n")) if zeros.size else zeros
         found = set[int]()

@@ -334,6 +334,7 @@ _BESIDE = np.array(
     + [float("9" * n + str(d)) for n in range(1, 4) for d in (8, 7, 6)]
 )
 _BESIDE_LOW = -np.array([*_BESIDE, 1.0, 2.0, 3.0, 4.0, 5.0, *(float(f"{d}{d}") for d in (5, 4, 3))])
+_ALL_HIGH, _ALL_LOW = {*_HIGH.tolist(), *_BESIDE.tolist()}, {*_LOW.tolist(), *_BESIDE_LOW.tolist()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +354,10 @@ def stand_ins(column: FloatArray) -> list[StandIn]:
     values than these lie from each other; of values that are else not negative a negative code
     need not. A code of one digit must be in 3% of the rows, as counts may have a long tail.
     """
-    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    known = column[~np.isnan(column)]
+    if not known.size or not (known.max() in _ALL_HIGH or known.min() in _ALL_LOW):
+        return []
+    values, counts = np.unique(known, return_counts=True)
     found = []
     for sign in (1, -1):
         kinds = (_HIGH, _BESIDE) if sign > 0 else (_LOW, _BESIDE_LOW)
