@@ -199,7 +199,7 @@ def test_quoted_numbers_between_commas(tmp_path, n):
         ('1.5,"2,5",3,1', "column 'a', line 2: '.*,.*' has a comma, and other .* have a point"),
         ('"1,5","2,5",3.5,1', "line 9, column 'n': 3.5 has a decimal point, where .* 'a' have a"),
         ('"1,5","p",3,1', "column 'b', line 9: 'p' is no number, as most of the column are"),
-        ('"1,500,000","2,5",3,1', "column 'a', line 9: '1,500,000' is no number"),
+        ('"1,500,000","2,5",3,1', "column 'a', line 9: '1,500,000' has points or commas"),
     ],
 )
 def test_mixtures_in_quotes_are_refused(tmp_path, n, line, message):

@@ -442,7 +442,7 @@ def coded_columns():
     return {"m": column, "x": RNG.standard_normal(N), "y": list("ab") * (N // 2)}
 
 
-@pytest.mark.parametrize("form", ["csv", "text", "frame", "parquet", "json", "npz", "svmlight"])
+@pytest.mark.parametrize("form", ["csv", "text", "frame", "parquet", "json", "npz"])
 def test_codes_for_missing_values_are_told(tmp_path, form):
     """A reader of one format would be told, and that of another not."""
     columns = coded_columns()
@@ -450,18 +450,14 @@ def test_codes_for_missing_values_are_told(tmp_path, form):
     if form == "npz":
         np.savez(tmp_path / "a.npz", X=X, y=columns["y"])
         found = read_table(tmp_path / "a.npz")
-    elif form == "svmlight":
-        lines = [f"{i % 2} 1:{a} 2:{b}" for i, (a, b) in enumerate(X.tolist())]
-        (tmp_path / "a.svm").write_text("\n".join(lines))
-        found = read_table(tmp_path / "a.svm")
     else:
         cells = columns["m"].tolist()
         cells = [f"{cell} mg" for cell in cells] if form == "text" else cells
         found = table(cells, "csv" if form == "text" else form, tmp_path)
     (note,) = (one for one in found.notes if "codes for missing values" in one)
     assert "has -999 in 5 rows, far from all its other values (" in note
-    remedy = "na='-999' and missing" if form in ("npz", "svmlight") else "na='-999' missing='mean'"
-    assert (remedy in note) == (form not in ("npz", "svmlight"))
+    remedy = "na='-999' and missing" if form == "npz" else "na='-999' missing='mean'"
+    assert (remedy in note) == (form != "npz")
 
 
 @pytest.mark.parametrize("form", ["csv", "frame", "json", "parquet"])

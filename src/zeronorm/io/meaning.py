@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..core.files import quote
 from ..core.messages import Doubt, remedy
@@ -438,22 +437,17 @@ def notes_of_array(names: Sequence[str] | None, X: Any, has_cells: bool = True) 
 
     names : of its columns; None: their numbers. has_cells : whether options are about its cells.
     """
-    is_sparse = sp.issparse(X)
-    plain = is_sparse or isinstance(X, np.ndarray)
-    if not plain or X.dtype.kind not in "iuf" or not X.shape[0] * X.shape[1]:
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "iuf" or not X.size:
         return []
-    if (X.data.nbytes if is_sparse else X.nbytes) > _LOOKED_AT:
+    if X.nbytes > _LOOKED_AT:
         return []
     with np.errstate(invalid="ignore"):
         low, high = X.min(axis=0), X.max(axis=0)
-    if is_sparse:
-        low, high = low.toarray().ravel(), high.toarray().ravel()
     may_be = np.isnan(low) | np.isin(low, _LOW) | np.isin(low, _BESIDE_LOW) | np.isin(high, _HIGH)
 
     def columns() -> Iterator[tuple[str, FloatArray]]:
         for j in np.flatnonzero(may_be).tolist():
-            column = X[:, [j]].toarray().ravel() if is_sparse else X[:, j]
-            yield str(j) if names is None else names[j], np.asarray(column, np.float64)
+            yield str(j) if names is None else names[j], np.asarray(X[:, j], np.float64)
 
     own = "if it stands for a missing value, fill such cells first, or leave the column out"
     return notes_of_stand_ins(columns()) if has_cells else notes_of_stand_ins(columns(), own)
