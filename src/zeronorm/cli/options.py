@@ -120,7 +120,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "time_from": typer.Option(
         metavar="COLUMN",
-        help="Of survival: date from which --time, a date then, runs.",
+        help="Survival: the date from which --time runs, a date then.",
         rich_help_panel=TARGET,
     ),
     "event": typer.Option(
