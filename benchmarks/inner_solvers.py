@@ -137,7 +137,7 @@ def measure_sweep(blocks: Any, repeats: int = 100) -> dict[str, float]:
     _smoothing = importlib.import_module("zeronorm.published.solvers.smoothing")
 
     Z, y, weight = blocks.Z.array, blocks.risk.y, blocks.risk.weight
-    rows = _smoothing._Rows(blocks, np.random.default_rng(0))
+    rows = _smoothing._SmoothedRows(blocks, np.random.default_rng(0))
     alpha = _smoothing.FIRST_SHARE * weight
     rest = weight - alpha
     q = SWEEP_Q

@@ -125,7 +125,7 @@ class Inner:
 
     def begin(self, share: float) -> None:
         """Start at alpha = share C."""
-        self.rows = smoothing._Rows(self.blocks, np.random.default_rng(0))
+        self.rows = smoothing._SmoothedRows(self.blocks, np.random.default_rng(0))
         self.alpha = np.full(self.y.size, share * self.C)
         self.rest = self.C - self.alpha
         self._refresh()
