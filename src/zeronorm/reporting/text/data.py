@@ -22,6 +22,7 @@ from .tables import (
     open_console,
     print_pairs,
     seconds_fact,
+    seconds_of,
     styled,
     thresholds_text,
 )
@@ -337,5 +338,6 @@ def print_page(document: Mapping[str, Any], quiet: bool) -> None:
         ("features", f"{document['n_features']:,}{beside}"),
     ]
     if not quiet:
-        pairs.append(seconds_fact(document, "to select again"))
+        again = seconds_fact(document, "to select again")
+        pairs.append(again if document["n_scans"] else ("seconds", seconds_of(document["seconds"])))
     print_pairs(console, pairs)
