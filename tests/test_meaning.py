@@ -696,3 +696,14 @@ def test_survival_times_between_dates(run, fails, tmp_path, order):
         asked = ("evaluate", "m.npz", "few.csv", "--json")
         scored = json.loads(run(*asked).stdout)["scores"]
         assert scored == json.loads(run(*asked, "--dates", "day-first").stdout)["scores"]
+
+
+@pytest.mark.parametrize(
+    "levels", [("1st", "2nd", "3rd", "3rd", "3rd"), ("2L", "3L", "3L", "3L", "2R"), ("1a", "2a")]
+)
+def test_names_that_begin_with_a_number_are_categories(tmp_path, levels):
+    """Classes on a ship and arms of chromosomes would be refused, as numbers in another unit."""
+    cells = [levels[i % len(levels)] for i in range(N)]
+    found = table(cells, "csv", tmp_path)
+    names = [f"m={level}" for level in sorted({*levels})]
+    assert list(found.feature_names) == [*names[len(names) == 2 :], "x"]

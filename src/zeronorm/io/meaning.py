@@ -214,6 +214,7 @@ _QUANTITY = re.compile(
     r"(\s*)([%‰°µμΩ€$£¥A-Za-z].{0,14})?"
 )
 _UNITS = "gmlLshdyKVWNJ"  # of one letter that may follow a digit: A1 and 1A are names
+_ORDINALS = {"st", "nd", "rd", "th"}  # 1st and 2nd are names, too
 
 
 def quantity(text: str) -> tuple[str, str] | None:
@@ -227,7 +228,8 @@ def quantity(text: str) -> tuple[str, str] | None:
     before, money, sign, number, blank, unit = found.groups()
     if (before and sign) or (money and unit):
         return None
-    if unit and not blank and len(unit) == 1 and unit.isalpha() and unit not in _UNITS:
+    glued = unit if unit and not blank else ""
+    if glued.lower() in _ORDINALS or (len(glued) == 1 and glued.isalpha() and glued not in _UNITS):
         return None
     return before + sign + re.sub(r"[\s'\u2019]", "", number), money or (unit or "").strip()
 
@@ -281,15 +283,21 @@ def number_problem(
 
 
 def unit_of(counts: Mapping[str, int]) -> str | None:
-    """Return the unit of most numbers in a column, "" for none; None where most are no numbers."""
+    """Return the unit of most numbers in a column, "" for none; None where most are no numbers.
+
+    A letter is a unit where all have it: 2L and 2R are names.
+    """
     of_unit: dict[str, int] = {}
     for text, count in counts.items():
         part = quantity(text)
         if part is not None:
             of_unit[part[1]] = of_unit.get(part[1], 0) + count
     unit = max(of_unit, key=lambda one: of_unit[one], default=None)
-    most = unit is not None and 2 * of_unit[unit] > sum(counts.values())
-    return unit if most else None
+    if unit is None:
+        return None
+    n, total = of_unit[unit], sum(counts.values())
+    is_letter = len(unit) == 1 and unit.isalpha()
+    return unit if (n == total if is_letter else 2 * n > total) else None
 
 
 def units_of(counts: Iterable[str]) -> list[str]:
