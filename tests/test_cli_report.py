@@ -9,6 +9,7 @@ import shutil
 import sys
 import zlib
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -498,3 +499,43 @@ def test_a_report_that_is_none_is_refused(run, fails, tmp_path, content, reason)
     line = fails("report", "bad.npz")
     assert "bad.npz" in line
     assert reason in line
+
+
+def test_a_report_of_another_model_is_refused(run, fails, tmp_path):
+    """A file would show features that its model has not, or call its list proven."""
+    table()
+    for k in (1, 2):
+        run("select", "all.csv", "--target", "y", "-k", k, "--no-cv", "-o", f"m{k}.npz")
+    arrays, others = parts(tmp_path / "m1.npz"), parts(tmp_path / "m2.npz")
+    rewrite(MODEL, tmp_path / "bad.npz", {**arrays, "report": others["report"]})
+    assert "bad.npz: the report is of another model" in fails("report", "bad.npz")
+    found = json.loads(zlib.decompress(arrays["report"].tobytes()))
+    found["document"]["models"][0]["certificates"][0]["proven"] ^= True
+    forged = np.frombuffer(zlib.compress(json.dumps(found).encode()), np.uint8)
+    rewrite(MODEL, tmp_path / "bad.npz", {**arrays, "report": forged})
+    assert "bad.npz: the report is of another model" in fails("report", "bad.npz")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "--target y --group-file g.tsv --groups 2 -k 3", "--target y --method l1 -k 2",
+        "--target y --group-file g.tsv --groups 1 -k all", "--target y --measure f1 -k 2",
+        "--target three -k 2", "--target three --per-class -k 2", "--target y --rule all -k 1,2",
+        "--target x4 -k 2", "--target x4 -k 2 --covariates x1",
+    ],
+)  # fmt: skip
+def test_a_report_of_any_model_is_its_own(run, tmp_path, asked):
+    """What `select` wrote would be taken for a forgery."""
+    z = table()
+    table(three=np.array(["a", "b", "c"])[np.digitize(z, [-0.5, 0.5])])
+    names = [*(f"x{j}" for j in range(5)), EVIL]
+    lines = [f"{name}\tset {j // 2}\n" for j, name in enumerate(names)]
+    Path("g.tsv").write_text("".join(lines))
+    drop = () if "three" in asked else ("--drop", "three")
+    run("select", "all.csv", *asked.split(), *drop, "--no-cv", "-o", "m.npz")
+    files = [*tmp_path.glob("m*.npz")]
+    assert files
+    for file in files:
+        assert run("report", file.name).stdout
+        run("report", file.name, "-o", "p.html")

@@ -39,7 +39,7 @@ def report(options: ReportOptions) -> None:
     if not options.data:
         try:
             _show_kept(options)
-        except (AttributeError, KeyError, TypeError) as error:  # a file of anyone
+        except (AttributeError, KeyError, TypeError) as error:  # of a file of anyone
             raise ValueError(
                 f"{options.model}: its report is not of this zeronorm ({type(error).__name__}: "
                 f"{error})."
@@ -118,7 +118,11 @@ def _show_kept(options: ReportOptions) -> None:
             from ..reporting.page.html import render, versions
             from ..reporting.text.data import print_page
             from ..reporting.text.selection import print_selection
-        kept = report_of(persistence.load(options.model))
+        loaded = persistence.load(options.model)
+        try:
+            kept = report_of(loaded)
+        except ValueError as error:
+            raise ValueError(f"{options.model}: {error}.") from error
         if kept is None:
             raise ValueError(
                 f"{options.model} keeps no report: zeronorm select writes one with a model, `save` "

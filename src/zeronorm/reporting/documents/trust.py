@@ -93,11 +93,23 @@ def kept_report(document: Mapping[str, Any], trust: Mapping[str, Any], size: int
 
 
 def report_of(loaded: LoadedModel) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document and the trust that a model file keeps; None where it has none."""
+    """Return the document and the trust that a model file keeps; None where it has none.
+
+    Raises
+    ------
+    ValueError
+        Where the features or the certificates are not those of the model.
+    """
     found = loaded.report
     if found is None:
         return None
     document, trust = dict(found["document"]), dict(found["trust"])
+    (model,) = (one for one in document["models"] if one["size"] == document["chosen"])
+    rows = {row["index"] for row in (*model["features"], *model["covariates"])}
+    if rows != {*loaded.columns.tolist()} or model["certificates"] != [
+        *loaded.metadata["certificates"]
+    ]:
+        raise ValueError("the report is of another model: its features or certificates differ")
     leaks = {*found["leaks"]}
     document["notes"] = [
         Leaked(one) if place in leaks else one for place, one in enumerate(document["notes"])
