@@ -147,7 +147,7 @@ def _show_kept(options: ReportOptions) -> None:
 def _show_page(
     options: ReportOptions, found: Mapping[str, Any], work: Work, n_scans: int, show: Any
 ) -> None:
-    """Say what page was written. found : of its selection."""
+    """Print the file and the size of the page. found : the document of its selection."""
     assert options.output is not None
     chosen = next(one for one in found["models"] if one["size"] == found["chosen"])
     document = {

@@ -27,7 +27,7 @@ def certificate_text(proven: Sequence[bool], gaps: Sequence[float]) -> str:
     return "proven, gap 0" if all(proven) else f"gap {max(gaps):.2%}"
 
 
-_MAX_ROWS = 100  # A table has so many features.
+_MAX_ROWS = 100  # features in a table, at most
 
 
 def _row(cell: str, texts: Iterable[str]) -> str:

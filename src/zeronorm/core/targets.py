@@ -397,7 +397,7 @@ def check_weight_of_classes(codes: np.ndarray, weight: FloatArray) -> None:
 FORM = (
     "what zeronorm.survival_target(time, event) returns, or a structured array or data frame with "
     "columns of the names event (True, or False where a row is censored), time and maybe stratum, "
-    "with start and stop in place of time where rows come under observation late; columns of other "
+    "with start and stop instead of time where rows come under observation late; columns of other "
     "names stand in the order event, time, stratum"
 )
 NAMES = (("event", "status"), ("stop", "time"), ("stratum", "strata"))

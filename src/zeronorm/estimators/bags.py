@@ -105,7 +105,7 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def design(self, bags: Any) -> MilesDesign:
         """Return the similarities as a design that computes them when they are needed.
 
-        Every estimator of the package takes it in place of X.
+        Every estimator of the package takes it instead of X.
         """
         check_is_fitted(self)
         data = Bags.of(bags)

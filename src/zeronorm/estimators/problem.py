@@ -85,7 +85,7 @@ class Problem:
 
 @runtime_checkable
 class Selector(Protocol):
-    """What cross-validation, certificates and model files ask of an estimator that selects."""
+    """The protocol by which cross-validation, certificates and files use an estimator."""
 
     n_features: Any
     n_threads: Any
@@ -111,7 +111,7 @@ class Selector(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rowwise:
-    """What a user passed to fit, validated: rows of positive weight."""
+    """Validated arguments of fit: the rows of positive weight."""
 
     design: Design
     labels: np.ndarray  # (n,) of the classes, or the real targets

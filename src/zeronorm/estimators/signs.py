@@ -1,4 +1,4 @@
-"""What selections under a budget ask of signs, and say where few features can have them."""
+"""Checks of signs for selections under a budget, and a warning where few features can have them."""
 
 from __future__ import annotations
 

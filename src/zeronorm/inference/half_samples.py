@@ -97,7 +97,7 @@ def _halves_of_groups(
 
 
 def check_rows(counts: IndexArray, n_pairs: int) -> None:
-    """Raise ValueError where so many rows have fewer different pairs than are asked for.
+    """Raise ValueError where the rows allow fewer different pairs than are asked for.
 
     counts : the rows of every stratum.
     """

@@ -40,7 +40,7 @@ class Null:
 
 @dataclass(frozen=True)
 class Screen:
-    """What all half-samples have in common."""
+    """Settings that all half-samples share."""
 
     size: int  # how many features each model of a half may choose among
     allowed: np.ndarray  # (n_features,) mask of these

@@ -1,4 +1,4 @@
-"""What selectors that are no models share: the columns of X that they chose."""
+"""The base of selectors that are no models: the columns of X that they chose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cells mean: dates, numbers with a unit, codes, and numbers that stand for missing values."""
+"""The meaning of cells: dates, numbers with a unit, codes, and codes for missing values."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _moment(year: str, month: str, day: str, time: str | None, half: str | None)
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """Why the texts of a column have no meaning, and those of which it is said."""
+    """The reason why a column of text cannot be read, and the texts that it concerns."""
 
     what: str
     holds: Callable[[str], object]
@@ -335,7 +335,7 @@ _LIMITS = [
 ]  # fmt: skip
 _HIGH = np.array([*_NINES, *_DECIMALS, *_LIMITS])
 _LOW = -np.array([1.0, *_NINES, *_DECIMALS, *_LIMITS, 32768.0, 2147483648.0])
-# What stands for other reasons next to these: refused, does not know, does not apply.
+# Codes for other reasons, beside these: refused, does not know, does not apply.
 _BESIDE = np.array(
     [float(str(d) * n) for n in range(1, 5) for d in (8, 7, 6)]
     + [float("9" * n + str(d)) for n in range(1, 4) for d in (8, 7, 6)]
