@@ -76,9 +76,9 @@ cv numbers.csv --features 1,3 --target outcome --cv 3
 path classes.csv --target outcome --points 12
 path numbers.csv --target outcome --points 12 --cv 3 --loss least_squares
 discover numbers.csv --target outcome
-certify classes.csv x0,x1,x5 --target outcome
-prove classes.csv x0,x1 --target outcome --gap 0.001 --time-limit 20
-verify golub golub.cert
+certify x0,x1,x5 classes.csv --target outcome
+prove x0,x1 classes.csv --target outcome --gap 0.001 --time-limit 20
+verify golub.cert golub
 evaluate classes.npz classes.csv --target outcome
 evaluate numbers.npz numbers.csv --target outcome
 evaluate counts.npz counts.csv --target outcome --exposure weeks

@@ -189,7 +189,7 @@ def test_select_predict_and_verify(run, cells, tmp_path):
     assert names == {"GENE3", "GENE7"}
     assert document["data"]["storage"] == "sparse float32, read by blocks"
     assert document["data"]["columns"] == {"layer": "counts"}
-    assert run("verify", "cells.h5ad", "c.npz", "--obs", "cell_type").exit_code == 0
+    assert run("verify", "c.npz", "cells.h5ad", "--obs", "cell_type").exit_code == 0
     other = write_h5ad(
         tmp_path / "other.h5ad", sp.csr_array((N, P)), {}, GENES[::-1],
         {"counts": COUNTS[:, ::-1].tocsr()},

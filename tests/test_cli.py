@@ -93,7 +93,7 @@ def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
         ("predict", "golub-k5.model.npz", GOLUB, "--proba"),
         ("info", "golub-k5.model.npz"),
         ("select", GOLUB, "-k", 5, "--prove"),
-        ("verify", GOLUB, "golub-k5.certificate.npz"),
+        ("verify", "golub-k5.certificate.npz", GOLUB),
         ("path", GOLUB),
         ("path", GOLUB, "--cv", 3, "--points", 30),
     ):
@@ -847,7 +847,7 @@ def test_proof(run, method):
     assert f"features ruled out, {certificate['candidates']} candidates left" in text
     assert f"branch and bound, {proof['nodes']} nodes in" in text
     assert "s: no better support exists; it found better features on the way" in text
-    assert "check it: zeronorm verify DATA golub-k7.certificate.npz" in text
+    assert "check it: zeronorm verify golub-k7.certificate.npz DATA" in text
 
 
 def test_proof_of_a_gap_and_its_end(run, monkeypatch):
@@ -879,7 +879,7 @@ def test_proof_goes_with_the_other_options(run, table):
     assert certificate.support.size == document["chosen"]
     assert certificate.forced.tolist() == [5]
     assert len(set(saved.class_weight)) == 2
-    text = run("verify", table, "m.certificate.npz").stdout  # the target by its name
+    text = run("verify", "m.certificate.npz", table).stdout  # the target by its name
     assert f"no other {document['chosen']} features with the 1 forced lower" in " ".join(
         text.split()
     )
@@ -898,10 +898,10 @@ def test_proof_of_several_classes(run, multiclass):
         )
     saved = persistence.load_certificate("m-k2.certificate.npz")
     assert saved.positive == ["blue", "green", "red"]
-    document = json.loads(run("verify", "m.npz", "m-k2.certificate.npz", "--json").stdout)
+    document = json.loads(run("verify", "m-k2.certificate.npz", "m.npz", "--json").stdout)
     assert document["verified"]
     assert [claim["class"] for claim in document["claims"]] == saved.positive
-    text = " ".join(run("verify", "m.npz", "m-k2.certificate.npz").stdout.split())
+    text = " ".join(run("verify", "m-k2.certificate.npz", "m.npz").stdout.split())
     assert "red: proven: no other 2 features lower the objective" in text
 
 
@@ -920,7 +920,7 @@ def test_duplicates_are_named(run):
     assert (row["feature"]["name"], row["equivalents"][0]["name"]) == ("b", "twin")
     assert (
         "duplicates  b is equivalent to twin\n"
-        in run("verify", "a.npz", "a-k1.certificate.npz").stdout
+        in run("verify", "a-k1.certificate.npz", "a.npz").stdout
     )
 
 
@@ -948,7 +948,7 @@ def test_interrupt_of_a_proof_keeps_the_model(run, monkeypatch):
         assert 0 < model["certificates"][0]["gap"] < 0.1
         k = model["n_features"]
         assert persistence.load(f"golub-k{k}.model.npz").support_.size == k
-        assert "verified" in run("verify", GOLUB, f"golub-k{k}.certificate.npz").stdout
+        assert "verified" in run("verify", f"golub-k{k}.certificate.npz", GOLUB).stdout
     calls = iter(range(5))
     text = run("select", GOLUB, "-k", 8, "--prove", "--gap", 0, "--no-cv").stdout
     assert re.search(r"branch and bound, 5 nodes in [\d.]+ s: interrupted", text)
@@ -1028,7 +1028,7 @@ def test_certificate_of_any_method(run):
     options = ("--rule", "all", "--no-cv", "--no-save", "--certificate", "c.npz")
     run("select", GOLUB, "-k", "3,4", *options)
     assert sorted(os.listdir()) == ["c-k3.npz", "c-k4.npz"]
-    document = json.loads(run("verify", GOLUB, "c-k4.npz", "--json").stdout)
+    document = json.loads(run("verify", "c-k4.npz", GOLUB, "--json").stdout)
     (claim,) = document["claims"]
     assert claim["recomputed"]["gap"] == pytest.approx(claim["claimed"]["gap"], rel=1e-4)
     assert claim["recomputed"]["nodes"] == 0
@@ -1043,17 +1043,17 @@ def proven(run):
 
 def test_verify(run, proven):
     """A valid certificate would not be said to be one, or without what it states."""
-    text = " ".join(run("verify", GOLUB, proven).stdout.split())
+    text = " ".join(run("verify", proven, GOLUB).stdout.split())
     assert "verified proven: no other 4 features lower the objective" in text
     assert re.search(r"from a tree of \d+ nodes", text)
-    document = json.loads(run("verify", GOLUB, proven, "--json").stdout)
+    document = json.loads(run("verify", proven, GOLUB, "--json").stdout)
     (claim,) = document["claims"]
     (certificate,) = persistence.load_certificate(proven).certificates
     assert document["verified"]
     assert claim["class"] == "AML"
     assert [row["index"] for row in claim["features"]] == certificate.support.tolist()
     assert claim["recomputed"]["objective"] == pytest.approx(certificate.objective, rel=1e-9)
-    assert run("verify", GOLUB, proven, "-q").stdout.startswith(f"{GOLUB}   38 samples")
+    assert run("verify", proven, GOLUB, "-q").stdout.startswith(f"{GOLUB}   38 samples")
 
 
 @pytest.mark.parametrize("change", [{"bound": 1.2}, {"objective": 0.9, "bound": 0.9}])
@@ -1065,10 +1065,10 @@ def test_a_certificate_that_claims_too_much(run, proven, change):
     persistence.save_certificate(
         dataclasses.replace(certificate, **change), "t.npz", golub.X, golub.y
     )
-    result = run("verify", GOLUB, "t.npz", code=1)
+    result = run("verify", "t.npz", GOLUB, code=1)
     assert re.search(r"refuted  the certificate claims the\s+(bound|objective)", result.stdout)
     assert "verified" not in result.stdout
-    document = json.loads(run("verify", GOLUB, "t.npz", "--json", code=1).stdout)
+    document = json.loads(run("verify", "t.npz", GOLUB, "--json", code=1).stdout)
     assert not document["verified"]
     assert "the certificate claims" in document["reason"]
     assert document["claims"][0]["recomputed"] is None
@@ -1082,14 +1082,14 @@ def test_a_refuted_certificate_states_nothing(run, proven, tmp_path):
     equal = {int(certificate.support[0]): np.setdiff1d([0, 1], certificate.support)[:1]}
     false = dataclasses.replace(certificate, objective=1.2, equivalents=equal)
     persistence.save_certificate(false, "t.npz", golub.X, golub.y)
-    stdout = run("verify", GOLUB, "t.npz", code=1).stdout
+    stdout = run("verify", "t.npz", GOLUB, code=1).stdout
     assert "refuted" in stdout
     assert "It holds" not in stdout
     assert "equivalent" not in stdout
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
-        [*COMMAND, "verify", GOLUB, "t.npz"],
+        [*COMMAND, "verify", "t.npz", GOLUB],
         stdout=write_end, stderr=subprocess.PIPE, text=True, timeout=120,
     )  # fmt: skip
     os.close(write_end)
@@ -1107,21 +1107,21 @@ def test_rounding_refutes_no_certificate(run, fails):
     moved = dataclasses.replace(certificate, intercept=moved)
     np.savez("far.npz", X=X + far, y=y)
     persistence.save_certificate(moved, "c.npz", X + far, y)
-    stdout = run("verify", "far.npz", "c.npz", code=3).stdout
+    stdout = run("verify", "c.npz", "far.npz", code=3).stdout
     assert "undecided" in stdout
     assert not re.search("refuted |verified ", stdout.replace("verified nor refuted", ""))
-    document = json.loads(run("verify", "far.npz", "c.npz", "--json", code=3).stdout)
+    document = json.loads(run("verify", "c.npz", "far.npz", "--json", code=3).stdout)
     assert (document["verified"], document["undecided"]) == (False, True)
     needed = re.search(r"Use rtol=(\S+),", document["reason"])[1]
-    text = " ".join(run("verify", "far.npz", "c.npz", "--rtol", needed).stdout.split())
+    text = " ".join(run("verify", "c.npz", "far.npz", "--rtol", needed).stdout.split())
     assert "verified proven: no 3 features lower the objective by more than" in text
     assert f"to rtol = {needed}, by which the claim is weakened here" in text
-    near = " ".join(run("verify", "far.npz", "c.npz", "--rtol", 1e-3).stdout.split())
+    near = " ".join(run("verify", "c.npz", "far.npz", "--rtol", 1e-3).stdout.split())
     assert "by more than 2.2%" in near
-    assert "rtol must be above 0" in fails("verify", "far.npz", "c.npz", "--rtol", 1)
+    assert "rtol must be above 0" in fails("verify", "c.npz", "far.npz", "--rtol", 1)
     false = dataclasses.replace(moved, bound=moved.bound * 1.01)
     persistence.save_certificate(false, "false.npz", X + far, y)
-    document = json.loads(run("verify", "far.npz", "false.npz", "--json", code=1).stdout)
+    document = json.loads(run("verify", "false.npz", "far.npz", "--json", code=1).stdout)
     assert not document["undecided"]
 
 
@@ -1133,7 +1133,7 @@ def test_verify_says_what_the_budget_counts(run):
     np.savez("data.npz", X=X, y=y)
     model = MinimaxLogisticRegression(feature_groups=np.arange(12) // 3, n_groups=2).fit(X, y)
     persistence.save_certificate(model.certificate_, "g.npz", X, y)
-    text = " ".join(run("verify", "data.npz", "g.npz").stdout.split())
+    text = " ".join(run("verify", "g.npz", "data.npz").stdout.split())
     assert re.search(r"no (other )?2 groups of features lower the objective", text)
 
 
@@ -1144,28 +1144,28 @@ def test_verify_with_other_data(run, fails, proven):
     X = golub.X.copy()
     X[3, persistence.load_certificate(proven).support_[0]] += 1.0
     np.savez("changed.npz", X=X, y=golub.y)
-    assert "refuted" in run("verify", "changed.npz", proven, code=1).stdout
+    assert "refuted" in run("verify", proven, "changed.npz", code=1).stdout
     np.savez("labels.npz", X=golub.X, y=golub.y[::-1])
-    assert "refuted" in run("verify", "labels.npz", proven, code=1).stdout
+    assert "refuted" in run("verify", proven, "labels.npz", code=1).stdout
     np.savez("few.npz", X=golub.X[:30], y=golub.y[:30])
     assert f"few.npz has 30 samples here, and {proven} is of 38" in fails(
-        "verify", "few.npz", proven
+        "verify", proven, "few.npz"
     )
     np.savez("classes.npz", X=golub.X, y=np.where(golub.y == "AML", "X", "Y"))
     assert "must have the classes 'ALL, AML', as at the fit; 38 rows have others" in fails(
-        "verify", "classes.npz", proven
+        "verify", proven, "classes.npz"
     )
     np.savez("names.npz", X=golub.X[:, ::-1], y=golub.y, feature_names=names[::-1])
-    assert "as in the certificate; got" in fails("verify", "names.npz", proven)
+    assert "as in the certificate; got" in fails("verify", proven, "names.npz")
     assert "a model file of zeronorm; a certificate file is needed here" in fails(
-        "verify", GOLUB, "golub-k4.model.npz"
+        "verify", "golub-k4.model.npz", GOLUB
     )
 
 
 def test_verify_refuses_what_does_not_fit_into_memory(fails, proven, monkeypatch):
     """The verifier would be killed for want of memory."""
     monkeypatch.setattr(persistence.certificates, "_MAX_DENSE", 2**19)
-    line = fails("verify", GOLUB, proven)
+    line = fails("verify", proven, GOLUB)
     assert "DATA must be at most 0.00049 GiB as dense float64" in line
     assert "got 0.00086 GiB" in line
 
@@ -1177,10 +1177,10 @@ def test_verify_sparse_files_and_labels_of_another_type(run):
     y = np.where(X[:, [4]].toarray().ravel() > 0.2, 1, -1)
     dump_svmlight_file(X, y, "a.svm", zero_based=False)
     run("select", "a.svm", "-k", 2, "--prove", "--no-cv")
-    assert "not centred" in " ".join(run("verify", "a.svm", "a-k2.certificate.npz").stdout.split())
+    assert "not centred" in " ".join(run("verify", "a-k2.certificate.npz", "a.svm").stdout.split())
     np.savez("b.npz", X=X.toarray(), y=y.astype(str))
     # Dense columns would be centred: the problem is that of the certificate, not of the storage.
-    assert "verified" in run("verify", "b.npz", "a-k2.certificate.npz").stdout
+    assert "verified" in run("verify", "a-k2.certificate.npz", "b.npz").stdout
 
 
 def test_verify_takes_no_other_features_for_noise(run, fails):
@@ -1191,8 +1191,8 @@ def test_verify_takes_no_other_features_for_noise(run, fails):
     dump_svmlight_file(X[:, :4], y, "part.svm", zero_based=False)
     dump_svmlight_file(X, y, "all.svm", zero_based=False)
     run("select", "part.svm", "-k", 2, "--prove", "--gap", 0, "--no-cv")
-    assert "verified" in run("verify", "part.svm", "part-k2.certificate.npz").stdout
-    line = fails("verify", "all.svm", "part-k2.certificate.npz")
+    assert "verified" in run("verify", "part-k2.certificate.npz", "part.svm").stdout
+    line = fails("verify", "part-k2.certificate.npz", "all.svm")
     assert "must have the features of the certificate, up to 4; got feature 7" in line
 
 
@@ -1216,7 +1216,7 @@ def test_verify_says_which_problem_it_was(run):
     names = [f"g{j}" for j in range(golub.X.shape[1])]
     np.savez("named.npz", X=golub.X, y=golub.y, feature_names=names)
     persistence.save_certificate(model.certificate_, "f.npz", golub.X, golub.y, feature_names=names)
-    text = " ".join(run("verify", "named.npz", "f.npz").stdout.split())
+    text = " ".join(run("verify", "f.npz", "named.npz").stdout.split())
     assert "forced: g7" in text
     assert "no intercept, its own refit" in text
 
@@ -1539,7 +1539,7 @@ def test_help_says_what_there_is(run):
     """A command or an option would be missing in the help."""
     for arguments in ((), ("--help",), ("-h",)):
         text = run(*arguments).stdout
-        assert all(command in text for command in ("select", "verify", "path", "predict", "info"))
+        assert all(command in text for command in ("select", "verify", "predict", "path", "info"))
     assert "--features" in run("select", "--help").stdout
 
 
@@ -1755,7 +1755,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             "--certificate m.npz is the file of the model; name another",
         ),
         (["verify", GOLUB], "Missing argument 'CERTIFICATE'"),
-        (["verify", GOLUB, "none.npz"], "none.npz: no such file."),
+        (["verify", "none.npz", GOLUB], "none.npz: no such file."),
         (["path"], "Missing argument 'DATA'"),
         (["path", GOLUB, "--points", "1"], "--points must be at least 2; got 1"),
         (["path", GOLUB, "--points", "x"], "Invalid value for '--points': "),

@@ -66,7 +66,7 @@ def test_the_list_of_select_has_its_certificate(run, table, tmp_path, target):
     expected = model["certificates"][0]
     for source in ("m.npz", "list.csv", "list.txt", ",".join(names)):
         asked = () if source == "m.npz" else (*given, "--C", str(expected["C"]))
-        document = found(run, "certify", data, source, *asked)
+        document = found(run, "certify", source, data, *asked)
         assert sorted(one["name"] for one in document["features"]) == sorted(names)
         certificate = document["certificate"]
         assert certificate["objective"] == pytest.approx(expected["objective"], rel=1e-6)
@@ -95,25 +95,25 @@ def test_a_better_list_is_found_and_shown(run, table, target):
     """A bad list ends as the best one, with what was exchanged; the proof can be verified."""
     data, *given = TARGETS[target]
     options = ("--gap", "0", "--certificate", "c.npz")
-    document = found(run, "prove", data, "g0,g4,g7", *given, *options)
+    document = found(run, "prove", "g0,g4,g7", data, *given, *options)
     assert [one["name"] for one in document["best"]] == ["g1", "g4", "g7"]
     assert [one["name"] for one in document["dropped"]] == ["g0"]
     assert [one["name"] for one in document["added"]] == ["g1"]
-    certificate = found(run, "certify", data, "g0,g4,g7", *given)["certificate"]
+    certificate = found(run, "certify", "g0,g4,g7", data, *given)["certificate"]
     assert document["objective_given"] == pytest.approx(certificate["objective"])
     assert document["certificate"]["objective"] < document["objective_given"]
     assert document["certificate"]["proven"]
     of_target = given[: given.index("--task")] if "--task" in given else given
-    assert "verified" in run("verify", data, "c.npz", *of_target).stdout
-    text = run("prove", data, "g0,g4,g7", *given).stdout
+    assert "verified" in run("verify", "c.npz", data, *of_target).stdout
+    text = run("prove", "g0,g4,g7", data, *given).stdout
     assert "lowers the objective by" in text
-    assert "no better list" in run("prove", data, "g1,g4,g7", *given).stdout
+    assert "no better list" in run("prove", "g1,g4,g7", data, *given).stdout
 
 
 def test_options_of_the_problem_count(run, table):
     """C, scaling, weights and covariates are those that are asked for."""
     X, columns = table
-    given = ("sick.csv", "g1,g4", "--target", "sick", "-C", "2", "--no-standardize")
+    given = ("g1,g4", "sick.csv", "--target", "sick", "-C", "2", "--no-standardize")
     one = found(run, "certify", *given, "--class-weight", "balanced")["certificate"]
     problem = BudgetClassifier(C=2.0, standardize=False, class_weight="balanced")
     expected = certify([1, 4], X, columns["sick"], problem=problem)
@@ -130,7 +130,7 @@ def test_options_of_the_problem_count(run, table):
         ("g1,g1", "each feature once; got 'g1' twice"),
         (" , ", "must name one feature or more"),
         ("empty.txt", "must name one feature or more"),
-        ("others.csv", "got the columns a, b. Where these are the data, they come before FEATURES"),
+        ("others.csv", "got the columns a, b. If these are the data, name them after FEATURES"),
         ("bytes.txt", "no text file, and no model"),
         ("each.npz", "the model has one for each class"),
     ],
@@ -143,13 +143,13 @@ def test_bad_lists_are_refused(run, fails, table, tmp_path, features, message):
     if features == "each.npz":
         options = ("-k", "2", "--per-class", "--no-cv", "-q", "-o", "each.npz")
         run("select", "kind.csv", "--target", "kind", *options)
-    assert message in fails("certify", "kind.csv", features, "--target", "kind")
+    assert message in fails("certify", features, "kind.csv", "--target", "kind")
 
 
 def test_bad_problems_are_refused(fails, table):
     """In the words of options, and before any work."""
     X, columns = table
-    given = ("sick.csv", "g1", "--target", "sick")
+    given = ("g1", "sick.csv", "--target", "sick")
     assert "--gap must be at least 0" in fails("prove", *given, "--gap", "-1")
     assert "--time-limit must be a positive" in fails("prove", *given, "--time-limit", "0")
     assert "is an input as well" in fails("certify", *given, "--certificate", "sick.csv")
@@ -161,7 +161,7 @@ def test_all_lists_that_are_nearly_as_good(run, table):
     """Those of near_optimal for the problem of the list, in the report, in JSON and in a file."""
     X, columns = table
     y = columns["number"]
-    given = ("number.csv", "g0,g1,g4,g7", "--target", "number", "--within", 0.5)
+    given = ("g0,g1,g4,g7", "number.csv", "--target", "number", "--within", 0.5)
     document = found(run, "prove", *given, "-o", "all.csv")["near_optimal"]
     near = near_optimal(X, y, 4, within=0.5, problem=BudgetRegressor(4))
     names = [[f"g{j}" for j in support] for support in near.supports.tolist()]
@@ -180,7 +180,7 @@ def test_all_lists_that_are_nearly_as_good(run, table):
     text = " ".join(run("prove", *given).stdout.split())
     assert f"{len(names)} lists are within 50% of the best 4 features, and no others" in text
     assert f"the given one is number {document['given'] + 1}" in text
-    other = found(run, "prove", "number.csv", "g1,g2,g5", "--target", "number", "--within", 0.01)
+    other = found(run, "prove", "g1,g2,g5", "number.csv", "--target", "number", "--within", 0.01)
     assert other["near_optimal"]["given"] is None
     assert found(run, "prove", *given[:4])["near_optimal"] is None
 
@@ -193,8 +193,8 @@ def test_the_cheapest_list_is_that_of_enumeration(run, table):
     order = np.random.default_rng(1).permutation(m)
     Path("cost.tsv").write_text("".join(["gene\tprice\n", *(f"g{j}\t{price[j]}\n" for j in order)]))
     given = (
-        "number.csv",
         "g0,g1,g4,g7",
+        "number.csv",
         "--target",
         "number",
         "--within",
@@ -245,7 +245,7 @@ def test_costs_that_cannot_be(fails, table, text, message):
     if text is None:
         text = "".join(f"g{j}\t{'-3' if j == 1 else 1}\n" for j in range(table[0].shape[1]))
     Path("cost.tsv").write_text(text)
-    given = ("prove", "number.csv", "g0,g1", "--target", "number", "--cost", "cost.tsv")
+    given = ("prove", "g0,g1", "number.csv", "--target", "number", "--cost", "cost.tsv")
     assert message in fails(*given, "--within", 0.1)
     assert "--cost is of the lists of --within; got cost.tsv" in fails(*given)
 
@@ -253,7 +253,7 @@ def test_costs_that_cannot_be(fails, table, text, message):
 def test_lists_with_gaps_are_told(run, table):
     """Whoever reads a file of two lists would think that there are no others."""
     pytest.importorskip("pyarrow")
-    given = ("number.csv", "g0,g1,g4,g7", "--target", "number", "--within", 0.5, "--limit", 2)
+    given = ("g0,g1,g4,g7", "number.csv", "--target", "number", "--within", 0.5, "--limit", 2)
     document = found(run, "prove", *given, "-o", "two.parquet")["near_optimal"]
     assert (len(document["lists"]), document["complete"]) == (2, False)
     assert 0 < document["complete_within"] < 0.5
@@ -265,7 +265,7 @@ def test_lists_with_gaps_are_told(run, table):
 
 def test_lists_that_cannot_be(fails, table):
     """Options that say nothing without --within would be left out in silence."""
-    given = ("number.csv", "g1,g4,g7", "--target", "number")
+    given = ("g1,g4,g7", "number.csv", "--target", "number")
     for more, message in (
         (("-o", "a.csv"), "--output is of the lists of --within; got a.csv"),
         (("--limit", 3), "--limit is of the lists of --within; got 3"),
@@ -286,8 +286,8 @@ def test_certificates_of_filled_data_are_verified(run, table, of):
     data = ("gaps.csv", "--target", "sick")
     run("select", *data, "-k", 2, "--missing", "mean", "--no-cv", "-o", "m.npz")
     given = data if of == "m.npz" else (*data, "--missing", "mean")
-    run("certify", *given[:1], of, *given[1:], "--certificate", "c.npz")
-    assert "80 samples" in run("verify", *data[:1], "c.npz").stdout
+    run("certify", of, *given, "--certificate", "c.npz")
+    assert "80 samples" in run("verify", "c.npz", data[0]).stdout
 
 
 @pytest.mark.parametrize("command", ["certify", "prove"])
@@ -295,7 +295,7 @@ def test_bounded_coefficients_are_said(run, table, command, tmp_path, monkeypatc
     """A bound of some models would be read as one of all."""
     monkeypatch.chdir(tmp_path)
     X, columns = table
-    line = (command, "number.csv", "g1,g4,g7", "--target", "number", "-C", 10, "--max-abs-coef", 2)
+    line = (command, "g1,g4,g7", "number.csv", "--target", "number", "-C", 10, "--max-abs-coef", 2)
     certificate = found(run, *line)["certificate"]
     problem = BudgetRegressor(3, C=10.0)
     own = certify([1, 4, 7], X, columns["number"], problem=problem, max_abs_coef=2.0)
@@ -307,14 +307,14 @@ def test_bounded_coefficients_are_said(run, table, command, tmp_path, monkeypatc
     if command == "prove":
         whole = " ".join(run(*line, "--gap", 0).stdout.split())
         assert "no better support with such coefficients exists" in whole
-    checked = run("verify", "number.csv", "c.npz").stdout
+    checked = run("verify", "c.npz", "number.csv").stdout
     assert "with coefficients of at most 2 per SD" in " ".join(checked.split())
 
 
 def test_lists_nearly_as_good_have_any_coefficients(fails, table, tmp_path, monkeypatch):
     """The lists would be taken for those of bounded models."""
     monkeypatch.chdir(tmp_path)
-    line = ("prove", "number.csv", "g1,g4,g7", "--target", "number", "--max-abs-coef", 2)
+    line = ("prove", "g1,g4,g7", "number.csv", "--target", "number", "--max-abs-coef", 2)
     assert "leave out --max-abs-coef, or --within" in fails(*line, "--within", 0.01)
     assert "--max-abs-coef must be a positive finite number" in fails(*line[:-1], -1)
 
@@ -323,9 +323,9 @@ def test_a_loose_certificate_says_what_makes_it_tighter(run):
     """A gap of tens of percent would be taken for that of the list."""
     given = ("select", GOLUB, "-k", 4, "--no-cv", "-o", "m.npz")
     text = run(*given, "-C", 10).stdout
-    assert "tighten it: zeronorm certify DATA m.npz" in text
+    assert "tighten it: zeronorm certify m.npz DATA" in text
     before = json.loads(run(*given, "-C", 10, "--json").stdout)["models"][0]["certificates"][0]
-    after = json.loads(run("certify", GOLUB, "m.npz", "--json").stdout)["certificate"]
+    after = json.loads(run("certify", "m.npz", GOLUB, "--json").stdout)["certificate"]
     assert after["gap"] < 0.8 * before["gap"]
     for options in (("-C", 0.1), ("-C", 10, "--prove", "--time-limit", 0.1)):
         assert "tighten it" not in run(*given, *options).stdout
@@ -339,5 +339,5 @@ def test_a_model_of_fewer_features_than_the_data_is_told(run):
     run("select", "all.csv", "--target", "y", "-k", 1, "--drop", "x4", "-o", "m.npz")
     told = "all.csv has 5 features, and m.npz was selected from 4: the certificate is of all"
     for command in ("certify", "prove"):
-        assert told in run(command, "all.csv", "m.npz").stderr
-        assert "selected from" not in run(command, "all.csv", "m.npz", "--drop", "x4").stderr
+        assert told in run(command, "m.npz", "all.csv").stderr
+        assert "selected from" not in run(command, "m.npz", "all.csv", "--drop", "x4").stderr

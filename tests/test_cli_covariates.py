@@ -54,7 +54,7 @@ def test_covariates_are_named_and_told_apart(run, write):
     assert found == pytest.approx(dict(zip(["age", "sex"], direct.coef_[0, 8:], strict=True)))
     assert {row["index"] for row in model["features"]} == set(direct.support_)
     assert document["n_covariates"] == model["certificates"][0]["n_covariates"] == 2
-    verified = run("verify", "d.csv", "c.npz", "--target", "y")
+    verified = run("verify", "c.npz", "d.csv", "--target", "y")
     assert "covariates: age, sex" in verified.stdout
     told = run("info", "m.npz").stdout
     assert "2, marked by *" in told
@@ -71,7 +71,7 @@ def test_covariates_of_several_classes(shared, run, write):
     options = ["--target", "y", "--features", 2, "--covariates", "age,sex", "--no-cv", shared]
     told = run("select", "d.csv", *options, "--certificate", "c.npz").stdout
     assert told.count("in every model, not counted") == (1 if shared == "--shared" else 3)
-    assert "covariates: age, sex" in run("verify", "d.csv", "c.npz", "--target", "y").stdout
+    assert "covariates: age, sex" in run("verify", "c.npz", "d.csv", "--target", "y").stdout
 
 
 def test_covariates_of_survival_times(run, write):
@@ -112,7 +112,7 @@ def test_ordered_classes_and_late_entries_have_covariates(run, write, task):
     asked = ["--features", 2, "--covariates", "age,sex", "--no-cv", "--certificate", "c.npz"]
     told = run("select", "d.csv", *options, *asked).stdout
     assert "2 covariates   in every model" in told
-    checked = run("verify", "d.csv", "c.npz", *(options if task == "late" else options[:2]))
+    checked = run("verify", "c.npz", "d.csv", *(options if task == "late" else options[:2]))
     assert "covariates: age, sex" in checked.stdout
 
 
@@ -144,9 +144,9 @@ def test_models_with_a_covariate_of_text_agree_with_their_certificates(run, tmp_
     info = run("info", "m.npz").stdout
     assert "3 of 8" in info
     assert "1, by 2 features, marked by *" in info
-    assert "covariates: batch=B2, batch=B3" in run("verify", "d.csv", "c.npz").stdout
+    assert "covariates: batch=B2, batch=B3" in run("verify", "c.npz", "d.csv").stdout
     for command in (("certify",), ("prove", "--time-limit", 1)):
-        assert "of 8 features ruled out" in run(*command, "d.csv", "m.npz").stdout
+        assert "of 8 features ruled out" in run(*command, "m.npz", "d.csv").stdout
     run("report", "m.npz", "d.csv", "-o", "p.html", "--pairs", 0, "--time-limit", 0)
     assert "3 of 8 features that tell well from ill" in (tmp_path / "p.html").read_text()
 
@@ -159,11 +159,11 @@ def test_levels_that_are_named_one_by_one_are_a_covariate(run, tmp_path):
         given = ("d.csv", "--target", "y", "--covariates", named, "-k", 2, "--no-cv")
         told = run("select", *given, "-o", "m.npz", "--certificate", "c.npz").stdout
         assert f"of {left} features ruled out" in told
-        assert f"covariates: {named.replace(',', ', ')}" in run("verify", "d.csv", "c.npz").stdout
-        told = run("certify", "d.csv", "m.npz", "--certificate", "again.npz").stdout
+        assert f"covariates: {named.replace(',', ', ')}" in run("verify", "c.npz", "d.csv").stdout
+        told = run("certify", "m.npz", "d.csv", "--certificate", "again.npz").stdout
         assert f"of {left} features ruled out" in told
         assert (
-            f"covariates: {named.replace(',', ', ')}" in run("verify", "d.csv", "again.npz").stdout
+            f"covariates: {named.replace(',', ', ')}" in run("verify", "again.npz", "d.csv").stdout
         )
 
 
@@ -180,7 +180,7 @@ def test_without_an_intercept_every_level_is_a_covariate(beside, run, tmp_path):
     assert "1 covariate" in told
     assert "batch (all 3 levels)" in " ".join(told.split())
     assert "of 8 features ruled out" in told
-    told = run("verify", "d.csv", "c.npz", *given[3:]).stdout
+    told = run("verify", "c.npz", "d.csv", *given[3:]).stdout
     assert "covariates: batch=B1, batch=B2, batch=B3" in told
     indicators = np.column_stack([X, *(level == BATCH for level in ("B1", "B2", "B3"))])
     direct = BudgetClassifier(2, covariates=[8, 9, 10], fit_intercept=False, calibrate=False)
@@ -199,8 +199,8 @@ def test_features_are_counted_without_covariates(run, write):
     assert header in run("select", "d.csv", "-k", 2, *options, *files).stdout
     assert "2 of 8" in run("info", "m.npz").stdout
     for command in (
-        ("certify", "d.csv", "m.npz"),
-        ("verify", "d.csv", "c.npz"),
+        ("certify", "m.npz", "d.csv"),
+        ("verify", "c.npz", "d.csv"),
         ("evaluate", "m.npz", "d.csv"),
     ):
         assert header in run(*command).stdout

@@ -33,10 +33,10 @@ def test_the_table_is_what_commands_return(run, monkeypatch, tmp_path):
 
     fit = ("select", GOLUB, "-k", 2, "--no-cv", "--no-calibrate", "-o", "m.npz")
     assert code(*fit, "--certificate", "c.npz") == 0
-    assert code("verify", GOLUB, "c.npz") == 0
+    assert code("verify", "c.npz", GOLUB) == 0
     claim = CertificateError("too much")
-    assert code("verify", GOLUB, "c.npz", error=claim) == 1
-    assert code("verify", GOLUB, "c.npz", error=UndecidedError("rounding")) == 3
+    assert code("verify", "c.npz", GOLUB, error=claim) == 1
+    assert code("verify", "c.npz", GOLUB, error=UndecidedError("rounding")) == 3
     assert code(*fit, error=KeyError("a bug")) == 1
     assert code(*fit, error=MemoryError("9 TB")) == 2
     assert code(*fit, error=OSError(28, "No space left on device", "m.npz")) == 2
@@ -68,13 +68,14 @@ def test_the_table_is_what_commands_return(run, monkeypatch, tmp_path):
         ("selec demo", "No such command 'selec'. Did you mean 'select'?"),
         ("select https://a.org/b.csv", "https://a.org/b.csv: an address, no file; download it"),
         ("path a.csv --target y -o p.parquet", "--output must end in .csv; got p.parquet."),
-        ("verify a.csv c.npz --rtol -1", "Error: --rtol must be above 0 and at most 1e-3"),
+        ("verify c.npz a.csv --rtol -1", "Error: --rtol must be above 0 and at most 1e-3"),
         ("select a.csv --target y --measure g1", "prbep, auc or ap; got 'g1'"),
         ("convert a.csv a.csv", "exists; remove it, give another name, or say --overwrite."),
         ("convert t.csv t.zarr", "or say --id id if it names the samples."),
         ("predict a.csv m.npz", "say zeronorm predict m.npz a.csv."),
         ("evaluate a.csv m.npz", "say zeronorm evaluate m.npz a.csv."),
-        ("verify c.npz a.csv", "say zeronorm verify a.csv c.npz."),
+        ("verify a.csv c.npz", "say zeronorm verify c.npz a.csv."),
+        ("prove a.csv m.npz", "say zeronorm prove m.npz a.csv."),
     ],
 )
 def test_wrong_lines_are_told_the_way_out(fails, run, tmp_path, line, message):

@@ -203,6 +203,6 @@ def test_a_list_has_no_covariates(run, tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     run("select", path, *asked, "--features-out", "f.parquet")
     assert pq.read_table(tmp_path / "f.parquet")["covariate"].to_pylist() == [False, False, True]
-    shown = run("certify", path, "f.csv", *given).stdout
+    shown = run("certify", "f.csv", path, *given).stdout
     assert "2 features" in shown
     assert all(name in shown for name in names)

@@ -48,7 +48,7 @@ def test_tables_are_joined_by_name(run, data, tmp_path):
         "59 of 60 samples are in age.csv; 0 of its lines are of no sample",
         "1 sample left out: no covariate 'age'",
     ]
-    verified = run("verify", data, "c.npz", *BOTH)
+    verified = run("verify", "c.npz", data, *BOTH)
     assert verified.exit_code == 0
     assert "verified" in verified.stdout
     predicted = run("predict", "m.npz", data, "--samples", "age.csv", "-o", "p.csv")
@@ -99,7 +99,7 @@ def test_covariates_of_text_beside_genotypes(run, data, tmp_path):
     files = ("-o", "m.npz", "--certificate", "c.npz")
     (model,) = json.loads(run("select", data, *given, *files).stdout)["models"]
     assert [one["name"] for one in model["covariates"]] == ["age", "site=south"]
-    assert "verified" in run("verify", data, "c.npz", *BOTH).stdout
+    assert "verified" in run("verify", "c.npz", data, *BOTH).stdout
     predict = ("predict", "m.npz", data, "--samples", "age.csv", "--json")
     found = json.loads(run(*predict).stdout)["predictions"]
     assert len(found) == N - 1
@@ -125,7 +125,7 @@ def test_a_fam_file_that_lacks_a_line_is_refused(fails, data, tmp_path):
 def test_variants_are_named_without_their_allele(run, fails, data):
     """A list of published variants has their ids alone, and each would have to be completed."""
     given = ("--samples", "trait.txt", "--target", "trait")
-    document = json.loads(run("certify", data, "rs7,rs3_A", *given, "--json").stdout)
+    document = json.loads(run("certify", "rs7,rs3_A", data, *given, "--json").stdout)
     assert sorted(one["name"] for one in document["features"]) == ["rs3_A", "rs7_A"]
     forced = run("select", data, "-k", "1", *given, "--no-cv", "--json", "--force", "rs5").stdout
     (feature,) = json.loads(forced)["models"][0]["features"]

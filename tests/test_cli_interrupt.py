@@ -127,7 +127,7 @@ def test_an_interrupt_between_the_nodes_of_a_proof(run, interrupt):
     for model in (first, second):
         assert 0 < model["certificates"][0]["gap"] < 0.1
         file = model["certificate_file"]
-        assert "verified" in run("verify", GOLUB, file).stdout
+        assert "verified" in run("verify", file, GOLUB).stdout
 
 
 @pytest.mark.parametrize("calls", [(1,), (10, 11)])

@@ -76,7 +76,7 @@ def test_predictions_keep_names_and_covariates(run, tables, tmp_path, data):
     covariates = ("--covariates", "age")
     files = ("-o", "m.npz", "--certificate", "c.npz")
     run("select", data, *GIVEN, *covariates, "-k", "2", "--no-cv", "--quiet", *files)
-    assert "verified" in run("verify", data, "c.npz", "--samples", "pheno.tsv").stdout
+    assert "verified" in run("verify", "c.npz", data, "--samples", "pheno.tsv").stdout
     said = run("predict", "m.npz", data, *GIVEN, "-o", "p.csv").stderr
     assert "sample left out: no covariate 'age'" in said.replace("\n", " ")
     rows = [line.split(",") for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
@@ -115,7 +115,7 @@ def test_covariates_of_text_are_their_values(run, tables, tmp_path, data):
     found = {one["name"]: one["coefficient"] for one in model["covariates"]}
     assert list(found) == ["batch=B2", "batch=B3"]
     np.testing.assert_allclose([*found.values()], wanted.coef_[0, [P, P + 1]], rtol=1e-6)
-    assert "verified" in run("verify", data, "c.npz", "--samples", "batch.tsv").stdout
+    assert "verified" in run("verify", "c.npz", data, "--samples", "batch.tsv").stdout
     # New samples: a table of B3 alone, and of a batch that the model never saw.
     for label, column in (("B3", [0.0, 1.0]), ("B9", [0.0, 0.0])):
         lines = [f"S{i:02d}\t{label}" for i in range(N)]
@@ -435,7 +435,7 @@ def test_a_model_with_a_batch_is_looked_at_again(run, tables, tmp_path, data):
     given = ("--samples", "batch.tsv", "--target", "kind")
     asked = (*given, "--covariates", "batch,age", "-k", 2, "--no-cv", "-o", "m.npz", "--json")
     selected = json.loads(run("select", data, *asked).stdout)
-    document = json.loads(run("certify", data, "m.npz", *given, "--json").stdout)
+    document = json.loads(run("certify", "m.npz", data, *given, "--json").stdout)
     assert document["data"]["n_features"] == selected["data"]["n_features"]
     pytest.importorskip("matplotlib")
     quick = ("--pairs", 0, "--time-limit", 0, "--cv", 3)
@@ -768,7 +768,7 @@ def test_forced_columns_of_a_table_are_there_to_verify(run, tables):
     """A certificate could not be checked: a feature of its model would be missing."""
     given = ("rows.csv", "--samples", "pheno.tsv", "--target", "kind")
     run("select", *given, "-k", 2, "--force", "age", "--no-cv", "-q", "--certificate", "c.npz")
-    said = run("verify", given[0], "c.npz", *given[1:]).stdout
+    said = run("verify", "c.npz", given[0], *given[1:]).stdout
     assert "forced: age" in said
     assert "recomputed: objective" in said
 
@@ -795,12 +795,12 @@ def test_a_model_with_forced_columns_is_certified_proven_and_reported(run, table
     problem = BudgetClassifier(6, forced_features=forced, C=0.1, calibrate=False)
     wanted = certify(support, beside, kind, problem=problem)
     for command in ("certify", "prove"):
-        call = (command, data, "m.npz", *given[:2], "--certificate", "c.npz", "--json")
+        call = (command, "m.npz", data, *given[:2], "--certificate", "c.npz", "--json")
         claim = json.loads(run(*call).stdout)["certificate"]
         assert claim["n_forced"] == 4
         np.testing.assert_allclose(claim["objective"], wanted.objective, rtol=1e-6)
         for file in ("c.npz", "s.npz"):
-            said = run("verify", data, file, *given[:2]).stdout
+            said = run("verify", file, data, *given[:2]).stdout
             assert "forced: age, batch=B0, batch=B1, batch=B2" in said
     pytest.importorskip("matplotlib")
     quick = ("--pairs", 0, "--time-limit", 0, "--cv", 3)
@@ -813,14 +813,14 @@ def test_lists_may_have_columns_of_tables_and_single_levels(run, fails, tables, 
     given = with_batches(tmp_path, *tables[1:])
 
     def claim(features):
-        document = json.loads(run("certify", "genes.csv", features, *given, "--json").stdout)
+        document = json.loads(run("certify", features, "genes.csv", *given, "--json").stdout)
         names = [one["name"] for one in document["features"]]
         return names, document["certificate"]["n_forced"]
 
     assert claim("g3,age,batch=B1") == (["g3", "age", "batch=B1"], 2)
     assert claim("g3,batch") == (["g3", "batch=B0", "batch=B1", "batch=B2"], 3)
     assert claim("g3,g5") == (["g3", "g5"], 0)
-    said = fails("certify", "genes.csv", "g3,batch=B7", *given)
+    said = fails("certify", "g3,batch=B7", "genes.csv", *given)
     assert "no feature 'batch=B7'. Did you mean 'batch=B" in said
 
 

@@ -61,7 +61,7 @@ def test_text_has_the_order_that_is_said(run, data):
     assert "ordered, none " in text
     assert "none | " in text
     model = BudgetClassifier(2, loss="ordinal", method=L0(gap=0.0), calibrate=False).fit(X, STAGE)
-    assert "verified" in words(run("verify", "text.csv", "m.certificate.npz"))
+    assert "verified" in words(run("verify", "m.certificate.npz", "text.csv"))
     assert "classes none < mild < severe" in words(run("info", "m.npz"))
     text = words(run("predict", "m.npz", "text.csv", "--proba", "-o", "p.csv"))
     assert f"accuracy {model.score(X, STAGE):.3f}" in text

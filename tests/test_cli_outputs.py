@@ -91,14 +91,14 @@ def test_models_and_certificates_of_shared_features(run, write):
     run("select", data, "-k", 3, "--target", "kind", "--certificate", "c.npz", "--class-weight",
         "balanced", "--no-cv", "-o", "m.npz", "--no-calibrate")  # fmt: skip
     model = BudgetClassifier(3, class_weight="balanced", calibrate=False).fit(X, KINDS)
-    checked = run("verify", data, "c.npz").stdout
+    checked = run("verify", "c.npz", data).stdout
     assert "3 features, shared by the 3 classes: " in checked
     assert "verified" in checked
-    document = json.loads(run("verify", data, "c.npz", "--json").stdout)
+    document = json.loads(run("verify", "c.npz", data, "--json").stdout)
     assert document["verified"]
     assert document["outputs"] == ["blue", "green", "red"]
     assert [claim["class"] for claim in document["claims"]] == [None]
-    refuted = run("verify", write(kind=KINDS[::-1]), "c.npz", code=1)
+    refuted = run("verify", "c.npz", write(kind=KINDS[::-1]), code=1)
     assert "refuted" in refuted.stdout
     run("predict", "m.npz", write(kind=KINDS), "--proba", "-o", "p.csv")
     with open("p.csv", newline="") as file:
@@ -123,7 +123,7 @@ def test_proofs_of_shared_features(run, write):
     assert model.certificate_.proven
     np.testing.assert_array_equal(saved.support_, model.support_)
     saved.verify(X, KINDS)
-    assert "verified" in run("verify", data, "m.certificate.npz").stdout
+    assert "verified" in run("verify", "m.certificate.npz", data).stdout
     data = write(fat=TRAITS[:, 0], water=TRAITS[:, 1])
     document = json.loads(
         run("select", data, "-k", 1, "--target", "fat,water", "--prove", "--no-cv", "--json").stdout
@@ -225,7 +225,7 @@ def test_responses(run, write):
     assert model["training_score"] == pytest.approx(fitted.score(X, TRAITS))
     assert np.mean(model["training_scores"]) == pytest.approx(model["training_score"])
     assert model["cross_validation"]["mean"] > 0.5
-    checked = words(run("verify", data, "c-k3.npz"))  # which knows the names of its responses
+    checked = words(run("verify", "c-k3.npz", data))  # which knows the names of its responses
     assert "verified" in checked
     assert "3 features, shared by the 3 responses: " in checked
     run("predict", "m-k3.npz", data, "-o", "p.csv")
@@ -256,7 +256,7 @@ def test_counts_of_an_exposure(run, write):
     row = fitted.support_[0]
     assert f" {ratio_text(fitted.coef_[0, row])} " in text
     assert "by years without features" in text
-    assert "verified" in run("verify", data, "c.npz").stdout
+    assert "verified" in run("verify", "c.npz", data).stdout
     predicted = json.loads(run("predict", "m.npz", data, "--json").stdout)
     np.testing.assert_allclose(
         predicted["predictions"], fitted.predict(X, np.log(YEARS)), rtol=1e-12

@@ -19,9 +19,9 @@ MODEL = ("predict", "evaluate")  # by which the features are known
 COMMANDS = {
     "predict": ("predict", "m.npz", "DATA"),
     "evaluate": ("evaluate", "m.npz", "DATA"),
-    "verify": ("verify", "DATA", "c.npz"),
+    "verify": ("verify", "c.npz", "DATA"),
     "report": ("report", "m.npz", "DATA", "-o", "p.html"),
-    "certify": ("certify", "DATA", "g0,g1", *TARGET),
+    "certify": ("certify", "g0,g1", "DATA", *TARGET),
     "select": ("select", "DATA", *TARGET, "-k", "2", "--no-cv", "--no-save"),
     "path": ("path", "DATA", *TARGET, "--points", "3"),
     "convert": ("convert", "DATA", "d.zarr", *TARGET),
@@ -84,7 +84,7 @@ def test_bad_cells_have_remedies_of_the_command(fails, rows, tmp_path, command, 
         assert of_model in said
         assert "--" not in said
         return
-    filled = command in ("certify", "select", "path", "convert")
+    filled = command in ("certify", "path", "select", "convert")
     assert (of_data or ("Say --missing mean, which fills" if filled else "Write a value")) in said
     assert said.count("with --drop NAME") == 1
     assert said.endswith(f"{DROP}.")

@@ -36,10 +36,10 @@ def test_what_was_selected_is_certified_verified_and_reported(run, more, n_featu
     given = ("-k", 2, "--prove", "-o", "m.npz", "--certificate", "c.npz", *more)
     found = json.loads(run("select", *SELECT, *given, "--json").stdout)
     assert found["data"]["n_features"] == n_features
-    assert json.loads(run("verify", *SELECT, "c.npz", "--json").stdout)["verified"]
-    again = run("certify", "data.csv", "m.npz", *more, "--certificate", "d.npz", "--json")
+    assert json.loads(run("verify", "c.npz", *SELECT, "--json").stdout)["verified"]
+    again = run("certify", "m.npz", "data.csv", *more, "--certificate", "d.npz", "--json")
     assert json.loads(again.stdout)["data"]["n_features"] == n_features
-    assert json.loads(run("verify", *SELECT, "d.npz", "--json").stdout)["verified"]
+    assert json.loads(run("verify", "d.npz", *SELECT, "--json").stdout)["verified"]
     run("report", "m.npz", "data.csv", "-o", "p.html", "--pairs", 0, "--time-limit", 0, *more)
 
 
@@ -56,7 +56,7 @@ def test_a_damaged_list_of_columns_is_refused(run, fails, tmp_path):
 def test_a_column_of_folds_is_no_feature_of_a_certificate(run):
     """`certify` would end in an error, or count the column among the features."""
     run("select", *SELECT, "-k", 2, "-o", "m.npz", "--cv-groups", "site")
-    run("certify", "data.csv", "m.npz", "--certificate", "d.npz")
-    found = json.loads(run("verify", *SELECT, "d.npz", "--json").stdout)
+    run("certify", "m.npz", "data.csv", "--certificate", "d.npz")
+    found = json.loads(run("verify", "d.npz", *SELECT, "--json").stdout)
     assert found["verified"]
     assert found["data"]["n_features"] == 4

@@ -31,7 +31,7 @@ CASES = {
     "discoveries beside": ("number", "discover", "--covariates", "city", "--blocks", "level"),
     "no discoveries": ("other", "discover", "--fdr", 0.001),
     "proof": ("select", GOLUB, "-k", 2, "--prove", "--no-cv", "-o", "m.npz"),
-    "verify": ("verify", GOLUB, "m.certificate.npz"),
+    "verify": ("verify", "m.certificate.npz", GOLUB),
     "predict": ("predict", "m.npz", GOLUB, "--proba"),
     "no score": ("predict", "m.npz", "bare.csv"),
     "model": ("info", "m.npz"),
@@ -66,15 +66,15 @@ CASES = {
     "evaluate counts": ("count", "evaluate", "count.npz", "--exposure", "years"),
     "evaluate survival": (None, "evaluate", "s.npz", *SURVIVAL),
     "report": ("report", "m.npz", GOLUB, "--pairs", 2, "--time-limit", 0, "-o", "m.html"),
-    "certify": ("certify", GOLUB, "X95735_at,M27891_at", "--certificate", "l.npz"),
-    "prove": ("prove", GOLUB, "X95735_at,M23197_at"),
-    "near optimal": ("prove", GOLUB, "X95735_at,M23197_at", "--within", 0.1, "--limit", 3),
+    "certify": ("certify", "X95735_at,M27891_at", GOLUB, "--certificate", "l.npz"),
+    "prove": ("prove", "X95735_at,M23197_at", GOLUB),
+    "near optimal": ("prove", "X95735_at,M23197_at", GOLUB, "--within", 0.1, "--limit", 3),
     "certify numbers": ("number", "certify", "x0,x1"),
     "groups": ("two", "select", "--groups", 2, "--group-file", "groups.tsv", *SCORED),
     "whole groups": ("select", *WHOLE, "--features", "all", "--groups", "1,2", "--stability", 2,
                      "--no-save", "--no-calibrate"),
-    "certify groups": ("certify", WHOLE[0], "g1,g2", *WHOLE[1:]),
-    "prove groups": ("prove", WHOLE[0], "g1,g2", *WHOLE[1:]),
+    "certify groups": ("certify", "g1,g2", WHOLE[0], *WHOLE[1:]),
+    "prove groups": ("prove", "g1,g2", WHOLE[0], *WHOLE[1:]),
     "measure": ("two", "select", "--measure", "f1", *SCORED),
     "covariates": ("two", "select", "--covariates", "x4,x5", "--force", "x0", *SCORED),
     "signs": ("two", "select", "--method", "l0", "--nonnegative", "all", *PLAIN),
@@ -139,10 +139,8 @@ def called(case, columns):
         rest.remove("--keep-text")
         dropped.remove("city")
     of_model = ("predict", "evaluate")
-    if command in of_model:
+    if command in (*of_model, "verify", "certify"):
         data.insert(0, rest.pop(0))
-    elif command in ("verify", "certify"):
-        data.insert(1, rest.pop(0))
     if command == "select":
         rest += ["-k", 2] if "--groups" not in rest else ["-k", 3]
         rest += [] if {"--measure", "--groups"} & {*rest} else ["--no-calibrate"]

@@ -152,11 +152,11 @@ def test_counts_of_an_exposure(run, fails, write):
     assert "proven: no other 2 features" in text
     ratio = np.exp(model.coef_[1] * X[:, 1].std())
     assert f" {ratio:.3f} " in text
-    assert "verified" in run("verify", data, "d-k2.certificate.npz").stdout
+    assert "verified" in run("verify", "d-k2.certificate.npz", data).stdout
     predicted = json.loads(run("predict", "d-k2.model.npz", data, "--json").stdout)
     np.testing.assert_allclose(predicted["predictions"], model.predict(X, offset), rtol=1e-8)
     assert predicted["score"] == pytest.approx(model.score(X, COLUMNS["claims"], offset=offset))
-    unknown = fails("verify", write("claims"), "d-k2.certificate.npz")
+    unknown = fails("verify", "d-k2.certificate.npz", write("claims"))
     assert "made with the exposure 'years', which is not there; say where it is with" in unknown
     logs = write("claims", "years", years=offset)
     document = json.loads(
@@ -182,7 +182,7 @@ def test_survival_times(run, write):
     assert "0.5: chance" in text
     assert f"Cox's partial likelihood, C = {model.C_:g}, chosen by 5 folds" in text
     # Model and certificate know their columns, and what stands for the event.
-    assert "verified" in run("verify", data, "c.npz").stdout
+    assert "verified" in run("verify", "c.npz", data).stdout
     run("predict", "d-k2.model.npz", data, "--times", "0.2,1", "-o", "p.csv")
     with open("p.csv", newline="") as file:
         rows = list(csv.reader(file))
@@ -219,7 +219,7 @@ def test_ties_and_late_entries(run, fails, write):
         assert "above 1: earlier events" in text
         assert ("with Efron's ties, C = 0.1" in text) == (ties == "efron")
         assert f" {np.exp(model.coef_[1] * X[:, 1].std()):.3f} " in text
-        assert "verified" in run("verify", data, "c.npz").stdout
+        assert "verified" in run("verify", "c.npz", data).stdout
         run("predict", "d-k2.model.npz", data, "-o", "p.csv")
         with open("p.csv", newline="") as file:
             rows = list(csv.reader(file))
@@ -246,7 +246,7 @@ def test_strata_and_roles_of_other_formats(run, fails, write):
     command = ("--time", "days", "--event", "died", "--strata", "site", "-k", 2, "--no-cv")
     text = run("select", data, *command, "--certificate", "c.npz").stdout
     assert "2 strata" in text
-    assert "verified" in run("verify", data, "c.npz").stdout
+    assert "verified" in run("verify", "c.npz", data).stdout
     message = fails("predict", "d-k2.model.npz", data, "--times", "1")
     assert "--times needs a model without strata; d-k2.model.npz has 2" in message
     expected = json.loads(run("select", data, *command, "--no-save", "--json").stdout)
@@ -467,7 +467,7 @@ def test_signs_are_asked_for_by_name(run, write):
             "--output", "m.npz", "--certificate", "c.npz").stdout.split()
     )  # fmt: skip
     assert "no other 2 features with the signs asked for lower the objective" in text
-    said = " ".join(run("verify", path, "c.npz", "--target", "price").stdout.split())
+    said = " ".join(run("verify", "c.npz", path, "--target", "price").stdout.split())
     assert "coefficients: at least 0 for 6 of the features of the data" in said
     by_name = ["--nonnegative", "x4", "--nonpositive", "x0", "--nonpositive", "x1"]
     document = json.loads(run("select", path, *common, *by_name, "--no-save", "--json").stdout)
@@ -560,9 +560,9 @@ def test_dropped_columns_are_no_features(run, fails, write):
     file = ("--certificate", "c.npz", "--output", "m.npz")
     found = json.loads(run(*command, *dropped, *file, "--json").stdout)
     assert found["data"]["n_features"] == X.shape[1]
-    assert "verified" in run("verify", data, "c.npz", *dropped).stdout
+    assert "verified" in run("verify", "c.npz", data, *dropped).stdout
     assert "Leave out those that were dropped there with --drop NAME" in fails(
-        "verify", data, "c.npz", "--drop", "status", "--drop", "price"
+        "verify", "c.npz", data, "--drop", "status", "--drop", "price"
     )
     run("predict", "m.npz", data)  # which has its features by their names
     path = ("path", data, "--target", "claims", "--exposure", "years", "--loss", "poisson")

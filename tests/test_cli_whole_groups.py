@@ -108,22 +108,22 @@ def test_whole_groups_are_certified_and_proven(run, data):
     names = ",".join({*LABELS[support]})
     expected = certify(support, X, y, feature_groups=LABELS)
     for given in ("m.npz", names):
-        document = found(run, "certify", "class.csv", given, *FILES, "--certificate", "c.npz")
+        document = found(run, "certify", given, "class.csv", *FILES, "--certificate", "c.npz")
         assert document["certificate"]["bound"] == pytest.approx(expected.bound)
         assert document["certificate"]["n_groups"] == 2
         assert document["groups"]["given"] == sorted({*LABELS[support]})
-        assert run("verify", "class.csv", "c.npz", "--target", "y").exit_code == 0
+        assert run("verify", "c.npz", "class.csv", "--target", "y").exit_code == 0
     # From the worst pair on the search finds the best one.
     worst = ["set 0", "set 2"]
     features = np.flatnonzero(np.isin(LABELS, worst) & (X.std(axis=0) > 0))
     proof = prove(features, X, y, feature_groups=LABELS, gap=0)
-    document = found(run, "prove", "class.csv", ",".join(worst), *FILES, "--gap", 0)
+    document = found(run, "prove", ",".join(worst), "class.csv", *FILES, "--gap", 0)
     assert document["certificate"]["proven"]
     assert document["certificate"]["objective"] == pytest.approx(proof.certificate.objective)
     best = sorted({*LABELS[proof.support]})
     assert document["groups"] == {"given": worst, "best": best}
     text = " ".join(
-        run("prove", "class.csv", ",".join(worst), *FILES, "--target", "y").stdout.split()
+        run("prove", ",".join(worst), "class.csv", *FILES, "--target", "y").stdout.split()
     )
     assert "another list of 2 groups lowers" in text
     assert f"with {', '.join(best)}" in text
@@ -131,12 +131,12 @@ def test_whole_groups_are_certified_and_proven(run, data):
     run("select", "class.csv", *WHOLE, 2, *FILES, "--target", "y", "--prove", "--no-cv")
     told = run("info", "class-g2.model.npz").stdout
     assert "certified gap" in told
-    assert run("verify", "class.csv", "class-g2.certificate.npz", "--target", "y").exit_code == 0
+    assert run("verify", "class-g2.certificate.npz", "class.csv", "--target", "y").exit_code == 0
 
 
 def test_a_constant_column_of_a_named_group_is_left_out(run, data):
     """A group with a constant column could not be certified by its name."""
-    document = found(run, "certify", "class.csv", "set 1,set 3", *FILES)
+    document = found(run, "certify", "set 1,set 3", "class.csv", *FILES)
     assert [row["name"] for row in document["features"]] == ["g1", "g3", "g8", "g11"]
 
 
@@ -202,9 +202,9 @@ def test_the_page_of_whole_groups(run, data, tmp_path):
          "several numbers are of whole groups, --features all"),
         ("select class.csv -k 3 --groups 2 --prove --group-file groups.tsv",
          "Whole groups, --features all, may have it"),
-        ("certify class.csv set --group-file groups.tsv", "has no group 'set'"),
-        ("certify class.csv m.npz", "m.npz is a model of whole groups"),
-        ("prove class.csv 'set 1' --within 0.1 --group-file groups.tsv", "--within lists features"),
+        ("certify set class.csv --group-file groups.tsv", "has no group 'set'"),
+        ("certify m.npz class.csv", "m.npz is a model of whole groups"),
+        ("prove 'set 1' class.csv --within 0.1 --group-file groups.tsv", "--within lists features"),
         ("report m.npz class.csv -o p.html", "m.npz is of whole groups"),
         ("report k.npz class.csv -o p.html --group-file groups.tsv", "k.npz is of features"),
     ],

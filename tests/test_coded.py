@@ -453,7 +453,7 @@ def test_a_model_codes_new_rows(run, tmp_path, write):
     assert {"city=Oslo", "sex=m", "age"} < chosen
     assert found["data"]["filled"] == {"age": int((columns["age"] == "").sum())}
     assert found["data"]["coded"]["city"]["levels"] == ["Lima", "Oslo", "Paris", "Rome"]
-    assert json.loads(run("verify", path, "c.npz", "--json").stdout)["verified"]
+    assert json.loads(run("verify", "c.npz", path, "--json").stdout)["verified"]
     table = read_table(path, "y", missing="indicator")
     model = load("m.npz")
     expected = model.predict(table).tolist()
@@ -597,7 +597,7 @@ def test_tables_of_samples_are_joined_and_filled(run, apart, way):
     for number, data in enumerate([(one, "--id", "id"), joined]):
         files = ("-o", f"m{number}.npz", "--certificate", f"c{number}.npz")
         documents.append(json.loads(run("select", *data, *asked, *files, "--json").stdout))
-        checked = ("verify", data[0], f"c{number}.npz", *data[1:], "--target", "y")
+        checked = ("verify", f"c{number}.npz", data[0], *data[1:], "--target", "y")
         assert "verified" in run(*checked).stdout
         shown = run("predict", f"m{number}.npz", *data, "--proba", "--json")
         predicted.append(json.loads(shown.stdout))
@@ -715,7 +715,7 @@ def test_mice_as_they_were_measured(run, tmp_path):
     assert len(found["data"]["coded"]["cage"]["levels"]) == 523
     first = [one["name"] for one in found["models"][0]["features"]][:2]
     assert first == ["Obesity.EndNormalBW", "Obesity.BodyLength"]
-    document = json.loads(run("verify", path, "c.npz", "--drop", "SUBJECT.NAME", "--json").stdout)
+    document = json.loads(run("verify", "c.npz", path, "--drop", "SUBJECT.NAME", "--json").stdout)
     assert document["verified"]
     assert json.loads(run("predict", "m.npz", path, "--json").stdout)["score"] > 0.7
 
@@ -762,7 +762,7 @@ def test_a_store_has_codings_and_gaps(run, tmp_path, write, way, kind):
     assert folds[0]["scores"] == pytest.approx(folds[1]["scores"], rel=1e-9)
     for entry in ("coded", "filled"):
         assert a["data"][entry] == b["data"][entry]
-    assert "verified" in run("verify", "a.zarr", "c.npz", "--target", "y").stdout
+    assert "verified" in run("verify", "c.npz", "a.zarr", "--target", "y").stdout
     shown = [
         json.loads(run("predict", "a.npz", one, "--proba", "--json").stdout)["probabilities"]
         for one in (path, "a.zarr")

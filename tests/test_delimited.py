@@ -401,7 +401,7 @@ def test_commands_take_encodings(run, fails, tmp_path):
     given = ("--target", "y", "-k", 2, "--no-cv")
     assert "say --encoding NAME" in fails("select", "b.csv", *given)
     run("select", "b.csv", *given, "-o", "m.npz", "--encoding", "cp1252", "--certificate", "c.npz")
-    run("verify", "c.csv", "c.npz", "--encoding", "utf-16")
+    run("verify", "c.npz", "c.csv", "--encoding", "utf-16")
     run("predict", "m.npz", "a.csv", "-o", "a.out.csv")
     expected = (tmp_path / "a.out.csv").read_text()
     for name, encoding in (("b.csv", "latin-1"), ("c.csv", "UTF-16")):

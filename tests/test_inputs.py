@@ -215,7 +215,7 @@ def test_select_and_convert_from_standard_input(piped, model, tmp_path):
     given = ("--id", "id", "--drop", "batch", "--target", "y")
     piped(content, "select", "-", "-k", 2, *given, "--no-cv")
     assert (tmp_path / "input-k2.model.npz").exists()
-    assert piped(content, "verify", "-", "c.npz", "--drop", "batch").exit_code == 0
+    assert piped(content, "verify", "c.npz", "-", "--drop", "batch").exit_code == 0
     assert "no samples" in piped(b"\n\n", "predict", model, "-", code=2).stderr
     assert "is empty" in piped(b"", "predict", model, "-", code=2).stderr
 
@@ -285,7 +285,7 @@ def test_commands_take_parts(run, model, tmp_path):
         write_parquet(folder / f"part-{number}.parquet", rows[20 * number : 20 * number + 20])
     given = ("--id", "id", "--drop", "batch", "--target", "y")
     for data in (folder, f"{folder}/part-*.parquet"):
-        run("verify", data, "c.npz", "--drop", "batch")
+        run("verify", "c.npz", data, "--drop", "batch")
         assert "60 samples" in run("path", data, *given, "--points", 5).stdout
         found = json.loads(run("predict", model, data, "--json").stdout)
         assert len(found["predictions"]) == found["data"]["n_samples"] == N
@@ -403,7 +403,7 @@ def test_commands_keep_rows(run, fails, tmp_path):
     result = run("select", data, "-k", 2, *given, *files)
     assert "kept 30 of 60 rows (batch == 'B1')" in result.stderr
     assert "30 samples" in result.stdout
-    assert "kept 30 of 60" in run("verify", data, "c.npz", "--where", "batch == 'B1'").stderr
+    assert "kept 30 of 60" in run("verify", "c.npz", data, "--where", "batch == 'B1'").stderr
     assert "kept 30 of 60" in run("path", data, *given, "--points", 4).stderr
     for path in (data, write_lines(tmp_path / "a.jsonl", made())):
         result = run("predict", "m.npz", path, "--where", "batch != 'B1'", "-o", "p.csv")
@@ -526,7 +526,7 @@ def test_blocks_are_coded_by_the_model(run, tmp_path, monkeypatch, kind):
             assert document[what] == expected[what]
         assert document["data"]["filled"] == expected["data"]["filled"]
     for path in (WRITERS[kind](tmp_path / f"t.{kind}", with_text()),):
-        document = run("verify", path, "c.npz", "--drop", "batch", "--json").stdout
+        document = run("verify", "c.npz", path, "--drop", "batch", "--json").stdout
         assert json.loads(document)["verified"]
 
 

@@ -604,7 +604,7 @@ def test_a_model_keeps_what_is_missing_and_how_dates_are_written(run, fails, tmp
     new.write_text("seen,age\n2020-03-04,\n2020-03-04,50\n")
     again = json.loads(run("predict", "m.npz", new, "--json", "--proba").stdout)
     assert scores["probabilities"] == again["probabilities"]
-    verify = ("verify", path, "c.npz", "--na", "-9", "--dates", "month-first")
+    verify = ("verify", "c.npz", path, "--na", "-9", "--dates", "month-first")
     assert "verified" in run(*verify).stdout
     told = json.loads(run("select", path, *asked, "--no-save", "--json").stdout)["notes"]
     (note,) = (note for note in told if "codes for missing" in note)

@@ -73,9 +73,9 @@ def test_a_list_is_certified_on_its_own_rows(run, model, command):
 
 def test_a_certificate_of_certify_is_verified_on_these_rows(run, model):
     """The certificate would be refused as one of other data."""
-    run("certify", "all.csv", "m.npz", "--certificate", "again.npz")
+    run("certify", "m.npz", "all.csv", "--certificate", "again.npz")
     for file in ("again.npz", "c.npz"):
-        document = json.loads(run("verify", "all.csv", file, "--json").stdout)
+        document = json.loads(run("verify", file, "all.csv", "--json").stdout)
         assert document["verified"]
         assert document["data"]["n_samples"] == N // 3
         assert any(f"{file} is of the rows where" in note for note in document["notes"])
@@ -91,11 +91,11 @@ def test_a_report_is_of_the_rows_of_its_model(run, model):
 def test_other_numbers_of_rows_are_told(run, fails, model):
     """Figures of 40 rows would pass for those of the 20 that a model was selected from."""
     others = ("--where", "batch >= 'B2'")
-    said = run("certify", "all.csv", "m.npz", *others, "--quiet").stderr
+    said = run("certify", "m.npz", "all.csv", *others, "--quiet").stderr
     assert "all.csv has 40 samples here, and m.npz is of 20" in said
     assert "--where chooses" in fails("report", "m.npz", "all.csv", *others, "-o", "page.html")
     assert "all.csv has 40 samples here, and c.npz is of 20" in fails(
-        "verify", "all.csv", "c.npz", *others
+        "verify", "c.npz", "all.csv", *others
     )
 
 
@@ -103,12 +103,12 @@ def test_data_without_the_column(run, fails, rows, model):
     """Rows that somebody has chosen before could not be certified, or wrong ones would be."""
     own = [{k: v for k, v in row.items() if k != "batch"} for row in rows if row["batch"] == "B1"]
     write_rows("own.csv", own)
-    for command in (("certify", "own.csv", "m.npz"), ("verify", "own.csv", "c.npz")):
+    for command in (("certify", "m.npz", "own.csv"), ("verify", "c.npz", "own.csv")):
         said = run(*command).stderr
         assert "own.csv has no such column: all of its rows are taken" in said
         assert "samples here" not in said
-    assert "has 60 samples here" in run("certify", "no_batch.csv", "m.npz").stderr
-    assert "has 60 samples here" in fails("verify", "no_batch.csv", "c.npz")
+    assert "has 60 samples here" in run("certify", "m.npz", "no_batch.csv").stderr
+    assert "has 60 samples here" in fails("verify", "c.npz", "no_batch.csv")
 
 
 @pytest.mark.parametrize("command", ["evaluate", "predict"])
@@ -136,7 +136,7 @@ def test_rows_that_tables_of_the_samples_choose(run, rows):
     )
     given = ("--samples", "batches.csv", "--id", "id")
     run("select", "named.csv", *SELECT[2:], *given, "--where", ONLY, "-o", "m.npz")
-    found = json.loads(run("certify", "named.csv", "m.npz", *given, "--json").stdout)
+    found = json.loads(run("certify", "m.npz", "named.csv", *given, "--json").stdout)
     assert found["data"]["n_samples"] == N // 3
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt
 from ..io.input import is_demo
-from .files import check_columns_file, check_folder, columns_file, refuse_overwriting
+from .files import (
+    check_columns_file,
+    check_folder,
+    columns_file,
+    is_data,
+    refuse_overwriting,
+    refuse_swapped,
+)
 from .messages import Work, columns_named, show_document, watched
 from .options import CertifyOptions, ProblemOptions, ProveOptions, SelectOptions, takes
 from .plan import check_proof, plan_selection
@@ -33,7 +40,7 @@ _HEADS = ("feature", "name")
 def certify(options: CertifyOptions) -> None:
     """Say how far a list of features, from anywhere, can be from the best of its length.
 
-    Example: zeronorm certify demo gene_1806,gene_1814
+    Example: zeronorm certify gene_1806,gene_1814 demo
     """
     _certified(options)
 
@@ -42,7 +49,7 @@ def certify(options: CertifyOptions) -> None:
 def prove(options: ProveOptions) -> None:
     """Search for a better list of features of this length, or prove that there is none.
 
-    Example: zeronorm prove demo gene_1806,gene_1814 --gap 0
+    Example: zeronorm prove gene_1806,gene_1814 demo --gap 0
     """
     check_proof(options.gap, options.time_limit)
     _check_within(options)
@@ -62,6 +69,9 @@ def _certified(options: CertifyOptions | ProveOptions) -> None:
             from ..reporting.documents.trust import describe_certified
             from ..reporting.text.certificates import print_certified
             from .selection import estimator_of, named_columns, positions_of
+        if is_data(options.features):
+            command = "certify" if isinstance(options, CertifyOptions) else "prove"
+            refuse_swapped(command, options.features, options.data)
         names, of_model = _listed(options.features)
         asked = _as_selection(options, names, of_model)
         plan = plan_selection(asked)
@@ -227,7 +237,7 @@ def _names_in(text: str) -> list[str]:
     if place is None:
         raise ValueError(
             "FEATURES must have a name on each line, or a column feature or name; got the columns "
-            f"{', '.join(rows[0])[:80]}. Where these are the data, they come before FEATURES."
+            f"{', '.join(rows[0])[:80]}. If these are the data, name them after FEATURES."
         )
     beside = head.index("covariate") if "covariate" in head else None
     found = [

@@ -45,10 +45,9 @@ def refuse_swapped(command: str, archive: str, data: str) -> None:
         return Path(path).is_file() and is_archive(path)
 
     if is_one(data) and not is_one(archive):
-        first, second = (data, archive) if command != "verify" else (archive, data)
         raise ValueError(
             f"{archive} is no file of zeronorm, and {data} is one: say zeronorm {command} "
-            f"{shlex.quote(first)} {shlex.quote(second)}."
+            f"{shlex.quote(data)} {shlex.quote(archive)}."
         )
 
 

@@ -479,12 +479,12 @@ class ColumnsOptions(OutputOptions):
 class ProblemOptions(ColumnsOptions):
     """A list of features, and the problem that it is an answer to."""
 
-    data: str
     features: str = argument(
         "The list: a model that select wrote; a file, a name on each line, or CSV with a column "
         "feature or name; or names with commas between them.",
         metavar="FEATURES",
     )
+    data: str
     group_file: Path | None = option(
         "Feature and its group in every line, or gene sets (.gmt): FEATURES are whole groups then, "
         "a model of them or their names.",
@@ -579,8 +579,8 @@ class ProveOptions(ProblemOptions):
 class VerifyOptions(ColumnsOptions):
     """What `zeronorm verify` is asked for."""
 
-    data: str
     certificate: str = argument("A file that select wrote.", metavar="CERTIFICATE")
+    data: str
     drop: list[str] | None = None
     rtol: float = option(
         "By how much, as a share, figures may differ from the recomputed ones.",

@@ -133,13 +133,13 @@ def _commands(
             found.append(
                 (
                     "The certificate of the list, and its check in plain NumPy, without a solver",
-                    f"zeronorm certify {data} {file}{flags} --certificate list.npz\n"
-                    f"zeronorm verify {data} list.npz{plain}",
+                    f"zeronorm certify {file} {data}{flags} --certificate list.npz\n"
+                    f"zeronorm verify list.npz {data}{plain}",
                 )
             )
             found.append(
                 ("Longer in search of a better list",
-                 f"zeronorm prove {data} {file}{flags} --gap 0 --time-limit 600")
+                 f"zeronorm prove {file} {data}{flags} --gap 0 --time-limit 600")
             )  # fmt: skip
         beside = " --samples NEW.tsv" if _is_beside(given, chosen) else ""
         found.append(

@@ -33,7 +33,7 @@ def verify(options: VerifyOptions) -> None:
 
     The exit code is 1 where it claims too much, and 3 where rounding leaves that open.
 
-    Example: zeronorm verify demo demo-k4.certificate.npz
+    Example: zeronorm verify demo-k4.certificate.npz demo
     """
     with watched(options) as work:
         work.progress.phase("Starting")

@@ -269,7 +269,7 @@ def print_certified(document: Mapping[str, Any], quiet: bool = False) -> None:
     if document["file"] is not None:
         facts.append(("written", styled((show(document["file"]), "bold"))))
         if not quiet:
-            command = f"zeronorm verify DATA {show(shlex.quote(document['file']))}"
+            command = f"zeronorm verify {show(shlex.quote(document['file']))} DATA"
             facts.append(("", styled(("check it: ", "dim"), command)))
     print_pairs(console, facts, airy=True)
 

@@ -341,7 +341,7 @@ def _facts(
         # Of a list for each class there is no command.
         if loose and len(labels) == 1 and model["file"] is not None and not quiet:
             own = show(shlex.quote(model["file"]))
-            facts.append(("", styled(("tighten it: ", "dim"), f"zeronorm certify DATA {own}")))
+            facts.append(("", styled(("tighten it: ", "dim"), f"zeronorm certify {own} DATA")))
     facts += duplicate_facts(
         labels, [proof["equivalents"] for proof in proofs if proof is not None]
     )
@@ -353,7 +353,7 @@ def _facts(
         facts.append(("features", styled((show(document["features_file"]), "bold"))))
     for name, key, use, command in (
         ("model", "file", "use it: ", "zeronorm predict {} DATA"),
-        ("proof", "certificate_file", "check it: ", "zeronorm verify DATA {}"),
+        ("proof", "certificate_file", "check it: ", "zeronorm verify {} DATA"),
     ):
         if model[key] is None:
             continue
