@@ -16,7 +16,7 @@ from zeronorm import cli
 COMMAND = typer.main.get_command(cli.app)  # made once: typer would make it for every call
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 sys.path.append(str(BENCHMARKS))  # whose competitors are tested, where it is here
-collect_ignore = [] if BENCHMARKS.is_dir() else ["test_baselines.py", "test_measure_baselines.py"]
+collect_ignore = [] if BENCHMARKS.is_dir() else ["test_baselines.py"]
 LONG = frozenset((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Coordinate descent over columns: native kernels against their twins, and what both promise."""
+"""Coordinate descent over columns: native kernels against their twins, and what they promise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet
 
 import reference_kernels as reference
-from conftest import slow
 from zeronorm._kernels import _native as native
 from zeronorm.losses import LeastSquares, Logistic, SquaredHinge
 from zeronorm.solvers.l1.solvers import DescentState
@@ -30,10 +29,10 @@ each_form = pytest.mark.parametrize(
     "form", FORMS, ids=lambda form: "-".join(np.dtype(t).name if t else "" for t in form[1:])
 )
 two_forms = pytest.mark.parametrize("form", [FORMS[1], FORMS[-1]], ids=["dense", "csc"])
-each_module = pytest.mark.parametrize("module", [native, reference], ids=["native", "twin"])
 # Around the widths of the loops: 4 lanes, 2 or 4 sums at a time.
-ROWS = [0, 3, 33, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 4, 5, 7, 8, 16))]
-SIZES = (0, 1, 5, 40)
+ROWS = [0, 3, 33]
+SIZES = (0, 1, 5, 17)
+CASES = [(0, 1), (1, 2), *((5, case) for case in range(8)), (17, 3), (17, 4)]
 # l1, l2, low, high: lasso, elastic net, ridge, no penalty, one sign only.
 PENALTIES = np.array(
     [
@@ -310,24 +309,23 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("n", ROWS)
 def test_descend_is_its_twin(form, n):
     """Coordinate descent would minimise another model, or in another order."""
-    for q in SIZES:
-        for case in range(8):
-            intercept, shrink = bool(case & 1), bool(case & 2)
-            kind = "mixed" if case < 4 else (case + n + q) % len(PENALTIES)
-            model = model_of(case, n, q, kind, intercept, nu=curved(n, q, case))
-            runs = [Run(module, form, model) for module in (native, reference)]
-            for run in runs:
-                largest_step = 10.0 if case != 3 else np.linspace(0.01, 0.5, q)
-                run.sweep(1e-3, 6, seed=case, shrink=shrink, largest_step=largest_step)
-            assert_same(*runs)
-            assert runs[0].state.n_sweeps == 6 or runs[0].state.done
+    for q, case in CASES:
+        intercept, shrink = bool(case & 1), bool(case & 2)
+        kind = "mixed" if case < 4 else (case + n + q) % len(PENALTIES)
+        model = model_of(case, n, q, kind, intercept, nu=curved(n, q, case))
+        runs = [Run(module, form, model) for module in (native, reference)]
+        for run in runs:
+            largest_step = 10.0 if case != 3 else np.linspace(0.01, 0.5, q)
+            run.sweep(1e-3, 6, seed=case, shrink=shrink, largest_step=largest_step)
+        assert_same(*runs)
+        assert runs[0].state.n_sweeps == 6 or runs[0].state.done
 
 
 @each_form
 def test_descend_in_pieces(form):
     """A descent that is interrupted to look at Ctrl-C would start again or lose features."""
-    for seed in range(4):
-        model = model_of(seed, 33, 40, intercept=bool(seed & 1))
+    for seed in range(2):
+        model = model_of(seed, 33, 12, intercept=bool(seed & 1))
         runs = [Run(module, form, model) for module in (native, reference)]
         for piece in range(8):
             done = [run.sweep(1e-2, 1, seed=piece) for run in runs]
@@ -346,10 +344,9 @@ def test_descend_in_pieces(form):
     assert whole.d[0] != 0
 
 
-@each_module
-def test_no_sweeps_change_nothing_but_the_verdict(module):
+def test_no_sweeps_change_nothing_but_the_verdict():
     """A descent without sweeps left would count as converged."""
-    run = Run(module, FORMS[1], model_of(0, 7, 5))
+    run = Run(native, FORMS[1], model_of(0, 7, 5))
     before = run.state
     run.state = before._replace(done=True)
     assert not run.sweep(INF, 0)
@@ -358,7 +355,7 @@ def test_no_sweeps_change_nothing_but_the_verdict(module):
     assert not run.residual.any()
 
 
-@each_form
+@two_forms
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize(("kind", "nu"), [("mixed", 5.0), *((k, NU) for k in KINDS)])
 def test_descend_solves_the_model(form, intercept, kind, nu):
@@ -416,7 +413,7 @@ def test_columns_far_from_zero_cost_no_sweeps(form):
     np.testing.assert_allclose(steps[1], steps[0], atol=1e-4)
 
 
-@each_form
+@two_forms
 def test_the_model_never_increases(form):
     """A sweep would go uphill, or a cut step past the minimum."""
     for seed, largest_step in ((0, 10.0), (1, 0.05), (2, 1e-3)):
@@ -429,12 +426,11 @@ def test_the_model_never_increases(form):
         assert values[-1] < values[0]
 
 
-@each_module
-def test_shrinking_changes_the_work_but_not_the_answer(module):
+def test_shrinking_changes_the_work_but_not_the_answer():
     """A feature that was left out too early would never come back, or none would be left out."""
     model = correlated()
     q = model.features.size
-    full, shrunk = Run(module, FORMS[1], model), Run(module, FORMS[1], model)
+    full, shrunk = Run(native, FORMS[1], model), Run(native, FORMS[1], model)
     left_out, n_visits = np.zeros(q, bool), 0
     for sweep in range(2000):
         done = shrunk.sweep(1e-9, 1, seed=sweep)
@@ -453,8 +449,7 @@ def test_shrinking_changes_the_work_but_not_the_answer(module):
     np.testing.assert_allclose(shrunk.d, full.d, atol=1e-9)
 
 
-@each_module
-def test_which_features_are_left_out(module):
+def test_which_features_are_left_out():
     """A margin of another size would leave out features that are still needed, or too few."""
     gradient, l1, low, high, stays = np.array(
         [
@@ -473,7 +468,7 @@ def test_which_features_are_left_out(module):
         np.eye(8), np.arange(8), np.ones(8), gradient.copy(), penalty, np.zeros(8), nu=0.0
     )
     for shrink in (True, False):
-        run = Run(module, FORMS[1], model)
+        run = Run(native, FORMS[1], model)
         assert not run.sweep(0.0, shrink=shrink)
         assert run.state.n_active == 8
         assert (run.state.limit, run.state.violation) == (4.0, 4.0)
@@ -483,15 +478,14 @@ def test_which_features_are_left_out(module):
         assert np.array_equal(left_out, np.flatnonzero(stays == 0) if shrink else [])
         assert not run.state.done
     # The target is reached, but not over all: they come back, and are looked at.
-    run = Run(module, FORMS[1], model)
+    run = Run(native, FORMS[1], model)
     assert [run.sweep(0.0, seed=seed) for seed in range(3)] == [False, False, True]
     assert run.state.n_active == 8
 
 
-@each_module
-@pytest.mark.parametrize("target", [30.0, 0.3, *slow(3.0, 1e-3)])
+@pytest.mark.parametrize("target", [30.0, 0.3])
 @pytest.mark.parametrize("intercept", [False, True])
-def test_done_means_all_features(module, target, intercept):
+def test_done_means_all_features(target, intercept):
     """A descent would end at its target over some features, others waiting to move."""
     model = replace(correlated(), intercept=intercept)
     H = model.chosen.T @ (model.curvature[:, None] * model.chosen)
@@ -499,7 +493,7 @@ def test_done_means_all_features(module, target, intercept):
     # derivative. A feature with violation v moves by at most v / H_jj.
     drift = (np.abs(H).sum(axis=0) / np.diag(H) - 1).max()
     drift_e = (np.abs(model.curvature @ model.chosen) / np.diag(H)).max()
-    run = Run(module, FORMS[1], model)
+    run = Run(native, FORMS[1], model)
     shrinking = False
     for sweep in range(500):
         done = run.sweep(target, 1, seed=sweep)
@@ -515,8 +509,7 @@ def test_done_means_all_features(module, target, intercept):
         assert abs(run.model.slope_e(*run.step)) <= target * drift_e + 1e-9
 
 
-@each_module
-def test_the_target_is_compared_with_what_the_last_sweep_met(module):
+def test_the_target_is_compared_with_what_the_last_sweep_met():
     """Callers divide their tolerance by what is left; it would be something else."""
     # One sweep over independent columns: every violation is that of the start.
     x = np.diag([1.0, 2.0, 3.0, 4.0])
@@ -527,62 +520,57 @@ def test_the_target_is_compared_with_what_the_last_sweep_met(module):
     start = model.violations(np.zeros(4), 0.0).sum()
     assert start > 0.1
     for target, expected in ((1.001 * start, True), (0.999 * start, False)):
-        run = Run(module, FORMS[1], model)
+        run = Run(native, FORMS[1], model)
         assert run.sweep(target, shrink=False) is expected
         assert run.state.violation == pytest.approx(start, rel=1e-12)
     assert run.sweep(1e-9, shrink=False)
     assert run.state.n_sweeps == 2
 
 
-@each_module
-def test_steps_that_end_at_zero_end_at_exactly_zero(module):
+def test_steps_that_end_at_zero_end_at_exactly_zero():
     """Features that are not selected would be counted in the support."""
     u = np.array([0.1, -0.7, 1e-17, 1e17, 0.3])
     model = model_of(
         0, 5, 5, x=np.eye(5), u=u, curvature=np.full(5, 1e-3), gradient=np.full(5, 1e-4),
         penalty=np.tile([1e20, 0.0, -INF, INF], (5, 1)), features=np.arange(5),
     )  # fmt: skip
-    run = Run(module, FORMS[1], model)
+    run = Run(native, FORMS[1], model)
     run.sweep(0.0, 1, largest_step=INF)
     assert np.all(u + run.d == 0)
     model = replace(model, penalty=np.tile([0.0, 0.0, -INF, INF], (5, 1)))
-    run = Run(module, FORMS[1], model)
+    run = Run(native, FORMS[1], model)
     run.sweep(0.0, 1, largest_step=INF)
     assert np.count_nonzero(u + run.d) == 5
 
 
-@each_module
-def test_bounds_hold_whatever_the_start(module):
+def test_bounds_hold_whatever_the_start():
     """A nonnegative model would get a negative coefficient by rounding."""
     rng = np.random.default_rng(0)
     for seed in range(20):
         model = model_of(seed, 33, 30, 4)
         model = replace(model, u=np.abs(model.u) * 10 ** rng.uniform(-18, 9, 30))
-        run = Run(module, FORMS[1], model)
+        run = Run(native, FORMS[1], model)
         for sweep in range(5):
             run.sweep(0.0, 1, seed=sweep, largest_step=INF)
             assert np.all(model.u + run.d >= 0)
 
 
-@each_module
-@pytest.mark.parametrize("seeds", [range(600), range(10**15, 10**15 + 600)])
-def test_the_order_is_fair_and_follows_the_seed(module, seeds):
+def test_the_order_is_fair_and_follows_the_seed():
     """Some features would come first in every sweep, or two fits would differ."""
     model = model_of(0, 1, 3)
     count = {}
-    for seed in seeds:
-        run, again = Run(module, FORMS[1], model), Run(module, FORMS[1], model)
+    for seed in (*range(150), *range(10**15, 10**15 + 150)):
+        run, again = Run(native, FORMS[1], model), Run(native, FORMS[1], model)
         run.sweep(-1.0, 1, seed=seed, shrink=False)
         again.sweep(-1.0, 1, seed=seed, shrink=False)
         assert np.array_equal(run.active, again.active)
         count[tuple(run.active)] = count.get(tuple(run.active), 0) + 1
     assert len(count) == 6
-    assert all(60 <= c <= 150 for c in count.values())  # 100 each, +- 5 standard deviations
+    assert all(18 <= c <= 82 for c in count.values())  # 50 each, +- 5 standard deviations
 
 
-@each_module
 @two_forms
-def test_descend_without_curvature(module, form):
+def test_descend_without_curvature(form):
     """A division by zero would put NaN or inf into the step."""
     x = matrix(0, 7, 8)
     x[:, 1] = 0
@@ -593,7 +581,7 @@ def test_descend_without_curvature(module, form):
     )  # fmt: skip
     limits = np.array([2.0, 2.0, 1.0, 3.0, 2.0, 2.0, 2.0, 2.0])
     for shrink in (False, True):
-        run = Run(module, form, model)
+        run = Run(native, form, model)
         for sweep in range(3):
             run.sweep(0.0, 1, seed=sweep, shrink=shrink, largest_step=limits)
         # Downhill by its largest step, to the minimiser where the ridge bends, or to zero: the
@@ -603,24 +591,23 @@ def test_descend_without_curvature(module, form):
         assert np.all((model.u + run.d)[[1, 6]] == 0)
         assert run.state.offset == 0
         assert not run.residual.any()
-        run = Run(module, form, replace(model, nu=0.0))
+        run = Run(native, form, replace(model, nu=0.0))
         assert not run.sweep(1.0, 3, shrink=shrink)
         # Without a minimum nothing moves; a penalty without curvature under it pulls to zero.
         np.testing.assert_allclose(run.d, [0, -0.5, 12.5, 0, 0, 0, -1, -0.5], atol=1e-9)
         assert np.all(np.isfinite([run.state.offset, run.state.violation]))
 
 
-@each_module
 @pytest.mark.parametrize("power", [-320, -160, -100, 100, 150])
 @two_forms
-def test_descend_with_extreme_values(module, power, form):
+def test_descend_with_extreme_values(power, form):
     """One NaN in the step makes all margins NaN."""
     x = matrix(0, 33, 16)
     x[:, ::2] *= 10.0**power
     for curvature in (1e-310, 1e-100, 1.0):
         model = model_of(1, 33, 12, intercept=curvature > 1e-300, x=x)
         model = replace(model, curvature=model.curvature * curvature)
-        run = Run(module, form, model)
+        run = Run(native, form, model)
         values = [run.objective()]
         for sweep in range(4):
             run.sweep(0.0, 1, seed=sweep)
@@ -640,20 +627,19 @@ def test_descend_with_extreme_values(module, power, form):
 @pytest.mark.parametrize("n", ROWS)
 def test_subspace_step_is_its_twin(form, n):
     """Conjugate gradients would minimise another model, or stop elsewhere."""
-    for q in SIZES:
-        for case in range(8):
-            model = model_of(case, n, q, intercept=bool(case & 1), nu=curved(n, q, case))
-            runs = [Run(module, form, model) for module in (native, reference)]
-            iterations = []
-            for run in runs:
-                run.sweep(1e-9, case // 2, seed=case)
-                largest_step = 10.0 if case < 6 else np.linspace(1e-4, 1e-2, q)
-                iterations.append(run.subspace_step(1e-9, 1 + case % 3, largest_step))
-            assert iterations[0] == iterations[1]
-            assert_same(*runs)
+    for q, case in CASES:
+        model = model_of(case, n, q, intercept=bool(case & 1), nu=curved(n, q, case))
+        runs = [Run(module, form, model) for module in (native, reference)]
+        iterations = []
+        for run in runs:
+            run.sweep(1e-9, case // 2, seed=case)
+            largest_step = 10.0 if case < 6 else np.linspace(1e-4, 1e-2, q)
+            iterations.append(run.subspace_step(1e-9, 1 + case % 3, largest_step))
+        assert iterations[0] == iterations[1]
+        assert_same(*runs)
 
 
-@each_form
+@two_forms
 @pytest.mark.parametrize("max_iterations", [1, 2, 30])
 def test_a_subspace_step_descends_and_keeps_signs(form, max_iterations):
     """A step would go uphill, wake a feature that is at zero, or change a sign."""
@@ -707,13 +693,12 @@ def test_the_subspace_step_stops_at_its_target():
     assert counts[0] < counts[1] < counts[-1] < 1000
 
 
-@each_module
-def test_a_subspace_step_ends_at_exactly_zero(module):
+def test_a_subspace_step_ends_at_exactly_zero():
     """A coefficient of 1e-17 would count as selected."""
     x = np.array([[1.0, 0.2], [0.0, 1.0]])
     rows = np.tile([1.0, 0.0, -INF, INF], (2, 1))
     model = Model(x, np.arange(2), np.ones(2), np.array([3.0, 0.0]), rows, np.array([0.3, 5.0]))
-    run = Run(module, FORMS[1], model)
+    run = Run(native, FORMS[1], model)
     assert run.subspace_step(max_iterations=10) == 2
     t = model.u + run.d
     assert t[0] == 0
@@ -721,16 +706,15 @@ def test_a_subspace_step_ends_at_exactly_zero(module):
     np.testing.assert_allclose(run.residual, model.residual(run.d, 0.0), rtol=1e-12)
 
 
-@each_module
-@pytest.mark.parametrize("form", [FORMS[1], FORMS[-1]], ids=["dense", "csc"])
-def test_subspace_steps_without_anything_to_do(module, form):
+@two_forms
+def test_subspace_steps_without_anything_to_do(form):
     """A descent would be changed where nothing is free, bent or finite."""
     empty = model_of(1, 16, 5, intercept=True, u=np.zeros(5))
     flat = model_of(1, 16, 5, intercept=True, kind=0, nu=0.0, curvature=np.zeros(16))
     huge = model_of(1, 16, 5, kind=0, nu=0.0)
     huge = replace(huge, gradient=np.full(5, 1e200), curvature=np.full(16, 1e-200))
     for model in (empty, flat, huge):
-        run = Run(module, form, model)
+        run = Run(native, form, model)
         with np.errstate(all="ignore"):
             run.subspace_step(max_iterations=20)
         assert np.isfinite(run.d).all()
@@ -740,13 +724,12 @@ def test_subspace_steps_without_anything_to_do(module, form):
             assert model is empty or run.state.offset == 0
 
 
-@each_module
-@pytest.mark.parametrize("form", [FORMS[1], FORMS[-1]], ids=["dense", "csc"])
-def test_a_subspace_step_keeps_within_its_reach(module, form):
+@two_forms
+def test_a_subspace_step_keeps_within_its_reach(form):
     """Without curvature a step would be of any size, and no line search short enough."""
     model = model_of(2, 16, 5, kind=0, nu=0.0, curvature=np.full(16, 1e-60))
     model = replace(model, u=np.full(5, 1e6) * np.sign(model.gradient))
-    free, bound = Run(module, form, model), Run(module, form, model)
+    free, bound = Run(native, form, model), Run(native, form, model)
     free.subspace_step(max_iterations=20, largest_step=INF)
     limits = np.linspace(0.1, 0.5, 5)
     bound.subspace_step(max_iterations=20, largest_step=limits)
@@ -794,7 +777,7 @@ def gram_run(module, model, target, max_sweeps, d=None):
     return *met, d, slope
 
 
-@pytest.mark.parametrize("n", [1, 4, 33])
+@pytest.mark.parametrize("n", [1, 33])
 @pytest.mark.parametrize("q", SIZES)
 def test_gram_descend_is_its_twin(n, q):
     """The descent for few columns would solve another model, or count its sweeps wrong."""
@@ -814,29 +797,27 @@ def test_gram_descend_is_its_twin(n, q):
                 assert np.array_equal(found[2], start)
 
 
-@each_module
 @pytest.mark.parametrize("kind", KINDS)
-def test_gram_descend_solves_the_model(module, kind):
+def test_gram_descend_solves_the_model(kind):
     """The step would not be the minimiser, or one sweep would go uphill."""
     model = model_of(11, 33, 15, kind, nu=2.0)
     d = np.zeros(15)
     values = [model.objective(d, 0.0)]
     for _ in range(5):
-        gram_run(module, model, 0.0, 1, d)
+        gram_run(native, model, 0.0, 1, d)
         values.append(model.objective(d, 0.0))
     assert np.all(np.diff(values) <= 1e-13 * abs(values[0]))
     assert values[-1] < values[0]
-    sweeps, met, d, _ = gram_run(module, model, 1e-11, 5000, d)
+    sweeps, met, d, _ = gram_run(native, model, 1e-11, 5000, d)
     assert met <= 1e-11
     assert 1 <= sweeps < 5000
     assert model.violations(d, 0.0).sum() <= 1e-9
-    peer = Run(module, FORMS[1], model)
+    peer = Run(native, FORMS[1], model)
     assert peer.sweep(1e-11, 5000)
     np.testing.assert_allclose(d, peer.d, atol=1e-9)
 
 
-@each_module
-def test_gram_descend_ends_at_zero_and_skips_what_has_no_minimum(module):
+def test_gram_descend_ends_at_zero_and_skips_what_has_no_minimum():
     """Features that are not selected would be counted, or a step be divided by zero."""
     A = np.diag([1e-3, 1e3, 0.0, 1.0, 0.0])
     u = np.array([0.1, -0.7, 0.3, 1e17, 0.3])
@@ -844,20 +825,19 @@ def test_gram_descend_ends_at_zero_and_skips_what_has_no_minimum(module):
     rows = np.tile([1e20, 0.0, -INF, INF], (5, 1))
     rows[4, 0] = 1e-5
     free = np.full(5, INF)
-    met = module.gram_descend(A, rows, u, free, 0.0, 3, d, np.full(5, 1e-4))
+    met = native.gram_descend(A, rows, u, free, 0.0, 3, d, np.full(5, 1e-4))
     assert met == (3, pytest.approx(1.1e-4))  # what has no minimum stays, and is counted
     assert np.array_equal(u + d == 0, [True, True, True, True, False])
     assert d[4] == 0
-    assert module.gram_descend(A, rows, u, free, 1.2e-4, 3, d, np.full(5, 1e-4))[0] == 1
+    assert native.gram_descend(A, rows, u, free, 1.2e-4, 3, d, np.full(5, 1e-4))[0] == 1
 
 
-@each_module
-def test_gram_descend_keeps_the_largest_step(module):
+def test_gram_descend_keeps_the_largest_step():
     """A coordinate of vanishing curvature would take a step that no line search comes back from."""
     A, rows = np.diag([1e-12, 1.0]), np.tile([1e-3, 0.0, -INF, INF], (2, 1))
     d, slope = np.zeros(2), np.array([-1.0, -1.0])
     limits = np.array([2.5, 0.25])
-    module.gram_descend(A, rows, np.zeros(2), limits, 0.0, 2, d, slope)
+    native.gram_descend(A, rows, np.zeros(2), limits, 0.0, 2, d, slope)
     np.testing.assert_allclose(d, 2 * limits)
 
 
@@ -962,7 +942,7 @@ def test_newton_cycle_is_its_twin(form, n, loss):
                 assert np.array_equal(a.u == 0, b.u == 0)
 
 
-@each_form
+@two_forms
 @each_loss
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 def test_newton_cycles_descend_and_keep_their_margins(form, loss, scale):
@@ -994,38 +974,6 @@ def test_newton_cycles_converge(form, loss, kind):
     assert run.violations().sum() <= 3e-8 * met[0]
 
 
-# seed, n, p, C, minimum, support, l1 norm. Two independent solvers agree on them to 2e-12.
-MINIMA = [
-    (0, 20, 6, 1.0, 6.4105030768, [0, 1, 3], 3.80381682),
-    (1, 30, 50, 0.5, 6.6078298970, [0, 1, 2, 4, 30, 32, 38, 48], 3.41413861),
-    (2, 100, 10, 10.0, 57.0223477547, list(range(9)), 38.30341765),
-    (3, 50, 200, 2.0, 13.7017970212,
-     [0, 1, 2, 11, 19, 23, 42, 45, 80, 83, 107, 115, 121, 131, 134, 136, 143, 158, 165, 172, 193,
-      194, 197], 10.02446668),
-]  # fmt: skip
-
-
-@two_forms
-@pytest.mark.parametrize(
-    "case", [*MINIMA[:2], *slow(*MINIMA[2:])], ids=lambda case: f"seed{case[0]}"
-)
-def test_newton_cycles_reach_known_minima(case, form):
-    """The answer would not be that of l1-regularised logistic regression."""
-    seed, n, p, C, minimum, support, norm = case
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    w = np.zeros(p)
-    w[:3] = 2, -1.5, 1
-    y = np.sign(X @ w + 0.5 * rng.standard_normal(n))
-    lasso = np.tile([1.0, 0.0, -INF, INF], (p, 1))
-    run = Cycles(native, form, X, np.arange(p), y, np.full(n, C), lasso, Logistic(), np.zeros(p))
-    for cycle in range(800):
-        run.cycle(cycle)
-    assert run.objective() == pytest.approx(minimum, abs=1e-10)
-    assert np.flatnonzero(run.u).tolist() == support
-    assert np.abs(run.u).sum() == pytest.approx(norm, abs=2e-8)
-
-
 def overshooting(module, **changes):
     """One feature from where the full Newton step goes far uphill."""
     arguments = {
@@ -1040,10 +988,9 @@ def overshooting(module, **changes):
     return Cycles(module, FORMS[1], **{**arguments, **changes})
 
 
-@each_module
-def test_the_line_search_halves_and_gives_up(module):
+def test_the_line_search_halves_and_gives_up():
     """A step would be taken that increases the objective, or none where a shorter one decreases."""
-    run = overshooting(module)
+    run = overshooting(native)
     derivative = np.tanh(1.5)  # 1/(1 + exp(-3)) - 1/(1 + exp(3))
     curvature = 0.5 / np.cosh(1.5) ** 2
     full = -(derivative - 0.01) / curvature  # beyond zero, l1 pulls the other way
@@ -1059,24 +1006,23 @@ def test_the_line_search_halves_and_gives_up(module):
     np.testing.assert_allclose(run.z, run.u[[0, 0]], rtol=1e-14)
     assert run.objective() < before
     for tries in (0, 1):
-        run = overshooting(module)
+        run = overshooting(native)
         assert run.cycle(largest_step=50.0, max_halvings=tries) == pytest.approx(met)
         assert run.u[0] == 3
         assert np.all(run.z == 3)
-    run = overshooting(module)
+    run = overshooting(native)
     run.cycle(largest_step=0.5)
     assert run.u[0] == 2.5
 
 
-@each_module
 @each_loss_of_labels
 @two_forms
 @pytest.mark.parametrize("power", [-320, -160, 0, 100])
-def test_newton_cycle_with_extreme_values(module, loss, form, power):
+def test_newton_cycle_with_extreme_values(loss, form, power):
     """One NaN among the margins makes all of them NaN."""
     x = matrix(0, 33, 16)
     x[:, ::2] *= 10.0**power
-    run = cycles_of(module, form, 5, 33, 12, loss, x=x)
+    run = cycles_of(native, form, 5, 33, 12, loss, x=x)
     run.weight[:5] = 0
     run.weight[5:10] = 1e-310
     run.weight[10:12] = 1e20
@@ -1093,9 +1039,8 @@ def test_newton_cycle_with_extreme_values(module, loss, form, power):
         before = after
 
 
-@each_module
 @each_loss_of_labels
-def test_newton_cycle_on_flat_losses(module, loss):
+def test_newton_cycle_on_flat_losses(loss):
     """Where no row has curvature, a coefficient would become NaN, or keep its l1 penalty."""
     x = np.ones((4, 6))
     x[:, 3:] = 0
@@ -1105,7 +1050,7 @@ def test_newton_cycle_on_flat_losses(module, loss):
         # No weight at all; or margins so far on the right side that losses are 0.
         for nu in (0.0, NU):
             run = Cycles(
-                module, FORMS[1], x, np.arange(6), np.ones(4), np.full(4, weight), rows,
+                native, FORMS[1], x, np.arange(6), np.ones(4), np.full(4, weight), rows,
                 loss, u, b=900.0, nu=nu,
             )  # fmt: skip
             for seed in range(2):

@@ -16,7 +16,6 @@ from scipy.optimize import brentq
 from sklearn.base import clone
 
 import reference_kernels as reference
-from conftest import slow
 from python_paths import with_twins
 from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, MeasureClassifier, _kernels
 from zeronorm._kernels import _native as native
@@ -31,7 +30,7 @@ DENSE_TYPES = (np.float32, np.float64, np.int8, np.uint8)
 INDEX_TYPES = (np.int32, np.int64)
 THREADS = (1, 2, 7)
 # A busy machine makes any deadline a matter of luck.
-LOOSE = settings(deadline=None, max_examples=60)
+LOOSE = settings(deadline=None, max_examples=25)
 NAMES = [name for name in dir(reference) if getattr(native, name, None) is not None]
 FUNCTIONS = [name for name in NAMES if not name.startswith("_") and name.islower()]
 
@@ -90,7 +89,7 @@ def compressed(seed, major, minor, dtype=np.float64, index=np.int32, repeats=Fal
 def big_compressed(index, unsorted):
     """CSR storage with enough entries for several threads, most of them in few columns."""
     rng = np.random.default_rng(5)
-    n, p, length = 3000, 2000, 300
+    n, p, length = 2000, 1000, 150
     minor = (p * rng.random((n, length)) ** 3).astype(index)
     if not unsorted:
         minor.sort(axis=1)
@@ -220,7 +219,7 @@ def test_dense_moments(seed, n, p, dtype, layout):
 
 
 @pytest.mark.parametrize("layout", ["F", "C"])
-@pytest.mark.parametrize("n", [8, 300, 5000])
+@pytest.mark.parametrize("n", [8, 1000])
 def test_scan_error_bound_in_the_worst_direction(layout, n):
     """The certificate's margin for rounding would be too small: all roundings one way."""
     rng = np.random.default_rng(n)
@@ -267,21 +266,21 @@ def test_dense_bits(layout, dtype):
     """A result would depend on the threads, on how columns are cut into blocks, or on which
     scans are merged into one pass.
     """
-    x = dense(1, 4500, 300, dtype, layout)
+    x = dense(1, 4500, 150, dtype, layout)
     rng = np.random.default_rng(0)
     v, weight = rng.standard_normal((4500, 11)), rng.random(4500)
     first = None
     for n_threads in THREADS:
-        out, total, square = filled(300, 11), filled(300), filled(300)
+        out, total, square = filled(150, 11), filled(150), filled(150)
         native.dense_correlate(x, v, out, n_threads)
         native.dense_moments(x, weight, total, square, n_threads)
         first = first or (out, total, square)
         assert all(map(np.array_equal, first, (out, total, square)))
     for k in (0, 1, 10):
-        out = filled(300, 1)
+        out = filled(150, 1)
         native.dense_correlate(x, np.ascontiguousarray(v[:, k : k + 1]), out, 2)
         assert np.array_equal(out[:, 0], first[0][:, k])
-    for start, stop in ((0, 1), (7, 8), (5, 133), (299, 300)):
+    for start, stop in ((0, 1), (7, 8), (5, 133), (149, 150)):
         out, total, square = filled(stop - start, 11), filled(stop - start), filled(stop - start)
         native.dense_correlate(x[:, start:stop], v, out, 2)
         native.dense_moments(x[:, start:stop], weight, total, square, 2)
@@ -325,41 +324,24 @@ def test_arrays_are_never_converted():
 # Sparse
 
 
+@pytest.mark.parametrize("form", ["csc", "csr"])
 @given(
     seed=st.integers(0, 99),
-    n=st.sampled_from((1, 2, 16, 80, 300)),
-    p=st.sampled_from((0, 1, 2, 17, 90)),
-    m=VECTORS,
-    dtype=st.sampled_from(DENSE_TYPES),
-    index=st.sampled_from(INDEX_TYPES),
-    repeats=st.booleans(),
-    shuffled=st.booleans(),
-)
-@LOOSE
-def test_csc(seed, n, p, m, dtype, index, repeats, shuffled):
-    """Scores or moments of sparse columns would be wrong, where storage is canonical or not."""
-    x = compressed(seed, p, n, dtype, index, repeats, shuffled)
-    check_sparse("csc", x, seed, n, p, m)
-
-
-@given(
-    seed=st.integers(0, 99),
-    n=st.sampled_from((0, 1, 2, 16, 80, 300)),
+    n=st.sampled_from((1, 2, 16, 80)),
     p=st.sampled_from((1, 2, 17, 90)),
     m=VECTORS,
     dtype=st.sampled_from(DENSE_TYPES),
     index=st.sampled_from(INDEX_TYPES),
     repeats=st.booleans(),
     shuffled=st.booleans(),
+    empty=st.sampled_from((False, False, False, True)),
 )
 @LOOSE
-def test_csr(seed, n, p, m, dtype, index, repeats, shuffled):
-    """Scores or moments of sparse rows would be wrong, where storage is canonical or not."""
-    x = compressed(seed, n, p, dtype, index, repeats, shuffled)
-    check_sparse("csr", x, seed, n, p, m)
-
-
-def check_sparse(form, x, seed, n, p, m):
+def test_sparse_scans(form, seed, n, p, m, dtype, index, repeats, shuffled, empty):
+    """Scores or moments of sparse data would be wrong, where storage is canonical or not."""
+    n, p = (n, 0) if empty and form == "csc" else (0, p) if empty else (n, p)
+    major, minor = (p, n) if form == "csc" else (n, p)
+    x = compressed(seed, major, minor, dtype, index, repeats, shuffled)
     rng = np.random.default_rng(seed)
     v, weight = rng.standard_normal((n, m)), rng.random(n)
     found, expected, scale = filled(p, m), filled(p, m), filled(p, m)
@@ -368,10 +350,9 @@ def check_sparse(form, x, seed, n, p, m):
     absolute = (*x[:2], np.abs(x[2].astype(np.float64)))
     getattr(reference, f"{form}_correlate")(*absolute, np.abs(v), scale, 1)
     assert_close(found, expected, scale)
-    found, expected = (filled(p), filled(p)), (filled(p), filled(p))
+    found, expected, scale = ((filled(p), filled(p)) for _ in range(3))
     getattr(native, f"{form}_moments")(*x, weight, *found, 2)
     getattr(reference, f"{form}_moments")(*x, weight, *expected, 1)
-    scale = filled(p), filled(p)
     getattr(reference, f"{form}_moments")(*absolute, weight, *scale, 1)
     assert_close(found[0], expected[0], scale[0])
     assert_close(found[1], expected[1], scale[1])
@@ -517,9 +498,10 @@ def few_columns(dtype, index, n=9000, p=40, shuffled=False):
     return x.astype(float), (rows.indptr.astype(index), indices, values)
 
 
-@pytest.mark.parametrize("shuffled", [True, *slow(False)])
-@pytest.mark.parametrize("index", INDEX_TYPES)
-@pytest.mark.parametrize("dtype", DENSE_TYPES)
+@pytest.mark.parametrize(
+    ("dtype", "index", "shuffled"),
+    [(dtype, INDEX_TYPES[i % 2], i < 3) for i, dtype in enumerate(DENSE_TYPES)],
+)
 def test_few_columns_by_row(dtype, index, shuffled):
     """Tall problems would have another gradient or Hessian, or one that depends on the threads."""
     x, rows = few_columns(dtype, index, shuffled=shuffled)
@@ -533,7 +515,7 @@ def test_few_columns_by_row(dtype, index, shuffled):
     Z, matrix = x[:, chosen], rng.standard_normal((p, p))
     first = None
     for module in (native, reference):
-        for n_threads in THREADS:
+        for n_threads in THREADS if module is native else (1,):
             terms, sums, gram = filled(3, p), v.copy(), filled(23, 23)
             scores, more = filled(p, 1), filled(p, 3)
             module.csr_terms(*rows, v, h, *terms, n_threads)
@@ -603,7 +585,7 @@ def test_audit_of_sound_storage(seed, major, minor, index, repeats, shuffled):
     minor=st.integers(0, 5) | st.just(2**40),
     index=st.sampled_from(INDEX_TYPES),
 )
-@settings(parent=LOOSE, max_examples=300)
+@settings(parent=LOOSE, max_examples=100)
 def test_audit_of_anything(indptr, indices, minor, index):
     """Broken storage would reach a kernel, which reads where it is told to."""
     arrays = np.array(indptr, dtype=index), np.array(indices, dtype=index)
@@ -699,7 +681,7 @@ def coordinate_derivative(problems, alpha, rest):
 @pytest.mark.parametrize("n_blocks", [4, 8, 12])
 def test_newton_bisections_find_the_root(n_blocks):
     """A coordinate would be left outside its box, or where the objective still falls."""
-    problems = coordinate_problems(n_blocks, 35_000, n_blocks)
+    problems = coordinate_problems(n_blocks, 4000, n_blocks)
     weight = problems[3]
     alpha, rest, bracket, count = solve_coordinates(native, problems, ACCURACY)
     assert np.all((alpha > 0) & (rest > 0))
@@ -732,7 +714,7 @@ def test_newton_bisections_find_the_root(n_blocks):
 @pytest.mark.parametrize("n_blocks", [4, 8, 12])
 def test_newton_bisections_equal_the_reference(n_blocks):
     """The specification would be of another problem."""
-    problems = coordinate_problems(100 + n_blocks, 150, n_blocks)
+    problems = coordinate_problems(100 + n_blocks, 40, n_blocks)
     found = solve_coordinates(native, problems, 1e-12)
     expected = solve_coordinates(reference, problems, 1e-12)
     error = coordinate_derivative(problems, *found[:2])[1]
@@ -1034,7 +1016,7 @@ def test_logistic_loss(n, size):
     np.testing.assert_allclose(found, expected, rtol=1e-15 * 8, atol=1e-300)
 
 
-@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 257])
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 65])
 def test_logistic_conjugate(n):
     """Bounds would be no bounds: a share of 1e-17, or of 1 up to rounding, would lose its
     digits.
@@ -1158,8 +1140,8 @@ each_intercept = pytest.mark.parametrize("intercept", [True, False], ids=["inter
 
 @given(
     seed=st.integers(0, 10**6),
-    n=st.sampled_from((2, 3, 7, 8, 9, 31, 200, 511, 513, 1030)),
-    p=st.sampled_from((0, 1, 2, 3, 4, 5, 8, 13, 31)),
+    n=st.sampled_from((2, 3, 7, 8, 9, 31, 511, 513)),
+    p=st.sampled_from((0, 1, 2, 3, 4, 5, 8, 13)),
     loss=st.sampled_from((Logistic(), SquaredHinge())),
     intercept=st.booleans(),
     layout=st.sampled_from(("F", "C", "every second row", "every third column", "csc", "long csc")),
@@ -1419,9 +1401,9 @@ def exchange_pool(seed, n, p, layout="F"):
 
 @given(
     seed=st.integers(0, 10**6),
-    n=st.sampled_from((30, 31, 64, 200)),
-    p=st.sampled_from((8, 9, 25, 60)),
-    k=st.sampled_from((1, 2, 5, 8, 20)),
+    n=st.sampled_from((30, 31, 64)),
+    p=st.sampled_from((8, 9, 20)),
+    k=st.sampled_from((1, 2, 5, 8)),
     loss=st.sampled_from((Logistic(), SquaredHinge())),
     intercept=st.booleans(),
     swaps=st.booleans(),
@@ -1546,9 +1528,9 @@ def bilevel_problem(seed, p, n_groups, k, g, ties):
 
 @given(
     seed=st.integers(0, 99),
-    p=st.sampled_from((1, 2, 63, 64, 65, 128, 500, 1300)),
-    n_groups=st.sampled_from((1, 2, 7, 40)),
-    k=st.sampled_from((0, 1, 5, 12, 70)),
+    p=st.sampled_from((1, 2, 63, 64, 65, 128, 300)),
+    n_groups=st.sampled_from((1, 2, 7, 20)),
+    k=st.sampled_from((0, 1, 5, 12, 30)),
     g=st.sampled_from((0, 1, 3, 50)),
     ties=st.booleans(),
     power=st.sampled_from((-300, -160, 0, 160, 300)),

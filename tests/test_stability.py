@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from scipy.optimize import linprog, minimize
 from sklearn.base import clone
 
-from conftest import slow, slow_among
 from golub import GOLUB, load_golub
 from zeronorm import (
     BudgetClassifier,
@@ -25,7 +24,7 @@ from zeronorm.inference.half_samples import half_samples
 from zeronorm.inference.stability import Stability, StabilitySelection, expected_low, r_concave_tail
 
 
-def sample(n=40, p=60, seed=0):
+def sample(n=40, p=24, seed=0):
     """Numbers, and a target of which the first three columns say something."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p))
@@ -52,7 +51,7 @@ def test_bounds_of_published_settings():
         assert found[2] < found[0]
 
 
-@pytest.mark.parametrize("n_pairs", [5, 8])
+@pytest.mark.parametrize("n_pairs", [5])
 @pytest.mark.parametrize("low", [0.1, 0.3, 0.5])
 def test_unimodal_laws_reach_their_bound(n_pairs, low):
     """By linear programmes: for each mode the most mass where both halves choose often enough."""
@@ -84,7 +83,7 @@ def _unimodal_tail(n_pairs, mean, least, mode):
     return -answer.fun if answer.status == 0 else 0.0
 
 
-@pytest.mark.parametrize(("r", "mean", "least"), [(-0.5, 0.04, 3), (-0.25, 0.1, 4), (-0.5, 0.1, 5)])
+@pytest.mark.parametrize(("r", "mean", "least"), [(-0.5, 0.04, 3), (-0.25, 0.1, 4)])
 def test_r_concave_tails_are_the_largest(r, mean, least):
     """Convex f^r of any form, by a general optimiser, come as near and no further."""
     largest = 6
@@ -99,7 +98,7 @@ def test_r_concave_tails_are_the_largest(r, mean, least):
     i = np.arange(largest + 1)
     best = 0.0
     rng = np.random.default_rng(0)
-    for number in range(30):
+    for number in range(8):
         start = rng.uniform(-3, 6, largest)
         start[1:] = np.where(number % 2, -8, start[1:])  # every other one nearly a power
         answer = minimize(
@@ -179,7 +178,7 @@ def cases():
     times = np.array(
         list(zip(order % 4 > 0, np.exp(-y), strict=True)), [("event", bool), ("time", float)]
     )
-    signs = np.zeros(60)
+    signs = np.zeros(24)
     signs[1] = 1
     plain = {"calibrate": False}
     return {
@@ -201,22 +200,22 @@ def cases():
         "times": (BudgetSurvivalAnalysis(3), times, "events"),
         "measure": (MeasureClassifier(n_features=3), y > 0.3, True),
         "in few groups": (
-            BudgetRegressor(4, n_groups=2, feature_groups=np.arange(60) // 4),
+            BudgetRegressor(4, n_groups=2, feature_groups=np.arange(24) // 4),
             y,
             False,
         ),
     }
 
 
-@pytest.mark.parametrize("name", slow_among(cases(), "ordered"))
+@pytest.mark.parametrize("name", cases())
 def test_halves_choose_as_fits_of_their_rows(name):
     """One pass for all halves changes nothing: every half is a fit of its rows alone."""
     model, y, classes = cases()[name]
     X = sample()[0]
-    found = StabilitySelection(model, 3, random_state=5).fit(X, y).stability_
+    found = StabilitySelection(model, 2, random_state=5).fit(X, y).stability_
     strata = {True: y, False: None, "events": y["event"] if classes == "events" else None}[classes]
-    pairs = half_samples(strata, np.ones(len(X)), 3, 5)
-    assert np.array_equal(mask(found, 60), separate(model, X, y, pairs))
+    pairs = half_samples(strata, np.ones(len(X)), 2, 5)
+    assert np.array_equal(mask(found, 24), separate(model, X, y, pairs))
     assert found.n_chosen >= found.chosen.sum(axis=1).max()
     if name not in ("one against the rest", "in few groups"):
         assert (found.chosen.sum(axis=1) == found.n_chosen).all()
@@ -225,13 +224,14 @@ def test_halves_choose_as_fits_of_their_rows(name):
 def test_whole_groups_are_counted():
     """Of groups as a whole the groups are chosen, and their features are stable together."""
     X, y = sample()
-    labels = np.array([f"g{j}" for j in np.arange(60) // 3])
+    labels = np.array([f"g{j}" for j in np.arange(24) // 3])
     model = BudgetRegressor(n_groups=2, feature_groups=labels)
     found = StabilitySelection(model, 6).fit(X, y)
     record = found.stability_
-    assert (record.unit, record.n_candidates, record.n_chosen) == ("groups", 20, 2)
+    assert (record.unit, record.n_candidates, record.n_chosen) == ("groups", 8, 2)
     assert (record.chosen.sum(axis=1) == 2).all()
-    assert found.support_.tolist() == [0, 1, 2]
+    assert found.support_[:3].tolist() == [0, 1, 2]
+    assert found.support_.size == 3 * record.stable(found.threshold_).size
     assert record.names[0] == "g0"
     assert "groups" in repr(record)
 
@@ -245,36 +245,35 @@ def test_weights_and_rows_without_weight():
     found = StabilitySelection(model, 3).fit(X, y, weight).stability_
     used = np.flatnonzero(weight)
     pairs = half_samples(None, np.ones(used.size), 3, 0)
-    assert np.array_equal(mask(found, 60), separate(model, X[used], y[used], pairs, weight[used]))
+    assert np.array_equal(mask(found, 24), separate(model, X[used], y[used], pairs, weight[used]))
 
 
 def test_features_of_every_model_are_not_counted():
     """Forced features and covariates are neither candidates nor stable."""
     X, y = sample()
     model = BudgetRegressor(3, C=0.1, forced_features=[0], covariates=[1])
-    for screen in (None, 30):
+    for screen in (None, 12):
         found = StabilitySelection(model, 4, screen=screen).fit(X, y)
         record = found.stability_
-        assert (record.n_chosen, record.n_candidates) == (2, 58)
+        assert (record.n_chosen, record.n_candidates) == (2, 22)
         assert not np.isin([0, 1], record.features).any()
         assert (record.chosen.sum(axis=1) == 2).all()
         assert found.support_.tolist() == [2]
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(("sparse", "standardize"), [(False, True), (True, True), (False, False)])
 def test_screened_halves_choose_among_their_largest_scores(sparse, standardize):
     """As a fit of the features whose correlations on the half are largest, by plain NumPy."""
-    X, y = sample(p=200)
-    X = X * np.linspace(1, 3, 200) + (0 if sparse else 5)
+    X, y = sample(p=60)
+    X = X * np.linspace(1, 3, 60) + (0 if sparse else 5)
     if sparse:
         X[np.random.default_rng(1).random(X.shape) < 0.3] = 0
     model = BudgetRegressor(3, standardize=standardize)
     given = sp.csr_array(X) if sparse else X
-    found = StabilitySelection(model, 4, screen=20).fit(given, y).stability_
-    halves = itertools.chain(*half_samples(None, np.ones(40), 4, 0))
+    found = StabilitySelection(model, 2, screen=20).fit(given, y).stability_
+    halves = itertools.chain(*half_samples(None, np.ones(40), 2, 0))
     model = chosen(model, given, y)
-    for rows, own in zip(halves, mask(found, 200), strict=True):
+    for rows, own in zip(halves, mask(found, 60), strict=True):
         part = X[rows]
         scores = np.abs(part.T @ (y[rows] - y[rows].mean()))
         scores = scores / part.std(axis=0) if standardize else scores
@@ -283,18 +282,15 @@ def test_screened_halves_choose_among_their_largest_scores(sparse, standardize):
         assert np.flatnonzero(own).tolist() == best[fit.support_].tolist()
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["classes", "three classes", "one against the rest", "counts", "responses", "signs", "times"],
-)
+@pytest.mark.parametrize("name", ["classes", "three classes", "responses", "times"])
 def test_screening_that_leaves_out_little_changes_little(name):
     """Among all but the two features of the least scores the choices are the same."""
     model, y, _ = cases()[name]
     X = sample()[0]
     whole, screened = (
-        StabilitySelection(model, 4, screen=one).fit(X, y).stability_ for one in (None, 58)
+        StabilitySelection(model, 2, screen=one).fit(X, y).stability_ for one in (None, 22)
     )
-    assert np.array_equal(mask(whole, 60), mask(screened, 60))
+    assert np.array_equal(mask(whole, 24), mask(screened, 24))
 
 
 def test_storages_agree(tmp_path):
@@ -401,14 +397,16 @@ def test_the_error_of_the_index_is_that_of_leaving_out_sets():
 def test_golub_as_a_selector():
     """As scikit-learn's selectors: support, names, transform; the text has the genes by name."""
     golub = load_golub()
-    X = pandas.DataFrame(golub.X, columns=golub.feature_names)
-    found = StabilitySelection(BudgetClassifier(10), 20, threshold=0.55).fit(X, golub.y)
+    X = pandas.DataFrame(golub.X[:, :200], columns=golub.feature_names[:200])
+    found = StabilitySelection(BudgetClassifier(10, calibrate=False), 5, threshold=0.55).fit(
+        X, golub.y
+    )
     names = found.get_feature_names_out()
     assert found.transform(X).shape == (38, found.support_.size)
     assert found.get_support().sum() == found.support_.size > 0
     assert names.tolist() == [golub.feature_names[j] for j in found.support_]
     text = repr(found.stability_)
-    assert text.startswith("20 pairs of half-samples of 18 rows; each chose 10 of 3051 features.")
+    assert text.startswith("5 pairs of half-samples of 18 rows; each chose 10 of 200 features.")
     assert names[0] in text
     assert "chosen by" in text
     assert clone(found).get_params()["threshold"] == 0.55
@@ -418,13 +416,13 @@ def test_the_threshold_of_a_bound():
     """The least threshold whose bound is small enough; where none is, the message says so."""
     X, y = sample()
     model = BudgetRegressor(3)
-    found = StabilitySelection(model, threshold=None, expected_low=0.2, n_pairs=10).fit(X, y)
-    assert found.expected_low_ <= 0.2 < found.stability_.expected_low(found.threshold_ - 0.05)
+    found = StabilitySelection(model, threshold=None, expected_low=0.8, n_pairs=10).fit(X, y)
+    assert found.expected_low_ <= 0.8 < found.stability_.expected_low(found.threshold_ - 0.05)
     tight = StabilitySelection(
-        model, threshold=None, expected_low=0.2, n_pairs=10, assume="r-concave"
+        model, threshold=None, expected_low=0.8, n_pairs=10, assume="r-concave"
     ).fit(X, y)
     assert tight.threshold_ < found.threshold_
-    with pytest.raises(ValueError, match=r"expected_low must be at least 0\.15.*got 0\.01"):
+    with pytest.raises(ValueError, match=r"expected_low must be at least 0\.375.*got 0\.01"):
         StabilitySelection(model, threshold=None, expected_low=0.01).fit(X, y)
 
 
@@ -473,7 +471,7 @@ def test_data_that_cannot_be():
         StabilitySelection(BudgetRegressor(3)).fit(rare, y)
     with pytest.raises(TypeError, match=r"estimator must be one of zeronorm.*got BudgetCV"):
         StabilitySelection(BudgetCV(BudgetRegressor(3))).fit(X, y)
-    groups = BudgetRegressor(n_groups=2, feature_groups=np.arange(60) // 3)
+    groups = BudgetRegressor(n_groups=2, feature_groups=np.arange(24) // 3)
     with pytest.raises(ValueError, match=r"screen must be None with groups"):
         StabilitySelection(groups, screen=10).fit(X, y)
     found = StabilitySelection(BudgetRegressor(3), 3).fit(X, y).stability_
@@ -484,14 +482,16 @@ def test_data_that_cannot_be():
             found.expected_low(0.8, low=wrong)
 
 
-@pytest.mark.parametrize("screen", [*slow(None), 20])
+@pytest.mark.parametrize("screen", [None, 9])
 def test_pairs_with_a_half_that_has_no_model_are_left_out(screen):
     """A rare level that determines the class on some halves costs these pairs, no others."""
-    X, y = sample(60)
+    X, y = sample(60, 12)
     y = (y > 0).astype(int)
     X[:, 9] = 0.0
     X[[*np.flatnonzero(y == 0)[:3], *np.flatnonzero(y == 1)[:3]], 9] = 1.0
-    selection = StabilitySelection(BudgetClassifier(3, covariates=[9]), 12, screen=screen)
+    selection = StabilitySelection(
+        BudgetClassifier(3, covariates=[9], calibrate=False), 12, screen=screen
+    )
     with pytest.warns(
         UserWarning, match=r"\d of 12 pairs .*left out.*in column '?9'? none has"
     ) as told:
@@ -510,7 +510,7 @@ def test_pairs_with_a_half_that_has_no_model_are_left_out(screen):
     if screen is None:
         halves = [half for pair, good in zip(pairs, alike, strict=True) if good for half in pair]
         for half, chosen in zip(halves, found.chosen, strict=True):
-            fit = BudgetClassifier(3, covariates=[9]).fit(X[half], y[half])
+            fit = clone(selection.estimator).fit(X[half], y[half])
             assert {*found.features[chosen]} == {*fit.support_}
     X[:, 9] = 0.0
     X[[np.flatnonzero(y == one)[0] for one in (0, 1)], 9] = 1.0
