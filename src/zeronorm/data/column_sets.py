@@ -110,17 +110,14 @@ class RowSet:
         self._n_features, self._n_threads = n_features, n_threads
 
     def of(self, chosen: IndexArray) -> RowSet:
-        """Return some of these columns, by their place here."""
         storage = self._indptr, self._indices, self._data
         return RowSet(storage, self.features[chosen], self._n_features, self._n_threads)
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self.features.size
 
     def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2, (q,) each."""
         product, total, square = np.empty((3, self._n_features))
         _kernels.csr_terms(
             self._indptr, self._indices, self._data, v, h, product, total, square, self._n_threads
@@ -130,7 +127,6 @@ class RowSet:
         return product[self.features], total[self.features], square[self.features]
 
     def combine(self, z: FloatArray, out: FloatArray) -> FloatArray:
-        """Add sum_j z_j x_j to `out`, (n,), and return it."""
         coef = np.zeros(self._n_features)
         coef[self.features] = z
         _kernels.csr_combine(self._indptr, self._indices, self._data, coef, out, self._n_threads)
@@ -167,16 +163,13 @@ class RepeatedSet:
         self._parts = [(one, base(self.features[one] // outputs)) for one in own]
 
     def of(self, chosen: IndexArray) -> RepeatedSet:
-        """Return some of these columns, by their place here."""
         return RepeatedSet(self._base, self.features[chosen], self._outputs)
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self.features.size
 
     def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2, (q,) each."""
         found = np.empty((3, self.size))
         rows = zip(v.reshape(self._outputs, -1), h.reshape(self._outputs, -1), strict=True)
         for (own, columns), (vector, weight) in zip(self._parts, rows, strict=True):
@@ -185,7 +178,6 @@ class RepeatedSet:
         return product, total, square
 
     def combine(self, z: FloatArray, out: FloatArray) -> FloatArray:
-        """Add sum_j z_j x_j to `out`, (n outputs,), and return it."""
         for (own, columns), part in zip(self._parts, out.reshape(self._outputs, -1), strict=True):
             columns.combine(np.ascontiguousarray(z[own]), part)
         return out

@@ -418,7 +418,6 @@ class BilevelTask(ByOutputs):
 
     @property
     def outputs(self) -> int:
-        """The number of outputs, q."""
         return self.objective.risk.loss.outputs
 
     def lengths(self, values: FloatArray) -> FloatArray:

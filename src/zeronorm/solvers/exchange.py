@@ -423,7 +423,6 @@ class Exchanges(PoolExchanges):
         self._begin(Z.compact(), free_signs(Z.shape[1]) if signs is None else signs, Z.shape[1])
 
     def improve_by_steps(self, current: Fitted, *, swaps: bool = True) -> Fitted:
-        """Do what `improve` does, in any pool."""
         if self._tried(current) == self._Z.shape[1]:
             return current
         return super().improve_by_steps(current, swaps=swaps)

@@ -543,7 +543,6 @@ class Task(ByOutputs):
 
     @property
     def outputs(self) -> int:
-        """The number of outputs, q."""
         return self.loss.outputs
 
     def places(self, index: IndexArray) -> IndexArray:
