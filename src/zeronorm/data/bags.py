@@ -128,7 +128,6 @@ class Bags:
         return bags
 
     def __len__(self) -> int:
-        """Return the number of bags."""
         return int(self.labels.size)
 
     def __getitem__(self, index: int) -> Any:
@@ -142,7 +141,6 @@ class Bags:
 
     @property
     def n_features(self) -> int:
-        """The number of features of an instance."""
         return int(self.instances.shape[1])
 
     @cached_property

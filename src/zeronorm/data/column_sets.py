@@ -58,7 +58,6 @@ class ColumnSet:
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self.features.size
 
     def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -208,7 +207,6 @@ class ColumnStore:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the columns are sparse."""
         return self._design.is_sparse
 
     def missing(self, features: IndexArray) -> IndexArray:
@@ -279,11 +277,9 @@ class ColumnsInPlace:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
         return self._design.shape[0], self._features.size
 
     def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
         with self._turn:
             return scan(self._design, v)[self._features]
 
@@ -318,15 +314,12 @@ class View:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
         return self._Z.shape[0], self._columns.size
 
     def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
         return self._Z.dot(v)[self._columns]
 
     def take(self, columns: IndexArray) -> Columns:
-        """Return some of the columns, in the given order."""
         return self._Z.take(self._columns[columns])
 
 

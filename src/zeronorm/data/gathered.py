@@ -34,7 +34,6 @@ class DenseColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[DenseColumns]) -> DenseColumns:
-        """Return the columns of all parts."""
         return cls(np.vstack([part.array.T for part in parts]).T)
 
     @property
@@ -165,7 +164,6 @@ class SparseColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[SparseColumns]) -> SparseColumns:
-        """Return the columns of all parts."""
         return cls(sp.csc_array(sp.hstack([part._x for part in parts], format="csc")))
 
     @property
@@ -277,7 +275,6 @@ class GrowingColumns:
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self._size
 
     def append(self, columns: Columns) -> None:
@@ -297,7 +294,6 @@ class GrowingColumns:
         self._dense[:, old : self._size] = stored
 
     def columns(self) -> Columns:
-        """Return all columns."""
         if self._parts:
             if len(self._parts) > 1:
                 self._parts = [type(self._parts[0]).joined(self._parts)]
@@ -317,7 +313,6 @@ class GatheredColumns:
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return int(self.features.size)
 
     def position(self, features: IndexArray) -> IndexArray:
@@ -331,5 +326,4 @@ class GatheredColumns:
         self.features = np.concatenate([self.features, features])
 
     def columns(self) -> Columns:
-        """Return all gathered columns, (n, size)."""
         return self._columns.columns()

@@ -65,7 +65,6 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """The number of pairs."""
         return int(self.starts[-1])
 
     def factors(self, pairs: IndexArray) -> tuple[IndexArray, IndexArray]:
@@ -112,7 +111,6 @@ class Listed:
 
     @property
     def size(self) -> int:
-        """The number of pairs."""
         return len(self.pairs)
 
     def factors(self, pairs: IndexArray) -> tuple[IndexArray, IndexArray]:

@@ -176,7 +176,6 @@ def write_array(
 
 
 def write_group(path: Path, attributes: dict[str, Any]) -> None:
-    """Write the metadata of a group."""
     _write_json(path, {"zarr_format": 3, "node_type": "group", "attributes": attributes})
 
 
@@ -351,7 +350,6 @@ class Store(InParts):
 
     @property
     def has_samples(self) -> bool:
-        """Whether the samples have names."""
         return bool(self._own["samples named"])
 
     @property
@@ -620,7 +618,6 @@ def _native(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_store(path: Any) -> bool:
-    """Return whether a path is that of a store."""
     return os.path.isfile(os.path.join(path, METADATA))  # no error where it can be no path
 
 

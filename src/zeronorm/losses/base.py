@@ -447,7 +447,6 @@ class Latest(threading.local):
     def keep(
         self, found: Any, loss: object, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> None:
-        """Keep an answer."""
         self._asked, self._found = (loss, z.copy(), y, weight), found
 
 

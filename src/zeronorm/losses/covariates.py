@@ -63,7 +63,6 @@ class Adjusted(LossOfAnother):
         return self.basis
 
     def rows(self, index: IndexArray) -> Adjusted:
-        """Return the loss of some rows."""
         return replace(self, basis=self.basis[index])
 
     def solution(

@@ -282,7 +282,6 @@ class _Stratum:
 
 
 def strata_of(y: FloatArray) -> list[_Stratum]:
-    """Return the strata of a target."""
     return kept_with(y, _strata)
 
 
@@ -330,7 +329,6 @@ class Ties:
 
     @property
     def some(self) -> bool:
-        """Whether there are any."""
         return self.times.size > 0
 
     def sums(self, values: FloatArray) -> FloatArray:

@@ -86,7 +86,6 @@ class Cuts:
         self._intercept = intercept
 
     def add(self, cut: Cut, keep: bool = False) -> None:
-        """Append a cut."""
         if self.size == len(self._beta):
             grown = np.empty((2 * self.size + 1, self._beta.shape[1]), self._beta.dtype)
             grown[: self.size] = self._beta
@@ -114,7 +113,6 @@ class Cuts:
         return cls(other._beta.shape[1], other._beta.dtype == np.int8, other._intercept)
 
     def copy(self) -> Cuts:
-        """Return a copy."""
         other = Cuts.like(self)
         other._beta, other.size = self._beta[: self.size].copy(), self.size
         other.delta, other.g, other.idle = self.delta.copy(), self.g.copy(), self.idle.copy()
