@@ -78,6 +78,10 @@ def test_margins_that_are_not_numbers_have_no_loss():
 PROBLEMS = ["multinomial", "least_squares", "poisson", "huber"]
 
 
+def grouped(code):
+    return Grouped(code, code.max() + 1, np.ones(code.size, bool))
+
+
 def problem(kind, seed, n, m, q, free):
     """The repeated columns and the loss of a small problem."""
     rng = np.random.default_rng(seed)
@@ -197,7 +201,7 @@ def test_exchanges(kind, n, m, q, k, swaps, free):
     others = np.setdiff1d(np.arange(m), kept)
     units = np.sort(np.append(kept, rng.choice(others, k - kept.size, replace=False)))
     columns = (q * units[:, None] + np.arange(q)).ravel()
-    found, expected = (GroupExchanges(Z, code, risk, keep=kept) for _ in range(2))
+    found, expected = (GroupExchanges(Z, risk, grouped(code), keep=kept) for _ in range(2))
     best = found.improve(found.fit(columns), swaps=swaps)
     by_steps = expected.improve_by_steps(expected.fit(columns), swaps=swaps)
     np.testing.assert_array_equal(best.columns, by_steps.columns)
@@ -220,7 +224,8 @@ def test_exchanges(kind, n, m, q, k, swaps, free):
 def test_elimination(kind, n, m, q, sizes, free):
     """A pool would be reduced to other features than the steps in Python leave."""
     Z, risk = problem(kind, n, n, m, q, free)
-    exchanges = GroupExchanges(Z, np.repeat(np.arange(m), q), risk, keep=np.array([1]))
+    groups = grouped(np.repeat(np.arange(m), q))
+    exchanges = GroupExchanges(Z, risk, groups, keep=np.array([1]))
     left = np.delete(np.arange(m), [0] if max(sizes) < m else [])
     found = exchanges.eliminate((q * left[:, None] + np.arange(q)).ravel(), sizes)
     expected = exchanges.eliminate_by_steps(left, sizes)
@@ -289,7 +294,7 @@ def test_groups_of_several_features_are_exchanged_as_a_whole():
     """Features would be taken for groups where classes share these."""
     Z, risk = problem("multinomial", 3, 40, 8, 3, True)
     code = np.repeat(np.arange(4), 6)
-    exchanges = GroupExchanges(Z, code, risk, keep=np.empty(0, np.int64))
+    exchanges = GroupExchanges(Z, risk, grouped(code))
     best = exchanges.improve(exchanges.fit(np.arange(6)))
     assert np.unique(code[best.columns]).size == 1
     assert best.columns.size == 6

@@ -76,12 +76,10 @@ class Dense(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self._x.shape[0], self._x.shape[1]
 
     @property
     def storage(self) -> str:
-        """How the numbers are stored, in words."""
         return f"dense {self._x.dtype}{', mapped' if _is_mapped(self._x) else ''}"
 
     @property
@@ -106,16 +104,11 @@ class Dense(Design):
 
     @property
     def scan_error(self) -> float:
-        """The factor e of |error of c_j| <= e ||x_j|| ||v|| for the scores of `correlate`."""
         if self._type == np.float64:
             return float64_scan_error(self.shape[0])
         return FLOAT32_SCAN_ERROR
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
         vectors = as_vectors(v, self.shape, start, stop)
         scores = np.empty((stop - start, vectors.shape[1]))
         if not scores.size:  # kernels are never called for nothing
@@ -125,7 +118,6 @@ class Dense(Design):
         return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
         weight = as_vectors(weight, self.shape, start, stop)[:, 0]
         total, square = np.empty(stop - start), np.empty(stop - start)
         if start == stop:
@@ -165,7 +157,6 @@ class Dense(Design):
         return columns
 
     def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
-        """Return (x,) of a float array in Fortran order."""
         x = self._x
         if not self._is_native or x.dtype.kind != "f" or _is_mapped(x) or not x.flags.f_contiguous:
             return None
@@ -454,12 +445,10 @@ class Sparse(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self._shape
 
     @property
     def storage(self) -> str:
-        """How the numbers are stored, in words."""
         return f"sparse {self._data.dtype}, by {'column' if self._by_column else 'row'}"
 
     @property
@@ -472,16 +461,13 @@ class Sparse(Design):
 
     @property
     def density(self) -> float:
-        """The share of entries that are stored."""
         return self._data.size / (self.shape[0] * self.shape[1])
 
     @property
     def resident_bytes(self) -> int:
-        """The bytes of the three arrays."""
         return self._indptr.nbytes + self._indices.nbytes + self._data.nbytes
 
     def conversion_bytes(self, for_descent: bool) -> int:
-        """Return the bytes of the copy that `arranged` makes; 0 where it makes none."""
         if self._data.size > MOST_CONVERTED or self.shape[0] > np.iinfo(np.int32).max:
             return 0
         is_float = self._data.dtype.kind == "f"
@@ -490,11 +476,6 @@ class Sparse(Design):
         return 4 * self._data.size if for_descent and self._by_column and not is_float else 0
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m). Storage by row
-        is read as a whole for any range of columns.
-        """
         vectors = as_vectors(v, self.shape, start, stop)
         scores = np.zeros((stop - start, vectors.shape[1]))
         if not scores.size:  # kernels are never called for nothing
@@ -509,7 +490,6 @@ class Sparse(Design):
         return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
         weight = as_vectors(weight, self.shape, start, stop)[:, 0]
         total, square = np.zeros(stop - start), np.zeros(stop - start)
         if start == stop:
@@ -602,13 +582,11 @@ class Sparse(Design):
         return z
 
     def resident_rows(self) -> tuple[NDArray[Any], ...] | None:
-        """Return (indptr, indices, data) of CSR where `is_tall`."""
         if self._by_column or not self.is_tall:
             return None
         return self._indptr, self._indices, self._data
 
     def resident_columns(self) -> tuple[NDArray[Any], ...] | None:
-        """Return (indptr, indices, data) of float CSC."""
         if not self._by_column or self._data.dtype.kind != "f":
             return None
         return self._indptr, self._indices, self._data

@@ -128,7 +128,6 @@ class Bags:
         return bags
 
     def __len__(self) -> int:
-        """Return the number of bags."""
         return int(self.labels.size)
 
     def __getitem__(self, index: int) -> Any:
@@ -142,7 +141,6 @@ class Bags:
 
     @property
     def n_features(self) -> int:
-        """The number of features of an instance."""
         return int(self.instances.shape[1])
 
     @cached_property
@@ -257,7 +255,6 @@ class MilesDesign(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_bags, n_concepts)."""
         return len(self._bags), self._concepts.shape[0]
 
     @property
@@ -268,15 +265,10 @@ class MilesDesign(Design):
 
     @property
     def block(self) -> int:
-        """Columns per scan block: about 32 MiB."""
         n_bags, n_concepts = self.shape
         return min(max(1, BLOCK_SIMILARITIES // n_bags), n_concepts)
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[k - start] = sum_i s_ik v[i], start <= k < stop.
-
-        v : (n_bags,) or (n_bags, m) -> (stop - start,) or (stop - start, m).
-        """
         as_vectors(v, self.shape, start, stop)
         scores = np.empty((stop - start, *v.shape[1:]))
         for first in range(start, stop, self.block):
@@ -286,7 +278,6 @@ class MilesDesign(Design):
         return scores
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i w_i s_ik and sum_i w_i s_ik**2, start <= k < stop."""
         as_vectors(weight, self.shape, start, stop)
         total, square = np.empty(stop - start), np.empty(stop - start)
         for first in range(start, stop, self.block):

@@ -146,7 +146,6 @@ class ArrayReader(Reader):
 
     @property
     def nbytes(self) -> int:
-        """The size of the array in memory."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     @property
@@ -159,7 +158,6 @@ class ArrayReader(Reader):
 
     @property
     def gap(self) -> int:
-        """The width of a chunk."""
         return int(self._wide)
 
     def blocks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -171,7 +169,6 @@ class ArrayReader(Reader):
             first = last
 
     def read(self, top: int, bottom: int, first: int, last: int) -> NDArray[Any]:
-        """Return X[top:bottom, first:last] as an array."""
         found = fetch(self._array, (slice(top, bottom), slice(first, last)))
         if found.shape != (bottom - top, last - first) or found.dtype != self.dtype:
             raise OSError(
@@ -228,7 +225,6 @@ class SparseReader(Reader):
 
     @property
     def nbytes(self) -> int:
-        """The size of the matrix in memory."""
         per_entry = self.dtype.itemsize + np.dtype(self._indices.dtype).itemsize
         return int(self._n_entries * per_entry + self._indptr.nbytes)
 
@@ -418,17 +414,14 @@ class Chunked(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self.reader.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers where they lie."""
         return self.reader.dtype
 
     @property
     def storage(self) -> str:
-        """How the numbers are stored, in words."""
         return f"{'sparse' if self.is_sparse else 'dense'} {self.reader.dtype}, read by blocks"
 
     @property
@@ -438,12 +431,10 @@ class Chunked(Design):
 
     @property
     def density(self) -> float:
-        """The share of entries that are stored."""
         return self.reader.density
 
     @property
     def note(self) -> str:
-        """What reading the source costs more than it need."""
         return self.reader.note
 
     @property
@@ -460,10 +451,6 @@ class Chunked(Design):
         return FLOAT32_SCAN_ERROR + float64_scan_error(len(self.reader.slabs))
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
         vectors = as_vectors(v, self.shape, start, stop)
         scores = np.zeros((stop - start, vectors.shape[1]))
         for rows, own, columns, part in self._parts(start, stop):
@@ -471,7 +458,6 @@ class Chunked(Design):
         return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
         weight = as_vectors(weight, self.shape, start, stop)[:, 0]
         total, square = np.zeros(stop - start), np.zeros(stop - start)
         for rows, own, columns, part in self._parts(start, stop):
@@ -507,7 +493,6 @@ class Chunked(Design):
         return rows
 
     def combine(self, coef: FloatArray) -> FloatArray:
-        """Return X coef in one pass over the source."""
         z = np.zeros(self.shape[0])
         for rows, own, columns, part in self._parts(0, self.shape[1]):
             z[rows] += _times(part, coef[own], columns)

@@ -58,7 +58,6 @@ class ColumnSet:
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self.features.size
 
     def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -110,17 +109,14 @@ class RowSet:
         self._n_features, self._n_threads = n_features, n_threads
 
     def of(self, chosen: IndexArray) -> RowSet:
-        """Return some of these columns, by their place here."""
         storage = self._indptr, self._indices, self._data
         return RowSet(storage, self.features[chosen], self._n_features, self._n_threads)
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self.features.size
 
     def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2, (q,) each."""
         product, total, square = np.empty((3, self._n_features))
         _kernels.csr_terms(
             self._indptr, self._indices, self._data, v, h, product, total, square, self._n_threads
@@ -130,7 +126,6 @@ class RowSet:
         return product[self.features], total[self.features], square[self.features]
 
     def combine(self, z: FloatArray, out: FloatArray) -> FloatArray:
-        """Add sum_j z_j x_j to `out`, (n,), and return it."""
         coef = np.zeros(self._n_features)
         coef[self.features] = z
         _kernels.csr_combine(self._indptr, self._indices, self._data, coef, out, self._n_threads)
@@ -167,16 +162,13 @@ class RepeatedSet:
         self._parts = [(one, base(self.features[one] // outputs)) for one in own]
 
     def of(self, chosen: IndexArray) -> RepeatedSet:
-        """Return some of these columns, by their place here."""
         return RepeatedSet(self._base, self.features[chosen], self._outputs)
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self.features.size
 
     def terms(self, v: FloatArray, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return x_j'v, sum_i h_i x_ij and sum_i h_i x_ij^2, (q,) each."""
         found = np.empty((3, self.size))
         rows = zip(v.reshape(self._outputs, -1), h.reshape(self._outputs, -1), strict=True)
         for (own, columns), (vector, weight) in zip(self._parts, rows, strict=True):
@@ -185,7 +177,6 @@ class RepeatedSet:
         return product, total, square
 
     def combine(self, z: FloatArray, out: FloatArray) -> FloatArray:
-        """Add sum_j z_j x_j to `out`, (n outputs,), and return it."""
         for (own, columns), part in zip(self._parts, out.reshape(self._outputs, -1), strict=True):
             columns.combine(np.ascontiguousarray(z[own]), part)
         return out
@@ -216,7 +207,6 @@ class ColumnStore:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the columns are sparse."""
         return self._design.is_sparse
 
     def missing(self, features: IndexArray) -> IndexArray:
@@ -287,11 +277,9 @@ class ColumnsInPlace:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
         return self._design.shape[0], self._features.size
 
     def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
         with self._turn:
             return scan(self._design, v)[self._features]
 
@@ -326,15 +314,12 @@ class View:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
         return self._Z.shape[0], self._columns.size
 
     def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
         return self._Z.dot(v)[self._columns]
 
     def take(self, columns: IndexArray) -> Columns:
-        """Return some of the columns, in the given order."""
         return self._Z.take(self._columns[columns])
 
 

@@ -103,7 +103,6 @@ class Workers:
         self._moved = True
 
     def each(self, operation: Operation, jobs: Sequence[Job], *shared: Any) -> list[Any]:
-        """Return `operation(block, *own, *shared)` of every job, in order."""
         if not jobs:
             return []
         with _plain_errors(self._client):
@@ -141,7 +140,6 @@ class Workers:
                 self._blocks[place] = self._submit(travelled[block.key], _aligned, block)
 
     def chain(self, operation: Operation, jobs: Sequence[Sequence[Job]], start: Any) -> list[Any]:
-        """Return what is left of every chain: each job gets the result of the one before it."""
         with _plain_errors(self._client):
             self._place()
             ends = []
@@ -506,7 +504,6 @@ class OnCluster(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self._shape
 
     @property
@@ -516,7 +513,6 @@ class OnCluster(Design):
 
     @property
     def storage(self) -> str:
-        """How the numbers are stored, in words."""
         return self._storage
 
     @property
@@ -526,33 +522,25 @@ class OnCluster(Design):
 
     @property
     def scan_error(self) -> float:
-        """The error of a scan of a block."""
         return self._scan_error
 
     @property
     def feature_names(self) -> list[str] | None:
-        """The names of the columns, where a data frame or a file has them."""
         return self._names
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
         vectors = as_vectors(v, self.shape, start, stop)
         found = self._blocks.each(_correlate, self._jobs(start, stop), vectors)
         scores = np.concatenate([np.empty((0, vectors.shape[1])), *found])
         return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
         weight = as_vectors(weight, self.shape, start, stop)[:, 0]
         found = self._blocks.each(_moments, self._jobs(start, stop), weight)
         total, square = np.concatenate([np.empty((2, 0)), *found], axis=1)
         return total, square
 
     def gather(self, features: IndexArray | slice) -> Stored:
-        """Return the columns in the given order: F-ordered float64, or a csc_array if sparse."""
         n_samples, n_features = self.shape
         if isinstance(features, slice):
             features = np.arange(n_features, dtype=np.int64)[features]
@@ -571,7 +559,6 @@ class OnCluster(Design):
         return np.asarray(columns[place].T)
 
     def norm_bounds(self) -> FloatArray | None:
-        """Return those of all blocks, where all of them have them."""
         if self._inside.any() or self.is_sparse:
             return None
         found = self._blocks.each(_norm_bounds, self._all())

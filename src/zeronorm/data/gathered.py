@@ -34,25 +34,20 @@ class DenseColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[DenseColumns]) -> DenseColumns:
-        """Return the columns of all parts."""
         return cls(np.vstack([part.array.T for part in parts]).T)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
         return self.array.shape[0], self.array.shape[1]
 
     @property
     def storage(self) -> tuple[NDArray[Any], ...]:
-        """(x,)."""
         return (self.array,)
 
     def times(self, u: FloatArray) -> FloatArray:
-        """Return Zu."""
         return np.asarray(self.array @ u)
 
     def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
         x = self.array
         if v.ndim > 1 or x.size < THREADED:
             return np.asarray(x.T @ v)
@@ -61,11 +56,9 @@ class DenseColumns:
         return np.concatenate(map_threads(lambda j: x[:, j : j + width].T @ v, starts))
 
     def dot_each(self, v: FloatArray) -> FloatArray:
-        """Return Z'v by one product for each column."""
         return np.asarray(np.vecdot(self.array.T, v))
 
     def gram(self, weight: FloatArray) -> FloatArray:
-        """Return Z' diag(weight) Z, (p, p), weight >= 0."""
         n, p = self.shape
         if n * p * p <= FLOAT32_GRAM:
             scaled = self.array * np.sqrt(weight)[:, None]
@@ -73,18 +66,14 @@ class DenseColumns:
         return self._float32_gram(weight)
 
     def cross(self, chosen: IndexArray, weight: FloatArray) -> FloatArray:
-        """Return Z_S' diag(weight) Z, (k, p)."""
         weighted = self.take(chosen).array * weight[:, None]
         return np.asarray(weighted.T @ self.array)
 
     def covariance(self, weight: FloatArray, mean: FloatArray) -> FloatArray:
-        """Return (Z - 1 mean')' diag(weight) (Z - 1 mean')."""
         centred = (self.array - mean) * np.sqrt(weight)[:, None]
         return np.asarray(centred.T @ centred)
 
     def squares(self, weight: FloatArray) -> FloatArray:
-        """Return sum_i w_i z_ij^2, (p,)."""
-
         def part(start: int) -> FloatArray:
             rows = slice(start, start + BLOCK_ROWS)
             return np.asarray(weight[rows] @ self.array[rows] ** 2)
@@ -92,7 +81,6 @@ class DenseColumns:
         return np.asarray(np.sum(map_threads(part, range(0, self.shape[0], BLOCK_ROWS)), axis=0))
 
     def squared(self) -> DenseColumns:
-        """Return the columns of the z_ij^2."""
         return DenseColumns(np.square(self.array))
 
     def take(self, columns: IndexArray | slice) -> DenseColumns:
@@ -105,24 +93,19 @@ class DenseColumns:
         return DenseColumns(some if isinstance(rows, slice) else np.asfortranarray(some))
 
     def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
-        """Return the sums over the outputs of every row."""
         parts = (self.array * factor[:, None]).reshape(outputs, -1, self.shape[1])
         return np.asarray(parts.sum(axis=0))
 
     def of_output(self, output: int) -> DenseColumns:
-        """Return all columns."""
         return self
 
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
-        """Return (x,) of some rows."""
         return (self.array[rows],)
 
     def dense(self) -> FloatArray:
-        """Return x."""
         return self.array
 
     def compact(self) -> DenseColumns:
-        """Return these columns, which are an array."""
         return self
 
     def _float32_gram(self, weight: FloatArray) -> FloatArray:
@@ -181,12 +164,10 @@ class SparseColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[SparseColumns]) -> SparseColumns:
-        """Return the columns of all parts."""
         return cls(sp.csc_array(sp.hstack([part._x for part in parts], format="csc")))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
         return self._x.shape[0], self._x.shape[1]
 
     @cached_property
@@ -201,26 +182,21 @@ class SparseColumns:
         return np.asarray(np.diff(self._x.indptr))
 
     def times(self, u: FloatArray) -> FloatArray:
-        """Return Zu."""
         return np.asarray(self._x @ u)
 
     def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
         return np.asarray(self._transposed @ v)
 
     def dot_each(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
         return self.dot(v)
 
     def gram(self, weight: FloatArray) -> FloatArray:
-        """Return Z' diag(weight) Z, (p, p)."""
         out = np.empty((self.shape[1], self.shape[1]))
         indptr, indices, data = self.storage
         sparse_gram(indptr, indices, data, weight, out, current_threads())
         return out
 
     def cross(self, chosen: IndexArray, weight: FloatArray) -> FloatArray:
-        """Return Z_S' diag(weight) Z, (k, p)."""
         weighted = sp.csc_array(self._x[:, chosen].multiply(weight[:, None]))
         return np.asarray((weighted.T @ self._x).toarray())
 
@@ -230,31 +206,24 @@ class SparseColumns:
         return np.asarray((scaled.T @ scaled).toarray() - weight.sum() * np.outer(mean, mean))
 
     def squares(self, weight: FloatArray) -> FloatArray:
-        """Return sum_i w_i z_ij^2, (p,)."""
         return np.asarray(self._x.multiply(self._x).T @ weight)
 
     def squared(self) -> SparseColumns:
-        """Return the columns of the z_ij^2."""
         return SparseColumns(self._x.multiply(self._x))
 
     def take(self, columns: IndexArray | slice) -> SparseColumns:
-        """Return some of the columns."""
         return SparseColumns(self._x[:, columns])
 
     def rows(self, rows: IndexArray | slice) -> SparseColumns:
-        """Return some rows of all columns."""
         return SparseColumns(self._by_row[rows].tocsc())
 
     def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
-        """Return the sums over the outputs of every row."""
         return DenseColumns(self.dense()).summed(factor, outputs)
 
     def of_output(self, output: int) -> SparseColumns:
-        """Return all columns."""
         return self
 
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
-        """Return (indptr, indices, data) of some rows, compressed by row."""
         found = self._by_row[rows]
         return found.indptr, found.indices.astype(np.int32, copy=False), found.data
 
@@ -274,7 +243,6 @@ class SparseColumns:
         return out
 
     def dense(self) -> FloatArray:
-        """Return Z as an array."""
         return np.asarray(self._x.toarray())
 
     def compact(self) -> DenseColumns | SparseColumns:
@@ -307,7 +275,6 @@ class GrowingColumns:
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self._size
 
     def append(self, columns: Columns) -> None:
@@ -327,7 +294,6 @@ class GrowingColumns:
         self._dense[:, old : self._size] = stored
 
     def columns(self) -> Columns:
-        """Return all columns."""
         if self._parts:
             if len(self._parts) > 1:
                 self._parts = [type(self._parts[0]).joined(self._parts)]
@@ -347,7 +313,6 @@ class GatheredColumns:
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return int(self.features.size)
 
     def position(self, features: IndexArray) -> IndexArray:
@@ -361,5 +326,4 @@ class GatheredColumns:
         self.features = np.concatenate([self.features, features])
 
     def columns(self) -> Columns:
-        """Return all gathered columns, (n, size)."""
         return self._columns.columns()

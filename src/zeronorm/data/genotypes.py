@@ -96,12 +96,10 @@ class Genotypes(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_variants)."""
         return self._n_samples, self._kept.size
 
     @property
     def storage(self) -> str:
-        """How the numbers are stored, in words."""
         return "genotypes, two bits each"
 
     @property
@@ -121,14 +119,9 @@ class Genotypes(Design):
 
     @property
     def feature_names(self) -> list[str] | None:
-        """The names of the columns."""
         return self._names
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i x_ij v_i, start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
         vectors = as_vectors(v, self.shape, start, stop)
         scores = np.empty((stop - start, vectors.shape[1]))
         if scores.size:  # kernels are never called for nothing
@@ -139,7 +132,6 @@ class Genotypes(Design):
         return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i s_i x_ij and sum_i s_i x_ij**2, start <= j < stop."""
         weight = as_vectors(weight, self.shape, start, stop)[:, 0]
         positive, largest = weight > 0, weight.max(initial=0.0)
         columns = np.arange(start, stop)
@@ -157,7 +149,6 @@ class Genotypes(Design):
         return total, square
 
     def gather(self, features: IndexArray | slice) -> FloatArray:
-        """Return the columns in the given order, F-ordered float64."""
         if isinstance(features, slice):
             features = np.arange(self._kept.size)[features]
         columns = as_features(features, self._kept.size)

@@ -65,7 +65,6 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """The number of pairs."""
         return int(self.starts[-1])
 
     def factors(self, pairs: IndexArray) -> tuple[IndexArray, IndexArray]:
@@ -112,7 +111,6 @@ class Listed:
 
     @property
     def size(self) -> int:
-        """The number of pairs."""
         return len(self.pairs)
 
     def factors(self, pairs: IndexArray) -> tuple[IndexArray, IndexArray]:
@@ -554,7 +552,6 @@ class Interactions(Design):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features), products among these."""
         return self.base.shape[0], self._main + self._pairs.size
 
     @property
@@ -664,10 +661,6 @@ class Interactions(Design):
         )
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i x_ij v_i, start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
         vectors = as_vectors(v, self.shape, start, stop)
         scores = np.empty((stop - start, vectors.shape[1]))
         main = min(max(self._main - start, 0), stop - start)
@@ -704,7 +697,6 @@ class Interactions(Design):
         return found[0], found[1]
 
     def gather(self, features: IndexArray | slice) -> Stored:
-        """Return the columns in the given order: F-ordered float64, or a csc_array."""
         if isinstance(features, slice):
             features = np.arange(*features.indices(self.shape[1]), dtype=np.int64)
         columns = as_features(features, self.shape[1])

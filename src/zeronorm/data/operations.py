@@ -502,7 +502,6 @@ class MeasuredRows(Rows):
         self._weight, self._total, self._square = weight, total, square
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return the sums; those of other weights are read."""
         if not np.array_equal(weight, self._weight):
             return super().moments(weight, start, stop)
         return self._total[start:stop].copy(), self._square[start:stop].copy()
@@ -605,7 +604,6 @@ class Whitened(Wrapper):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_rows, n_features)."""
         return self.whitening.shape[0], self.base.shape[1]
 
     def lower(self, v: FloatArray) -> FloatArray:
@@ -614,11 +612,9 @@ class Whitened(Wrapper):
         return self.whitening.back(v)
 
     def gather(self, features: IndexArray | slice) -> FloatArray:
-        """Return the columns T x_j, F-ordered."""
         return np.asfortranarray(self.whitening.of(dense(self.base.gather(features))))
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted sums of the columns T x_j and of their squares."""
         as_vectors(weight, self.shape, start, stop)
         columns = self.gather(slice(start, stop))
         return weight @ columns, weight @ columns**2

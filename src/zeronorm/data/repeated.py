@@ -40,7 +40,6 @@ class Repeated(Wrapper):
 
     @property
     def block(self) -> int:
-        """Columns per scan block: whole features."""
         return self.base.block * self.outputs
 
     def lower(self, v: FloatArray) -> FloatArray:
@@ -75,7 +74,6 @@ class Repeated(Wrapper):
         return found
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted sums of the columns and of their squares."""
         first, last = start // self.outputs, -(-stop // self.outputs)
         parts = [
             self.base.moments(np.ascontiguousarray(one), first, last)
@@ -133,7 +131,6 @@ class RepeatedColumns:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n q, p)."""
         return self._base.shape[0] * self._q, self._place.size
 
     @cached_property
@@ -157,7 +154,6 @@ class RepeatedColumns:
         return (self.dense(),)
 
     def times(self, u: FloatArray) -> FloatArray:
-        """Return Zu."""
         spread = np.zeros((self._base.shape[1], self._q, *u.shape[1:]))
         spread[self._place, self._output] = u
         beside = self._q * math.prod(u.shape[1:])
@@ -167,7 +163,6 @@ class RepeatedColumns:
         return np.asarray(parts.reshape(n * self._q, *u.shape[1:]))
 
     def dot(self, v: FloatArray) -> FloatArray:
-        """Return Z'v."""
         n = self._base.shape[0]
         parts = v.reshape(self._q, n, -1).transpose(1, 0, 2)
         found = self._base.dot(np.ascontiguousarray(parts.reshape(n, -1)))
@@ -175,7 +170,6 @@ class RepeatedColumns:
         return np.asarray(found[self._place, self._output])
 
     def dot_each(self, v: FloatArray) -> FloatArray:
-        """Return Z'v by one product for each column."""
         parts = v.reshape(self._q, -1)
         found = np.array([self._base.dot_each(np.ascontiguousarray(part)) for part in parts])
         return np.asarray(found[self._output, self._place])
@@ -196,31 +190,25 @@ class RepeatedColumns:
         return found
 
     def cross(self, chosen: IndexArray, weight: FloatArray) -> FloatArray:
-        """Return Z_S' diag(weight) Z, (k, p)."""
         return self.gram(weight)[chosen]
 
     def covariance(self, weight: FloatArray, mean: FloatArray) -> FloatArray:
-        """Return (Z - 1 mean')' diag(weight) (Z - 1 mean') for mean the weighted one, or 0."""
         return self.gram(weight) - float(weight.sum()) * np.outer(mean, mean)
 
     def squares(self, weight: FloatArray) -> FloatArray:
-        """Return sum_i w_i z_ij^2, (p,)."""
         found = np.zeros(self._place.size)
         for own, part in self._by_output(weight):
             found[own] = self._base.squares(part)[self._place[own]]
         return found
 
     def squared(self) -> RepeatedColumns:
-        """Return the columns of the z_ij^2."""
         return RepeatedColumns(self._base.squared(), self._place, self._output, self._q)
 
     def take(self, columns: IndexArray | slice) -> RepeatedColumns:
-        """Return some of the columns."""
         own, place = np.unique(self._place[columns], return_inverse=True)
         return RepeatedColumns(self._base.take(own), place, self._output[columns], self._q)
 
     def rows(self, rows: IndexArray | slice) -> RepeatedColumns:
-        """Return some rows, in all outputs."""
         return RepeatedColumns(self._base.rows(rows), self._place, self._output, self._q)
 
     def summed(self, factor: FloatArray, outputs: int) -> FloatArray:
@@ -229,7 +217,6 @@ class RepeatedColumns:
         return np.asarray(self._base.dense()[:, self._place] * parts)
 
     def of_output(self, output: int) -> DenseColumns | SparseColumns:
-        """Return the columns of one output, in its rows."""
         return self._base.take(self._place[self._output == output])
 
     def by_row(self, rows: IndexArray) -> tuple[NDArray[Any], ...]:
@@ -241,7 +228,6 @@ class RepeatedColumns:
         return RepeatedColumns(self._base.compact(), self._place, self._output, self._q)
 
     def dense(self) -> FloatArray:
-        """Return Z as an array, zeros and all."""
         base = self._base.dense()
         found = np.zeros((self._q, *base.shape[:1], self._place.size))
         for column, (place, output) in enumerate(zip(self._place, self._output, strict=True)):

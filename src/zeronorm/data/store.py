@@ -176,7 +176,6 @@ def write_array(
 
 
 def write_group(path: Path, attributes: dict[str, Any]) -> None:
-    """Write the metadata of a group."""
     _write_json(path, {"zarr_format": 3, "node_type": "group", "attributes": attributes})
 
 
@@ -347,12 +346,10 @@ class Store(InParts):
 
     @cached_property
     def feature_names(self) -> list[str] | None:
-        """The names of the columns; None where they have numbers alone."""
         return read_texts(self.path / "var" / INDEX) if self._own["named"] else None
 
     @property
     def has_samples(self) -> bool:
-        """Whether the samples have names."""
         return bool(self._own["samples named"])
 
     @property
@@ -379,7 +376,6 @@ class Store(InParts):
 
     @property
     def storage(self) -> str:
-        """How X is stored, in words."""
         return f"{'sparse' if self.is_sparse else 'dense'} {self.dtype.name}, mapped by blocks"
 
     @property
@@ -393,7 +389,6 @@ class Store(InParts):
         return min(self.shape[1], self._width * FILES_EACH * self.n_threads)
 
     def gather(self, features: IndexArray | slice) -> Stored:
-        """Return the columns in the given order: F-ordered float64, or a csc_array if sparse."""
         n_features = self.shape[1]
         if isinstance(features, slice):
             features = np.arange(n_features, dtype=np.int64)[features]
@@ -477,12 +472,10 @@ class DenseStore(Store):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self._x.shape[0], self._x.shape[1]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers."""
         return self._x.dtype
 
     @property
@@ -496,7 +489,6 @@ class DenseStore(Store):
         return float64_scan_error(self.shape[0]) if wide else FLOAT32_SCAN_ERROR
 
     def some_rows(self) -> FloatArray:
-        """Return the first rows."""
         rows = np.empty((min(SAMPLED_ROWS, self.shape[0]), self.shape[1]))
         for number in range(self._x.n_chunks):
             own = slice(number * self._x.chunk[1], (number + 1) * self._x.chunk[1])
@@ -561,12 +553,10 @@ class SparseStore(Store):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self._shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers."""
         return self._data.dtype
 
     @property
@@ -575,7 +565,6 @@ class SparseStore(Store):
 
     @property
     def scan_error(self) -> float:
-        """That of sums in float64."""
         return float64_scan_error(self.shape[0])
 
     def _within(self, first: int, last: int) -> tuple[Design, int, int]:
@@ -629,7 +618,6 @@ def _native(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_store(path: Any) -> bool:
-    """Return whether a path is that of a store."""
     return os.path.isfile(os.path.join(path, METADATA))  # no error where it can be no path
 
 

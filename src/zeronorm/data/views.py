@@ -74,11 +74,9 @@ class Scaled(Wrapper):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self.base.shape
 
     def lower(self, v: FloatArray) -> FloatArray:
-        """Return v: both designs have the same samples."""
         return v
 
     def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
@@ -119,7 +117,6 @@ class Scaled(Wrapper):
         return columns
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted sums of the scaled columns and of their squares."""
         total, square = self.base.moments(weight, start, stop)
         scale = self.scale[start:stop]
         if self.mean is not None:
@@ -186,7 +183,6 @@ class Rows(Wrapper):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_rows, n_features)."""
         return self.index.size, self.base.shape[1]
 
     def lower(self, v: FloatArray) -> FloatArray:
@@ -197,7 +193,6 @@ class Rows(Wrapper):
         return lowered
 
     def gather(self, features: IndexArray | slice) -> Stored:
-        """Return the rows of the gathered columns: F-ordered float64, or a csc_array."""
         columns = self.base.gather(features)
         if isinstance(columns, sp.csc_array):
             return self._select_rows(columns)
@@ -205,7 +200,6 @@ class Rows(Wrapper):
         return np.asarray(columns.T.take(self.index, axis=1).T)
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted sums of the columns and of their squares, over the rows."""
         return self.base.moments(self.lower(weight), start, stop)
 
     def _select_rows(self, columns: Any) -> sp.csc_array[Any]:
@@ -291,7 +285,6 @@ class Filled(Wrapper):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self.base.shape
 
     def over(self, rows: IndexArray) -> Filled:
@@ -304,7 +297,6 @@ class Filled(Wrapper):
         return 2.0 * self.base.scan_error
 
     def lower(self, v: FloatArray) -> FloatArray:
-        """Return v: both designs have the same samples."""
         return v
 
     def lift(self, scores: FloatArray, v: FloatArray, start: int, stop: int) -> FloatArray:
@@ -314,7 +306,6 @@ class Filled(Wrapper):
         return np.asarray(scores + (mean if v.ndim == 1 else mean[:, None]) * beside)
 
     def gather(self, features: IndexArray | slice) -> Stored:
-        """Return the filled columns, F-ordered float64."""
         columns: Any = self.base.gather(features)
         if not columns.flags.writeable:
             columns = columns.copy(order="F")
@@ -324,7 +315,6 @@ class Filled(Wrapper):
         return np.asarray(columns)
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted sums of the filled columns and of their squares."""
         total, square = self.base.moments(weight, start, stop)
         mean, beside = self.mean[start:stop], self._gaps_in(start, stop).T @ weight
         with np.errstate(over="ignore"):  # as in the base: infinite sums are an error of the caller
@@ -405,10 +395,6 @@ class InParts(Design):
     """A design whose columns are those of others, one after the other."""
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return c with c[j - start] = sum_i X[i, j] v[i], start <= j < stop.
-
-        v : (n_samples,) or (n_samples, m) -> (stop - start,) or (stop - start, m).
-        """
         as_vectors(v, self.shape, start, stop)
         scores = np.empty((stop - start, *v.shape[1:]))
 
@@ -419,7 +405,6 @@ class InParts(Design):
         return scores
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Return sum_i s_i X[i, j] and sum_i s_i X[i, j]**2, start <= j < stop."""
         as_vectors(weight, self.shape, start, stop)
         total, square = np.empty(stop - start), np.empty(stop - start)
 
@@ -471,12 +456,10 @@ class Beside(InParts):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_samples, n_features)."""
         return self.parts[0].shape[0], int(self._starts[-1])
 
     @property
     def storage(self) -> str:
-        """How the numbers are stored, in words."""
         return self.parts[0].storage
 
     @property
@@ -486,7 +469,6 @@ class Beside(InParts):
 
     @property
     def resident_bytes(self) -> int:
-        """Those of all parts."""
         return sum(part.resident_bytes for part in self.parts)
 
     @property
@@ -496,7 +478,6 @@ class Beside(InParts):
 
     @property
     def scan_error(self) -> float:
-        """The largest error of the parts."""
         return max(part.scan_error for part in self.parts)
 
     @property
@@ -513,7 +494,6 @@ class Beside(InParts):
         return names
 
     def gather(self, features: IndexArray | slice) -> FloatArray:
-        """Return the columns in the given order, F-ordered float64."""
         n_samples, n_features = self.shape
         if isinstance(features, slice):
             features = np.arange(n_features)[features]

@@ -46,40 +46,33 @@ class LossOfRows:
 
     @property
     def kernel_parameters(self) -> tuple[float, float]:
-        """The numbers that the kernels are told beside that of the loss, 0 where it has none."""
         return 0.0, 0.0
 
     @property
     def outputs(self) -> int:
-        """Of every row: there are so many times as many margins as rows."""
         return 1
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The numbers that the loss is stated with, by name."""
         return {}
 
     @property
     def final(self) -> Any:
-        """The loss that the final model of a support is fitted with: this one."""
         return self
 
     def coupling(
         self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> FloatArray | None:
-        """Return what the second derivative in coefficients of Z is less than Z'WZ; None: 0."""
         return None
 
     def hessian(
         self: Any, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> FloatArray:
-        """Return the second derivative in coefficients of Z, with no intercept beside them."""
         found = Z.gram(self.curvature(z, y, weight))
         taken = self.coupling(Z, z, y, weight)
         return found if taken is None else found - taken
 
     def shared_hessian(self, Z: Columns, weight: FloatArray) -> FloatArray | None:
-        """Return that of one output, where all have the same one at all margins; else None."""
         return None
 
     def majorant(self: Any, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -94,7 +87,6 @@ class LossOfRows:
         return np.asarray(self.curvature(z, y, weight)[None, None])
 
     def fitted(self, y: FloatArray, weight: FloatArray) -> Any:
-        """Return the loss with the parameters that follow from a target."""
         return self
 
     def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -118,7 +110,6 @@ class LossOfRows:
         return value
 
     def null(self: Any, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-        """Return the least value of the model without features."""
         zero = np.zeros_like(weight)
         if intercept:
             return fit_intercept(self, zero, y, weight)[1]
@@ -165,14 +156,12 @@ class NumericLoss(LossOfRows, ABC):
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
-        """Return sum_i s_i f(y_i, z_i) and its gradient in z."""
         if is_compiled(self):
             return at_margins(self, z, y, weight)[1:3]
         value, slope = self.of_rows(z, y)
         return float(weight @ value), np.asarray(weight * slope)
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return s_i f''(y_i, z_i)."""
         if is_compiled(self):
             return at_margins(self, z, y, weight)[3]
         return np.asarray(weight * self.bends(z, y))
@@ -244,13 +233,11 @@ class LossOfAnother(LossOfRows):
 
     @property
     def final(self) -> Any:
-        """The same of the final loss of f."""
         return replace(self, each=self.each.final)  # type: ignore[type-var]
 
     def best_scale(
         self, v: FloatArray, y: FloatArray, weight: FloatArray, quadratic: float
     ) -> float:
-        """Return that of f."""
         return float(self.each.best_scale(v, y, weight, quadratic))
 
 
@@ -460,7 +447,6 @@ class Latest(threading.local):
     def keep(
         self, found: Any, loss: object, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> None:
-        """Keep an answer."""
         self._asked, self._found = (loss, z.copy(), y, weight), found
 
 

@@ -31,11 +31,9 @@ class _Check:
             raise AssertionError(f"{self.loss!r}: {rule}")
 
     def value(self, z: FloatArray) -> float:
-        """Return the weighted loss."""
         return float(self.loss.value_gradient(z, self.y, self.weight)[0])
 
     def gradient(self, z: FloatArray) -> FloatArray:
-        """Return its gradient."""
         return np.asarray(self.loss.value_gradient(z, self.y, self.weight)[1])
 
     def form(self) -> None:

@@ -63,7 +63,6 @@ class Adjusted(LossOfAnother):
         return self.basis
 
     def rows(self, index: IndexArray) -> Adjusted:
-        """Return the loss of some rows."""
         return replace(self, basis=self.basis[index])
 
     def solution(
@@ -104,13 +103,11 @@ class Adjusted(LossOfAnother):
         return shift, found[0, 1:]
 
     def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-        """Return the value without features."""
         return float(self.value_gradient(np.zeros_like(weight), y, weight)[0])
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
-        """Return the value at the best coefficients, and its gradient."""
         return self.each.value_gradient(self.moved(z, y, weight), y, weight)
 
     def near(
@@ -159,7 +156,6 @@ class Adjusted(LossOfAnother):
         return np.asarray(found if taken is None else taken + found)
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return the conjugate at -v, infinite outside of its domain."""
         V = v.reshape(self.outputs, -1)
         sums = np.abs(V @ self.basis)
         if (sums > ORTHOGONAL * (np.abs(V) @ np.abs(self.basis))).any():
@@ -188,11 +184,9 @@ class Adjusted(LossOfAnother):
     def negative_log_likelihood(
         self, value: float, y: FloatArray, weight: FloatArray, n_rows: float
     ) -> float:
-        """Return that of f."""
         return float(self.each.final.negative_log_likelihood(value, y, weight, n_rows))
 
     def mean(self, z: FloatArray) -> FloatArray:
-        """Return what margins of f predict."""
         return np.asarray(self.each.final.mean(z))
 
     def separates(self, y: FloatArray, weight: FloatArray) -> bool:

@@ -43,7 +43,6 @@ class _PartialLikelihood(LossOfRows):
         return self.ties == "efron"
 
     def null(self: Any, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-        """Return the value at equal margins."""
         return float(self.value_gradient(np.zeros(len(y)), y, weight)[0])
 
 
@@ -143,7 +142,6 @@ class Cox(_PartialLikelihood):
         return np.asarray(root.T @ root)
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return the conjugate at -v, infinite outside of its domain."""
         if has_compiled_dual(self):
             return compiled_conjugate(self, v, y, weight)
         total = 0.0
@@ -284,7 +282,6 @@ class _Stratum:
 
 
 def strata_of(y: FloatArray) -> list[_Stratum]:
-    """Return the strata of a target."""
     return kept_with(y, _strata)
 
 
@@ -332,7 +329,6 @@ class Ties:
 
     @property
     def some(self) -> bool:
-        """Whether there are any."""
         return self.times.size > 0
 
     def sums(self, values: FloatArray) -> FloatArray:
@@ -476,7 +472,6 @@ class CoxOfEntries(_PartialLikelihood):
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
-        """Return the value and its gradient p - s d."""
         value, gradient = 0.0, np.zeros_like(z)
         for one in self._strata(y, weight):
             s, own = weight[one.rows], z[one.rows]
@@ -487,7 +482,6 @@ class CoxOfEntries(_PartialLikelihood):
         return max(value, 0.0), gradient
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return p, as of `Cox`."""
         share = np.zeros_like(z)
         for one in self._strata(y, weight):
             s = weight[one.rows]
@@ -509,7 +503,6 @@ class CoxOfEntries(_PartialLikelihood):
         return found
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return the conjugate at -v, infinite outside of its domain."""
         total = 0.0
         for one in self._strata(y, weight):
             s, own = weight[one.rows], v[one.rows]
@@ -524,7 +517,6 @@ class CoxOfEntries(_PartialLikelihood):
         return total
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return v, on the scale at which its conjugate is finite, and with sums of 0 in strata."""
         v = np.minimum(v, weight * (y[:, 1] > 0))
         for one in self._strata(y, weight):
             alone = one.rows[~(one.at_risk > 0).any(axis=1)]

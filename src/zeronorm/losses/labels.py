@@ -20,7 +20,6 @@ class _OfLabels(LossOfRows):
 
     @property
     def final(self) -> Likelihood:
-        """The loss that the final model of a support is fitted with: the logistic one."""
         return Logistic()
 
     def null(self: Smooth, y: FloatArray, weight: FloatArray, intercept: bool) -> float:

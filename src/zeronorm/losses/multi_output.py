@@ -39,7 +39,6 @@ class LossOfOutputs(LossOfRows):
 
     @property
     def outputs(self) -> int:
-        """The number of outputs."""
         return self.n_outputs
 
     def by_output(self, values: FloatArray) -> FloatArray:
@@ -68,17 +67,14 @@ class LossOfOutputs(LossOfRows):
         return np.ones((n, 1 if self.free else 0))
 
     def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-        """Return the value without features."""
         return float(self.value_gradient(np.zeros_like(weight), y, weight)[0])
 
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
-        """Return the value at the best intercepts and its gradient."""
         raise NotImplementedError
 
     def blocks(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the second derivatives in the margins of a row, (outputs, outputs, n)."""
         raise NotImplementedError
 
     def _eliminated(self, Z: Columns, block: FloatArray) -> FloatArray:
@@ -107,7 +103,6 @@ class Responses(LossOfAnother, LossOfOutputs):
     largest_offset = that_of_each("largest_offset")
 
     def fitted(self, y: FloatArray, weight: FloatArray) -> Responses:
-        """Return the loss with the parameters of f that follow from all responses."""
         return replace(self, each=self.each.fitted(y, weight))
 
     def centred(self, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -119,7 +114,6 @@ class Responses(LossOfAnother, LossOfOutputs):
         return (Y - mean[:, None]).ravel(), mean
 
     def intercepts(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the best intercepts."""
         if not self.free:
             return np.zeros(self.outputs)
         if self.each.quadratic:  # a weighted mean
@@ -131,7 +125,6 @@ class Responses(LossOfAnother, LossOfOutputs):
     def value_gradient(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[float, FloatArray]:
-        """Return the value at the best intercepts, and its gradient."""
         value, gradient = self.each.value_gradient(self._shifted(z, y, weight), y, weight)
         return value, -self._balanced(-gradient)
 
@@ -140,7 +133,6 @@ class Responses(LossOfAnother, LossOfOutputs):
         return self.each.curvature(self._shifted(z, y, weight), y, weight)
 
     def curvature_by_output(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return s f'', (outputs, n)."""
         return self.by_output(self.curvature(z, y, weight))
 
     def blocks(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -170,14 +162,12 @@ class Responses(LossOfAnother, LossOfOutputs):
         return self._eliminated(Z, np.ascontiguousarray(block).reshape(-1, self.outputs))
 
     def hessian(self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the second derivative in coefficients of Z."""
         shared = self.shared_hessian(Z, weight)
         if shared is None:
             return LossOfOutputs.hessian(self, Z, z, y, weight)
         return np.asarray(np.kron(shared, np.eye(self.outputs)), np.float64)
 
     def shared_hessian(self, Z: Columns, weight: FloatArray) -> FloatArray | None:
-        """Return the second derivative in coefficients of one output, where all have the same."""
         s = self.by_output(weight)
         if not self.each.quadratic or Z.repeated is None or not (s == s[0]).all():
             return None
@@ -189,7 +179,6 @@ class Responses(LossOfAnother, LossOfOutputs):
         return found
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return the conjugate at -v, infinite outside of its domain."""
         V = self.by_output(v)
         if self.free and (np.abs(V.sum(axis=1)) > ROUNDING * np.abs(V).sum(axis=1)).any():
             return np.inf
@@ -200,7 +189,6 @@ class Responses(LossOfAnother, LossOfOutputs):
         return self._balanced(self.each.inside(v, y, weight))
 
     def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what f makes of offsets."""
         return self.each.with_offset(y, offset)
 
     def negative_log_likelihood(
@@ -301,7 +289,6 @@ class Multinomial(LossOfOutputs):
         return found
 
     def hessian(self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the second derivative in coefficients of Z."""
         x = Z.repeated
         if x is None:
             return LossOfOutputs.hessian(self, Z, z, y, weight)
@@ -313,7 +300,6 @@ class Multinomial(LossOfOutputs):
         return found
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return the conjugate at -v, infinite outside of its domain."""
         return _kernels.multinomial_conjugate(*as_arrays(v, y, weight), self.outputs, self.free)
 
     def best_scale(

@@ -53,7 +53,6 @@ class Ordinal(LossOfRows):
     n_classes: int = 0  # 0: as many as the target has
 
     def fitted(self, y: FloatArray, weight: FloatArray) -> Ordinal:
-        """Return the loss with the number of classes of a target."""
         return self if self.n_classes else replace(self, n_classes=int(y.max()) + 1)
 
     def intercepts(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -102,7 +101,6 @@ class Ordinal(LossOfRows):
     def coupling(
         self, Z: Columns, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> FloatArray | None:
-        """Return what the thresholds take off."""
         rows, b, upper, lower = _bends(z, y, weight)
         if not b.size:
             return np.zeros((Z.shape[1], Z.shape[1]))
@@ -114,11 +112,9 @@ class Ordinal(LossOfRows):
         return taken_off(cross, rows.curvature(b, upper, lower))
 
     def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-        """Return the value at equal margins."""
         return self.value_gradient(np.zeros_like(weight), y, weight)[0]
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return the conjugate at -v, infinite outside of its domain."""
         rows = Classes.of(y, weight)
         spare = spare_flow(rows, v)
         u = np.divide(np.abs(v), weight, out=np.zeros_like(v), where=weight > 0)
@@ -139,7 +135,6 @@ class Ordinal(LossOfRows):
         return found
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return a point near v where the conjugate is finite."""
         return flowing(Classes.of(y, weight), v, weight)
 
     def best_scale(

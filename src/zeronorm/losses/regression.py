@@ -41,7 +41,6 @@ class LeastSquares(_OfResiduals):
         return 0.5 * float(weighted @ residual), np.asarray(weighted)
 
     def curvature(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return s_i."""
         return weight.copy()
 
     def negative_log_likelihood(
@@ -51,16 +50,13 @@ class LeastSquares(_OfResiduals):
         return normal_likelihood(value, n_rows)
 
     def null(self, y: FloatArray, weight: FloatArray, intercept: bool) -> float:
-        """Return the least value of the model without features."""
         centre = float(weight @ y) / float(weight.sum()) if intercept else 0.0
         return 0.5 * float(weight @ (y - centre) ** 2)
 
     def conjugate(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-        """Return sum_i v_i^2 / (2 s_i) - y_i v_i, for any v."""
         return float((0.5 * share_of(v, weight) - y) @ v)
 
     def inside(self, v: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return v."""
         return v
 
     def best_scale(
@@ -82,7 +78,6 @@ class _Clipped(_OfResiduals, NumericLoss):
 
     @property
     def kernel_parameters(self) -> tuple[float, float]:
-        """A and b."""
         return self.ends
 
     @property
@@ -91,7 +86,6 @@ class _Clipped(_OfResiduals, NumericLoss):
         raise NotImplementedError
 
     def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and its derivative in z."""
         residual = y - z
         t = np.clip(residual, *self.ends)
         return t * (residual - 0.5 * t), -t
@@ -116,16 +110,13 @@ class _Clipped(_OfResiduals, NumericLoss):
         return np.asarray(weight * np.minimum(1.0, 0.5 * (high - low) / np.maximum(away, 1e-300)))
 
     def interval(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return a and b."""
         low, high = self.ends
         return np.full(y.shape, low), np.full(y.shape, high)
 
     def conjugates(self, t: FloatArray, y: FloatArray) -> FloatArray:
-        """Return t^2 / 2 - y t."""
         return np.asarray((0.5 * t - y) * t)
 
     def margins(self, t: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y - t."""
         return np.asarray(y - t)
 
 
@@ -155,17 +146,14 @@ class Huber(_Clipped):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """-d and d."""
         assert self.width is not None
         return -self.width, self.width
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The width."""
         return {} if self.width is None else {"width": self.width}
 
     def fitted(self, y: FloatArray, weight: FloatArray) -> Huber:
-        """Return the loss with the width that follows from a target, unless it has one."""
         return self if self.width else replace(self, width=self.epsilon * deviation(y, weight))
 
     def negative_log_likelihood(
@@ -209,17 +197,14 @@ class Quantile(_Clipped):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """-(1 - q) h and q h."""
         assert self.width is not None
         return -(1.0 - self.quantile) * self.width, self.quantile * self.width
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The quantile and the width."""
         return {"quantile": self.quantile} | ({} if self.width is None else {"width": self.width})
 
     def fitted(self, y: FloatArray, weight: FloatArray) -> Quantile:
-        """Return the loss with the width that follows from a target, unless it has one."""
         return self if self.width else replace(self, width=self.smoothing * deviation(y, weight))
 
     def negative_log_likelihood(
@@ -275,7 +260,6 @@ class _LogLink(NumericLoss):
     noise: ClassVar[float] = 1e-20
 
     def mean(self, z: FloatArray) -> FloatArray:
-        """Return e^z."""
         with np.errstate(over="ignore"):
             return np.exp(z)
 
@@ -293,7 +277,6 @@ class Poisson(_LogLink):
     target: ClassVar[str] = "not negative"
 
     def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and e^z - y."""
         inner = np.minimum(z, LARGEST_MARGIN)
         rate, beyond = np.exp(inner), z - inner
         positive = y > 0
@@ -306,11 +289,9 @@ class Poisson(_LogLink):
         return np.where(positive, value, rate) + beyond * slope, slope
 
     def bends(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return e^z."""
         return np.exp(np.minimum(z, LARGEST_MARGIN))
 
     def interval(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return -inf and y."""
         return np.full(y.shape, -np.inf), y
 
     def conjugates(self, t: FloatArray, y: FloatArray) -> FloatArray:
@@ -322,7 +303,6 @@ class Poisson(_LogLink):
         return np.where(positive, of_counts, xlogy(-t, -t) + t)
 
     def margins(self, t: FloatArray, y: FloatArray) -> FloatArray:
-        """Return log(y - t)."""
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(y - t, 0.0))
 
@@ -345,26 +325,21 @@ class Gamma(_LogLink):
     target: ClassVar[str] = "positive"
 
     def of_rows(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and 1 - y e^-z."""
         away = np.log(y) - z
         inner = np.minimum(away, LARGEST_MARGIN)
         slope = -np.expm1(inner)
         return np.expm1(inner) - inner - (away - inner) * slope, slope
 
     def bends(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y e^-z."""
         return np.exp(np.minimum(np.log(y) - z, LARGEST_MARGIN))
 
     def interval(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return -1 and inf."""
         return np.full(y.shape, -1.0), np.full(y.shape, np.inf)
 
     def conjugates(self, t: FloatArray, y: FloatArray) -> FloatArray:
-        """Return q log q - q + 1 - t log y with q = 1 + t."""
         return xlog1py(1.0 + t, t) - t - t * np.log(y)
 
     def margins(self, t: FloatArray, y: FloatArray) -> FloatArray:
-        """Return log(y / (1 + t))."""
         with np.errstate(divide="ignore"):
             return np.log(y) - np.log1p(np.maximum(t, -1.0))
 

@@ -151,7 +151,6 @@ class Effects:
 
     @property
     def columns(self) -> IndexArray:
-        """(k,) of the fit."""
         return self.parts[0].columns
 
     def losses(self) -> FloatArray:
@@ -206,7 +205,6 @@ class FeaturePool:
 
     @property
     def size(self) -> int:
-        """The number of columns."""
         return self._gathered.size
 
     def position(self, features: IndexArray) -> IndexArray:
@@ -223,7 +221,6 @@ class FeaturePool:
         return fresh
 
     def columns(self) -> Columns:
-        """Return all columns of the pool, (n, q)."""
         return self._gathered.columns()
 
     def fit(
@@ -418,7 +415,6 @@ class BilevelTask(ByOutputs):
 
     @property
     def outputs(self) -> int:
-        """The number of outputs, q."""
         return self.objective.risk.loss.outputs
 
     def lengths(self, values: FloatArray) -> FloatArray:

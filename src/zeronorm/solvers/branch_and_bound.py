@@ -99,7 +99,6 @@ class CandidateProblem:
 
     @property
     def n_units(self) -> int:
-        """The number of candidates."""
         return int(self.names.size)
 
     def objective(self, support: IndexArray) -> float:
@@ -190,15 +189,12 @@ class CandidateProblem:
 
     def improved(self, support: IndexArray) -> IndexArray:
         """Return where exchanges of single units lead from some."""
-        forced = np.arange(self.n_forced)
-        if isinstance(self.units, Singles):
-            exchanges = Exchanges(self.Z, self.risk, keep=forced, signs=self.units.signs)
-            return exchanges.improve(exchanges.fit(support)).columns
-        units = np.arange(self.n_units)
-        code = np.repeat(units, self.units.sizes(units))
-        of_groups = GroupExchanges(self.Z, code, self.risk, keep=forced)
-        found = of_groups.splice(of_groups.fit(np.sort(self.units.features(support))))
-        return np.unique(code[found.columns])
+        single = isinstance(self.units, Singles)
+        kind = Exchanges if single else GroupExchanges
+        exchanges = kind(self.Z, self.risk, self.units, keep=np.arange(self.n_forced))
+        first = exchanges.fit(np.sort(self.units.features(support)))
+        found = exchanges.improve(first) if single else exchanges.splice(first)
+        return np.sort(self.units.of(found.columns))
 
 
 # The nodes of a search.
@@ -549,16 +545,13 @@ class BranchAndBound:
 
     @property
     def bound(self) -> float:
-        """The bound proven so far."""
         return min(self._waiting(), self._least, self.objective)
 
     @property
     def n_nodes(self) -> int:
-        """The number of examined nodes."""
         return self._record.n_duals - 1
 
     def tree(self) -> Tree:
-        """Return the tree so far."""
         return self._record.tree(self.problem.risk.weight.size)
 
     def run(

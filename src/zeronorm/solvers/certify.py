@@ -369,12 +369,10 @@ class ProofClock:
     _thread = threading.local()  # `searched`: seconds of all searches in this thread
 
     def __init__(self) -> None:
-        """Start."""
         self._begin, self._others = time.perf_counter(), 0.0
 
     @property
     def seconds(self) -> float:
-        """The seconds so far."""
         return time.perf_counter() - self._begin - self._others
 
     def deadline(self, time_limit: float) -> float:

@@ -133,7 +133,6 @@ class LeastSquaresProblem(CandidateProblem):
 
     @property
     def diagonal(self) -> FloatArray:
-        """(n_units,) D, or zeros."""
         return self.part
 
     @property
@@ -145,7 +144,6 @@ class LeastSquaresProblem(CandidateProblem):
         return 0.5 * float(self.risk.weight @ self.risk.y**2)
 
     def objective(self, support: IndexArray) -> float:
-        """Return the least objective on some units."""
         matrix, right = self.gram[np.ix_(support, support)], self.right[support]
         coef = np.linalg.solve(matrix + np.eye(support.size), right)
         away = self.risk.y - (self.X[:, support] @ coef).T.ravel()
@@ -154,7 +152,6 @@ class LeastSquaresProblem(CandidateProblem):
     def relax(
         self, chosen: IndexArray, n_fixed: int, n_free: int, options: RelaxationOptions
     ) -> Relaxed:
-        """Solve the relaxation over some units, the fixed ones first."""
         null, D, tol = self._null, self.part[chosen], options.tol
         begin, cutoff = np.zeros_like(self.right), options.cutoff - null
         begin.reshape(-1)[options.start[0]] = options.start[1]
@@ -654,7 +651,6 @@ class LogisticProblem(CandidateProblem):
 
     @property
     def diagonal(self) -> FloatArray:
-        """(n_units,) D, or zeros."""
         return self.part
 
     def relax(

@@ -179,11 +179,9 @@ class Stopwatch:
         self.seconds = 0.0
 
     def __enter__(self) -> None:
-        """Start."""
         self._begin = time.perf_counter()
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
         self.seconds += time.perf_counter() - self._begin
 
 

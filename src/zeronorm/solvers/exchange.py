@@ -20,7 +20,7 @@ from .. import _kernels
 from ..core.ranking import best_pairs, largest
 from ..core.types import Columns, FloatArray, IndexArray
 from ..data.gathered import GrowingColumns
-from .problem import Risk, admitted, free_signs
+from .problem import BudgetUnits, Grouped, Risk, Singles, admitted
 from .ridge_fits import (
     RIDGE_OUTPUTS,
     Movement,
@@ -82,7 +82,6 @@ class Fitted:
 
     @property
     def objective(self) -> float:
-        """That of the fit."""
         return self.fit.objective
 
 
@@ -93,18 +92,39 @@ class PoolExchanges(ABC):
     """
 
     _Z: Columns  # (n, p) the pool
+    _units: BudgetUnits  # of its columns, all of them usable
     _signs: np.ndarray  # (p,) that coefficients may have
     _protected: np.ndarray  # (n_units,) mask of those that stay in every support
 
-    def __init__(self, risk: Risk, keep: IndexArray, tol: float, fit_tol: float) -> None:
-        self._risk, self._keep, self._asked, self._fit_asked = risk, keep, tol, fit_tol
-        self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
+    def __init__(
+        self,
+        Z: Columns,
+        risk: Risk,
+        units: BudgetUnits | None = None,
+        *,
+        keep: IndexArray | None = None,
+        tol: float = 1e-7,
+        fit_tol: float = FIT_TOL,
+    ) -> None:
+        """Begin with a pool.
 
-    def _begin(self, Z: Columns, signs: np.ndarray, n_units: int) -> None:
-        """Go on with a pool of so many units."""
-        self._Z, self._signs, self._protected = Z, signs, np.zeros(n_units, bool)
+        Z : (n, p) the pool; columns on the selection scaling, so that |u_j| are comparable.
+        units : of its columns; None: the columns, whose coefficients may have any sign.
+        keep : units that stay in every support.
+        tol : decrease of the objective that counts, as a share of it.
+        fit_tol : certified gap of the fits, as a share of their objective, at most.
+        """
+        self._risk, self._asked, self._fit_asked = risk, tol, min(fit_tol, ACCURACY * tol)
+        self._keep = np.empty(0, np.int64) if keep is None else keep
+        self._failed: dict[bytes, float] = {}  # objectives that supports are known to reach
+        self.extend(Z, units)
+
+    def extend(self, Z: Columns, units: BudgetUnits | None = None) -> None:
+        """Go on with a pool that begins with the columns and units of the one so far."""
+        self._Z, self._units = Z, Singles(np.ones(Z.shape[1], bool)) if units is None else units
+        self._signs, self._protected = self._units.signs, np.zeros(self._units.usable.size, bool)
         self._protected[self._keep] = True
-        self._movement = Movement.of(Z, self._risk, signs)
+        self._movement = Movement.of(Z, self._risk, self._signs)
         self._tol = self._movement.tolerance(self._asked)
         self._fit_tol = self._movement.tolerance(self._fit_asked)
 
@@ -145,7 +165,7 @@ class PoolExchanges(ABC):
         """
         falling, left = sorted(set(sizes), reverse=True), self._units_of(columns)
         if self._movement.is_still:
-            strength = self._strength(self._movement.scores)[left]
+            strength = self._units.strength(self._movement.scores)[left]
             strength[self._protected[left]] = np.inf
             return {k: self._columns(np.sort(left[largest(strength, k)])) for k in falling}
         gone = self._eliminated_at_once(left, falling, self._movement.tolerance(tol))
@@ -165,7 +185,7 @@ class PoolExchanges(ABC):
                 columns = self._columns(left)
                 fit = self._ridge(columns, start, tol, False, np.inf)
                 count = 1 if left.size <= ONE_BY_ONE else max(1, int(DROP_SHARE * left.size))
-                magnitude = self._magnitudes(fit.coef, columns)[left]
+                magnitude = self._units.strength(self._in_pool(fit.coef, columns))[left]
                 magnitude[self._protected[left]] = np.inf
                 # Of equal magnitudes the larger index goes first, so that ties keep the smaller.
                 worst = np.lexsort((-left, magnitude))[: min(count, left.size - size)]
@@ -209,14 +229,14 @@ class PoolExchanges(ABC):
                 break
             scores = admitted(self._Z.dot(current.fit.dual), self._signs)
             bend = self._bend(self._risk.curvature(current.fit.margins))
-            forward = self._sums(scores**2 / bend, np.arange(bend.size))[outside]
+            forward = self._units.sums(scores**2 / bend)[outside]
             weakest = movable[np.lexsort((-movable, self._sacrifices(current, bend)[movable]))]
             strongest = outside[np.argsort(-forward, kind="stable")]
             step = self._steps(scores, bend)
             best: Fitted | None = None
             limit = self._limit(current)
             while count >= 1:
-                entering = strongest[:count]
+                entering = np.sort(strongest[:count])
                 coef = None if step is None else step[entering]
                 trial = self._exchanged(current, weakest[:count], entering, coef, limit)
                 if trial is not None:
@@ -278,7 +298,7 @@ class PoolExchanges(ABC):
     def _sacrifices(self, current: Fitted, bend: FloatArray) -> FloatArray:
         """Return twice those of the units, (n_units,), of the ones in the support."""
         columns = current.columns
-        return self._sums(bend[columns] * current.fit.coef**2, columns)
+        return self._units.sums(self._in_pool(bend[columns] * current.fit.coef**2, columns))
 
     def _exchanged(
         self,
@@ -322,25 +342,19 @@ class PoolExchanges(ABC):
         outside[self._units_of(current.columns)] = False
         return np.flatnonzero(outside)
 
-    @abstractmethod
     def _units_of(self, columns: IndexArray) -> IndexArray:
         """Return the units of sorted columns, sorted."""
+        return np.sort(self._units.of(columns))
 
-    @abstractmethod
     def _columns(self, units: IndexArray) -> IndexArray:
-        """Return the columns of units, sorted where the units are."""
+        """Return the columns of units, sorted."""
+        return np.sort(self._units.features(units))
 
-    @abstractmethod
-    def _sums(self, values: FloatArray, columns: IndexArray) -> FloatArray:
-        """Return the sums of numbers of some columns by unit, (n_units,)."""
-
-    @abstractmethod
-    def _magnitudes(self, coef: FloatArray, columns: IndexArray) -> FloatArray:
-        """Return numbers that order the units by their coefficients, (n_units,)."""
-
-    @abstractmethod
-    def _strength(self, scores: FloatArray) -> FloatArray:
-        """Return what units count by where nothing moves, (n_units,)."""
+    def _in_pool(self, values: FloatArray, columns: IndexArray) -> FloatArray:
+        """Return numbers of some columns as those of all, 0 of the others."""
+        found = np.zeros(self._signs.size)
+        found[columns] = values
+        return found
 
     @abstractmethod
     def _bend(self, curvature: FloatArray) -> FloatArray:
@@ -391,39 +405,16 @@ class PoolExchanges(ABC):
 class Exchanges(PoolExchanges):
     """Exchanges of single features. Threads may share one."""
 
-    def __init__(
-        self,
-        Z: Columns,
-        risk: Risk,
-        *,
-        keep: IndexArray | None = None,
-        signs: np.ndarray | None = None,
-        tol: float = 1e-7,
-        fit_tol: float | None = None,
-    ) -> None:
-        """Begin with a pool.
-
-        Z : (n, p) the pool; columns on the selection scaling, so that |u_j| are comparable.
-        keep : columns of Z that stay in every support.
-        signs : (p,) that coefficients may have, by default any.
-        tol : decrease of the objective that counts, as a share of it.
-        fit_tol : certified gap of the fits, as a share of their objective.
-        """
-        super().__init__(
-            risk, np.empty(0, np.int64) if keep is None else keep, tol,
-            min(FIT_TOL, ACCURACY * tol) if fit_tol is None else fit_tol,
-        )  # fmt: skip
+    def __init__(self, *arguments: Any, **options: Any) -> None:
         # By size, the best support where swaps ended, and the number of columns that were there.
         self._settled: dict[int, tuple[Fitted, int]] = {}
         self._squares, self._growth = GrowingColumns(), Lock()
-        self.extend(Z, signs)
+        super().__init__(*arguments, **options)
 
-    def extend(self, Z: Columns, signs: np.ndarray | None = None) -> None:
-        """Go on with a pool that begins with the columns of the one so far; signs: of all."""
-        self._begin(Z.compact(), free_signs(Z.shape[1]) if signs is None else signs, Z.shape[1])
+    def extend(self, Z: Columns, units: BudgetUnits | None = None) -> None:
+        super().extend(Z.compact(), units)
 
     def improve_by_steps(self, current: Fitted, *, swaps: bool = True) -> Fitted:
-        """Do what `improve` does, in any pool."""
         if self._tried(current) == self._Z.shape[1]:
             return current
         return super().improve_by_steps(current, swaps=swaps)
@@ -528,54 +519,19 @@ class Exchanges(PoolExchanges):
     def _steps(self, scores: FloatArray, bend: FloatArray) -> FloatArray | None:
         return scores / bend
 
-    def _units_of(self, columns: IndexArray) -> IndexArray:
-        return columns
-
-    def _columns(self, units: IndexArray) -> IndexArray:
-        return units
-
-    def _sums(self, values: FloatArray, columns: IndexArray) -> FloatArray:
-        sums = np.zeros(self._protected.size)
-        sums[columns] = values
-        return sums
-
-    def _magnitudes(self, coef: FloatArray, columns: IndexArray) -> FloatArray:
-        return self._sums(np.abs(coef), columns)
-
-    def _strength(self, scores: FloatArray) -> FloatArray:
-        return np.abs(scores)
-
 
 class GroupExchanges(PoolExchanges):
     """Exchanges of whole groups, among them features in several outputs."""
 
-    def __init__(
-        self,
-        Z: Columns,
-        code: IndexArray,
-        risk: Risk,
-        *,
-        keep: IndexArray,
-        tol: float = 1e-7,
-    ) -> None:
-        """Begin with a pool.
+    _code: IndexArray = np.empty(0, np.int64)  # (p,) the group of every column
 
-        Z : (n, p) the pool. code : (p,) the group of every column, 0, 1, ...
-        keep : groups that stay in every support.
-        tol : decrease of the objective that counts, as a share of it.
-        """
-        super().__init__(risk, keep, tol, min(FIT_TOL, ACCURACY * tol))
-        self._settled: set[bytes] = set()  # supports that no swap in the pool as it is helps
-        self._Z = Z
-        self.extend(Z, code)
-
-    def extend(self, Z: Columns, code: IndexArray) -> None:
-        """Go on with a pool that begins with the columns of the one so far."""
-        if Z.shape[1] > self._Z.shape[1]:
-            self._settled.clear()
-        self._code, q = code, self._risk.loss.outputs
-        self._of_features = np.array_equal(code, np.repeat(np.arange(code.size // q), q))
-        self._begin(Z, free_signs(code.size), int(code.max(initial=-1)) + 1)
+    def extend(self, Z: Columns, units: BudgetUnits | None = None) -> None:
+        super().extend(Z, units)
+        if Z.shape[1] > self._code.size:
+            self._settled = set[bytes]()  # supports that no swap in the pool as it is helps
+        q, every = self._risk.loss.outputs, np.arange(self._protected.size)
+        self._code = cast("Grouped", self._units).code
+        self._of_features = np.array_equal(self._code, np.repeat(every[: Z.shape[1] // q], q))
 
     def _settle(self, current: Fitted) -> None:
         self._settled.add(current.columns.tobytes())
@@ -592,11 +548,9 @@ class GroupExchanges(PoolExchanges):
 
     def _for_kernel(self) -> _PosedOfGroups:
         risk, loss = self._risk, cast("Any", self._risk.loss)
-        kernel = cast("int", kernel_of(loss))
-        parameters = (
-            (0.0, 0.0) if kernel == RIDGE_OUTPUTS.of_classes else loss.each.kernel_parameters
-        )
-        kept = self._protected.view(np.uint8)
+        kernel, kept = cast("int", kernel_of(loss)), self._protected.view(np.uint8)
+        of_classes = kernel == RIDGE_OUTPUTS.of_classes
+        parameters = (0.0, 0.0) if of_classes else loss.each.kernel_parameters
         return risk.y, risk.weight, kept, kernel, parameters, loss.outputs, loss.free
 
     def _eliminated_at_once(
@@ -653,9 +607,9 @@ class GroupExchanges(PoolExchanges):
         self, current: Fitted, leaving: IndexArray, outside: IndexArray
     ) -> tuple[FloatArray, FloatArray | None]:
         objective, descent, margins = self._without(current, leaving)
-        scores, every = self._Z.dot(descent), np.arange(self._code.size)
+        scores = self._Z.dot(descent)
         gain = np.array([
-            self._sums(own**2 / (2.0 * self._bend(self._risk.curvature(z))), every)[outside]
+            self._units.sums(own**2 / (2.0 * self._bend(self._risk.curvature(z))))[outside]
             for own, z in zip(scores.T, margins.T, strict=True)
         ])  # fmt: skip
         return _worth_a_trial(objective, current, gain), None
@@ -665,24 +619,6 @@ class GroupExchanges(PoolExchanges):
 
     def _steps(self, scores: FloatArray, bend: FloatArray) -> FloatArray | None:
         return None
-
-    def _units_of(self, columns: IndexArray) -> IndexArray:
-        return np.unique(self._code[columns])
-
-    def _columns(self, units: IndexArray) -> IndexArray:
-        mask = np.zeros(self._protected.size, bool)
-        mask[units] = True
-        return np.flatnonzero(mask[self._code])
-
-    def _sums(self, values: FloatArray, columns: IndexArray) -> FloatArray:
-        sums = np.bincount(self._code[columns], values, self._protected.size)
-        return np.asarray(sums, np.float64)
-
-    def _magnitudes(self, coef: FloatArray, columns: IndexArray) -> FloatArray:
-        return self._sums(coef**2, columns)
-
-    def _strength(self, scores: FloatArray) -> FloatArray:
-        return np.sqrt(self._sums(scores**2, np.arange(self._code.size)))
 
 
 def _worth_a_trial(objective: FloatArray, current: Fitted, gain: FloatArray) -> FloatArray:

@@ -70,23 +70,19 @@ class L0Search:
     @property
     def exchanges(self) -> PoolExchanges:
         """Exchanges on the pool as it is."""
-        Z, keep = self.pool.columns(), np.arange(self.forced.size)
-        if self.task.groups is None:
-            signs = self.task.signs[self.pool.features]
-            if not isinstance(self._exchanges, Exchanges):
-                self._exchanges = Exchanges(Z, self.risk, keep=keep, tol=self.tol)
-            self._exchanges.extend(Z, signs)
-            return self._exchanges
-        code = np.repeat(np.arange(self.inside.size), self.task.units.sizes(self.inside))
-        if not isinstance(self._exchanges, GroupExchanges):
-            self._exchanges = GroupExchanges(Z, code, self.risk, keep=keep, tol=self.tol)
-        self._exchanges.extend(Z, code)
+        Z, units, kept = self.pool.columns(), self.units, np.arange(self.forced.size)
+        if self._exchanges is None:
+            kind = Exchanges if self.task.groups is None else GroupExchanges
+            self._exchanges = kind(Z, self.risk, units, keep=kept, tol=self.tol)
+        else:
+            self._exchanges.extend(Z, units)
         return self._exchanges
 
     @property
     def units(self) -> BudgetUnits:
         """Those of the pool, features or groups of them, in its order."""
-        return self.task.units.take(self.inside)
+        single = self.task.groups is None
+        return self.task.units.take(self.pool.features if single else self.inside)
 
     def add(self, units: IndexArray) -> IndexArray:
         """Gather the columns of units that are not in the pool; return the columns."""

@@ -86,7 +86,6 @@ class Cuts:
         self._intercept = intercept
 
     def add(self, cut: Cut, keep: bool = False) -> None:
-        """Append a cut."""
         if self.size == len(self._beta):
             grown = np.empty((2 * self.size + 1, self._beta.shape[1]), self._beta.dtype)
             grown[: self.size] = self._beta
@@ -114,7 +113,6 @@ class Cuts:
         return cls(other._beta.shape[1], other._beta.dtype == np.int8, other._intercept)
 
     def copy(self) -> Cuts:
-        """Return a copy."""
         other = Cuts.like(self)
         other._beta, other.size = self._beta[: self.size].copy(), self.size
         other.delta, other.g, other.idle = self.delta.copy(), self.g.copy(), self.idle.copy()
@@ -202,7 +200,6 @@ class BlockModel:
 
     @property
     def grams(self) -> FloatArray:
-        """G_t, (n_blocks, n_cuts, n_cuts)."""
         return np.array(self._grams)
 
     def enter(self, new: IndexArray, block: IndexArray) -> None:
@@ -255,7 +252,6 @@ class BlockModel:
             self._grams[t] = _bordered(gram, self._a[:, places] @ row[places])
 
     def keep(self, mask: np.ndarray) -> None:
-        """Drop the other cuts."""
         self.cuts.keep(mask)
         self._a = self._a[mask]
         self._grams = [gram[np.ix_(mask, mask)] for gram in self._grams]
@@ -275,12 +271,10 @@ class BlockModel:
         return 0.5 * max(float(square[places].sum()) for places in self._blocks)
 
     def products(self, p: CutPoint, q: CutPoint) -> FloatArray:
-        """Return v_t'v_t of two points, (n_blocks,)."""
         starts = np.cumsum([0, *(places.size for places in self._blocks[:-1])])
         return np.asarray(np.add.reduceat(p.w * q.w, starts))
 
     def zero(self, b: float) -> CutPoint:
-        """Return the point without features."""
         n_samples = self._design.shape[0]
         return CutPoint(np.zeros(sum(map(len, self._blocks))), np.zeros(n_samples), b)
 
@@ -312,7 +306,6 @@ class FullModel:
 
     @property
     def grams(self) -> FloatArray:
-        """G, (1, n_cuts, n_cuts)."""
         return self._gram[None]
 
     def add(self, cut: Cut, keep: bool = False) -> Solver[None]:
@@ -332,7 +325,6 @@ class FullModel:
         return np.asarray(scores[self._features])
 
     def keep(self, mask: np.ndarray) -> None:
-        """Drop the other cuts."""
         self.cuts.keep(mask)
         self._scores = self._scores[mask]
         self._gram = self._gram[np.ix_(mask, mask)]
@@ -344,15 +336,12 @@ class FullModel:
         )
 
     def quadratic(self, alpha: FloatArray) -> float:
-        """Return 1/2 ||sum_k alpha_k a_k||^2."""
         return max(0.0, 0.5 * float(self.cuts.combine(alpha) @ (alpha @ self._scores)))
 
     def products(self, p: CutPoint, q: CutPoint) -> FloatArray:
-        """Return u'u of two points, w'(XX'w), (1,)."""
         return np.array([p.w @ q.z])
 
     def zero(self, b: float) -> CutPoint:
-        """Return the point without features."""
         n_samples = self._design.shape[0]
         return CutPoint(np.zeros(n_samples), np.zeros(n_samples), b)
 

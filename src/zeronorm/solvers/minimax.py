@@ -172,7 +172,6 @@ class Recorder:
         return self.gap <= self._tol
 
     def add(self, objective: float, bound: float, **extra: float) -> None:
-        """Add an iteration."""
         self.objective = min(self.objective, objective)
         self.bound = max(self.bound, bound)
         seconds = time.perf_counter() - self._begin

@@ -65,7 +65,6 @@ class Risk:
 
     @property
     def size(self) -> int:
-        """The number of rows."""
         return self.weight.size // self.loss.outputs
 
     def times(self, C: float) -> Risk:
@@ -73,7 +72,6 @@ class Risk:
         return Risk(self.y, C * self.weight, self.loss, self.intercept, self.origin)
 
     def rows(self, index: IndexArray) -> Risk:
-        """Return the loss of some rows."""
         places = self.places(index)
         loss = rows_of(self.loss, index)
         return replace(self, y=self.y[places], weight=self.weight[places], loss=loss)
@@ -338,7 +336,7 @@ class Grouped:
         limit : what their coefficients are at most in size.
         """
         self._limit, self.bounded = limit, limit < np.inf
-        self._code, self.signs = code, free_signs(code.size)
+        self.code, self.signs = code, free_signs(code.size)
         features = np.flatnonzero(usable)
         owner = code[features]
         order = np.argsort(owner, kind="stable")
@@ -360,7 +358,7 @@ class Grouped:
 
     def of(self, features: IndexArray) -> IndexArray:
         """Return the groups of features, in order of the features."""
-        return _unique(self._code[features])
+        return _unique(self.code[features])
 
     def strength(self, scores: FloatArray) -> FloatArray:
         """Return ||c_g|| over the usable features."""
@@ -377,11 +375,11 @@ class Grouped:
 
     def spread(self, values: FloatArray) -> FloatArray:
         """Return the number of its group for every feature."""
-        return values[self._code]
+        return values[self.code]
 
     def bend_across(self, matrix: FloatArray, direction: FloatArray, curvature: FloatArray) -> None:
         """Add the matrix."""
-        same = self._code[:, None] == self._code
+        same = self.code[:, None] == self.code
         scaled = self.spread(curvature)
         matrix -= np.where(same, np.outer(scaled * direction, direction), 0.0)
         np.einsum("ii->i", matrix)[:] += scaled
@@ -543,7 +541,6 @@ class Task(ByOutputs):
 
     @property
     def outputs(self) -> int:
-        """The number of outputs, q."""
         return self.loss.outputs
 
     def places(self, index: IndexArray) -> IndexArray:

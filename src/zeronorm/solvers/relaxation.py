@@ -347,7 +347,6 @@ class RelaxationProblem:
         self._last: tuple[IndexArray, Quadratic, FloatArray] | None = None
 
     def is_late(self) -> bool:
-        """Return whether the time is up."""
         return time.perf_counter() >= self._deadline
 
     def start(self, u: FloatArray) -> FloatArray:

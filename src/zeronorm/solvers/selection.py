@@ -36,7 +36,7 @@ from .l0 import select_l0
 from .l1.path import MAX_ITER, l1_supports
 from .l1.reweighted import Rule, reweighted_supports
 from .minimax import CuttingPlane, InnerSolver, cutting_plane, newton
-from .problem import Task, copies, free_signs
+from .problem import Grouped, Singles, Task, copies, free_signs
 from .ridge_fits import Movement, of_times, with_covariates
 
 
@@ -168,7 +168,8 @@ def _reduced(
             more = unit.size
             keep = np.append(keep, features.size + np.arange(more))
             signs = np.append(signs, free_signs(more))
-        exchanges = Exchanges(columns, risk, keep=keep, signs=signs)
+        units = Singles(np.ones(signs.size, bool), signs)
+        exchanges = Exchanges(columns, risk, units, keep=keep)
         chosen = exchanges.eliminate(np.arange(features.size + more), [k + more for k in sizes])
 
         def splice(k: int) -> None:
@@ -179,7 +180,8 @@ def _reduced(
         return {k: chosen[k + more][:k] for k in sizes}
     own, code = np.unique(task.groups.code[features], return_inverse=True)
     keep = np.searchsorted(own, task.units.of(task.forced))
-    of_groups = GroupExchanges(Z, code, task.risk(C), keep=keep)
+    groups = Grouped(code, own.size, np.ones(code.size, bool))
+    of_groups = GroupExchanges(Z, task.risk(C), groups, keep=keep)
     chosen = of_groups.eliminate(np.arange(features.size), sizes)
     improved = {k: of_groups.improve(of_groups.fit(chosen[k]), swaps=False) for k in few}
     return chosen | {k: found.columns for k, found in improved.items()}

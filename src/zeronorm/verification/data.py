@@ -316,7 +316,6 @@ class ScaledColumns:
         return found
 
     def take(self, features: IndexArray) -> FloatArray:
-        """Return some columns, (n, k)."""
         found = np.empty((features.size, self.shape[0]))
         for places, block in self._blocks(features):
             found[places] = block

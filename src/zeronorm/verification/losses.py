@@ -135,7 +135,6 @@ class ReferenceLogistic(ReferenceLoss):
     labels = True
 
     def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return 0 and y, in order."""
         return np.minimum(y, 0.0), np.maximum(y, 0.0)
 
     def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -151,12 +150,10 @@ class ReferenceLogistic(ReferenceLoss):
         return found, -(found + 4.0 * share * (np.log(positive) + log_rest))
 
     def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f twice."""
         found = np.logaddexp(0.0, -y * z)
         return found, found
 
     def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y / (1 + exp(y z))."""
         return np.asarray(y * np.exp(-np.logaddexp(0.0, y * z)))
 
 
@@ -166,7 +163,6 @@ class _Square(ReferenceLoss):
     def conjugates(
         self, v: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return v t / 2 - y v."""
         own, square = y * v, v * (v / weight)
         return 0.5 * square - own, 2.0 * (square + np.abs(own))
 
@@ -177,19 +173,16 @@ class ReferenceSquaredHinge(_Square):
     labels = True
 
     def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return 0, and infinity of the sign of y."""
         return np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0)
 
     def losses(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted losses twice."""
         away = np.maximum(0.0, 1.0 - y * z)
         found = 0.5 * (weight * away) * away
         return found, found
 
     def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y max(0, 1 - y z)."""
         return np.asarray(y * np.maximum(0.0, 1.0 - y * z))
 
 
@@ -202,7 +195,6 @@ class Residual(_Square):
     high: float = np.inf
 
     def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the two ends."""
         return np.full(y.shape, self.low), np.full(y.shape, self.high)
 
     def losses(
@@ -215,11 +207,9 @@ class Residual(_Square):
         return found, found
 
     def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the residual, clipped."""
         return np.asarray(np.clip(y - z, self.low, self.high))
 
     def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return y - o and 1."""
         return y - o, np.ones_like(y)
 
 
@@ -229,7 +219,6 @@ class ReferencePoisson(ReferenceLoss):
     least = 0.0
 
     def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return -inf and y."""
         return np.full(y.shape, -np.inf), y
 
     def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -244,7 +233,6 @@ class ReferencePoisson(ReferenceLoss):
         return found, 4.0 * (r * np.abs(near) + size * (1.0 + np.abs(log_r) + np.abs(log_y)))
 
     def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and the sum of its terms."""
         away = np.where(y > 0, z - _log(y), 0.0)
         near = y * (np.expm1(np.minimum(away, 1.0)) - away)
         mean = np.exp(z)
@@ -252,15 +240,12 @@ class ReferencePoisson(ReferenceLoss):
         return found, (mean + y) * (2.0 + np.abs(z) + np.abs(np.where(y > 0, _log(y), 0.0)))
 
     def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y - e^z."""
         return np.asarray(y - np.exp(z))
 
     def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
-        """Return e^z, moved."""
         return np.exp(z + by)
 
     def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return y e^-o and e^o."""
         return y / np.exp(o), np.exp(o)
 
 
@@ -270,7 +255,6 @@ class ReferenceGamma(ReferenceLoss):
     least = 2.0**-1022  # the smallest number with all its digits
 
     def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return -1 and infinity."""
         return np.full(y.shape, -1.0), np.full(y.shape, np.inf)
 
     def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -281,21 +265,17 @@ class ReferenceGamma(ReferenceLoss):
         return found, 4.0 * (q * np.abs(log_q) + np.abs(t) * (1.0 + np.abs(log_q) + np.abs(log_y)))
 
     def values(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and the sum of its terms."""
         away = np.log(y) - z
         found = np.expm1(away) - away
         return found, (1.0 + np.exp(away)) * (2.0 + np.abs(z) + np.abs(np.log(y)))
 
     def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y e^-z - 1."""
         return np.asarray(np.expm1(np.log(y) - z))
 
     def steepness(self, z: FloatArray, y: FloatArray, by: float) -> FloatArray:
-        """Return y e^-z, moved."""
         return np.exp(np.log(y) - z + by)
 
     def offset(self, y: FloatArray, o: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return y e^-o and 1."""
         return y * np.exp(-o), np.ones_like(y)
 
 
@@ -324,7 +304,6 @@ class ReferenceMultinomial(ReferenceLoss):
     classes: ClassVar[bool] = True
 
     def ends(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return y - 1 and y."""
         return y - 1.0, y
 
     def conjugate(self, t: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -345,7 +324,6 @@ class ReferenceMultinomial(ReferenceLoss):
         return found.ravel(), 4.0 * terms.ravel()
 
     def shares(self, z: FloatArray, y: FloatArray) -> FloatArray:
-        """Return y less the probabilities."""
         Z = z.reshape(self.outputs, -1)
         size = np.exp(Z - Z.max(axis=0))
         return np.asarray(y - (size / size.sum(axis=0)).ravel())
@@ -507,7 +485,6 @@ class ReferenceOrdinal(ReferenceLoss):
     def losses(
         self, z: FloatArray, y: FloatArray, weight: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the weighted losses at the thresholds, and terms of their rounding."""
         low, high = self._ends(y)
         value = np.logaddexp(0.0, z - high) + np.logaddexp(0.0, low - z)
         value -= np.log(-np.expm1(-(high - low)))
@@ -515,7 +492,6 @@ class ReferenceOrdinal(ReferenceLoss):
         return weight * value, weight * (4.0 + 4.0 * np.abs(value) + 2.0 * sum(size))
 
     def slopes(self, z: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return s (c - a)."""
         low, high = self._ends(y)
         lower, higher = -np.logaddexp(0.0, z - low), -np.logaddexp(0.0, high - z)
         return np.asarray(weight * (np.exp(lower) - np.exp(higher)))
@@ -569,7 +545,6 @@ class ReferenceCox(ReferenceLoss):
     survival: ClassVar[bool] = True
 
     def strata(self, y: FloatArray) -> list[Any]:
-        """Return the rows of every stratum."""
         return [np.flatnonzero(y[:, 2] == one) for one in np.unique(y[:, 2])]
 
     def parts(self, y: FloatArray) -> list[Any]:

@@ -271,7 +271,6 @@ class Mark:
 
     @property
     def size(self) -> int:
-        """The number of features."""
         return self.support.size
 
 

@@ -89,7 +89,6 @@ class L1Point:
 
     @property
     def support(self) -> IndexArray:
-        """The features with u_j != 0."""
         return np.asarray(self.features[self.u != 0])
 
     def on(self, features: IndexArray) -> L1Point:

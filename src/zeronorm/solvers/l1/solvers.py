@@ -182,7 +182,6 @@ class Descent:
 
     @property
     def n_sweeps(self) -> int:
-        """Sweeps so far."""
         return self._state.n_sweeps
 
 
