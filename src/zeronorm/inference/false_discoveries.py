@@ -960,7 +960,7 @@ class FalseDiscoverySelector(SelectedColumns):
         self.n_threads = n_threads
         self.random_state = random_state
 
-    @one_blas_thread
+    @one_blas_thread()
     def fit(self, X: Any, y: Any, groups: Any = None) -> FalseDiscoverySelector:
         """Find features at the level.
 
