@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 from abc import abstractmethod
@@ -836,3 +837,19 @@ def with_parameters(cls: type[_Estimator]) -> type[_Estimator]:
         name: types.get(name, text) for name, text in begin.__annotations__.items()
     }
     return made
+
+
+def with_constants(**values: Any) -> Callable[[type[_Estimator]], type[_Estimator]]:
+    """Give parameters of the bases of a class one value each: they are no parameters of it.
+
+    Below `with_parameters`, which reads the annotations.
+    """
+
+    def decorate(cls: type[_Estimator]) -> type[_Estimator]:
+        own = inspect.get_annotations(cls)
+        cls.__annotations__ = {**own, **dict.fromkeys(values, ClassVar[Any])}
+        for name, value in values.items():
+            setattr(cls, name, value)
+        return cls
+
+    return decorate

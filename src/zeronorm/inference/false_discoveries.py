@@ -979,7 +979,8 @@ class FalseDiscoverySelector(SelectedColumns):
             design = center_scale(data.design, np.ones(target.size), center=True)
             usable = design.scale > 0
             check_usable(int(usable.sum()), usable.size)
-            own = covariates_of(self.covariates, None, data, usable)
+            none: IndexArray = np.empty(0, np.int64)
+            own = covariates_of(self.covariates, none, data, usable)
             _check_left(int(usable.sum()))
             columns = np.empty((target.size, 0)) if own is None else own[1]
             if blocks is not None:
