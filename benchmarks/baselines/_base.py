@@ -261,7 +261,7 @@ class LinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         return self._fit(X, y, sample_weight)
 
-    @one_blas_thread
+    @one_blas_thread()
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         X, names = dense(X)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=self._loss.name != "logistic")

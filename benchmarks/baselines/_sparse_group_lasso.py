@@ -238,7 +238,7 @@ class SparseGroupLassoClassifier(_SparseGroupLasso, Classifier):
     """
 
 
-@one_blas_thread
+@one_blas_thread()
 def sparse_group_lasso_path(
     X: Any,
     y: Any,

@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import cache, partial
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 T = TypeVar("T")
 R = TypeVar("R")
-P = ParamSpec("P")
 
 _n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
 
@@ -52,19 +51,15 @@ def solver_threads(n_threads: int | None) -> Iterator[None]:
         _n_threads.reset(token)
 
 
-def one_blas_thread(function: Callable[P, R]) -> Callable[P, R]:
-    """Give a function one thread of the BLAS, from its first line to its last.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit the BLAS to one thread, in a context or in a whole function as its decorator.
 
     One product outside, even of two vectors, wakes the threads of the BLAS, and for a while they
     wait by computing, at the cost of what comes after it on the same cores.
     """
-
-    @wraps(function)
-    def limited(*args: P.args, **kwargs: P.kwargs) -> R:
-        with solver_threads(_n_threads.get()):
-            return function(*args, **kwargs)
-
-    return limited
+    with solver_threads(_n_threads.get()):
+        yield
 
 
 def map_threads(function: Callable[[T], R], items: Sequence[T], most: int | None = None) -> list[R]:

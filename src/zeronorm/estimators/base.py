@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 from abc import abstractmethod
@@ -44,9 +45,10 @@ from ..methods import METHODS
 from ..solvers import Progress, run_together
 from ..solvers.checkpoint import identity_of, recorded
 from ..solvers.driver import Solver
-from .frames import encoded
+from .frames import EncodedFrame
+from .memory import is_noticed, warn_of_memory
 from .problem import Rowwise
-from .warnings import warn_after, warn_before
+from .warnings import warn_after, warn_of_numbers
 
 # Callbacks of scikit-learn, whose API is experimental: used where it exists.
 
@@ -282,9 +284,14 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
     ) -> tuple[np.ndarray | None, list[FloatArray]]:
         """Return the classes of the rows of positive weight, if any, and y of every problem."""
 
-    @abstractmethod
     def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray | None]:
         """Return the data with the weights of the problem, and the class weights (n,), if any."""
+        check_total_weight(self._loss_weight(), data.sample_weight, self._least_loss)
+        self._check_outcomes(data.labels)
+        return data, None
+
+    def _check_outcomes(self, labels: np.ndarray) -> None:
+        """Raise ValueError where the targets of the rows of positive weight leave no problem."""
 
     def _loss_weight(self) -> float:
         """Return C as a number."""
@@ -299,7 +306,10 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
         X : array, sparse matrix or array, data frame, path of a .npy file, or a Design
             (n_samples, n_features). Never modified; copied as a whole where it is sparse and does
             not lie by column, and for some l1 methods.
-        y : (n_samples,) labels of two or more classes; of a regressor finite numbers.
+        y : (n_samples,) labels of two or more classes; of a regressor finite numbers; of a survival
+            analysis what `survival_target` returns, or a structured array or data frame of event
+            (True where it was observed, False where the sample is censored), time and maybe
+            stratum, or, by these names, of start, stop, event and maybe stratum.
         sample_weight : (n_samples,) not negative; integer weights equal repeated rows, within `tol`
             where a solver depends on the order of the rows.
         groups : (n_samples,) labels; samples with the same label, as of one patient, are in one
@@ -313,7 +323,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
         self._fit(X, y, sample_weight, groups=groups)
         return self
 
-    @one_blas_thread
+    @one_blas_thread()
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
     ) -> None:
@@ -338,7 +348,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
 
         with recorded(self.checkpoint):  # a file of another fit is refused before data are read
             data = self._read(X, y, sample_weight, offset, groups)
-            warn_before(data.design, self, data.labels, CALLER_OF_FIT)
+            if is_noticed(data.design.shape):
+                warn_of_memory(data.design, self, data.labels, CALLER_OF_FIT)
+            warn_of_numbers(self, data.labels, CALLER_OF_FIT)
             seconds["read"] = time.perf_counter() - begin
             classes, solvers = self._begin(data, seconds)
             results = run_together(solvers, report, self.n_threads, self._identity(data))
@@ -349,6 +361,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
         seconds["total"] = time.perf_counter() - begin
         self.seconds_ = seconds
         self._store(results)
+        self._keep_baseline(data)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         warn_after(data, self, CALLER_OF_FIT)
@@ -361,6 +374,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
             names = data.encoding.columns
             self.n_features_in_ = len(names)
         validate.keep_names(self, names)
+
+    def _keep_baseline(self, data: Rowwise) -> None:
+        """Set what survival times need to become probabilities."""
 
     def _identity(self, data: Rowwise, **more: Any) -> Callable[[], dict[str, str]]:
         """Return what a checkpoint tells a run of this estimator apart by, beside X."""
@@ -387,7 +403,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
         self._check_parameters()
         given = y, sample_weight, offset, groups
         y, sample_weight, offset, groups = map(in_memory, given)
-        X, encoding = encoded(X, self.feature_groups)
+        encoding = None
+        if isinstance(self.feature_groups, str) and self.feature_groups == "columns":
+            encoding, X = EncodedFrame.fit(X)
         stored = as_design(validate.check_data(X), n_threads=self.n_threads)
         design = self._stored(stored)
         names = stored.feature_names if encoding is None else encoding.names
@@ -819,3 +837,19 @@ def with_parameters(cls: type[_Estimator]) -> type[_Estimator]:
         name: types.get(name, text) for name, text in begin.__annotations__.items()
     }
     return made
+
+
+def with_constants(**values: Any) -> Callable[[type[_Estimator]], type[_Estimator]]:
+    """Give parameters of the bases of a class one value each: they are no parameters of it.
+
+    Below `with_parameters`, which reads the annotations.
+    """
+
+    def decorate(cls: type[_Estimator]) -> type[_Estimator]:
+        own = inspect.get_annotations(cls)
+        cls.__annotations__ = {**own, **dict.fromkeys(values, ClassVar[Any])}
+        for name, value in values.items():
+            setattr(cls, name, value)
+        return cls
+
+    return decorate

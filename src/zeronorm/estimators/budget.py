@@ -43,7 +43,7 @@ from .covariates import check_adjusts, check_covariates, covariates_of
 from .held_out import chosen_by_folds
 from .problem import Problem, Rowwise
 from .signs import absent_signs, check_one_output, check_signed
-from .sizes import is_automatic, ladder, ladder_of_groups, sizes_of_rows
+from .sizes import has_automatic, is_automatic, ladder, ladder_of_groups, sizes_of_rows
 
 # A fit under a budget: how it begins, and what it keeps of the models of all sizes.
 
@@ -57,10 +57,10 @@ def begun(
     """
     begin = time.perf_counter()
     model.__dict__.pop("_by_folds", None)
-    validation = chosen_by_folds(model, data)
-    if validation is None:
+    if not has_automatic(model) or model.criterion is not None:
         problem = model._pose(data)
     else:
+        validation = chosen_by_folds(model, data)
         seconds["cross-validation"] = time.perf_counter() - begin
         begin = time.perf_counter()
         problem = model._pose(data, validation.sizes)
@@ -322,8 +322,10 @@ class Plan:
             data.design, weight, center=self.fit_intercept, standardize=self.standardize
         )
         groups = self.partition(data.encoding, usable.size, data.names)
-        beside = covariates_of(self.covariates, self.forced_features, data, usable)
         forced = check_features("forced_features", self.forced_features, usable, data.names)
+        beside = None
+        if self.covariates is not None:
+            beside = covariates_of(self.covariates, forced, data, usable)
         if sizes is None:
             sizes = self._sizes(groups, usable, forced, weight)
         else:
@@ -349,7 +351,8 @@ class Plan:
             )
             for y in targets
         ]  # fmt: skip
-        check_covariates(tasks, beside, data)
+        if beside is not None:
+            check_covariates(tasks, beside, data)
         return Problem(
             tasks, data.labels, classes, sizes, self.select, self.C, data.groups, self
         )  # fmt: skip

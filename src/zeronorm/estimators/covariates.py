@@ -30,28 +30,27 @@ def check_adjusts(covariates: Any, method: Method) -> None:
 
 
 def covariates_of(
-    covariates: Any, forced_features: Any, data: Rowwise, usable: np.ndarray
+    covariates: Any, forced: IndexArray, data: Rowwise, usable: np.ndarray
 ) -> tuple[IndexArray, FloatArray] | None:
     """Return covariates, sorted, and their columns, (n, q); they are no longer usable then."""
     found = check_features("covariates", covariates, usable, data.names)
     if not found.size:
         return None
-    forced = check_features("forced_features", forced_features, usable, data.names)
     check_apart(found, forced)
     usable[found] = False
     return found, gather(data.design, found).dense()
 
 
 def check_covariates(
-    tasks: Iterable[Task], beside: tuple[IndexArray, FloatArray] | None, data: Rowwise
+    tasks: Iterable[Task], beside: tuple[IndexArray, FloatArray], data: Rowwise
 ) -> None:
     """Raise ValueError where covariates leave nothing to explain, or have no best coefficients.
 
-    beside : what `taken` returned.
+    beside : what `covariates_of` returned.
     """
     for task in tasks:
         adjusted = as_adjusted(task.loss)
-        if adjusted is not None and beside is not None:
+        if adjusted is not None:
             find = partial(_one_sided, adjusted, *beside, data)
             check_adjustable(adjusted, task.y, task.risk(1.0).weight, find)
 

@@ -144,11 +144,3 @@ def _refusal(name: str, dtype: Any, why: str) -> ValueError:
 
 def _name_of(column: str, level: Any) -> str:
     return f"{column}={'nan' if level is None else level}"
-
-
-def encoded(X: Any, feature_groups: Any) -> tuple[Any, EncodedFrame | None]:
-    """Return X as numbers where the columns of a frame are the groups, one-hot, and how."""
-    if not (isinstance(feature_groups, str) and feature_groups == "columns"):
-        return X, None
-    encoding, matrix = EncodedFrame.fit(X)
-    return matrix, encoding

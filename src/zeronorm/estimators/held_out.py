@@ -26,7 +26,7 @@ from ..solvers.folds import OfClasses, members, without_features
 from .base import gives_probabilities, margins_of
 from .folds import EQUAL, RULES, Folded, check_folds, repeats_of, splits
 from .problem import Problem, Rowwise
-from .sizes import FOLDS, has_automatic, is_automatic
+from .sizes import FOLDS, is_automatic
 
 # What a cross-validation found: scores of every size, and the rules that choose one.
 
@@ -863,15 +863,11 @@ def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:
     return margins_of([path[k] for path in paths], design)
 
 
-def chosen_by_folds(estimator: Any, data: Rowwise) -> CrossValidation | None:
-    """Return the cross-validation that chooses the size of a fit; None where none is to be chosen.
+def chosen_by_folds(estimator: Any, data: Rowwise) -> CrossValidation:
+    """Return the cross-validation that chooses the size of a fit with a budget of "auto".
 
-    With a budget of "auto" and without a criterion: that of `BudgetCV` with its defaults, in fewer
-    folds where a class has fewer rows.
+    That of `BudgetCV` with its defaults, in fewer folds where a class has fewer rows.
     """
-    if not has_automatic(estimator) or estimator.criterion is not None:
-        return None
-
     groups = data.groups
     folds = data.design.shape[0] if groups is None else int(np.unique(groups).size)
     if not is_regressor(estimator):

@@ -196,13 +196,16 @@ def _largest(estimator: Any, design: Design) -> int:
     return int(np.max(sizes)) if isinstance(sizes, _NUMBERS) else 10
 
 
-def warn_of(design: Design, estimator: Any, labels: np.ndarray, stacklevel: int) -> None:
-    """Warn where a fit will need more memory than there is; small ones are not looked at.
+def is_noticed(shape: tuple[int, int]) -> bool:
+    """Return whether a fit on data of this shape may need memory worth an estimate."""
+    return shape[0] * shape[1] >= NOTICED // 64 or shape[1] >= NOTICED // 512
+
+
+def warn_of_memory(design: Design, estimator: Any, labels: np.ndarray, stacklevel: int) -> None:
+    """Warn where a fit will need more memory than there is.
 
     A warning and no error: the estimate may be wrong, and systems give more than they have.
     """
-    if design.shape[1] * design.shape[0] < NOTICED // 64 and design.shape[1] < NOTICED // 512:
-        return
     estimate = estimate_of(design, estimator, outputs_of(estimator, labels))
     if estimate.fit > NOTICED and not estimate.fits:
         warnings.warn(

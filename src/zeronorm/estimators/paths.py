@@ -21,7 +21,7 @@ from .survival import L1SurvivalAnalysis
 from .warnings import l1_remedy
 
 
-@one_blas_thread
+@one_blas_thread()
 def l1_path(
     X: Any,
     y: Any,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.metrics import make_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
-from ..core.targets import check_events, check_sample_weight, check_survival, check_total_weight
+from ..core.targets import check_events, check_sample_weight, check_survival
 from ..core.types import Design, FloatArray, Likelihood
 from ..data.operations import margins
 from ..losses import Cox
 from ..losses.cox import ties_of
 from ..solvers.l1.setting import HeldOutScores, added_deviance_of
-from .base import Model, SparseLinearModel, terms_of, with_callbacks, with_parameters
+from .base import Model, SparseLinearModel, terms_of, with_parameters
 from .budget import BudgetSelection
 from .l1 import L1Fold, L1Folds, L1Model
 from .problem import Rowwise
@@ -202,32 +202,14 @@ class SurvivalModel(SparseLinearModel):
 
     ties: Any  # a parameter of every such class
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Fit the model and return it.
-
-        Parameters
-        ----------
-        X, sample_weight, groups : as for `BudgetClassifier`.
-        y : (n_samples,) structured array of the event (True where it was observed, False where the
-            row is censored), the time until then, and maybe the stratum; or of start, stop, event
-            and maybe stratum, by these names; or a data frame of them.
-
-        Raises
-        ------
-        ValueError
-            Where a parameter or the data break a rule; the message says which and what to do.
-        """
-        self._fit(X, y, sample_weight, groups=groups)
-        design = self._prediction_design(X)
-        target = check_survival(y, design.shape[0])
-        weight = check_sample_weight(sample_weight, design.shape[0])
+    def _keep_baseline(self, data: Rowwise) -> None:
         self._baselines = [
-            baseline_of(_risk(design, model), target, weight, self._loss().ties)
+            baseline_of(
+                _risk(data.design, model), data.labels, data.sample_weight, self._loss().ties
+            )
             for model in self._models_of_sizes()
         ]
         self._set_baseline()
-        return self
 
     def _models_of_sizes(self) -> Sequence[Model]:
         """Return the models of the fit, in the order of their sizes where there are several."""
@@ -278,10 +260,8 @@ class SurvivalModel(SparseLinearModel):
         """Return the score of margins."""
         return concordance(y, z, weight)
 
-    def _weigh(self, data: Rowwise) -> tuple[Rowwise, None]:
-        check_total_weight(self._loss_weight(), data.sample_weight, self._least_loss)
-        check_events(data.labels)
-        return data, None
+    def _check_outcomes(self, labels: np.ndarray) -> None:
+        check_events(labels)
 
     def _set_models(self, models: Sequence[Model]) -> None:
         super()._set_models(models)

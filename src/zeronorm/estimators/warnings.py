@@ -18,16 +18,15 @@ from ..data.operations import coarse_columns, dense, moments
 from ..solvers.l1.path import LARGEST
 from ..solvers.l1.setting import L1Setting, gap_of
 from ..solvers.problem import copies
-from . import leaks, memory
+from . import leaks
 
 WEAK = 1e-3  # share of coefficients that the penalty leaves
 CONSTANT = 1e-14  # of the sum of squares: less around the mean is rounding
 MOST_COMPARED = 2**25  # values of the selected columns, of which copies are looked for
 
 
-def warn_before(design: Design, estimator: Any, labels: np.ndarray, stacklevel: int) -> None:
-    """Warn before a fit of too little memory, and of classes that may be counts or measurements."""
-    memory.warn_of(design, estimator, labels, stacklevel + 1)
+def warn_of_numbers(estimator: Any, labels: np.ndarray, stacklevel: int) -> None:
+    """Warn before a fit of classes that may be counts or measurements."""
     if not is_classifier(estimator) or getattr(estimator, "loss", None) == "ordinal":
         return
     n_classes = count_numbers(labels)

@@ -960,7 +960,7 @@ class FalseDiscoverySelector(SelectedColumns):
         self.n_threads = n_threads
         self.random_state = random_state
 
-    @one_blas_thread
+    @one_blas_thread()
     def fit(self, X: Any, y: Any, groups: Any = None) -> FalseDiscoverySelector:
         """Find features at the level.
 
@@ -979,7 +979,8 @@ class FalseDiscoverySelector(SelectedColumns):
             design = center_scale(data.design, np.ones(target.size), center=True)
             usable = design.scale > 0
             check_usable(int(usable.sum()), usable.size)
-            own = covariates_of(self.covariates, None, data, usable)
+            none: IndexArray = np.empty(0, np.int64)
+            own = covariates_of(self.covariates, none, data, usable)
             _check_left(int(usable.sum()))
             columns = np.empty((target.size, 0)) if own is None else own[1]
             if blocks is not None:

@@ -62,7 +62,7 @@ class SplitInference(NamedTuple):
         return f"{self.model} model of {self.inferred_on[0].size} rows\n{text}"
 
 
-@one_blas_thread
+@one_blas_thread()
 def split_inference(
     estimator: Any,
     X: Any,

@@ -703,7 +703,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
         self.screen = screen
         self.random_state = random_state
 
-    @one_blas_thread
+    @one_blas_thread()
     def fit(
         self,
         X: Any,

@@ -355,7 +355,7 @@ def substitutes(
     return results[0] if len(results) == 1 else results
 
 
-@one_blas_thread
+@one_blas_thread()
 def _in_folds(
     validation: Validation, variants: list[list[IndexArray]], groups: Groups | None
 ) -> FloatArray:

@@ -25,7 +25,7 @@ from ..solvers import Progress
 from ..solvers.checkpoint import recorded
 
 
-@one_blas_thread
+@one_blas_thread()
 def cross_validate(
     estimator: Any,
     X: Any,
@@ -90,7 +90,7 @@ def cross_validate(
     return posed.scored(paths)
 
 
-@one_blas_thread
+@one_blas_thread()
 def fold_models(
     estimator: Any,
     X: Any,
@@ -172,7 +172,7 @@ class PermutationTest:
 EQUAL = 1e-12  # Means that differ by rounding are equal.
 
 
-@one_blas_thread
+@one_blas_thread()
 def permutation_test(
     estimator: Any,
     X: Any,

@@ -129,7 +129,7 @@ class BudgetCV(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ig
         self.rule = rule
         self.random_state = random_state
 
-    @one_blas_thread
+    @one_blas_thread()
     def fit(
         self,
         X: Any,
@@ -340,7 +340,7 @@ class NestedCrossValidation:
         return float(standard_error(self.scores[None, :], self.repeats)[0])
 
 
-@one_blas_thread
+@one_blas_thread()
 def nested_cross_validate(
     search: Any,
     X: Any,

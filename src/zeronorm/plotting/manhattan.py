@@ -196,7 +196,7 @@ class ManhattanDisplay:
         ax.set_xlabel("chromosome")
 
 
-@one_blas_thread
+@one_blas_thread()
 def _correlations(model: Any, X: Any, y: Any, offset: Any) -> FloatArray:
     """Return the correlation of each column with what the model without features leaves, (m,)."""
     found = np.zeros(model.n_features_in_)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
 
 from ..estimators import BudgetClassifier, BudgetRegressor
+from ..estimators.base import with_constants, with_parameters
 from ..methods import Bilevel, Method
 
+NOT_BILEVEL: dict[str, Any] = {  # parameters of `BudgetClassifier` that the paper does without
+    "calibrate": False,
+    **dict.fromkeys(("method", "signs", "covariates", "criterion", "checkpoint")),
+}
 
+
+@with_parameters
+@with_constants(multi_class="ovr", **NOT_BILEVEL)
 class BilevelClassifier(BudgetClassifier):
     """Classification by at most k features in at most g groups.
 
@@ -85,46 +94,14 @@ class BilevelClassifier(BudgetClassifier):
     ([10, 12, 30], [2, 6])
     """
 
-    method: Any = None
-    multi_class = "ovr"
-    calibrate = False
-
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        n_groups: int | Sequence[int] | None = None,
-        *,
-        feature_groups: Any = None,
-        solver: str = "auto",
-        loss: Literal["logistic", "squared_hinge"] = "logistic",
-        C: float = 1.0,
-        refit_C: float | Literal["auto", "loo"] | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced_features: Any = None,
-        forced_groups: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.feature_groups = feature_groups
-        self.solver = solver
-        self.loss = loss
-        self.C = C
-        self.refit_C = refit_C
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.forced_groups = forced_groups
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
+    n_groups: int | Sequence[int] | None = field(default=None, kw_only=False)
+    solver: str = "auto"
+    loss: Literal["logistic", "squared_hinge"] = "logistic"
+    C: float = 1.0
+    refit_C: float | Literal["auto", "loo"] | None = None
+    forced_groups: Any = None
+    tol: float = 1e-6
+    max_iter: int = 10_000
 
     def _method(self, automatic: type[Method]) -> Method:
         return Bilevel(self.solver, self.max_iter)
@@ -135,6 +112,8 @@ class BilevelClassifier(BudgetClassifier):
         return max(len(path.history) for path in self._paths)
 
 
+@with_parameters
+@with_constants(loss="least_squares", refit_C=None, **NOT_BILEVEL)
 class BilevelRegressor(BudgetRegressor):
     """Least squares on at most k features in at most g groups.
 
@@ -177,41 +156,12 @@ class BilevelRegressor(BudgetRegressor):
     ([10, 12, 30], [2, 6])
     """
 
-    loss = "least_squares"
-
-    method: Any = None
-    refit_C = None
-
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        n_groups: int | Sequence[int] | None = None,
-        *,
-        feature_groups: Any = None,
-        solver: str = "auto",
-        C: float = np.inf,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced_features: Any = None,
-        forced_groups: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.feature_groups = feature_groups
-        self.solver = solver
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.forced_groups = forced_groups
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
+    n_groups: int | Sequence[int] | None = field(default=None, kw_only=False)
+    solver: str = "auto"
+    C: float = np.inf
+    forced_groups: Any = None
+    tol: float = 1e-6
+    max_iter: int = 10_000
 
     def _method(self, automatic: type[Method]) -> Method:
         return Bilevel(self.solver, self.max_iter)

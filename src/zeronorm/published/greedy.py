@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from ..estimators import BudgetClassifier
+from ..estimators.base import with_constants, with_parameters
 from ..methods import Greedy, Method
+from .methods import UNPUBLISHED
 
 
+@with_parameters
+@with_constants(loss="logistic", multi_class="ovr", **UNPUBLISHED)
 class GreedyLogisticRegression(BudgetClassifier):
     """Logistic regression on exactly k features, or groups of features, by forward greedy steps.
 
@@ -77,42 +80,10 @@ class GreedyLogisticRegression(BudgetClassifier):
     3
     """
 
-    loss = "logistic"
-    method: Any = None
-    multi_class = "ovr"
-
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        *,
-        feature_groups: Any = None,
-        n_groups: int | list[int] | None = None,
-        fit_C: float = 0.1,
-        C: float = 0.1,
-        refit_C: float | Literal["auto", "loo"] = "loo",
-        calibrate: bool | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced_features: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-6,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.feature_groups = feature_groups
-        self.n_groups = n_groups
-        self.fit_C = fit_C
-        self.C = C
-        self.refit_C = refit_C
-        self.calibrate = calibrate
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.class_weight = class_weight
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_threads = n_threads
+    fit_C: float = 0.1
+    C: float = 0.1
+    refit_C: float | Literal["auto", "loo"] = "loo"
+    tol: float = 1e-6
 
     def _method(self, automatic: type[Method]) -> Method:
         return Greedy(self.fit_C)

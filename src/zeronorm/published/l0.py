@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..estimators import BudgetClassifier
+from ..estimators.base import with_constants, with_parameters
 from ..methods import Method
 from .methods import L0By
 from .solvers import Splitting
 
 
+@with_parameters
+@with_constants(
+    loss="logistic", n_groups=None, feature_groups=None, method=None, signs=None,
+    forced_groups=None, covariates=None, checkpoint=None,
+)  # fmt: skip
 class L0LogisticRegression(BudgetClassifier):
     """Logistic regression on the k features that fit best, as far as local search finds them.
 
@@ -99,45 +104,14 @@ class L0LogisticRegression(BudgetClassifier):
     5
     """
 
-    loss = "logistic"
-    method: Any = None
-
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        *,
-        criterion: Literal["aic", "bic", "ebic", "gic"] | None = None,
-        solver: str | Splitting = "auto",
-        multi_class: Literal["auto", "multinomial", "ovr"] = "ovr",
-        C: float = 0.1,
-        refit_C: float | Literal["auto", "loo"] = "loo",
-        calibrate: bool | Literal["auto"] = "auto",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced_features: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        gap: float | None = None,
-        time_limit: float = 60.0,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.criterion = criterion
-        self.solver = solver
-        self.multi_class = multi_class
-        self.C = C
-        self.refit_C = refit_C
-        self.calibrate = calibrate
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.class_weight = class_weight
-        self.tol = tol
-        self.gap = gap
-        self.time_limit = time_limit
-        self.warm_start = warm_start
-        self.n_threads = n_threads
+    criterion: Literal["aic", "bic", "ebic", "gic"] | None = None
+    solver: str | Splitting = "auto"
+    multi_class: Literal["auto", "multinomial", "ovr"] = "ovr"
+    C: float = 0.1
+    refit_C: float | Literal["auto", "loo"] = "loo"
+    tol: float = 1e-4
+    gap: float | None = None
+    time_limit: float = 60.0
 
     def _record_of(self, parameter: str, name: str) -> Any:
         return Splitting.of(name) if parameter == "solver" else super()._record_of(parameter, name)

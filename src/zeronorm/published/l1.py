@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from ..core import validation as validate
 from ..core.results import Result
 from ..estimators import L1Classifier
+from ..estimators.base import with_constants, with_parameters
 from ..estimators.l1 import setting_of
 from ..estimators.warnings import open_violations
 from ..solvers.driver import Solver
@@ -18,6 +19,8 @@ from .solvers.newglmnet import STOPS
 PUBLISHED = ("newglmnet", "glmnet", "cdn")
 
 
+@with_parameters
+@with_constants(multi_class="ovr", checkpoint=None)
 class L1LogisticRegression(L1Classifier):
     """`L1Classifier` by a solver of the literature, to reproduce and to compare.
 
@@ -57,34 +60,8 @@ class L1LogisticRegression(L1Classifier):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        n_features: int | None = None,
-        refit_C: float | Literal["loo"] | None = "loo",
-        l1_ratio: float = 1.0,
-        loss: Literal["logistic", "squared_hinge"] = "logistic",
-        penalty_factor: Any = None,
-        signs: Any = None,
-        solver: str = "newglmnet",
-        stop: str = "gap",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        super().__init__(
-            C, n_features=n_features, refit_C=refit_C, l1_ratio=l1_ratio, loss=loss,
-            penalty_factor=penalty_factor, signs=signs, fit_intercept=fit_intercept,
-            standardize=standardize, class_weight=class_weight, tol=tol, max_iter=max_iter,
-            warm_start=warm_start, n_threads=n_threads,
-        )  # fmt: skip
-        self.solver = solver
-        self.stop = stop
+    solver: str = "newglmnet"
+    stop: str = "gap"
 
     def _solvers(self) -> tuple[Callable[..., Solver[Result]], Callable[..., Solver[Any]]]:
         solve = L1_SOLVERS[self.solver]

@@ -24,6 +24,11 @@ from .solvers import (
 )
 from .solvers.splitting import METHODS
 
+# Parameters of `BudgetClassifier` that no paper has, with the values that they have then.
+UNPUBLISHED: dict[str, Any] = dict.fromkeys(
+    ("method", "signs", "forced_groups", "covariates", "criterion", "checkpoint")
+)
+
 
 @dataclass(frozen=True)
 class MinimaxBy(Minimax):

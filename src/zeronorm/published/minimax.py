@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from ..estimators import BudgetClassifier
+from ..estimators.base import with_constants, with_parameters
 from ..methods import Method
-from .methods import MinimaxBy
+from .methods import UNPUBLISHED, MinimaxBy
 
 
+@with_parameters
+@with_constants(loss="logistic", multi_class="ovr", **UNPUBLISHED)
 class _CuttingPlane(BudgetClassifier):
     """What both algorithms share: `MinimaxBy`, its options as parameters."""
 
-    method: Any = None
-    multi_class = "ovr"
     _settings: ClassVar[dict[str, Any]]  # of the paper on MSLR, beside those of both
 
-    def __init__(
-        self,
-        n_features: int | Sequence[int] | None = None,
-        *,
-        feature_groups: Any = None,
-        n_groups: int | Sequence[int] | None = None,
-        C: float = 0.1,
-        refit_C: float | Literal["auto", "loo"] = "loo",
-        calibrate: bool | Literal["auto"] = "auto",
-        block_size: int | None = None,
-        max_blocks: int | None = None,
-        union: bool = False,
-        solver: str = "newton",
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        forced_features: Any = None,
-        class_weight: Any = None,
-        tol: float = 1e-3,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_features = n_features
-        self.feature_groups = feature_groups
-        self.n_groups = n_groups
-        self.C = C
-        self.refit_C = refit_C
-        self.calibrate = calibrate
-        self.block_size = block_size
-        self.max_blocks = max_blocks
-        self.union = union
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.forced_features = forced_features
-        self.class_weight = class_weight
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_threads = n_threads
+    C: float = 0.1
+    refit_C: float | Literal["auto", "loo"] = "loo"
+    block_size: int | None = None
+    max_blocks: int | None = None
+    union: bool = False
+    solver: str = "newton"
+    tol: float = 1e-3
 
     @classmethod
     def as_published(
@@ -189,7 +158,6 @@ class MinimaxLogisticRegression(_CuttingPlane):
     ([2, 4, 6, 8, 10], 10)
     """
 
-    loss = "logistic"
     _settings: ClassVar[dict[str, Any]] = {"C": 10.0}
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from ..core.results import Result
 from ..estimators import L1Classifier
+from ..estimators.base import with_constants, with_parameters
 from ..methods import ReweightedL1
 from ..solvers import reweighted
 from ..solvers.driver import Solver
 from ..solvers.l1.reweighted import reweighted_sizes
 
 
+@with_parameters
+@with_constants(multi_class="ovr", checkpoint=None)
 class ReweightedL1LogisticRegression(L1Classifier):
     """Logistic regression (or squared hinge) with a concave penalty, by l1 problems in stages.
 
@@ -73,38 +76,10 @@ class ReweightedL1LogisticRegression(L1Classifier):
     5
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        n_features: int | None = None,
-        refit_C: float | Literal["loo"] | None = "loo",
-        weights: str = "log",
-        n_stages: int = 3,
-        epsilon: float | None = None,
-        threshold: float | None = None,
-        l1_ratio: float = 1.0,
-        loss: Literal["logistic", "squared_hinge"] = "logistic",
-        penalty_factor: Any = None,
-        signs: Any = None,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        class_weight: Any = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-    ) -> None:
-        super().__init__(
-            C, n_features=n_features, refit_C=refit_C, l1_ratio=l1_ratio, loss=loss,
-            penalty_factor=penalty_factor, signs=signs, fit_intercept=fit_intercept,
-            standardize=standardize, class_weight=class_weight, tol=tol, max_iter=max_iter,
-            warm_start=warm_start, n_threads=n_threads,
-        )  # fmt: skip
-        self.weights = weights
-        self.n_stages = n_stages
-        self.epsilon = epsilon
-        self.threshold = threshold
+    weights: str = "log"
+    n_stages: int = 3
+    epsilon: float | None = None
+    threshold: float | None = None
 
     def _stages(self) -> ReweightedL1:
         return ReweightedL1(
