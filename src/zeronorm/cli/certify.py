@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..io.input import Samples
     from ..io.table import Table
     from ..persistence import LoadedModel
+    from ..reporting.records import NearSets
 
 
 _HEADS = ("feature", "name")
@@ -120,13 +121,13 @@ def _certified(options: CertifyOptions | ProveOptions) -> None:
                     columns=named_columns(asked, table),
                 )
         file = None if options.certificate is None else str(options.certificate)
-        found = describe_certified(options.data, samples, support, certificate, proof)
+        more: dict[str, Any] = {"file": file, "seconds": work.seconds, "notes": work.notes}
         if isinstance(options, ProveOptions):
             with columns_named(table.feature_names):
-                found["near_optimal"] = _near_lists(
+                more["near_optimal"] = _near_lists(
                     options, support, samples, costs, given, proof, work
                 )
-    document = {**found, "file": file, "seconds": work.seconds, "notes": work.notes}
+        document = describe_certified(options.data, samples, support, certificate, proof, **more)
     show_document(document, options, print_certified)
 
 
@@ -328,7 +329,7 @@ def _near_lists(
     given: dict[str, Any],
     proof: Proof,
     work: Work,
-) -> dict[str, Any] | None:
+) -> NearSets | None:
     """Return the lists of as many features, and write them where a file is named.
 
     None where they are not asked for, and after an interrupt.

@@ -34,6 +34,7 @@ def convert(options: ConvertOptions) -> None:
     with watched(options) as work:
         work.progress.phase("Starting")
         from ..io.store import write_store as written
+        from ..reporting.records import StoreWritten
         from ..reporting.text.data import print_store
 
         work.progress.phase(f"Reading {options.data}")
@@ -60,7 +61,9 @@ def convert(options: ConvertOptions) -> None:
                     keep=_kept(options), drop=options.drop or (), layer=options.layer,
                     encoding=options.encoding, missing=options.missing, **given,
                 )  # fmt: skip
-    document = {**asdict(made), "path": str(options.store), "shape": list(made.shape)}
+    document = StoreWritten(
+        **{**asdict(made), "path": str(options.store), "shape": list(made.shape)}
+    )
     if options.as_json:
         print_json(document)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..io.input import Response
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ..inference.false_discoveries import FalseDiscoverySelector
     from ..io.input import Samples
     from ..io.table import Table
+    from ..reporting.records import Discovered
 
 _TASKS = ("auto", "classes", "numbers")
 
@@ -48,20 +50,17 @@ def discover(options: DiscoverOptions) -> None:
         with work.timed("experiments"), columns_named(table.feature_names):
             _fit(selector, table, response)
         samples = Samples(table, response, None)
+        file = None if options.features_out is None else str(options.features_out)
         document = describe_discoveries(
-            options.data, samples, selector.discoveries_, sorted({*beside.get("covariates", ())})
-        )
-        found = [row for row in document["features"] if row["found"]]
-        told = targets_in_disguise([{"features": found}], samples, options.keep or ())
+            options.data, samples, selector.discoveries_, sorted({*beside.get("covariates", ())}),
+            features_file=file, seconds=work.seconds, notes=work.notes,
+        )  # fmt: skip
+        found = [row for row in document.features if row.found]
+        told = targets_in_disguise([found], samples, options.keep or ())
         work.notes.extend(told)
         if options.features_out is not None:
             with work.timed("write"), columns_file(options.features_out) as write:
                 write(_table(found, samples, options.threads))
-    document |= {
-        "features_file": None if options.features_out is None else str(options.features_out),
-        "seconds": work.seconds,
-        "notes": work.notes,
-    }
     show_document(document, options, print_discoveries)
 
 
@@ -108,7 +107,7 @@ def _fit(selector: FalseDiscoverySelector, table: Table, response: Response) -> 
         raise ValueError(message) from error
 
 
-def _table(rows: list[dict[str, Any]], samples: Samples, threads: int | None) -> dict[str, Any]:
+def _table(rows: Sequence[Discovered], samples: Samples, threads: int | None) -> dict[str, Any]:
     """Return the columns of the file, named as those of select; the least doubtful first."""
     import numpy as np
 
@@ -116,12 +115,14 @@ def _table(rows: list[dict[str, Any]], samples: Samples, threads: int | None) ->
 
     found: dict[str, list[Any]] = {
         "rank": list(range(1, len(rows) + 1)),
-        **{name: [row[name] for row in rows] for name in ("name", "index", "description")},
-        **{name: [row[name] for row in rows] for name in ("votes", "stand_in")},
-        "rival": [None if row["rival"] is None else row["rival"]["name"] for row in rows],
+        **{
+            name: [getattr(row, name) for row in rows]
+            for name in ("name", "index", "description", "votes", "stand_in")
+        },
+        "rival": [None if row.rival is None else row.rival.name for row in rows],
     }
     if samples.table.descriptions is None:
         del found["description"]
     classes = np.unique(samples.response.y).tolist() if samples.response.labelled else []
-    indices = [row["index"] for row in rows]
+    indices = [row.index for row in rows]
     return found | column_statistics(indices, classes, [], samples, threads)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..io.table import Table
     from ..persistence import LoadedModel
     from ..reporting.documents.evaluation import Scores
+    from ..reporting.records import ResponseScores
 
 
 @takes(EvaluateOptions)
@@ -42,6 +43,7 @@ def evaluate(options: EvaluateOptions) -> None:
         from .. import persistence
         from ..reporting.documents.data import describe_data
         from ..reporting.documents.evaluation import confusion_by_class, judged, wilson
+        from ..reporting.records import Evaluation, ThresholdUsed
         from ..reporting.text.certificates import weighted_classes
         from ..reporting.text.evaluation import print_evaluation
 
@@ -56,31 +58,30 @@ def evaluate(options: EvaluateOptions) -> None:
         if weighted is not None:
             work.notes.append(Doubt(f"the probabilities of {options.model} are {weighted}"))
         work.progress.phase("Resampling rows")
-        scores = judged(rows.scores(), rows.scores_without_features(), *rows.size)
-        classes, confusion = _shown_classes(loaded), None
-        for score in scores:
-            score["interval"] = None
+        classes, confusion, interval = _shown_classes(loaded), None, None
         if classes:
             right = rows.truth == rows.found["predicted"]
-            scores[0]["interval"] = wilson(int(right.sum()), right.size)
+            interval = wilson(int(right.sum()), right.size)
             confusion = confusion_of(rows.truth, rows.found["predicted"], classes)
-        document = {
-            "model": options.model,
-            "data": describe_data(
+        scores = judged(rows.scores(), rows.scores_without_features(), *rows.size, interval)
+        threshold = loaded.metadata["threshold"]
+        document = Evaluation(
+            model=options.model,
+            data=describe_data(
                 options.data,
                 rows.table,
                 rows.response,
                 n_covariates=loaded.covariates_.size,
             ),
-            "loss": _loss_of(loaded),
-            "classes": classes,
-            "threshold": loaded.metadata["threshold"],
-            "scores": scores,
-            "confusion": confusion,
-            "by_class": None if confusion is None else confusion_by_class(confusion, classes),
-            "by_response": rows.scores_by_response(),
-            "notes": work.notes,
-        }
+            loss=_loss_of(loaded),
+            classes=classes,
+            threshold=None if threshold is None else ThresholdUsed(**threshold),
+            scores=scores,
+            confusion=confusion,
+            by_class=None if confusion is None else confusion_by_class(confusion, classes),
+            by_response=rows.scores_by_response(),
+            notes=work.notes,
+        )
     show_document(document, options, print_evaluation)
 
 
@@ -130,7 +131,7 @@ class _LabelledRows:
             return {"c_index": partial(judge._score_of_margins, predicted, self.truth)}
         return scores_of_numbers(self.truth, predicted, judge._explained, judge._score_name)
 
-    def scores_by_response(self) -> list[dict[str, Any]] | None:
+    def scores_by_response(self) -> list[ResponseScores] | None:
         """Return how good the predictions of each response are; None where there is one target."""
         from ..reporting.documents.evaluation import scores_by_response
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..io.input import Samples
+    from ..reporting.records import SelectionFound
 
 
 def is_data(path: str) -> bool:
@@ -209,29 +210,29 @@ def check_features_out(options: SelectOptions | DiscoverOptions, others: Sequenc
             raise ValueError(f"--features-out {path} is another file of this run; name another.")
 
 
-def write_features(path: Path, document: Mapping[str, Any], samples: Samples) -> None:
+def write_features(path: Path, document: SelectionFound, samples: Samples) -> None:
     """Write the features of all models that are kept, those of a size by falling effect."""
     with columns_file(path) as write:
         write(features_table(document, samples))
 
 
-def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, list[Any]]:
+def features_table(found: SelectionFound, samples: Samples) -> dict[str, list[Any]]:
     """Return the columns of the file, by their names.
 
     Where there are covariates, they are behind the features of their model, without a rank, and
     "covariate" says which they are. A model that has a coefficient for each of several outputs has
     a column for each, as "coefficient(LABEL)". The statistics are those of all rows of the data.
     """
-    models = document["models"]
-    if document["rule"] != "all":
-        models = [model for model in models if model["size"] == document["chosen"]]
+    from ..reporting.records import as_json
+
+    models = found.models if found.rule == "all" else [found.model_of(found.chosen)]
     rows = [
-        (model["n_features"], part, row)
+        (model.n_features, part, as_json(row))
         for model in models
-        for part in ("features", "covariates")
-        for row in model[part]
+        for part, own in (("features", model.features), ("covariates", model.covariates))
+        for row in own
     ]
-    found: dict[str, list[Any]] = {
+    columns: dict[str, list[Any]] = {
         "n_features": [size for size, *_ in rows],
         **{
             name: [row.get(name) for *_, row in rows] for name in ("class", "rank", "name", "index")
@@ -241,22 +242,21 @@ def features_table(document: Mapping[str, Any], samples: Samples) -> dict[str, l
         "entered": [row.get("block") for *_, row in rows],
     }
     for name in ("class", "description", "group"):
-        if all(value is None for value in found[name]):
-            del found[name]
-    if not any(found["covariate"]):
-        del found["covariate"]
-    outputs = [str(label) for label in document["outputs"]]
+        if all(value is None for value in columns[name]):
+            del columns[name]
+    if not any(columns["covariate"]):
+        del columns["covariate"]
+    outputs = [str(label) for label in found.outputs]
     heads = {name: name for name in ("coefficient", "coefficient_per_sd")}
-    ratio = ratio_name(document["parameters"].get("loss"))
-    if ratio is not None and not (outputs and document["classes"]):
+    ratio = ratio_name(found.parameters.get("loss"))
+    if ratio is not None and not (outputs and found.classes):
         own = ratio.replace(" ", "_")
         heads |= {own: "ratio", f"{own}_per_sd": "ratio_per_sd"}
     for name, key in heads.items():
-        found |= _by_output(name, [row[key] for *_, row in rows], outputs)
-    labels, names = document["classes"], document["outputs"]
-    threads = document["parameters"].get("n_threads")
+        columns |= _by_output(name, [row[key] for *_, row in rows], outputs)
+    threads = found.parameters.get("n_threads")
     indices = [row["index"] for *_, row in rows]
-    return found | column_statistics(indices, labels, names, samples, threads)
+    return columns | column_statistics(indices, found.classes, found.outputs, samples, threads)
 
 
 def _by_output(name: str, values: list[Any], outputs: Sequence[str]) -> dict[str, list[Any]]:

@@ -11,6 +11,7 @@ import typer
 
 from ..core.parallel import allowed_cores
 from ..io.input import is_demo, is_genotypes, read
+from ..reporting.records import DamagedFile, DataFile, Document, Installation, StoreChecked
 from ..reporting.warnings import RepeatedNames
 from .files import check_folder, is_data, refuse_overwriting
 from .messages import print_json, readers_may_leave, standard_output
@@ -33,9 +34,8 @@ def info(options: InfoOptions) -> None:
     if options.format is not None:
         _export(options)
         return
-    import numpy as np
-
     from .. import persistence
+    from ..reporting.documents.data import describe_file
     from ..reporting.text.data import print_installation, print_model
 
     if options.check:
@@ -53,18 +53,10 @@ def info(options: InfoOptions) -> None:
     if not options.as_json:
         print_model(options.model, loaded)
         return
-    document = {
-        **loaded.metadata,
-        "classes": getattr(loaded, "classes_", np.empty(0)).tolist(),
-        "support": loaded.support_.tolist(),
-        "features": loaded.columns.tolist(),  # of the coefficients: covariates are among them
-        "coef": loaded.coef.tolist(),
-        "intercept": loaded.intercept_.tolist(),
-    }
-    print_json(document)
+    print_json(describe_file(loaded))
 
 
-def _show(document: dict[str, Any], as_json: bool, report: Callable[[Any], None]) -> None:
+def _show(document: Document, as_json: bool, report: Callable[[Any], None]) -> None:
     (print_json if as_json else report)(document)
 
 
@@ -130,21 +122,22 @@ def _check(options: InfoOptions) -> None:
             "one, or leave out --check."
         )
     found = check_store(path)
-    document = {
-        "source": path,
-        "files": found.files,
-        "damage": [
-            {"file": str(one.file), "columns": one.columns, "reason": one.reason}
-            for one in found.damage
-        ],
-    }
+    damage = [
+        DamagedFile(
+            file=str(one.file),
+            columns=None if one.columns is None else list(one.columns),
+            reason=one.reason,
+        )
+        for one in found.damage
+    ]
+    document = StoreChecked(source=str(path), files=found.files, damage=damage)
     with readers_may_leave():  # the exit code is the same whether anyone reads why
         _show(document, options.as_json, print_check)
     if found.damage:
         raise typer.Exit(1)
 
 
-def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
+def _describe_data(options: InfoOptions, path: str) -> DataFile:
     """Return what a file of data holds, and what a selection from it will need."""
     import numpy as np
 
@@ -152,6 +145,7 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
     from ..estimators.memory import estimate_of
     from ..io.opening import as_design
     from ..io.read import WITH_COLUMNS
+    from ..persistence import finite_or_none
     from ..reporting.documents.data import coded_as_far_as_can_be, describe_columns
 
     if not (options.features.isdigit() and int(options.features)):
@@ -164,30 +158,30 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
     found, notes = None, (*table.notes, *repeated.notes())
     if table.form in WITH_COLUMNS:
         found = describe_columns(table)
-        table = coded_as_far_as_can_be(path, table, found["columns"])
+        table = coded_as_far_as_can_be(path, table, found.columns)
     design = as_design(table.X)
     method: Any = options.method
     selection = BudgetClassifier(int(options.features), method=method, calibrate=False)
     estimate = estimate_of(design, selection)
     y = table.y
-    return {
-        "source": path,
-        "n_samples": int(design.shape[0]),
-        "n_features": int(design.shape[1]),
-        "storage": design.storage,
-        "note": design.note,
-        "layers": table.layers,
-        "columns": table.known,
-        "table": found,
-        "classes": [] if y is None else np.unique(y)[:100].tolist(),
-        "features": int(options.features),
-        "method": options.method,
-        "memory": {name: int(size) for name, size in estimate.parts.items()},
-        "total": estimate.total,
-        "available": estimate.available if np.isfinite(estimate.available) else None,
-        "fits": estimate.fits,
-        "notes": list(notes),
-    }
+    return DataFile(
+        source=path,
+        n_samples=int(design.shape[0]),
+        n_features=int(design.shape[1]),
+        storage=design.storage,
+        note=design.note,
+        layers=list(table.layers),
+        columns=list(table.known),
+        table=found,
+        classes=[] if y is None else np.unique(y)[:100].tolist(),
+        features=int(options.features),
+        method=options.method,
+        memory={name: int(size) for name, size in estimate.parts.items()},
+        total=int(estimate.total),
+        available=finite_or_none(estimate.available),
+        fits=bool(estimate.fits),
+        notes=list(notes),
+    )
 
 
 def _as_it_stands(options: InfoOptions, path: str) -> Table:
@@ -202,15 +196,15 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
     )
 
 
-def _describe_installation() -> dict[str, Any]:
+def _describe_installation() -> Installation:
     from .._version import __version__
 
-    return {
-        "zeronorm": __version__,
-        "threads": allowed_cores(),
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "scipy": version("scipy"),
-        "scikit-learn": version("scikit-learn"),
-        "platform": platform.platform(),
-    }
+    return Installation(
+        zeronorm=__version__,
+        threads=allowed_cores(),
+        python=platform.python_version(),
+        numpy=version("numpy"),
+        scipy=version("scipy"),
+        scikit_learn=version("scikit-learn"),
+        platform=platform.platform(),
+    )

@@ -17,7 +17,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
@@ -29,6 +29,7 @@ from ..core.messages import Doubt, LeakWarning, offered, one_line, show, with_na
 
 if TYPE_CHECKING:
     from ..core.results import Progressed
+    from ..reporting.records import Document
     from .options import OutputOptions
 
 INTERRUPTED = 130  # the exit code
@@ -284,28 +285,25 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
-SCHEMA = 1  # The version of documents/schema.json: another one where a key goes or means otherwise.
-
-
 def show_document(
-    document: Mapping[str, Any],
-    options: OutputOptions,
-    report: Callable[[Mapping[str, Any], bool], None],
+    document: Any, options: OutputOptions, report: Callable[[Any, bool], None]
 ) -> None:
-    """Print a document as JSON, or its notes and the report of it."""
+    """Print a document, one of `reporting.records`, as JSON, or its notes and the report of it."""
     if options.as_json:
         print_json(document)
         return
-    say_notes(document["notes"], options.quiet)
+    say_notes(document.notes, options.quiet)
     blank = "" if options.quiet else "\n"
     typer.echo(blank, nl=False)
     report(document, options.quiet)
     typer.echo(blank, nl=False)
 
 
-def print_json(document: Mapping[str, Any]) -> None:
-    """Print a document as JSON, with the version of its schema."""
-    typer.echo(json.dumps({"schema": SCHEMA, **document}, indent=2, allow_nan=False))
+def print_json(document: Document) -> None:
+    """Print a document as JSON; refuse NaN and infinity, for which the records have None."""
+    from ..reporting.records import as_json
+
+    typer.echo(json.dumps(as_json(document), indent=2, allow_nan=False))
 
 
 # C0 but tabs and line ends, DEL and C1, and what turns the direction of text.

@@ -747,13 +747,6 @@ class ReportOptions(RowsOptions):
         metavar="FILE.html",
         rich_help_panel=FILES,
     )
-    features: str | None = option(
-        "Other numbers of features beside that of MODEL: 1:20, or 5,10. Default: those that were "
-        "compared when it was selected.",
-        "--features",
-        "-k",
-        metavar="K[,K2,...]",
-    )
     group_file: Path | None = option(
         "The file of whole groups that select took, as the model has not the groups of all "
         "features.",
@@ -763,7 +756,9 @@ class ReportOptions(RowsOptions):
     cv: int | None = None
     cv_groups: str | None = None
     pairs: int = option(
-        "Pairs of half-samples, for how sure each feature is; 0: none.", metavar="N", default=PAIRS
+        "Pairs of half-samples, where MODEL keeps no stability; 0: none.",
+        metavar="N",
+        default=PAIRS,
     )
     time_limit: float = option(
         "Seconds to look for a better list of each size, and for lists nearly as good; 0: neither.",

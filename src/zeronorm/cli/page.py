@@ -17,15 +17,13 @@ from typer.models import ArgumentInfo
 from ..io.input import is_demo
 from .files import check_folder, refuse_overwriting
 from .messages import notes_named
-from .options import PAIRS, SECONDS, OutputOptions, info_of
+from .options import OutputOptions, info_of
 
 if TYPE_CHECKING:
-    from ..estimators.held_out import CrossValidation
-    from ..inference.stability import StabilitySelection
-    from ..io.input import Samples
+    from ..reporting.documents.trust import Question
+    from ..reporting.records import ModelFound, Trust
     from .messages import Work
     from .options import ReportOptions, SelectOptions
-    from .report import Again
 
 
 PICTURES = (".svg", ".png", ".pdf")  # that --view writes
@@ -68,80 +66,66 @@ def _check_drawing(path: Path, option: str) -> None:
 
 
 def write_page(
-    options: SelectOptions,
-    again: Again | None,
-    estimator: Any,
-    samples: Samples,
-    validation: CrossValidation | None,
-    halves: StabilitySelection | None,
-    document: dict[str, Any],
+    path: Path,
+    question: Question,
+    known: Trust,
+    halves: int,
+    limit: float,
+    commands: Sequence[tuple[str, str]],
     work: Work,
-) -> dict[str, Any]:
-    """Work out what the page says beside the document of a selection; write it, and return that.
+) -> Trust:
+    """Compute what is not known yet of a selection, write the page, and return all that is known.
 
-    halves : what half-samples choose, where that is known.
+    halves, limit : pairs of half-samples, and seconds of each search; 0 for none.
     """
     import matplotlib
 
     matplotlib.use("agg")
     from ..persistence import write_file
-    from ..reporting.documents.trust import describe_trust
     from ..reporting.page.figures import figures_of
     from ..reporting.page.html import render
 
-    n_pairs, limit = PAIRS, SECONDS
-    if again is not None:
-        n_pairs, limit = again.options.pairs, again.options.time_limit
     with work.timed("report"):
-        with notes_named(work.notes, samples.table.feature_names):
-            trust, evidence = describe_trust(
-                estimator, samples, validation, halves, n_pairs, limit, work.progress.phase
-            )
+        with notes_named(work.notes, question.samples.table.feature_names):
+            trust, proofs = question.answered(known, halves, limit, work.progress.phase)
         work.progress.phase("Drawing")
-        (chosen,) = (m for m in document["models"] if m["size"] == document["chosen"])
-        figures = figures_of(estimator, samples, validation, evidence)
-        commands = _commands(options, again, estimator, chosen)
-        page = render(document, trust, figures, commands, _facts(options.data))
-        assert options.report is not None
-        write_file(options.report, page)
+        figures = figures_of(question, trust, proofs)
+        facts = _facts(question.selection.data.source)
+        write_file(path, render(question.selection, trust, figures, commands, facts))
     return trust
 
 
-def _commands(
-    options: SelectOptions, again: Again | None, estimator: Any, chosen: dict[str, Any]
+def commands_of(
+    command: str, options: SelectOptions | ReportOptions, question: Question, model: Path | None
 ) -> list[tuple[str, str]]:
     """Return what makes the page again, what verifies the certificate, and the model in Python.
 
-    chosen : the model, as of a document.
+    command : select or report. model : its file.
     """
-    from ..reporting.documents.trust import has_bounds
     from ..reporting.page.html import code_of_model
 
-    given = options if again is None else again.options
-    found = [("This page", command_line("select" if again is None else "report", given))]
-    model = chosen["file"] if again is None else again.options.model
-    data, flags = shlex.quote(options.data), _options_of_data(given)
-    plain = _options_of_data(given, "keep")  # a certificate knows what was left out
+    found = [("This page", command_line(command, options))]
+    chosen = question.chosen
+    data, flags = shlex.quote(options.data), _options_of_data(options)
+    plain = _options_of_data(options, "keep")  # a certificate knows what was left out
     plain, flags = (f" {one}" if one else "" for one in (plain, flags))
     if model is not None:
-        file = shlex.quote(str(model))
-        whole = isinstance(chosen["n_groups"], int) and chosen["certificates"][0] is not None
-        if whole:
-            assert given.group_file is not None
-            flags += f" --group-file {shlex.quote(str(given.group_file))}"
-        if has_bounds(estimator) and len(estimator._paths) == 1:
+        file, certified = shlex.quote(str(model)), chosen.certificates[0] is not None
+        if certified and options.group_file is not None:
+            flags += f" --group-file {shlex.quote(str(options.group_file))}"
+        if certified and len(chosen.certificates) == 1:
             found.append(
                 (
-                    "The certificate of the list, and its check in plain NumPy, without a solver",
+                    "The certificate of the feature set, and its check in plain NumPy",
                     f"zeronorm certify {file} {data}{flags} --certificate list.npz\n"
                     f"zeronorm verify list.npz {data}{plain}",
                 )
             )
             found.append(
-                ("Longer in search of a better list",
+                ("A longer search for a better feature set",
                  f"zeronorm prove {file} {data}{flags} --gap 0 --time-limit 600")
             )  # fmt: skip
-        beside = " --samples NEW.tsv" if _is_beside(given, chosen) else ""
+        beside = " --samples NEW.tsv" if _is_beside(options, chosen) else ""
         found.append(
             ("New samples",
              f"zeronorm predict {file} NEW.csv{beside}\nzeronorm evaluate {file} NEW.csv{beside}")
@@ -149,15 +133,15 @@ def _commands(
     read = "# X, y: the samples and their target, as arrays"
     if is_demo(options.data):
         read = "from zeronorm.datasets import load_demo\n\nX, y = load_demo(return_X_y=True)"
-    found.append(("The model in Python", code_of_model(estimator, read)))
+    found.append(("The model in Python", code_of_model(question.estimator, chosen, read)))
     return found
 
 
-def _is_beside(options: SelectOptions | ReportOptions, model: dict[str, Any]) -> bool:
+def _is_beside(options: SelectOptions | ReportOptions, model: ModelFound) -> bool:
     """Return whether a model has a column of the tables of the samples."""
     from ..io.samples import SampleFile
 
-    names = [row["name"] for row in [*model["features"], *model["covariates"]]]
+    names = [row.name for row in (*model.features, *model.covariates)]
     sources = {*names, *(name.partition("=")[0] for name in names)}  # of text, batch of batch=C
     return any(
         name in sources

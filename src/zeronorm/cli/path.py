@@ -40,6 +40,7 @@ def path(options: PathOptions) -> None:
                 describe_path,
                 path_csv,
             )
+            from ..reporting.records import PathFound
             from ..reporting.text.selection import print_path
         data, output = options.data, options.output
         work.progress.phase(f"Reading {data}")
@@ -62,7 +63,7 @@ def path(options: PathOptions) -> None:
             design = as_design(table.X, n_threads=options.threads)
             chosen = describe_chosen(model, paths, table, design)
         entered = describe_entries(paths, table)
-        shown = {"features": entered if chosen is None else chosen["features"]}
+        shown = entered if chosen is None else chosen
         samples = Samples(table, response, None)
         work.notes.extend(targets_in_disguise([shown], samples, options.keep or ()))
         if output is not None:
@@ -77,19 +78,19 @@ def path(options: PathOptions) -> None:
     if model is not None:
         parameters["scoring"] = model.scoring
     classes = paths[0].classes
-    document = {
-        "zeronorm": __version__,
-        "data": describe_data(data, table, response),
-        "parameters": parameters,
-        "classes": [] if classes is None else classes.tolist(),
-        "path": rows,
-        "entered": entered,
-        "chosen": chosen,
-        "n_scans": n_scans,
-        "seconds": work.seconds,
-        "file": None if output is None else str(output),
-        "notes": work.notes,
-    }
+    document = PathFound(
+        zeronorm=__version__,
+        data=describe_data(data, table, response),
+        parameters=parameters,
+        classes=[] if classes is None else classes.tolist(),
+        path=rows,
+        entered=entered,
+        chosen=chosen,
+        n_scans=n_scans,
+        seconds=work.seconds,
+        file=None if output is None else str(output),
+        notes=work.notes,
+    )
     show_document(document, options, print_path)
 
 

@@ -22,6 +22,7 @@ from ..io.input import (
     refuse_unasked,
 )
 from ..io.joins import across_hint, features_in_rows
+from ..reporting.records import ThresholdUsed
 from ..reporting.text.words import sentence
 from ..reporting.warnings import RepeatedNames
 from .files import (
@@ -59,6 +60,7 @@ def predict(options: PredictOptions) -> None:
         work.progress.phase("Starting")
         from .. import persistence
         from ..reporting.documents.data import describe_data
+        from ..reporting.records import PredictionInterval, Predictions
         from ..reporting.text.evaluation import print_predictions
 
         data, output = options.data, options.output
@@ -92,15 +94,16 @@ def predict(options: PredictOptions) -> None:
     if to_stdout:
         say_notes(work.notes, options.quiet)
         return
-    document = {
-        "model": options.model,
-        "data": describe_data(data, table, response, n_covariates=loaded.covariates_.size),
-        "threshold": loaded.metadata["threshold"],
-        "interval": interval,
+    threshold = loaded.metadata["threshold"]
+    document = Predictions(
+        model=options.model,
+        data=describe_data(data, table, response, n_covariates=loaded.covariates_.size),
+        threshold=None if threshold is None else ThresholdUsed(**threshold),
+        interval=None if interval is None else PredictionInterval(**interval),
         **found,
-        "file": None if output is None else str(output),
-        "notes": work.notes,
-    }
+        file=None if output is None else str(output),
+        notes=work.notes,
+    )
     show_document(document, options, partial(print_predictions, sample_names=names))
 
 
@@ -244,7 +247,7 @@ def note_on(path: str, loaded: Any) -> list[str]:
     record = loaded.metadata["threshold"]
     if record is None:
         return []
-    return [f"{path} predicts {sentence(record, loaded.classes_.tolist())}"]
+    return [f"{path} predicts {sentence(ThresholdUsed(**record), loaded.classes_.tolist())}"]
 
 
 def with_threshold(
@@ -279,12 +282,17 @@ def with_threshold(
         )
     before = loaded.metadata["threshold"]
     positive = 1 if before is None else before["positive"]
-    record = {"positive": positive, "probability": asked, "score": None, "rule": f"{asked:g}"}
+    record: dict[str, Any] = {
+        "positive": positive,
+        "probability": asked,
+        "score": None,
+        "rule": f"{asked:g}",
+    }
     own = "not from 0.5 on"
     if before is not None:
-        why = sentence(before, loaded.classes_).partition(" from ")[2]
+        why = sentence(ThresholdUsed(**before), loaded.classes_).partition(" from ")[2]
         own = f"not from {why}, which {path} has"
-    said = sentence(record, loaded.classes_.tolist())
+    said = sentence(ThresholdUsed(**record), loaded.classes_.tolist())
     notes.append(f"{path} predicts {said} by --threshold, {own}")
     return replace(loaded, metadata={**loaded.metadata, "threshold": record})
 

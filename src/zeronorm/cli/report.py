@@ -1,33 +1,30 @@
 """The command `zeronorm report`: what a model file keeps of its selection, as text or a page.
 
-With the data more can be said: the selection is repeated, and half-samples and other lists join.
+With DATA what the file lacks is computed, and pictures join; the selection is not fitted again.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.input import is_demo
 from ..methods import METHODS
-from .folds import fold_remedies
+from .folds import fold_remedies, usable_folds
 from .messages import Work, columns_named, show_document, watched
-from .options import ReportOptions, SelectOptions, takes
-from .page import check_page, command_line
-from .plan import SelectionPlan, plan_selection
+from .options import FOLDS, ReportOptions, SelectOptions, takes
+from .page import check_page, command_line, commands_of, write_page
+from .plan import plan_selection
 from .predict import note_on
 from .training import has_whole_groups, options_of_model, other_rows, read_training, with_forced
 
 if TYPE_CHECKING:
     from ..io.input import Samples
     from ..persistence import LoadedModel
-
-# Parameters of a model file that the data and the options of the report have.
-_NOT_RESTORED = {
-    "n_features", "n_threads", "feature_groups", "n_groups", "forced_groups", "covariates",
-}  # fmt: skip
+    from ..reporting.documents.trust import Question
+    from ..reporting.records import SelectionFound, Trust
 
 
 @takes(ReportOptions)
@@ -37,13 +34,7 @@ def report(options: ReportOptions) -> None:
     Example: zeronorm report demo-k5.model.npz demo -o demo.html
     """
     if not options.data:
-        try:
-            _show_kept(options)
-        except (AttributeError, KeyError, TypeError) as error:  # of a file of anyone
-            raise ValueError(
-                f"{options.model}: its report is not of this zeronorm ({type(error).__name__}: "
-                f"{error})."
-            ) from error
+        _show_kept(options)
         return
     if options.output is None:
         raise ValueError(
@@ -65,11 +56,12 @@ def report(options: ReportOptions) -> None:
             from ..io.groups import read_groups
             from ..io.input import Samples
             from ..io.source import check_path
+            from ..reporting.documents.trust import Question
             from ..reporting.text.data import print_page
-            from .selection import run
         if options.group_file is not None:
             check_path(options.group_file)  # before DATA is read, which may take its time
         loaded = persistence.load(options.model)
+        selection, known = _kept(options, loaded)
         work.notes.extend(
             f"{note}; this page is about predictions of the likelier class"
             for note in note_on(options.model, loaded)
@@ -86,16 +78,83 @@ def report(options: ReportOptions) -> None:
             if options.group_file is not None:
                 groups = read_groups(options.group_file, table, work.notes)
         samples = Samples(table, response, groups)
-        again = Again.of(options, loaded, asked, plan, samples)
+        _check_same_samples(options, loaded, samples)
+        question = Question(estimator_of_file(loaded, samples, options), samples, selection)
         with columns_named(table.feature_names), fold_remedies(table, response):
-            found = run(asked, plan, samples, work, again)
-    _show_page(options, found, work, n_scans=found["n_scans"], show=print_page)
+            different = question.differs()
+            if different is not None:
+                raise ValueError(
+                    f"{options.data}: not the samples that {options.model} was selected from: "
+                    f"{different}. A report needs the same samples, which have no weights."
+                )
+            question, computed = _cross_validated(options, question, work)
+            computed += _lacking(options, question.selection, known)
+            if computed:
+                note = f"computed from {options.data}, as the model file lacks it: "
+                notes = [*selection.notes, note + ", ".join(computed)]
+                question = replace(question, selection=with_notes(question.selection, notes))
+            commands = commands_of("report", options, question, Path(options.model))
+            limits = options.pairs, options.time_limit
+            write_page(options.output, question, known, *limits, commands, work)
+    _show_page(options, question.selection, computed, work, print_page)
 
 
-_LACKS = (
-    "this page has what the model file keeps of the selection; zeronorm report MODEL DATA adds "
-    "pictures, and what the file lacks: {}"
-)
+def _lacking(options: ReportOptions, selection: SelectionFound, known: Trust) -> list[str]:
+    """Return what the model file lacks of a page, and DATA give."""
+    from ..reporting.documents.trust import has_bounds
+
+    bounds, sizes = has_bounds(selection), {model.size for model in selection.models}
+    searched = {size for size, own in known.models.items() if own.proofs}
+    return [
+        what
+        for what, lacks in (
+            ("stability", known.stability is None and options.pairs),
+            ("substitutes", bounds and sizes - {*known.models}),
+            ("the search for better features", bounds and options.time_limit and sizes - searched),
+            ("near-optimal feature sets", bounds and options.time_limit and known.near is None),
+        )
+        if lacks
+    ]
+
+
+def _cross_validated(
+    options: ReportOptions, question: Question, work: Work
+) -> tuple[Question, list[str]]:
+    """Return a selection with held-out scores, where the file has none and the data allow folds."""
+    selection, samples = question.selection, question.samples
+    if any(model.cross_validation is not None for model in selection.models):
+        return question, []
+    cv = FOLDS if options.cv is None else options.cv
+    folds = usable_folds(cv, samples.table, samples.response, work.notes)
+    if folds is None:
+        return question, []
+    from ..model_selection.cross_validation import fold_models
+    from ..reporting.documents.selection import with_validation
+
+    work.progress.phase("Cross-validating")
+    with work.timed("cross-validation"):
+        posed, paths = fold_models(
+            question.estimator, samples.table.X, samples.y, cv=folds,
+            offset=samples.response.offset, groups=samples.response.groups,
+        )  # fmt: skip
+        found = with_validation(selection, posed.scored(paths))
+    return replace(question, selection=found), ["held-out scores"]
+
+
+def _kept(options: ReportOptions, loaded: LoadedModel) -> tuple[SelectionFound, Trust]:
+    """Return what a model file keeps; refuse one that keeps nothing, or of another model."""
+    from ..reporting.documents.trust import report_of
+
+    try:
+        kept = report_of(loaded)
+    except ValueError as error:
+        raise ValueError(f"{options.model}: {error}.") from error
+    if kept is None:
+        raise ValueError(
+            f"{options.model} keeps no report: zeronorm select writes one with a model, `save` of "
+            "Python does not. In Python, zeronorm.report(model, X, y, 'FILE.html') writes a page."
+        )
+    return kept
 
 
 def _show_kept(options: ReportOptions) -> None:
@@ -114,131 +173,62 @@ def _show_kept(options: ReportOptions) -> None:
     with watched(options) as work:
         with work.timed("imports"):
             from .. import persistence
-            from ..reporting.documents.trust import report_of
             from ..reporting.page.html import render, versions
             from ..reporting.text.data import print_page
             from ..reporting.text.selection import print_selection
-        loaded = persistence.load(options.model)
-        try:
-            kept = report_of(loaded)
-        except ValueError as error:
-            raise ValueError(f"{options.model}: {error}.") from error
-        if kept is None:
-            raise ValueError(
-                f"{options.model} keeps no report: zeronorm select writes one with a model, `save` "
-                "of Python does not. Name its data after it, and a page: zeronorm report MODEL "
-                "DATA -o FILE.html."
-            )
-        document, trust = kept
+        selection, trust = _kept(options, persistence.load(options.model))
         if options.output is not None:
-            lacking = {"how stable the list is": "stability", "other lists": "models"}
-            parts = " and ".join(what for what, name in lacking.items() if not trust[name])
-            if parts:
-                document["notes"].append(_LACKS.format(parts))
+            lacking = [
+                what
+                for what, lacks in (
+                    ("stability", trust.stability is None),
+                    ("other feature sets", not trust.models),
+                )
+                if lacks
+            ]
+            what = " and ".join(["pictures", *lacking])
+            note = f"zeronorm report MODEL DATA adds what the model file lacks: {what}"
+            shown = with_notes(selection, [*selection.notes, note])
             again = [("This page", command_line("report", options))]
-            page = render(document, trust, (), again, versions())
+            page = render(shown, trust, (), again, versions())
             persistence.write_file(options.output, page)
     if options.output is None:
-        show_document(document, options, print_selection)
+        show_document(selection, options, print_selection)
         return
-    _show_page(options, document, work, n_scans=0, show=print_page)
+    _show_page(options, selection, [], work, print_page)
+
+
+def with_notes(selection: SelectionFound, notes: list[str]) -> SelectionFound:
+    """Return the record of a selection with other notes."""
+    from msgspec import structs
+
+    return structs.replace(selection, notes=notes)
 
 
 def _show_page(
-    options: ReportOptions, found: Mapping[str, Any], work: Work, n_scans: int, show: Any
+    options: ReportOptions, selection: SelectionFound, computed: list[str], work: Work, show: Any
 ) -> None:
-    """Print the file and the size of the page. found : the document of its selection."""
+    """Print the file and the size of the page."""
+    from ..reporting.records import PageWritten
+
     assert options.output is not None
-    chosen = next(one for one in found["models"] if one["size"] == found["chosen"])
-    document = {
-        "model": options.model,
-        "data": found["data"],
-        "n_features": chosen["n_features"],
-        "sizes": [model["n_features"] for model in found["models"]],
-        "file": str(options.output),
-        "n_bytes": options.output.stat().st_size,
-        "n_scans": n_scans,
-        "seconds": work.seconds,
-        "notes": work.notes,
-    }
+    document = PageWritten(
+        model=options.model,
+        data=selection.data,
+        n_features=selection.model_of(selection.chosen).n_features,
+        sizes=[model.n_features for model in selection.models],
+        file=str(options.output),
+        n_bytes=options.output.stat().st_size,
+        computed=computed,
+        seconds=work.seconds,
+        notes=work.notes,
+    )
     show_document(document, options, show)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Again:
-    """The selection of a model file, repeated on its data, so that more can be said of it."""
-
-    options: ReportOptions
-    loaded: LoadedModel
-    estimator: Any
-    size: int
-
-    @classmethod
-    def of(
-        cls,
-        options: ReportOptions,
-        loaded: LoadedModel,
-        asked: SelectOptions,
-        plan: SelectionPlan,
-        samples: Samples,
-    ) -> Again:
-        """Return the estimator as the file has its parameters; refuse other data."""
-        from .selection import estimator_of
-
-        _check_same_samples(options, loaded, samples)
-        estimator = estimator_of(asked, plan, samples)
-        known = estimator.get_params(deep=False)
-        given = _restored(loaded)
-        estimator.set_params(**{name: value for name, value in given.items() if name in known})
-        return cls(options, loaded, estimator, _size_of(loaded))
-
-    @property
-    def was_chosen(self) -> bool:
-        """Whether the model may be the best of the sizes that were compared when it was chosen."""
-        return self.options.features is None
-
-    def check(self) -> None:
-        """Make the fitted estimator that of the file; refuse another model."""
-        import numpy as np
-
-        from ..persistence.models import as_loaded
-
-        self.estimator._keep_size(self.size)
-        found = as_loaded(self.estimator, n_features=self.size)
-        own = self.loaded
-        same = found.columns.shape == own.columns.shape and bool(
-            (found.columns == own.columns).all()
-        )
-        slack = 1e-4 * np.abs(own.coef).max(initial=1e-300)
-        if not same or np.abs(found.coef - own.coef).max(initial=0.0) > slack:
-            what = "coefficients" if same else "features"
-            raise ValueError(
-                f"{self.options.model}: selected again from {self.options.data} by the options "
-                f"that it has, its {what} are others, so that a report would be of another model. "
-                "Were the rows weighted, or the data changed? zeronorm select --report writes the "
-                "page with the model."
-            )
-
-
-def _size_of(loaded: LoadedModel) -> int:
-    """Return the number of features of a model, of several classes each that of one.
-
-    Of whole groups their number.
-    """
-    import numpy as np
-
-    if has_whole_groups(loaded):
-        return len({*loaded.metadata["feature_groups"]})
-    if len(loaded.metadata["certificates"]) == 1:
-        return int(loaded.support_.size)
-    own = ~np.isin(loaded.columns, loaded.covariates_)
-    return int((loaded.coef[:, own] != 0).sum(axis=1).max())
-
-
 def _as_selection(options: ReportOptions, loaded: LoadedModel) -> SelectOptions:
-    """Return the options of the selection, as far as the file and those of the report have them."""
-    metadata = loaded.metadata
-    parameters = metadata["parameters"]
+    """Return the options by which DATA are read, as far as the file and the options have them."""
+    parameters = loaded.metadata["parameters"]
     whole = has_whole_groups(loaded)
     if whole != (options.group_file is not None):
         raise ValueError(
@@ -253,38 +243,21 @@ def _as_selection(options: ReportOptions, loaded: LoadedModel) -> SelectOptions:
             f"{options.model} is of features in groups, which the file does not have; zeronorm "
             "select --report writes the page with the model."
         )
-    if metadata["solutions"] and "measure" not in parameters:
-        raise ValueError(
-            f"{options.model} is of {metadata['estimator']}; a report is of models with a number "
-            "of features, as zeronorm select writes them."
-        )
-    own = {one.name for one in fields(SelectOptions)} - {"features", "output", "time_limit"}
+    own = {one.name for one in fields(SelectOptions)} - {"output", "time_limit"}
     given = {one.name: getattr(options, one.name) for one in fields(options) if one.name in own}
     built_in = ("target", "id") if is_demo(options.data) else ()
     of_model = options_of_model(loaded)
     if parameters.get("measure") is not None:
         of_model |= {"measure": parameters["measure"]}
         of_model.pop("C", None)
-    elif parameters.get("multi_class") == "ovr" and len(metadata["certificates"]) > 1:
-        of_model["shared"] = False
     for name, value in of_model.items():
         if given.get(name) is None and name not in built_in:
             given[name] = value
-    sizes = options.features or ",".join(map(str, _sizes(loaded)))
-    sizes = f"{sizes},{_size_of(loaded)}"
-    given |= {"features": "all", "groups": sizes} if whole else {"features": sizes}
-    given |= {"rule": "all", "save": False}
-    asked = SelectOptions(**given, report=options.output)
-    return with_forced(asked, loaded.feature_names or (), loaded)
-
-
-def _sizes(loaded: LoadedModel) -> list[int]:
-    """Return the sizes that were compared when a model was selected."""
-    name = "n_groups" if has_whole_groups(loaded) else "n_features"
-    wanted = loaded.metadata["parameters"].get(name)
-    if isinstance(wanted, list) and all(type(one) is int for one in wanted):
-        return [int(one) for one in wanted]
-    return [int(row["size"]) for row in loaded.metadata["criteria"]] or [_size_of(loaded)]
+    groups = {*(loaded.metadata["feature_groups"] or ())}
+    sizes = {"features": "all", "groups": str(len(groups))}
+    given |= sizes if whole else {"features": str(loaded.support_.size)}
+    given |= {"rule": "all", "save": False, "report": options.output}
+    return with_forced(SelectOptions(**given), loaded.feature_names or (), loaded)
 
 
 def _check_same_samples(options: ReportOptions, loaded: LoadedModel, samples: Samples) -> None:
@@ -327,45 +300,35 @@ def _check_same_samples(options: ReportOptions, loaded: LoadedModel, samples: Sa
         )
 
 
-def _restored(loaded: LoadedModel) -> dict[str, Any]:
-    """Return the parameters of the estimator that a model file has, as they were."""
+def estimator_of_file(loaded: LoadedModel, samples: Samples, options: ReportOptions) -> Any:
+    """Return the estimator of a model file, not fitted, with the parameters of its fit."""
+    from .. import estimators
     from ..persistence import LoadedClassifier
 
-    found: dict[str, Any] = {}
+    kinds = (
+        estimators.BudgetClassifier, estimators.BudgetRegressor,
+        estimators.BudgetSurvivalAnalysis, estimators.MeasureClassifier,
+    )  # fmt: skip
+    kind = {one.__name__: one for one in kinds}[loaded.metadata["estimator"]]
+    found: dict[str, Any] = {"n_threads": options.threads}
     for name, value in loaded.metadata["parameters"].items():
-        if name in _NOT_RESTORED:
-            continue
-        if name == "method":
-            value = _method(value)
+        if name == "method" and isinstance(value, Mapping):
+            own = {key: _number(one) for key, one in value.items() if key != "name"}
+            found[name] = METHODS[value["name"]](**own)
         elif name == "loss" and not str(value).islower():
-            value = getattr(loaded, "loss", value)
+            found[name] = getattr(loaded, "loss", value)
         elif name == "class_weight" and isinstance(value, Mapping):
             classes = loaded.classes_.tolist() if isinstance(loaded, LoadedClassifier) else []
-            value = {label: value[str(label)] for label in classes if str(label) in value}
+            found[name] = {label: value[str(label)] for label in classes if str(label) in value}
         elif name == "signs" and isinstance(value, Mapping):
-            value = {int(key) if key.isdigit() else key: sign for key, sign in value.items()}
-        elif value in ("inf", "-inf"):
-            value = float(value)
-        found[name] = value
-    if loaded.covariates_.size:
-        found["covariates"] = loaded.covariates_.tolist()
-    return found
+            found[name] = {int(key) if key.isdigit() else key: one for key, one in value.items()}
+        elif name == "feature_groups":
+            found[name] = samples.groups
+        elif name not in found and "__" not in name:  # those of the method are in it
+            found[name] = _number(value)
+    return kind(**found)
 
 
-def _method(text: Any) -> Any:
-    """Return a method by its name, or by what its record was written as."""
-    if not isinstance(text, str) or "(" not in text:
-        return text
-    kinds = {type_.__name__: type_ for type_ in METHODS.values()}
-    try:
-        call = ast.parse(text, mode="eval").body
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
-            return kinds[call.func.id](**{str(one.arg): _value(one) for one in call.keywords})
-    except (KeyError, SyntaxError, TypeError, ValueError):
-        pass
-    raise ValueError(f"method {text:.80} of the model is not of this zeronorm.")
-
-
-def _value(keyword: ast.keyword) -> Any:
-    text = ast.unparse(keyword.value)
-    return float(text) if text in ("inf", "nan") else ast.literal_eval(text)
+def _number(value: Any) -> Any:
+    """Return a parameter, an infinite one as a number."""
+    return float(value) if value in ("inf", "-inf") else value

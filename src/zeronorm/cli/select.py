@@ -74,7 +74,7 @@ def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:
                 document = run(options, plan, Samples(table, response, groups), work)
     report = selection.print_folds if folds_alone else selection.print_selection
     show_document(document, options, report)
-    if document["interrupted"] is not None:
+    if document.interrupted is not None:
         raise typer.Exit(INTERRUPTED)
     if options.checkpoint is not None:
         options.checkpoint.unlink(missing_ok=True)

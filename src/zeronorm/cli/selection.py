@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
+from msgspec import structs
 
 from .. import methods, persistence
 from ..core.files import did_you_mean, quote
@@ -37,19 +38,19 @@ from ..reporting.documents.selection import (
     describe_selection,
     size_number,
 )
-from ..reporting.documents.trust import kept_report, known_trust
+from ..reporting.documents.trust import Question, kept_report, known_trust
+from ..reporting.records import Category, Criteria, Interrupted, SelectionFound, Trust, as_json
 from ..reporting.warnings import targets_in_disguise, too_many_features
 from ..solvers.driver import PartialResults
 from .files import write_features
 from .folds import folds_of, stability_of, validated
 from .messages import Work
-from .options import DiscoverOptions, SelectOptions
+from .options import PAIRS, SECONDS, DiscoverOptions, SelectOptions
 from .plan import OF_CRITERIA, OF_FOLDS, SelectionPlan, for_every_size
 from .target import columns_of
 
 if TYPE_CHECKING:
     from .folds import Validated
-    from .report import Again
 
 
 _Estimator: TypeAlias = (
@@ -62,17 +63,13 @@ def run(
     plan: SelectionPlan,
     samples: Samples,
     work: Work,
-    again: Again | None = None,
-) -> dict[str, Any]:
-    """Fit, cross-validate and write the models; return what is known about them.
-
-    again : a selection that is repeated, and has its own estimator.
-    """
+) -> SelectionFound:
+    """Fit, cross-validate and write the models; return what is known about them."""
     if options.view is not None and samples.table.variants is None:
         raise ValueError(
             f"--view {options.view} needs genotypes (a .bed file); leave it out for other data."
         )
-    estimator = estimator_of(options, plan, samples) if again is None else again.estimator
+    estimator = estimator_of(options, plan, samples)
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
     together = {} if response.groups is None else {"groups": response.groups}
@@ -85,8 +82,6 @@ def run(
         work.progress.proving(plan.search["gap"], plan.search["time_limit"])
     interrupt = Interrupt()
     interrupt.fit(options, estimator, X, y, work, **offset, **together)
-    if again is not None:
-        again.check()
     work.notes.extend(_each_by_itself(estimator))
     held_out, for_accuracy = None, None
     if folds is not None and interrupt.during is None:
@@ -110,43 +105,46 @@ def run(
     if not plan.whole:
         shown = [size_number(one) for one in (sizes if plan.rule == "all" else [estimator.size_])]
         work.notes.extend(_note_on_forced(options, shown, samples.table))
-    chosen = rule in OF_FOLDS or (again is not None and again.was_chosen)
-    compared = len(validation.sizes) if validation is not None and chosen else 1
-    models = [describe_model(estimator, size, *found, compared) for size in sizes]
+    compared = len(validation.sizes) if validation is not None and rule in OF_FOLDS else 1
+
+    def file_of(files: Mapping[int, Path] | None, size: Any) -> str | None:
+        written = plan.rule == "all" or size == estimator.size_
+        return str(files[size_number(size)]) if files and written else None
+
+    models = [
+        structs.replace(
+            describe_model(estimator, size, *found, compared),
+            file=file_of(plan.models, size),
+            certificate_file=file_of(plan.certificates, size),
+        )
+        for size in sizes
+    ]
     work.notes.extend(too_many_features(models, samples.table.X.shape[0]))
     work.notes.extend(targets_in_disguise(models, samples, options.keep or ()))
-    written = [
-        (size, model)
-        for size, model in zip(sizes, models, strict=True)
-        if plan.rule == "all" or size == estimator.size_
-    ]
-    for _, model in written:
-        if plan.models:
-            model["file"] = str(plan.models[model["size"]])
-        if plan.certificates:
-            model["certificate_file"] = str(plan.certificates[model["size"]])
-    trust = known_trust(estimator, samples, halves)
-    document = {
-        **describe_selection(
-            options.data, samples, estimator, models, _parameters(options, plan, estimator)
-        ),
-        "categories": categories(options, samples.table),
-        "criteria": _criteria_of(estimator, sizes),
-        "rule": plan.rule,
-        "chosen_by": validation.chosen_by if validation and plan.rule in OF_FOLDS else None,
-        "stability": trust["stability"],
-        "interrupted": interrupt.describe(),
-        "n_scans": int(estimator.n_scans_),
-        "features_file": None if options.features_out is None else str(options.features_out),
-        "seconds": work.seconds,
-        "notes": work.notes,
-    }
+    document = describe_selection(
+        options.data,
+        samples,
+        estimator,
+        models,
+        _parameters(options, plan, estimator),
+        categories=categories(options, samples.table),
+        criteria=_criteria_of(estimator, sizes),
+        rule=plan.rule,
+        chosen_by=validation.chosen_by if validation and plan.rule in OF_FOLDS else None,
+        interrupted=interrupt.describe(),
+        features_file=None if options.features_out is None else str(options.features_out),
+        seconds=work.seconds,
+        notes=work.notes,
+    )
+    trust = known_trust(estimator, samples, document, halves)
+    document = structs.replace(document, stability=trust.stability)
 
-    def write(trust: dict[str, Any]) -> None:
+    def write(trust: Trust) -> None:
         with work.timed("write"):
-            for size, model in written:
-                report = kept_report(document, trust, model["size"])
-                _write_model(options, plan, samples, estimator, size, model, held_out, report)
+            for size in sizes:
+                if plan.rule == "all" or size == estimator.size_:
+                    report = as_json(kept_report(document, trust, size_number(size)))
+                    _write_model(options, plan, samples, estimator, size, held_out, report)
 
     write(trust)
     if options.view is not None:
@@ -155,9 +153,12 @@ def run(
         with work.timed("write"):
             write_features(options.features_out, document, samples)
     if options.report is not None:
-        from .page import write_page
+        from .page import commands_of, write_page
 
-        write(write_page(options, again, estimator, samples, validation, halves, document, work))
+        question = Question(estimator, samples, document)
+        model = question.chosen.file
+        commands = commands_of("select", options, question, None if model is None else Path(model))
+        write(write_page(options.report, question, trust, PAIRS, SECONDS, commands, work))
     return document
 
 
@@ -175,11 +176,11 @@ def _with_budgets(
     return replace(plan, sizes=budgets.get(name, plan.sizes))
 
 
-def _criteria_of(estimator: _Estimator, sizes: list[Any]) -> list[dict[str, Any]]:
+def _criteria_of(estimator: _Estimator, sizes: list[Any]) -> list[Criteria]:
     """Return the information criteria of some sizes; none where there are none."""
     rows = persistence.tabulate(getattr(estimator, "criteria_", None))
     own = zip(rows, estimator._paths[0], strict=bool(rows))
-    return [row for row, size in own if size in sizes]
+    return [Criteria(**row) for row, size in own if size in sizes]
 
 
 def _one_of_each_number(
@@ -215,11 +216,11 @@ class Interrupt:
     during: str | None = None
     lacking: list[int] = field(default_factory=list)  # numbers of features
 
-    def describe(self) -> dict[str, Any] | None:
-        """Return what a document says of it; None without one."""
+    def describe(self) -> Interrupted | None:
+        """Return the record of it; None without one."""
         if self.during is None:
             return None
-        return {"during": self.during, "lacking": self.lacking}
+        return Interrupted(during=cast("Any", self.during), lacking=self.lacking)
 
     def fit(
         self, options: SelectOptions, estimator: Any, X: Any, y: Any, work: Work, **more: Any
@@ -433,10 +434,10 @@ def forced_features(options: SelectOptions, plan: SelectionPlan, table: Table) -
     """Return the positions of the features of --force; refuse levels that are more than a size."""
     positions = positions_of("--force", options.force, table)
     n_forced = len(set(positions))
-    texts = [one for one in categories(options, table) if one["option"] == "--force"]
+    texts = [one for one in categories(options, table) if one.option == "--force"]
     sizes = None if plan.whole else plan.sizes
     if texts and sizes is not None and min(sizes) < n_forced:
-        named = " and ".join(f"{show(one['column'])} {one['features']}" for one in texts)
+        named = " and ".join(f"{show(one.column)} {one.features}" for one in texts)
         raise ValueError(
             f"--features counts what is forced, and a column of text is a feature for each of its "
             f"levels ({named}): it must be at least {n_forced}; got {min(sizes)}. Say so, or name "
@@ -447,11 +448,11 @@ def forced_features(options: SelectOptions, plan: SelectionPlan, table: Table) -
 
 def _note_on_forced(options: SelectOptions, sizes: Sequence[int], table: Table) -> list[str]:
     """Return what is told of sizes where forced columns of text leave no other a place."""
-    texts = [one for one in categories(options, table) if one["option"] == "--force"]
+    texts = [one for one in categories(options, table) if one.option == "--force"]
     n_forced = len(set(positions_of("--force", options.force, table)))
     if not texts or min(sizes) > n_forced:
         return []
-    named = " and ".join(f"{one['features']} of {quote(one['column'])}" for one in texts)
+    named = " and ".join(f"{one.features} of {quote(one.column)}" for one in texts)
     return [
         Doubt(
             f"the {n_forced} forced features ({named}) take all of k = {n_forced}: none is left "
@@ -478,7 +479,7 @@ def _covariate_names(options: SelectOptions | DiscoverOptions, table: Table) -> 
     return [text] if whole else [name.strip() for name in text.split(",")]
 
 
-def categories(options: SelectOptions, table: Table) -> list[dict[str, Any]]:
+def categories(options: SelectOptions, table: Table) -> list[Category]:
     """Return the columns of text that --force and --covariates name, as a document has them."""
     named = [("--force", name) for name in options.force or ()]
     named += [("--covariates", name) for name in _covariate_names(options, table)]
@@ -487,12 +488,14 @@ def categories(options: SelectOptions, table: Table) -> list[dict[str, Any]]:
         levels = _levels_of(name, table)
         if levels and name not in (table.feature_names or ()):
             coding = table.codings[(table.feature_names or ())[levels[0]]]
-            found.append({
-                "option": option,
-                "column": name,
-                "levels": len(coding.levels) + (coding.gaps is not None),
-                "features": len(positions_of(option, [name], table, not options.intercept)),
-            })  # fmt: skip
+            found.append(
+                Category(
+                    option=cast("Any", option),
+                    column=name,
+                    levels=len(coding.levels) + (coding.gaps is not None),
+                    features=len(positions_of(option, [name], table, not options.intercept)),
+                )
+            )
     return found
 
 
@@ -587,12 +590,11 @@ def _write_model(
     samples: Samples,
     estimator: Any,
     size: Any,
-    model: dict[str, Any],
     held_out: Validated | None,
     report: dict[str, Any],
 ) -> None:
     """Write the model of a size, with what is known of it, and its certificate."""
-    table, k = samples.table, model["size"]
+    table, k = samples.table, size_number(size)
     names: dict[str, Any] = {
         "feature_names": table.feature_names,
         "first_index": table.first_index,

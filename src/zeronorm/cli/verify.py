@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
+from msgspec import convert
 
 from ..io.input import comparable
 from .files import refuse_swapped
@@ -19,6 +20,7 @@ from .training import other_rows, read_training
 if TYPE_CHECKING:
     from ..io.table import Table
     from ..persistence import SavedCertificate
+    from ..reporting.records import Claim
 
 
 # Of the loss of a certificate; else numbers.
@@ -39,6 +41,7 @@ def verify(options: VerifyOptions) -> None:
         work.progress.phase("Starting")
         from .. import persistence
         from ..reporting.documents.data import describe_data
+        from ..reporting.records import Verification
         from ..reporting.text.certificates import print_verification
         from ..verification import CertificateError, UndecidedError
 
@@ -64,19 +67,22 @@ def verify(options: VerifyOptions) -> None:
             found = saved.verify(table.X, y, offset=response.offset, rtol=options.rtol)
         except CertificateError as error:
             reason, undecided = str(error), isinstance(error, UndecidedError)
-    document = {
-        "certificate": options.certificate,
-        "data": describe_data(
+    document = Verification(
+        certificate=options.certificate,
+        data=describe_data(
             options.data, table, response, n_covariates=saved.certificates[0].covariates.size
         ),
-        "verified": found is not None,
-        "undecided": undecided,
-        "rtol": options.rtol,
-        "reason": reason,
-        **_describe_claims(saved, found, table),
-        "seconds": work.seconds["total"],
-        "notes": work.notes,
-    }
+        verified=found is not None,
+        undecided=undecided,
+        rtol=options.rtol,
+        reason=reason,
+        classes=saved.classes_.tolist(),
+        outputs=list(saved.outputs),
+        class_weight=saved.class_weight.tolist(),
+        claims=_describe_claims(saved, found, table),
+        seconds=work.seconds["total"],
+        notes=work.notes,
+    )
     with readers_may_leave():  # the exit code is the same whether anyone reads why
         show_document(document, options, print_verification)
     if found is None:
@@ -85,39 +91,37 @@ def verify(options: VerifyOptions) -> None:
 
 def _describe_claims(
     saved: SavedCertificate, found: Sequence[Mapping[str, float]] | None, table: Table
-) -> dict[str, Any]:
+) -> list[Claim]:
     """Return what certificates claim, and what was recomputed.
 
     found : what the verifier returned, None where a certificate claims too much.
     """
-    from ..persistence import summarize
-    from ..reporting.documents.data import describe_equivalents, describe_feature
+    from ..reporting.documents.data import describe_equivalents, describe_feature, figures_of
+    from ..reporting.records import Claim, Feature, Recomputed, Signs
+
+    def listed(features: Any) -> list[Feature]:
+        return [describe_feature(table, j) for j in features.tolist()]
 
     claims = []
     for number, (label, certificate) in enumerate(
         zip(saved.positive, saved.certificates, strict=True)
     ):
         claims.append(
-            {
-                "class": label,
-                "features": [describe_feature(table, j) for j in certificate.support.tolist()],
-                "claimed": summarize(certificate),
-                "recomputed": None if found is None else dict(found[number]),
-                "covariates": [describe_feature(table, j) for j in certificate.covariates.tolist()],
-                "forced": [describe_feature(table, j) for j in certificate.forced.tolist()],
-                "signs": {
-                    "nonnegative": int((certificate.signs > 0).sum()),
-                    "nonpositive": int((certificate.signs < 0).sum()),
-                },
-                "equivalents": describe_equivalents(certificate, table),
-            }
+            Claim(
+                label=label,
+                features=listed(certificate.support),
+                claimed=figures_of(certificate),
+                recomputed=None if found is None else convert(dict(found[number]), Recomputed),
+                covariates=listed(certificate.covariates),
+                forced=listed(certificate.forced),
+                signs=Signs(
+                    nonnegative=int((certificate.signs > 0).sum()),
+                    nonpositive=int((certificate.signs < 0).sum()),
+                ),
+                equivalents=describe_equivalents(certificate, table),
+            )
         )
-    return {
-        "classes": saved.classes_.tolist(),
-        "outputs": saved.outputs,
-        "class_weight": saved.class_weight.tolist(),
-        "claims": claims,
-    }
+    return claims
 
 
 def _check_columns(table: Table, certificate: SavedCertificate, data: str) -> None:

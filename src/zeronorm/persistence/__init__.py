@@ -69,7 +69,7 @@ from ..core.journal import CheckpointError
 from .archive import CertificateFileError, ModelFileError, is_archive
 from .certificates import SavedCertificate, load_certificate, save_certificate
 from .loaded import LinearModel, LoadedClassifier, LoadedModel, LoadedRegressor, LoadedSurvivalModel
-from .models import as_loaded, load, save
+from .models import as_loaded, as_plain, load, save
 from .records import finite_or_none, summarize, tabulate
 
 __all__ = [
@@ -83,6 +83,7 @@ __all__ = [
     "ModelFileError",
     "SavedCertificate",
     "as_loaded",
+    "as_plain",
     "finite_or_none",
     "is_archive",
     "load",

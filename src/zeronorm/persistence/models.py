@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..core.groups import Groups
 from ..core.results import Result, Selection
 from ..core.types import FloatArray, IndexArray
 from ..io.encoding import Coding, codings_of, describe_codings
+from ..methods import Method
 from .archive import (
     FileKind,
     ModelFileError,
@@ -170,7 +172,7 @@ def _packed(
     if names is None:
         names = getattr(estimator, "feature_names_in_", None)
     means, n_samples = (None, None) if X is None else _of_rows(X, support, estimator)
-    parameters = _plain(estimator.get_params() | {"checkpoint": None})
+    parameters = as_plain(estimator.get_params() | {"checkpoint": None})
     del parameters["checkpoint"]  # which is of the fit, not of the model
     if hasattr(estimator, "multi_class_"):
         parameters["multi_class"] = estimator.multi_class_
@@ -333,11 +335,16 @@ def _groups_of(estimator: Any, support: IndexArray) -> list[Any] | None:
         int(estimator.n_features_in_),
         None if names is None else list(names),
     )
-    return [_plain(label) for label in groups.labels[groups.code[support]].tolist()]
+    return [as_plain(label) for label in groups.labels[groups.code[support]].tolist()]
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON has it; objects such as splitters as their repr."""
+def as_plain(value: Any) -> Any:
+    """Return a parameter as JSON has it; objects such as splitters as their repr.
+
+    A method is its name with its options.
+    """
+    if isinstance(value, Method):
+        return {"name": value.name, **as_plain(asdict(value))}
     if isinstance(value, Groups):  # those of the features of the model stand in `feature_groups`
         return f"{len(value)} groups of {value.code.size} features"
     if value is None or isinstance(value, (bool, str)):
@@ -349,11 +356,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(value) if math.isfinite(value) else repr(float(value))
     if hasattr(value, "__array__"):  # a data frame's column too
-        return _plain(np.asarray(value).tolist())
+        return as_plain(np.asarray(value).tolist())
     if isinstance(value, (list, tuple, range)):
-        return [_plain(item) for item in value]
+        return [as_plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): as_plain(item) for key, item in value.items()}
     return repr(value)
 
 

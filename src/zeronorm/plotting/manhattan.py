@@ -105,7 +105,7 @@ class ManhattanDisplay:
         largest = np.abs(coef).argmax(axis=0)
         display = cls(
             variants=variants,
-            scores=_correlations(model, X, y, offset)[:p],
+            scores=correlations(model, X, y, offset)[:p],
             selected=selected,
             coef=coef[largest, np.arange(selected.size)],
         )
@@ -197,11 +197,12 @@ class ManhattanDisplay:
 
 
 @one_blas_thread()
-def _correlations(model: Any, X: Any, y: Any, offset: Any) -> FloatArray:
+def correlations(model: Any, X: Any, y: Any, offset: Any) -> FloatArray:
     """Return the correlation of each column with what the model without features leaves, (m,)."""
-    found = np.zeros(model.n_features_in_)
     poser = clone(model).set_params(standardize=True)  # columns of norm sqrt(n)
-    for task in poser._pose(poser._read(X, y, None, offset)).tasks:
+    data = poser._read(X, y, None, offset)
+    found = np.zeros(data.design.shape[1])
+    for task in poser._pose(data).tasks:
         v = task.risk(1.0).first()[1]
         q = task.loss.outputs
         sizes = np.linalg.norm(v.reshape(q, -1), axis=1) * np.sqrt(v.size / q)

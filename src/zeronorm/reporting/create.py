@@ -30,6 +30,7 @@ from ..persistence import write_file
 
 if TYPE_CHECKING:
     from ..io.input import Samples
+    from .records import SelectionFound
 
 _KINDS = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier
 
@@ -63,8 +64,7 @@ def report(
         or BudgetCV of one of them
         With a budget of features, of whole groups (then the page is of groups, and substitutes are
         groups, too), or of features in few groups, of which no bounds and no substitutes are known.
-        It is fitted once more, and has to come out the same: X and y are those of its fit, without
-        weights of rows.
+        It is not fitted again. X and y are those of its fit, without weights of samples.
     X, y, offset, groups : as for its `fit`; of a data frame all columns are numbers. Samples of a
         group are held out together in all folds, and come to the same half.
     path : of the page, NAME.html. It appears whole or not at all.
@@ -83,7 +83,7 @@ def report(
     ImportError
         Without matplotlib.
     TypeError, ValueError
-        Where an argument breaks its rule, and where the fit comes out another one.
+        Where an argument breaks its rule, and where X and y are not those of the fit.
 
     Examples
     --------
@@ -98,7 +98,8 @@ def report(
     >>> page.stat().st_size < 500_000
     True
     """
-    from .documents.trust import describe_trust
+    from .documents.selection import with_validation
+    from .documents.trust import Question, known_trust
     from .page.figures import figures_of
     from .page.html import code_of_report, render, versions
 
@@ -112,20 +113,29 @@ def report(
     names = _names_of(model, X, feature_names)
     if frame_of(X) is not None:
         X = validate.as_fitted(model, X)
-    model = _fitted_again(model, X, y, offset, groups)
     samples = _samples(model, X, y, offset, names, descriptions, target_name, variants)
     together = validate.check_groups(in_memory(groups), len(samples.response.y))
     samples = replace(samples, response=replace(samples.response, groups=together))
+    poser = clone(model)
+    if samples.groups is not None:
+        poser.set_params(feature_groups=samples.groups)
+    selection = _described(model, samples, validation, "X, y" if title is None else title)
+    different = Question(poser, samples, selection).differs()
+    if different is not None:
+        raise ValueError(
+            f"X and y must be those of the fit of estimator: {different}. Pass the same samples, "
+            "and fit without weights of samples."
+        )
     if validation is None and cv is not None:
-        posed, paths = fold_models(model, X, samples.y, cv=cv, offset=offset, groups=together)
-        validation = posed.scored(paths)
-    document = _document(model, samples, validation, "X, y" if title is None else title)
-    trust, evidence = describe_trust(
-        model, samples, validation, None, n_pairs, time_limit, lambda _: None
-    )
-    figures = figures_of(model, samples, validation, evidence)
-    again = code_of_report(model, file.name, cv, n_pairs, time_limit, together=groups is not None)
-    write_file(file, render(document, trust, figures, again, versions() | _digests(X)))
+        posed, paths = fold_models(poser, X, samples.y, cv=cv, offset=offset, groups=together)
+        selection = with_validation(selection, posed.scored(paths))
+    question = Question(poser, samples, selection)
+    known = known_trust(poser, samples, selection, None)
+    trust, proofs = question.answered(known, n_pairs, time_limit, lambda _: None)
+    figures = figures_of(question, trust, proofs)
+    given = poser, question.chosen, file.name, cv, n_pairs, time_limit
+    again = code_of_report(*given, together=groups is not None)
+    write_file(file, render(selection, trust, figures, again, versions() | _digests(X)))
     return file
 
 
@@ -181,30 +191,6 @@ def _names_of(model: Any, X: Any, given: Any) -> list[str] | None:
     return names
 
 
-def _fitted_again(model: Any, X: Any, y: Any, offset: Any, groups: Any) -> Any:
-    """Return the model fitted once more, to arrays; refuse data that make another one of it."""
-    given = {} if offset is None else {"offset": offset}
-    given |= {} if groups is None else {"groups": groups}
-    again = clone(model)
-    if getattr(model, "feature_groups", None) is not None:
-        known = getattr(model, "feature_names_in_", None)
-        names = None if known is None else [str(name) for name in known]
-        again.set_params(
-            feature_groups=Groups.of(model.feature_groups, model.n_features_in_, names)
-        )
-    again.fit(X, y, **given)
-    again._keep_size(model.size_)
-    same = again.support_.shape == model.support_.shape and np.all(again.support_ == model.support_)
-    slack = 1e-4 * np.abs(model.coef_).max(initial=1e-300)
-    if not same or np.abs(again.coef_ - model.coef_).max(initial=0.0) > slack:
-        raise ValueError(
-            f"X and y must be those of the fit of estimator: fitted to them again, its "
-            f"{'coefficients' if same else 'features'} are others. Pass the same rows and "
-            "groups, and fit without weights of rows."
-        )
-    return again
-
-
 def _samples(
     model: Any,
     X: Any,
@@ -257,6 +243,10 @@ def _samples(
         variants=variants,
     )  # fmt: skip
     groups = getattr(model, "feature_groups", None)
+    if groups is not None:
+        known = getattr(model, "feature_names_in_", None)
+        own = None if known is None else [str(name) for name in known]
+        groups = Groups.of(groups, model.n_features_in_, own)
     return Samples(table, Response(task, target, offset, order=order), groups)
 
 
@@ -273,10 +263,10 @@ def _structured(target: np.ndarray) -> np.ndarray:
     return found
 
 
-def _document(
+def _described(
     model: Any, samples: Samples, validation: CrossValidation | None, source: str
-) -> dict[str, Any]:
-    """Return the document of the selection, as the command has it."""
+) -> SelectionFound:
+    """Return the record of a fitted selection, as the command has it."""
     from .documents.selection import describe_model, describe_parameters, describe_selection
     from .warnings import alike_labels, targets_in_disguise
 
@@ -284,24 +274,20 @@ def _document(
     design = as_design(table.X)
     sizes = list(model._paths[0])
     chosen = validation is not None and len(sizes) > 1
-    compared = len(sizes) if chosen else 1
+    given = table, response, design, validation, samples.groups
     models = [
-        describe_model(
-            model, size, table, response, design, validation, samples.groups, compared=compared
-        )
-        for size in sizes
+        describe_model(model, size, *given, compared=len(sizes) if chosen else 1) for size in sizes
     ]
     parameters = describe_parameters(model)
     measured = isinstance(model, MeasureClassifier)
     parameters["method"] = "cuts of the measure" if measured else model.method_
     quantile = None if measured else getattr(model._plan().loss, "quantile", None)
-    rule = "cross-validation" if chosen else None
-    return {
-        **describe_selection(source, samples, model, models, {"quantile": quantile, **parameters}),
-        "rule": rule,
-        "chosen_by": None if rule is None or validation is None else validation.chosen_by,
-        "notes": [*alike_labels(response), *targets_in_disguise(models, samples)],
-    }
+    chosen_by = validation.chosen_by if chosen and validation is not None else None
+    return describe_selection(
+        source, samples, model, models, {"quantile": quantile, **parameters},
+        rule="cross-validation" if chosen else None, chosen_by=chosen_by,
+        notes=[*alike_labels(response), *targets_in_disguise(models, samples)],
+    )  # fmt: skip
 
 
 def _digests(X: Any) -> dict[str, str]:

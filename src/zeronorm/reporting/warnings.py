@@ -10,6 +10,7 @@ from ..core.messages import Doubt, Leaked, show, some
 if TYPE_CHECKING:
     from ..io.input import Response, Samples
     from ..io.table import Table
+    from .records import ChosenPoint, Feature, ModelFound
 
 _MOST = 4  # A note names so many labels or columns.
 _WAY = "if made from it, or known only after it, leave out by --drop"
@@ -41,9 +42,9 @@ def other_sheets(table: Table, layer: str | None, data: str) -> list[str]:
     ]
 
 
-def too_many_features(models: Sequence[Mapping[str, Any]], n_samples: int) -> list[str]:
+def too_many_features(models: Sequence[ModelFound], n_samples: int) -> list[str]:
     """Return a note where models have more features than there are samples."""
-    sizes = [model["n_features"] + len(model["covariates"]) for model in models]
+    sizes = [model.n_features + len(model.covariates) for model in models]
     if max(sizes) <= n_samples:
         return []
     return [
@@ -91,7 +92,9 @@ class RepeatedNames:
 
 
 def targets_in_disguise(
-    models: Sequence[Mapping[str, Any]], samples: Samples, kept: Collection[str] = ()
+    models: Sequence[ModelFound | ChosenPoint | Sequence[Feature]],
+    samples: Samples,
+    kept: Collection[str] = (),
 ) -> list[str]:
     """Return notes about selected columns that tell the target as only a part of it could.
 
@@ -104,7 +107,8 @@ def targets_in_disguise(
     from ..estimators import leaks
     from ..io.opening import as_design
 
-    names = {row["index"]: row["name"] for model in models for row in model["features"]}
+    rows = [row for one in models for row in (one if isinstance(one, Sequence) else one.features)]
+    names = {row.index: row.name for row in rows}
     response, table = samples.response, samples.table
     texts = _determining(names.values(), samples) if response.labelled else {}
     indices = [j for j in sorted(names) if names[j] not in texts]

@@ -6,10 +6,12 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import msgspec
 import numpy as np
 import scipy.sparse as sp
+from msgspec import UNSET
 
 from ...core.files import FileError
 from ...core.groups import Groups
@@ -31,6 +33,24 @@ from ...io.encoding import (
 from ...io.input import Response
 from ...io.table import Table, TableRequest
 from ...io.texts import Texts
+from ...persistence import summarize
+from ..records import (
+    Certified,
+    CodedColumn,
+    Column,
+    Columns,
+    DataRead,
+    Duplicates,
+    Feature,
+    ModelFile,
+    Range,
+    Span,
+    TargetColumn,
+    Task,
+)
+
+if TYPE_CHECKING:
+    from ...persistence import LoadedModel
 
 _T = TypeVar("_T")
 
@@ -45,7 +65,7 @@ def describe_data(
     response: Response | None = None,
     groups: Groups | None = None,
     n_covariates: int = 0,
-) -> dict[str, Any]:
+) -> DataRead:
     """Return the size, storage and target of the data, and how many groups its features are in.
 
     n_covariates : how many of its columns are covariates of the models.
@@ -62,73 +82,91 @@ def describe_data(
             places = np.argsort(numbered(labels, response.order))
             labels, sizes = labels[places], sizes[places]
         counts = {str(label): int(size) for label, size in zip(labels, sizes, strict=True)}
-    return {
-        "source": data,
-        "n_samples": int(n_samples),
-        "n_features": int(n_features),
-        "n_covariates": n_covariates,
-        "n_groups": None if groups is None else len(groups),
-        "storage": storage,
-        "target": table.target_name
-        if isinstance(table.target_name, str | None)
-        else list(table.target_name),
-        "class_counts": counts,
-        "task": None if response is None else response.task,
-        "guess": None if response is None else response.guess,
-        "columns": dict(table.column_names),
-        "coded": describe_codings(table),
-        "filled": dict(table.filled),
-        "range": None if response is None or counts else _describe_range(response),
-    }
+    target, task = table.target_name, None if response is None else response.task
+    return DataRead(
+        source=data,
+        n_samples=int(n_samples),
+        n_features=int(n_features),
+        n_covariates=n_covariates,
+        n_groups=None if groups is None else len(groups),
+        storage=storage,
+        target=target if isinstance(target, str | None) else list(target),
+        class_counts=counts,
+        task=cast("Task | None", task),
+        guess=None if response is None else response.guess,
+        columns=dict(table.column_names),
+        coded={
+            one.column: CodedColumn(kind=one.kind, levels=list(one.levels))
+            for one in table.codings.values()
+            if one.kind != "number"
+        },
+        filled=dict(table.filled),
+        range=None if response is None or counts else _describe_range(response),
+    )
 
 
-def describe_codings(table: Table) -> dict[str, Any]:
-    """Return which columns are features in another form: the kind and the levels of each."""
-    return {
-        coding.column: {"kind": coding.kind, "levels": list(coding.levels)}
-        for coding in table.codings.values()
-        if coding.kind != "number"
-    }
-
-
-def _describe_range(response: Response) -> dict[str, Any]:
-    """Return what there is to see of numbers, counts or survival times."""
+def _describe_range(response: Response) -> Range:
+    """Return the range of numbers, counts or survival times."""
     y = response.y
     if response.task == "survival":
         time, event = np.asarray(y["time"]), np.asarray(y["event"])
-        ends = {"least": float(time.min()), "largest": float(time.max())}
-        found: dict[str, Any] = {"events": int(event.sum()), **ends}
-        if "stratum" in y.dtype.names:
-            found["strata"] = int(np.unique(y["stratum"]).size)
-        return found
-    columns = [y] if y.ndim == 1 else y.T
-    ranges = [
-        {"least": float(one.min()), "largest": float(one.max()), "mean": float(one.mean())}
-        for one in columns
+        strata = int(np.unique(y["stratum"]).size) if "stratum" in y.dtype.names else UNSET
+        return Range(
+            least=float(time.min()), largest=float(time.max()), events=int(event.sum()),
+            strata=strata,
+        )  # fmt: skip
+    offset = response.offset
+    exposure = UNSET if offset is None else float(np.exp(offset).sum())
+    spans = [
+        Span(least=float(one.min()), largest=float(one.max()), mean=float(one.mean()))
+        for one in ([y] if y.ndim == 1 else y.T)
     ]
-    found = ranges[0] if y.ndim == 1 else {"responses": ranges}
-    if response.offset is not None:
-        found["exposure"] = float(np.exp(response.offset).sum())
-    return found
+    if y.ndim > 1:
+        return Range(responses=spans, exposure=exposure)
+    (one,) = spans
+    return Range(least=one.least, largest=one.largest, mean=one.mean, exposure=exposure)
 
 
-def describe_feature(table: Table, index: int) -> dict[str, Any]:
-    return {
-        "index": index,
-        "name": feature_name(table, index),
-        "description": table.descriptions[index] if table.descriptions else None,
-    }
+def described(table: Table, index: int) -> dict[str, Any]:
+    """Return the fields of `Feature`."""
+    description = table.descriptions[index] if table.descriptions else None
+    return {"index": index, "name": feature_name(table, index), "description": description}
 
 
-def describe_equivalents(certificate: Certificate, table: Table) -> list[dict[str, Any]]:
+def describe_feature(table: Table, index: int) -> Feature:
+    return Feature(**described(table, index))
+
+
+def describe_equivalents(certificate: Certificate, table: Table) -> list[Duplicates]:
     """Return the features of a support that have duplicates, each with them."""
     return [
-        {
-            "feature": describe_feature(table, feature),
-            "equivalents": [describe_feature(table, other) for other in others.tolist()],
-        }
+        Duplicates(
+            feature=describe_feature(table, feature),
+            equivalents=[describe_feature(table, other) for other in others.tolist()],
+        )
         for feature, others in certificate.equivalents.items()
     ]
+
+
+def figures_of(certificate: Certificate | None) -> Certified | None:
+    """Return the figures of a certificate; None where they are not finite."""
+    found = summarize(certificate)
+    return None if found is None else Certified(**found)
+
+
+def describe_file(loaded: LoadedModel) -> ModelFile:
+    """Return the content of a model file."""
+    return msgspec.convert(
+        {
+            **loaded.metadata,
+            "classes": getattr(loaded, "classes_", np.empty(0)).tolist(),
+            "support": loaded.support_.tolist(),
+            "features": loaded.columns.tolist(),
+            "coef": loaded.coef.tolist(),
+            "intercept": loaded.intercept_.tolist(),
+        },
+        ModelFile,
+    )
 
 
 def feature_name(table: Table, index: int) -> str:
@@ -142,17 +180,14 @@ def by_class(classes: Any, paths: Sequence[_T]) -> Iterator[tuple[Any, _T]]:
     return zip(labels[1:] if len(labels) == 2 else labels, paths, strict=True)
 
 
-def describe_columns(table: Table) -> dict[str, Any]:
+def describe_columns(table: Table) -> Columns:
     """Return what is in each column of a table that is not coded yet, and what they could be."""
     columns = [*_records(table)]
-    return {
-        "columns": columns,
-        "rows_with_gaps": int(_rows_with_gaps(table).sum()),
-        "targets": _targets(table, columns),
-    }
+    gaps, targets = int(_rows_with_gaps(table).sum()), _targets(table, columns)
+    return Columns(columns=columns, rows_with_gaps=gaps, targets=targets)
 
 
-def _records(table: Table) -> Iterator[dict[str, Any]]:
+def _records(table: Table) -> Iterator[Column]:
     """Yield a record of every column."""
     problems = {} if table.cells is None else dict(table.cells.problems or {})
     texts = {} if table.cells is None else table.cells.texts
@@ -163,10 +198,10 @@ def _records(table: Table) -> Iterator[dict[str, Any]]:
         # Of plain numbers nothing else has to be known, and there may be a million of them.
         plain = not (infinite or order in problems or order in texts)
         constant = values["distinct"] in (0, 1)
-        record = {"name": name, "kind": "number", "problem": None, "constant": constant}
+        record: dict[str, Any] = {"kind": "number", "problem": None, "constant": constant}
         if not plain:
             record |= _kind(table, order, name, problems.get(order))
-        yield {**record, **(_of_texts(texts[order]) if order in texts else values)}
+        yield Column(name=name, **record, **(_of_texts(texts[order]) if order in texts else values))
 
 
 def _kind(table: Table, order: int, name: str, problem: ColumnProblem | None) -> dict[str, Any]:
@@ -251,7 +286,7 @@ def _rows_with_gaps(table: Table) -> Any:
     return gaps[:, ~gaps.all(axis=0)].any(axis=1)
 
 
-def _targets(table: Table, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _targets(table: Table, columns: Sequence[Column]) -> list[TargetColumn]:
     """Return the columns of few values, which could be classes to predict, two values first.
 
     Numbers of few values are none where most columns are such, as counts and genotypes are.
@@ -259,16 +294,18 @@ def _targets(table: Table, columns: list[dict[str, Any]]) -> list[dict[str, Any]
     few = [
         (j, one)
         for j, one in enumerate(columns)
-        if one["kind"] in ("number", "category") and 2 <= (one["distinct"] or 0) <= CLASSES
+        if one.kind in ("number", "category") and 2 <= (one.distinct or 0) <= CLASSES
     ]
-    numbers = sum(one["kind"] == "number" for _, one in few)
+    numbers = sum(one.kind == "number" for _, one in few)
     if numbers > len(columns) // 2 and numbers > CLASSES:
-        few = [(j, one) for j, one in few if one["kind"] != "number"]
-    few.sort(key=lambda pair: pair[1]["distinct"] > 2)
-    of_numbers = [j for j, one in few if one["kind"] == "number"]
+        few = [(j, one) for j, one in few if one.kind != "number"]
+    few.sort(key=lambda pair: (pair[1].distinct or 0) > 2)
+    of_numbers = [j for j, one in few if one.kind == "number"]
     counts = dict(zip(of_numbers, _counts(_numbers(table), of_numbers), strict=True))
     return [
-        {"column": one["name"], "counts": counts[j] if j in counts else _counts_of_texts(table, j)}
+        TargetColumn(
+            column=one.name, counts=counts[j] if j in counts else _counts_of_texts(table, j)
+        )
         for j, one in few
     ]
 
@@ -288,25 +325,26 @@ def _counts_of_texts(table: Table, order: int) -> dict[str, int]:
     return dict(sorted(texts.counts().items()))
 
 
-def coded_as_far_as_can_be(source: str, table: Table, columns: list[dict[str, Any]]) -> Table:
+def coded_as_far_as_can_be(source: str, table: Table, columns: Sequence[Column]) -> Table:
     """Return a table with the columns that can be features alone, their empty cells filled."""
-    kept = [j for j, one in enumerate(columns) if one["kind"] not in ("text", "unusable")]
+    kept = [j for j, one in enumerate(columns) if one.kind not in ("text", "unusable")]
     if not kept:
-        listed = "; ".join(one["problem"] for one in columns[:3])
+        listed = "; ".join(str(one.problem) for one in columns[:3])
         raise FileError(f"{source}: none of its columns can be a feature: {listed}.")
     if table.cells is None:
         return table
     cells = table.cells.columns(kept)
-    names = [columns[j]["name"] for j in kept]
+    names = [columns[j].name for j in kept]
     own = replace(table, X=cells.numbers, feature_names=names, cells=cells)
     return coded_whole(source, own, TableRequest(missing="mean"))
 
 
-def may_name_samples(record: dict[str, Any], n_rows: int) -> bool:
+def may_name_samples(record: Column, n_rows: int) -> bool:
     """Return whether a column may hold names of the samples: of which most rows have their own."""
-    n_distinct = record["distinct"] or 0
+    n_distinct = record.distinct or 0
     if not 2 * n_distinct > n_rows > 2:
         return False
-    counted = record["least"] is not None and record["largest"] - record["least"] == n_rows - 1
-    own = n_distinct == n_rows and (counted or record["kind"] == "text")
-    return own or _NAMES.search(record["name"]) is not None
+    least, largest = record.least, record.largest
+    counted = least is not None and largest is not None and largest - least == n_rows - 1
+    own = n_distinct == n_rows and (counted or record.kind == "text")
+    return own or _NAMES.search(record.name) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from ...core.types import FloatArray
 from ...estimators.held_out import auc_of_classes, balanced_accuracy
 from ...measures import Measure, macro_average
 from ...persistence import finite_or_none
+from ..records import ClassScores, Interval, ResponseScores, Score
 
 RESAMPLES = 200
 _WORK = 2e8  # comparisons or additions that all resamples of a score may take, about
 
 # The score of some predictions, by the weights of their rows, (n,).
-Score = Callable[[FloatArray], float]
-Scores = Mapping[str, Score]
+Scored: TypeAlias = Callable[[FloatArray], float]
+Scores: TypeAlias = Mapping[str, Scored]
 
 
 def scores_of_classes(
@@ -40,7 +41,7 @@ def scores_of_classes(
     measure : what the model was trained for; positive : of two classes the one that it counts,
         None: the second
     """  # fmt: skip
-    scores: dict[str, Score] = {
+    scores: dict[str, Scored] = {
         "accuracy": _mean_of((labels == predicted).astype(float)),
         "balanced_accuracy": lambda w: balanced_accuracy(predicted, labels, w),
         "auc": lambda w: auc_of_classes(decision, labels, classes, w),
@@ -106,7 +107,7 @@ def scores_by_response(
     predicted: FloatArray,
     explained: Callable[..., float],
     name: str,
-) -> list[dict[str, Any]]:
+) -> list[ResponseScores]:
     """Return of each response what is explained of it, and errors in its own unit.
 
     names : of the responses. y, predicted : (n, n_responses). explained, name : as of
@@ -117,24 +118,24 @@ def scores_by_response(
     for response, own, found in zip(names, y.T, predicted.T, strict=True):
         scores = scores_of_numbers(own, found, explained, name)
         values = {key: finite_or_none(_or_nan(score, ones)) for key, score in scores.items()}
-        rows.append({"response": response, "score": values.pop(name), **values})
+        rows.append(ResponseScores(response=response, score=values.pop(name), **values))
     return rows
 
 
-def confusion_by_class(confusion: list[list[int]], classes: list[Any]) -> list[dict[str, Any]]:
+def confusion_by_class(confusion: list[list[int]], classes: list[Any]) -> list[ClassScores]:
     """Return of each class its rows, the share of them that is found, and that of right finds."""
     counts = np.array(confusion)
     rows = []
     for number, label in enumerate(classes):
         n, found, right = counts[number].sum(), counts[:, number].sum(), counts[number, number]
         rows.append(
-            {
-                "class": label,
-                "n_samples": int(n),
-                "recall": float(right / n) if n else None,
-                "recall_interval": wilson(int(right), int(n)) if n else None,
-                "precision": float(right / found) if found else None,
-            }
+            ClassScores(
+                label=label,
+                n_samples=int(n),
+                recall=float(right / n) if n else None,
+                recall_interval=wilson(int(right), int(n)) if n else None,
+                precision=float(right / found) if found else None,
+            )
         )
     return rows
 
@@ -150,13 +151,16 @@ def wilson(right: int, n: int) -> list[float]:
     return [max(0.0, middle - half), min(1.0, middle + half)]
 
 
-def judged(scores: Scores, others: Scores, n: int, work: int) -> list[dict[str, Any]]:
+def judged(
+    scores: Scores, others: Scores, n: int, work: int, first: Interval | None = None
+) -> list[Score]:
     """Return the scores of a model and of another, with the errors of the first and of its gain.
 
     Rows are drawn n times with replacement, the same for both; a resample in which a score is not
     defined is left out.
 
     others : of one without features. work : additions that a score takes.
+    first : the interval of the first score.
     """
     rng = np.random.default_rng(0)
     times = int(np.clip(_WORK / max(1, work), 20, RESAMPLES))
@@ -164,7 +168,7 @@ def judged(scores: Scores, others: Scores, n: int, work: int) -> list[dict[str, 
         np.bincount(rng.integers(n, size=n), minlength=n).astype(float) for _ in range(times)
     ]
     ones = np.ones(n)
-    found = []
+    found: list[Score] = []
     for name in scores:
         if name not in others:
             continue
@@ -176,18 +180,19 @@ def judged(scores: Scores, others: Scores, n: int, work: int) -> list[dict[str, 
         errors = [drawn[:, 0], drawn[:, 0] - drawn[:, 1]]
         own, gain = (float(one.std(ddof=1)) if enough else None for one in errors)
         found.append(
-            {
-                "name": name,
-                "value": value if np.isfinite(value) else None,
-                "standard_error": own,
-                "baseline": baseline if np.isfinite(baseline) else None,
-                "advantage_error": gain,
-            }
+            Score(
+                name=name,
+                value=finite_or_none(value),
+                standard_error=own,
+                baseline=finite_or_none(baseline),
+                advantage_error=gain,
+                interval=None if found else first,
+            )
         )
     return found
 
 
-def _or_nan(score: Score, weight: FloatArray) -> float:
+def _or_nan(score: Scored, weight: FloatArray) -> float:
     try:
         with np.errstate(invalid="ignore"):  # a class of which no row was drawn
             return score(weight)
@@ -195,15 +200,15 @@ def _or_nan(score: Score, weight: FloatArray) -> float:
         return float("nan")
 
 
-def _mean_of(values: FloatArray) -> Score:
+def _mean_of(values: FloatArray) -> Scored:
     return lambda weight: float(weight @ values / weight.sum())
 
 
-def _root(score: Score) -> Score:
+def _root(score: Scored) -> Scored:
     return lambda weight: float(np.sqrt(score(weight)))
 
 
-def _constant(value: float) -> Score:
+def _constant(value: float) -> Scored:
     return lambda weight: value
 
 
@@ -219,7 +224,7 @@ def _measured(
     classes: np.ndarray,
     positive: Any,
     chance: bool = False,
-) -> Score:
+) -> Scored:
     """Return a measure as a score; rows that were drawn several times are so many rows."""
     if len(classes) == 2 and positive == classes[0]:
         decision, classes = -decision, classes[::-1]

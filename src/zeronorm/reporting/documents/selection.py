@@ -7,9 +7,11 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 from sklearn.base import is_classifier
 
 from ..._version import __version__
@@ -35,8 +37,35 @@ from ...io.table import Table
 from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
 from ...model_selection.cross_validation import PermutationTest
-from ...persistence import finite_or_none, summarize
-from .data import by_class, describe_data, describe_equivalents, describe_feature, feature_name
+from ...persistence import as_plain, finite_or_none
+from ..records import (
+    BlocksUsed,
+    ByFolds,
+    Calibrated,
+    ChosenPoint,
+    Discovered,
+    DiscoveriesFound,
+    Entry,
+    HeldOutScores,
+    MeasureBound,
+    ModelFound,
+    PathPoint,
+    Permuted,
+    Searched,
+    Selected,
+    SelectionFound,
+    Term,
+    as_json,
+)
+from .data import (
+    by_class,
+    describe_data,
+    describe_equivalents,
+    describe_feature,
+    described,
+    feature_name,
+    figures_of,
+)
 
 if TYPE_CHECKING:
     from ...io.input import Samples
@@ -50,27 +79,34 @@ def describe_selection(
     source: str,
     samples: Samples,
     estimator: Any,
-    models: list[dict[str, Any]],
+    models: list[ModelFound],
     parameters: dict[str, Any],
-) -> dict[str, Any]:
-    """Return what a page and a document say of a selection, whoever asked for it.
+    **more: Any,
+) -> SelectionFound:
+    """Return the record of a fitted selection.
 
-    source : what the data are called. models : as of `describe_model`, of all sizes.
+    source : the name of the data. models : as of `describe_model`, of all sizes.
+    more : further fields: the rule, the criteria, the notes and what the run has taken.
     """
     n_covariates = len(getattr(estimator, "covariates_", ()))
     given = samples.table, samples.response, samples.groups, n_covariates
-    return {
-        "zeronorm": __version__,
-        "data": describe_data(source, *given),
-        "score": getattr(estimator, "_score_name", "accuracy"),
-        "parameters": parameters,
-        "classes": _classes_of(estimator).tolist(),
-        "outputs": outputs_of(estimator, samples.table),
-        "by_folds": _describe_choice(estimator),
-        "models": models,
-        "n_covariates": n_covariates,
-        "chosen": size_number(estimator.size_),
-    }
+    found: dict[str, Any] = {
+        "categories": [], "criteria": [], "stability": None, "interrupted": None,
+        "n_scans": int(estimator.n_scans_), "features_file": None, "seconds": {},
+    }  # fmt: skip
+    return SelectionFound(
+        zeronorm=__version__,
+        data=describe_data(source, *given),
+        score=getattr(estimator, "_score_name", "accuracy"),
+        parameters=as_plain(parameters),
+        classes=_classes_of(estimator).tolist(),
+        outputs=outputs_of(estimator, samples.table),
+        by_folds=_describe_choice(estimator),
+        models=models,
+        n_covariates=n_covariates,
+        chosen=size_number(estimator.size_),
+        **(found | more),
+    )
 
 
 def outputs_of(estimator: Any, table: Table) -> list[Any]:
@@ -96,12 +132,12 @@ def size_number(size: Any) -> int:
     return int(size[0] if isinstance(size, tuple) else size)
 
 
-def _describe_choice(estimator: Any) -> dict[str, Any] | None:
+def _describe_choice(estimator: Any) -> ByFolds | None:
     """Return which parameter the folds of a fit chose, and how many folds; None: they did not."""
     n_folds = estimator._paths[0].n_folds
     if not n_folds:
         return None
-    return {"parameter": "method" if is_classifier(estimator) else "C", "folds": n_folds}
+    return ByFolds(parameter="method" if is_classifier(estimator) else "C", folds=n_folds)
 
 
 def describe_parameters(estimator: Any) -> dict[str, Any]:
@@ -136,7 +172,7 @@ def describe_model(
     for_accuracy: CrossValidation | None = None,
     permutations: PermutationTest | None = None,
     compared: int = 1,
-) -> dict[str, Any]:
+) -> ModelFound:
     """Return what is known about the model of a size; its file is not written yet.
 
     for_accuracy : cross-validation, in the measure, of a selection that is trained for accuracy.
@@ -154,111 +190,111 @@ def describe_model(
     for label, path in [(None, paths[0])] if shared else by_class(classes, paths):
         model = path[size]
         rows += describe_features(
-            label, model.support, model.coef, "block", model.entered, table, design, loss
+            label, model.support, model.coef, "block", model.entered, table, design, loss, groups
         )
         if model.covariates.size:
             beside += _describe_covariates(label, model, table, design, loss)
-    both, indices = isinstance(size, tuple), [row["index"] for row in rows]
-    for row in rows:
-        row["group"] = None if groups is None else str(groups.labels[groups.code[row["index"]]])
-    return {
-        "size": size_number(size),
-        "n_features": size_number(size) if groups is None or both else len({*indices}),
-        "n_groups": None if groups is None else int(size[1] if both else size),
-        "features": rows,
-        "covariates": beside,
-        "intercept": np.concatenate(
-            [np.atleast_1d(path[size].intercept) for path in paths]
-        ).tolist(),
-        "thresholds": (-np.atleast_1d(paths[0][size].intercept)).tolist() if ordered else None,
-        "refit_C": [finite_or_none(path[size].refit_C) for path in paths],
-        "calibration": _describe_calibration(estimator, size, table),
+    both = isinstance(size, tuple)
+    on_training = None
+    if measure is not None:
+        z = model_scores(paths, size, design)
+        on_training = float(macro_average(measure, z, np.asarray(table.y), classes))
+    intercepts = [np.atleast_1d(path[size].intercept) for path in paths]
+    n_selected = len({row.index for row in rows})
+    return ModelFound(
+        size=size_number(size),
+        n_features=size_number(size) if groups is None or both else n_selected,
+        n_groups=None if groups is None else int(size[1] if both else size),
+        features=rows,
+        covariates=beside,
+        intercept=np.concatenate(intercepts).tolist(),
+        thresholds=(-intercepts[0]).tolist() if ordered else None,
+        refit_C=[finite_or_none(path[size].refit_C) for path in paths],
+        calibration=_describe_calibration(estimator, size, table),
         **_describe_training(estimator, size, response, design),
-        "measure": None if measure is None else measure.name,
-        "training_measure": None
-        if measure is None
-        else macro_average(
-            measure, model_scores(paths, size, design), np.asarray(table.y), classes
-        ),
-        "cross_validation": _describe_validation(validation, size, compared),
-        "for_accuracy": _describe_validation(for_accuracy, size, compared),
-        "permutations": _describe_permutations(permutations, size),
-        "certificates": [summarize(path[size].certificate) for path in paths],
-        "proofs": [describe_proof(path[size].proof, table) for path in paths],
-        "bounds": [_describe_bound(path[size], estimator) for path in paths],
-        "file": None,
-        "certificate_file": None,
-    }
+        measure=None if measure is None else measure.name,
+        training_measure=on_training,
+        cross_validation=_describe_validation(validation, size, compared),
+        for_accuracy=_describe_validation(for_accuracy, size, compared),
+        permutations=_describe_permutations(permutations, size),
+        certificates=[figures_of(path[size].certificate) for path in paths],
+        proofs=[describe_proof(path[size].proof, table) for path in paths],
+        bounds=[_describe_bound(path[size], estimator) for path in paths],
+    )
 
 
 def describe_features(
     label: Any,
     support: IndexArray,
     coef: FloatArray,
-    step: str,
+    step: Literal["block", "point"],
     entered: IndexArray,
     table: Table,
     design: Design,
     loss: str | None,
-) -> list[dict[str, Any]]:
+    groups: Groups | UnsetType | None = UNSET,
+) -> list[Selected]:
     """Return the features of a model for a class, by falling effect of one standard deviation.
 
     coef : (k,), or (outputs, k); then a row has the coefficients and effects of all outputs, and
         the order is that of their root mean square.
     step : what `entered` counts, at which each feature entered.
     loss : by its name, of which the exponentials of coefficients may be ratios; None: of none.
+    groups : of all features; UNSET where features of this kind have none.
     """
     deviation = deviations(design.gather(support))
     effect = coef * deviation
     # Ties, as of features without effect, go by position.
     order = np.lexsort((support, -np.sqrt((np.atleast_2d(effect) ** 2).sum(axis=0))))
+    labels: list[Any] = [groups] * len(support)
+    if isinstance(groups, Groups):
+        labels = [str(groups.labels[groups.code[j]]) for j in support]
     return [
-        {
-            "class": label,
-            "rank": rank,
-            **describe_feature(table, int(support[j])),
+        Selected(
+            label=label,
+            rank=rank,
+            **described(table, int(support[j])),
             **effects(coef[..., j], deviation[j], loss),
-            step: int(entered[j]),
-        }
+            block=int(entered[j]) if step == "block" else UNSET,
+            point=int(entered[j]) if step == "point" else UNSET,
+            group=labels[j],
+        )
         for rank, j in enumerate(order, 1)
     ]
 
 
 def _describe_covariates(
     label: Any, model: Selection, table: Table, design: Design, loss: str | None
-) -> list[dict[str, Any]]:
+) -> list[Term]:
     """Return the covariates of a model for a class, in order, as `describe_features`."""
     deviation = deviations(design.gather(model.covariates))
     return [
-        {
-            "class": label,
-            **describe_feature(table, int(feature)),
+        Term(
+            label=label,
+            **described(table, int(feature)),
             **effects(model.effects[..., j], deviation[j], loss),
-        }
+        )
         for j, feature in enumerate(model.covariates)
     ]
 
 
-def _describe_calibration(
-    estimator: Any, size: Any, table: Table
-) -> dict[str, float | None] | None:
+def _describe_calibration(estimator: Any, size: Any, table: Table) -> Calibrated | None:
     """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
     model = estimator._paths[0][size]
     if not is_classifier(estimator):
         scale = float(model.scale)
-        return (
-            None if scale == 1.0 else {"scale": scale, "cv_log_loss": None, "base_log_loss": None}
-        )
+        known = Calibrated(scale=scale, cv_log_loss=None, base_log_loss=None)
+        return None if scale == 1.0 else known
     if not math.isfinite(model.cv_log_loss):
         return None
     y = np.asarray(table.y)
     weight = class_factors(estimator.class_weight, y, np.ones(y.size))
     shares = np.array([weight[y == label].sum() for label in estimator.classes_]) / weight.sum()
-    return {
-        "scale": float(model.scale),
-        "cv_log_loss": float(model.cv_log_loss),
-        "base_log_loss": float(-shares @ np.log(shares)),
-    }
+    return Calibrated(
+        scale=float(model.scale),
+        cv_log_loss=float(model.cv_log_loss),
+        base_log_loss=float(-shares @ np.log(shares)),
+    )
 
 
 def _describe_training(
@@ -291,9 +327,27 @@ def _describe_training(
     return of_numbers
 
 
+def with_validation(
+    selection: SelectionFound, validation: CrossValidation, compared: int = 1
+) -> SelectionFound:
+    """Return the record of a selection with the held-out scores of its sizes.
+
+    compared : the number of sizes from which these folds chose one.
+    """
+    by_size = {size_number(size): size for size in validation.sizes}
+    models = [
+        replace(
+            model,
+            cross_validation=_describe_validation(validation, by_size.get(model.size), compared),
+        )
+        for model in selection.models
+    ]
+    return replace(selection, models=models)
+
+
 def _describe_validation(
     validation: CrossValidation | None, size: Any, compared: int
-) -> dict[str, Any] | None:
+) -> HeldOutScores | None:
     if validation is None or size not in validation.sizes:
         return None
     row, limit = validation.sizes.index(size), validation.limit_of_chance(compared)
@@ -304,12 +358,12 @@ def _describe_validation(
         "rmse": validation.rmse,
         "deviance": validation.deviance,
     }
-    return {
-        "folds": int(validation.scores.shape[1]),
-        "mean": float(validation.mean[row]),
-        "standard_error": float(validation.standard_error[row]),
-        "scores": validation.scores[row].tolist(),
-        "baseline": float(validation.baseline.mean()),
+    return HeldOutScores(
+        folds=int(validation.scores.shape[1]),
+        mean=float(validation.mean[row]),
+        standard_error=float(validation.standard_error[row]),
+        scores=validation.scores[row].tolist(),
+        baseline=float(validation.baseline.mean()),
         **{name: _mean_of(scores, row) for name, scores in beside.items()},
         **{
             f"{name}_error": None
@@ -317,15 +371,15 @@ def _describe_validation(
             else finite_or_none(float(standard_error(scores, validation.repeats)[row]))
             for name, scores in beside.items()
         },
-        "baseline_rmse": _mean_of(validation.baseline_rmse, ...),
-        "deviance_name": validation.deviance_name,
-        "baseline_deviance": _mean_of(validation.baseline_deviance, ...),
-        "advantage": finite_or_none(advantage),
-        "advantage_error": finite_or_none(float(error)),
-        "compared": compared,
-        "limit_of_chance": limit,
-        "better_than_chance": bool(advantage > limit * error),
-    }
+        baseline_rmse=_mean_of(validation.baseline_rmse, ...),
+        deviance_name=cast("Any", validation.deviance_name),
+        baseline_deviance=_mean_of(validation.baseline_deviance, ...),
+        advantage=finite_or_none(advantage),
+        advantage_error=finite_or_none(float(error)),
+        compared=compared,
+        limit_of_chance=limit,
+        better_than_chance=bool(advantage > limit * error),
+    )
 
 
 def _mean_of(scores: FloatArray | None, row: Any) -> float | None:
@@ -333,20 +387,20 @@ def _mean_of(scores: FloatArray | None, row: Any) -> float | None:
     return None if scores is None else finite_or_none(float(scores[row].mean()))
 
 
-def _describe_permutations(test: PermutationTest | None, size: Any) -> dict[str, Any] | None:
+def _describe_permutations(test: PermutationTest | None, size: Any) -> Permuted | None:
     if test is None or size not in test.validation.sizes:
         return None
     row = test.validation.sizes.index(size)
-    return {
-        "n_permutations": len(test.permuted),
-        "p_value": float(test.p_value[row]),
-        "statistic": test.statistic,
-        "own": float(test.own[row]),
-        "permuted": test.permuted[:, row].tolist(),
-    }
+    return Permuted(
+        n_permutations=len(test.permuted),
+        p_value=float(test.p_value[row]),
+        statistic=test.statistic,
+        own=float(test.own[row]),
+        permuted=test.permuted[:, row].tolist(),
+    )
 
 
-def describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
+def describe_proof(proof: Proof | None, table: Table) -> Searched | None:
     """Return how a branch and bound ended, and the duplicates that it met."""
     if proof is None:
         return None
@@ -354,29 +408,29 @@ def describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
     reason = proof.status.value.partition(";")[0]
     if proof.status is Status.OPTIMAL and proof.certificate.max_abs_coef is not None:
         reason = "no better support with such coefficients exists"
-    return {
-        "status": proof.status.name,
-        "reason": reason,
-        "nodes": int(end.n_nodes),
-        "seconds": float(end.seconds),
-        "improved": bool(proof.improved),
-        "equivalents": describe_equivalents(proof.certificate, table),
-    }
+    return Searched(
+        status=proof.status.name,
+        reason=reason,
+        nodes=int(end.n_nodes),
+        seconds=float(end.seconds),
+        improved=bool(proof.improved),
+        equivalents=describe_equivalents(proof.certificate, table),
+    )
 
 
-def _describe_bound(model: Selection, estimator: Any) -> dict[str, Any] | None:
+def _describe_bound(model: Selection, estimator: Any) -> MeasureBound | None:
     """Return how far the model of a measure can be from the best of its size."""
     if model.objective is None or model.bound is None:
         return None
-    return {
-        "objective": float(model.objective),
-        "bound": float(model.bound),
-        "gap": model.gap,
-        "n_forced": len(estimator.forced_features or ()),
-    }
+    return MeasureBound(
+        objective=float(model.objective),
+        bound=float(model.bound),
+        gap=float(model.gap or 0.0),
+        n_forced=len(estimator.forced_features or ()),
+    )
 
 
-def describe_path(paths: Sequence[L1Path], model: Chosen | None) -> list[dict[str, Any]]:
+def describe_path(paths: Sequence[L1Path], model: Chosen | None) -> list[PathPoint]:
     """Return the points of a path: of several classes, the mean explained and the largest gap.
 
     model : that of the cross-validation, with the scores.
@@ -384,21 +438,21 @@ def describe_path(paths: Sequence[L1Path], model: Chosen | None) -> list[dict[st
     points = []
     for i, C in enumerate(paths[0].Cs):
         support = np.unique(np.concatenate([path.support(i) for path in paths]))
-        point: dict[str, Any] = {
-            "point": i + 1,
-            "C": float(C),
-            "n_features": int(support.size),
-            "explained": float(np.mean([path.explained[i] for path in paths])),
-            "gap": float(max(path.dual_gap[i] for path in paths)),
-        }
-        if model is not None:
-            point["score"] = float(model.mean_score_[i])
-            point["standard_error"] = float(model.standard_error_[i])
-        points.append(point)
+        points.append(
+            PathPoint(
+                point=i + 1,
+                C=float(C),
+                n_features=int(support.size),
+                explained=float(np.mean([path.explained[i] for path in paths])),
+                gap=float(max(path.dual_gap[i] for path in paths)),
+                score=UNSET if model is None else float(model.mean_score_[i]),
+                standard_error=UNSET if model is None else float(model.standard_error_[i]),
+            )
+        )
     return points
 
 
-def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, Any]]:
+def describe_entries(paths: Sequence[L1Path], table: Table) -> list[Entry]:
     """Return the features of a path, by class in the order in which they enter."""
     rows = []
     for label, path in by_class(paths[0].classes, paths):
@@ -406,20 +460,14 @@ def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, An
         features = np.flatnonzero(entered)
         for index in features[np.argsort(entered[features], kind="stable")].tolist():
             point = int(entered[index])
-            rows.append(
-                {
-                    "class": label,
-                    **describe_feature(table, index),
-                    "point": point,
-                    "C": float(path.Cs[point - 1]),
-                }
-            )
+            C = float(path.Cs[point - 1])
+            rows.append(Entry(label=label, **described(table, index), point=point, C=C))
     return rows
 
 
 def describe_chosen(
     model: Chosen, paths: Sequence[L1Path], table: Table, design: Design
-) -> dict[str, Any]:
+) -> ChosenPoint:
     """Return the point of the cross-validated model, the best point, and the model."""
     chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))
     rows, loss = [], "cox" if isinstance(model, L1SurvivalAnalysisCV) else str(model.loss)
@@ -427,24 +475,25 @@ def describe_chosen(
         support, coef = path.support(chosen), path.coef[[chosen]].data
         entered = _entered(path)[support]
         rows += describe_features(label, support, coef, "point", entered, table, design, loss)
-    return {
-        "point": chosen + 1,
-        "best_point": best + 1,
-        "rule": model.rule,
-        "C": model.C_,
-        "n_features": int(model.n_selected_[chosen]),
-        "features": rows,
-        "intercept": np.ravel(getattr(model, "intercept_", [])).tolist(),
-    }
+    return ChosenPoint(
+        point=chosen + 1,
+        best_point=best + 1,
+        rule=model.rule,
+        C=float(model.C_),
+        n_features=int(model.n_selected_[chosen]),
+        features=rows,
+        intercept=np.ravel(getattr(model, "intercept_", [])).tolist(),
+    )
 
 
-def path_csv(points: Sequence[dict[str, Any]], paths: Sequence[L1Path], table: Table) -> bytes:
+def path_csv(points: Sequence[PathPoint], paths: Sequence[L1Path], table: Table) -> bytes:
     """Return the file of a path, a row per point: its figures, and the models.
 
     A model is its intercept and the coefficients of all features that ever enter, in that order; of
     several classes the models stand side by side.
     """
-    figures, header, models = list(points[0]), [], []
+    rows = [as_json(point) for point in points]
+    figures, header, models = list(rows[0]), [], []
     for label, path in by_class(paths[0].classes, paths):
         suffix = f" ({label})" if len(paths) > 1 else ""
         entered = _entered(path)
@@ -457,7 +506,7 @@ def path_csv(points: Sequence[dict[str, Any]], paths: Sequence[L1Path], table: T
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*figures, *map(csv_cell, header)])
-    for point, coefficients in zip(points, np.hstack(models).tolist(), strict=True):
+    for point, coefficients in zip(rows, np.hstack(models).tolist(), strict=True):
         writer.writerow([*(point[name] for name in figures), *coefficients])
     return text.getvalue().encode("utf-8", "backslashreplace")
 
@@ -471,39 +520,40 @@ def _entered(path: L1Path) -> IndexArray:
 
 
 def describe_discoveries(
-    data: str, samples: Samples, found: Discoveries, covariates: Sequence[int]
-) -> dict[str, Any]:
+    data: str, samples: Samples, found: Discoveries, covariates: Sequence[int], **more: Any
+) -> DiscoveriesFound:
     """Return the discoveries, and the features that had enough votes, but are too doubtful."""
     table = samples.table
     rivals = [describe_feature(table, int(j)) if j >= 0 else None for j in found.rivals]
     blocks = None
     if found.n_blocks is not None:
         within = found.correlation
-        blocks = {
-            "column": table.column_names["blocks"],
-            "n_blocks": found.n_blocks,
-            "correlation": None if within is None or np.isnan(within) else within,
-        }
-    return {
-        "data": describe_data(data, table, samples.response, n_covariates=len(covariates)),
-        "fdr": found.fdr,
-        "estimate": found.estimate,
-        "n_found": found.n_found,
-        "n_candidates": found.n_candidates,
-        "n_dummies": found.n_dummies,
-        "n_experiments": found.n_experiments,
-        "n_entered": found.n_entered,
-        "least_votes": found.least_votes,
-        "covariates": [describe_feature(table, j) for j in covariates],
-        "blocks": blocks,
-        "features": [
-            {
-                **describe_feature(table, int(j)),
-                "votes": float(found.votes[at]),
-                "stand_in": float(found.stand_in[at]),
-                "rival": rivals[at],
-                "found": at < found.n_found,
-            }
+        blocks = BlocksUsed(
+            column=table.column_names["blocks"],
+            n_blocks=found.n_blocks,
+            correlation=None if within is None else finite_or_none(within),
+        )
+    return DiscoveriesFound(
+        data=describe_data(data, table, samples.response, n_covariates=len(covariates)),
+        fdr=found.fdr,
+        estimate=found.estimate,
+        n_found=found.n_found,
+        n_candidates=found.n_candidates,
+        n_dummies=found.n_dummies,
+        n_experiments=found.n_experiments,
+        n_entered=found.n_entered,
+        least_votes=found.least_votes,
+        covariates=[describe_feature(table, j) for j in covariates],
+        blocks=blocks,
+        features=[
+            Discovered(
+                **described(table, int(j)),
+                votes=float(found.votes[at]),
+                stand_in=float(found.stand_in[at]),
+                rival=rivals[at],
+                found=at < found.n_found,
+            )
             for at, j in enumerate(found.features)
         ],
-    }
+        **more,
+    )

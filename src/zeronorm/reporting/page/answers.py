@@ -8,10 +8,21 @@ from typing import Any
 from ...core.effects import ratio_text
 from ...core.messages import counted, show, some
 from ..documents.trust import MOST_ROWS
+from ..records import (
+    Feature,
+    Improvement,
+    ModelFound,
+    NearSets,
+    Selected,
+    SelectionFound,
+    StabilityFound,
+    SubstitutesFound,
+    Trust,
+)
 from ..text.certificates import percent, search_end, state_claim
 from ..text.selection import score_beside_chance
 from ..text.tables import outputs_legend
-from ..text.words import loss_of, words_of
+from ..text.words import words_of
 from .elements import NAME, Cell, cost, name_cell, note, number, paragraph, share, table, text_cell
 
 _WORDS, _PAIRS = 36, 3  # characters of a description in a sentence; substitutes in one
@@ -28,45 +39,45 @@ _NEAR = 20  # features of the near-optimal lists that are shown
 class Answers:
     """What a page says of the models in the document of a selection.
 
-    document : of `zeronorm select`. trust : as of `describe_trust`.
+    document : what was found. trust : how sure that is.
     """
 
-    def __init__(self, document: Mapping[str, Any], trust: Mapping[str, Any]) -> None:
+    def __init__(self, document: SelectionFound, trust: Trust) -> None:
         self.document, self.trust = document, trust
-        parameters = document["parameters"]
+        parameters = document.parameters
         self.words = words_of(
-            document["data"],
-            loss_of(document),
-            document["score"],
+            document.data,
+            document.loss,
+            document.score,
             parameters["quantile"],
         )
-        self.outputs = [str(one) for one in document["outputs"]]
-        self.by_class = any(row["class"] is not None for row in self.all_rows()) and (
-            len({row["class"] for row in self.all_rows()}) > 1
+        self.outputs = [str(one) for one in document.outputs]
+        self.by_class = any(row.label is not None for row in self.all_rows()) and (
+            len({row.label for row in self.all_rows()}) > 1
         )
-        rows = (trust["stability"] or {}).get("features")
+        rows = [] if trust.stability is None else trust.stability.features
         forced = parameters.get("forced_features")
         forced = set() if forced is None else {int(one) for one in forced}
-        self._forced = {self.key(row) for row in self.all_rows() if row["index"] in forced}
-        self.frequencies = rows and {self.chosen(row): row["frequency"] for row in rows}
+        self._forced = {self.key(row) for row in self.all_rows() if row.index in forced}
+        self.frequencies = {self.chosen(row): row.frequency for row in rows}
 
     @property
     def unit(self) -> str:
         """What the budget counts: a feature, or a (whole) group."""
-        return str(self.trust["unit"])[:-1]
+        return str(self.trust.unit)[:-1]
 
     @property
     def of_groups(self) -> bool:
         return self.unit == "group"
 
-    def all_rows(self) -> list[Mapping[str, Any]]:
-        return [row for model in self.document["models"] for row in model["features"]]
+    def all_rows(self) -> list[Selected]:
+        return [row for model in self.document.models for row in model.features]
 
-    def texts(self, model: Mapping[str, Any]) -> dict[str, str]:
+    def texts(self, model: ModelFound) -> dict[str, str]:
         """Return the answers for a model, by what they answer."""
-        k = counted(model["n_features"])
+        k = counted(model.n_features)
         return {
-            "size": f"{counted(model['size'], 'group')}, {k}" if self.of_groups else k,
+            "size": f"{counted(model.size, 'group')}, {k}" if self.of_groups else k,
             "which": self._which(model),
             "new": self._new(model),
             "sure": self._sure(model),
@@ -74,39 +85,38 @@ class Answers:
             "better": self.better(model),
         }
 
-    def _which(self, model: Mapping[str, Any]) -> str:
+    def _which(self, model: ModelFound) -> str:
         if not self.of_groups:
-            return some(list(dict.fromkeys(map(_with_words, model["features"]))), _NAMED)
+            return some(list(dict.fromkeys(map(_with_words, model.features))), _NAMED)
         said = []
-        for group in dict.fromkeys(row["group"] for row in model["features"]):
-            members = [show(row["name"], NAME) for row in _members_of(model, group)]
+        for group in dict.fromkeys(str(row.group) for row in model.features):
+            members = [show(row.name, NAME) for row in _members_of(model, group)]
             of = f"{counted(len(members))}: {some(members, _MEMBERS)}"
             said.append(f"{show(group, NAME)} ({of})")
         return "; ".join(said[:_NAMED]) + (
             f"; and {len(said) - _NAMED:,} more" if len(said) > _NAMED else ""
         )
 
-    def _new(self, model: Mapping[str, Any]) -> str:
-        if model["cross_validation"] is None:
+    def _new(self, model: ModelFound) -> str:
+        if model.cross_validation is None:
             return "Not known: there was no cross-validation."
         parts = score_beside_chance(self.document, model, self.words.score, advise=False)
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
-        name = model["measure"] or self.words.score
+        name = model.measure or self.words.score
         lines = text.strip().splitlines()
         at = next(place for place, line in enumerate(lines) if line.startswith("in "))
         said = [f"{name} {'; '.join(lines[:at])}, {lines[at]}", *lines[at + 1 :]]
         return " ".join(f"{one[0].upper()}{one[1:]}." for one in said)
 
-    def _sure(self, model: Mapping[str, Any]) -> str:
-        known = self.trust["stability"]
+    def _sure(self, model: ModelFound) -> str:
+        known = self.trust.stability
         if known is None:
-            return "Not known: no half-samples were drawn."
-        if "reason" in known:
-            return f"Not known: {show(known['reason'], 300)}"
-        known_shares = {self.key(row): self.frequency(row) for row in model["features"]}
+            reason = self.trust.reason
+            return f"Not known: {show(reason or 'no half-samples were drawn.', 300)}"
+        known_shares = {self.key(row): self.frequency(row) for row in model.features}
         shares = {key: one for key, one in known_shares.items() if one is not None}
-        stable = sum(one >= known["threshold"] for one in shares.values())
-        other = "" if model["size"] == self.document["chosen"] else " (of another length)"
+        stable = sum(one >= known.threshold for one in shares.values())
+        other = "" if model.size == self.document.chosen else " (of another length)"
         names = self.names(model)
         order = sorted(shares, key=lambda index: -shares[index])
         each = some([f"{names[index]} {shares[index]:.0%}" for index in order], _NAMED)
@@ -114,59 +124,61 @@ class Answers:
             each += f" ({counted(len(names) - len(shares), self.unit)} forced into all of them)"
         are, of = "is" if stable == 1 else "are", " groups" if self.of_groups else ""
         return (
-            f"{stable} of {len(shares)}{of} {are} in at least {known['threshold']:.0%} of the "
-            f"{2 * known['n_pairs']} lists that half of the samples give{other}: {each}. As a "
+            f"{stable} of {len(shares)}{of} {are} in at least {known.threshold:.0%} of the "
+            f"{2 * known.n_pairs} lists that half of the samples give{other}: {each}. As a "
             f"whole the lists are {stable_words(known)}."
         )
 
-    def frequency(self, row: Mapping[str, Any]) -> float | None:
+    def frequency(self, row: Selected) -> float | None:
         """Return the share of the half-samples that chose a feature; None of a forced one."""
         key = self.key(row)
-        return None if key in self._forced else (self.frequencies or {}).get(key, 0.0)
+        return None if key in self._forced else self.frequencies.get(key, 0.0)
 
-    def key(self, row: Mapping[str, Any]) -> Any:
+    def key(self, row: Selected) -> Any:
         """Return what the budget counts of a feature of a model: itself, or its group."""
-        return row["group"] if self.of_groups else row["index"]
+        return row.group if self.of_groups else row.index
 
-    def chosen(self, row: Mapping[str, Any]) -> Any:
+    def chosen(self, row: Feature) -> Any:
         """Return the same of a row of the half-samples, or of lists that are nearly as good."""
-        return row["name"] if self.of_groups else row["index"]
+        return row.name if self.of_groups else row.index
 
-    def names(self, model: Mapping[str, Any]) -> dict[Any, str]:
+    def names(self, model: ModelFound) -> dict[Any, str]:
         """Return the names of what the budget counts of a model."""
-        name = "group" if self.of_groups else "name"
-        return {self.key(row): show(row[name], NAME) for row in model["features"]}
+        return {
+            self.key(row): show(str(row.group) if self.of_groups else row.name, NAME)
+            for row in model.features
+        }
 
-    def _instead(self, model: Mapping[str, Any]) -> str:
-        own = self.trust["models"].get(model["size"])
+    def _instead(self, model: ModelFound) -> str:
+        own = self.trust.models.get(model.size)
         if own is None:
             return "Not known: no bounds are known for this kind of selection."
-        rows = [row for part in own["substitutes"] for row in part]
-        some_ = sum(row["n_exchangeable"] > 0 for row in rows)
+        rows = [row for part in own.substitutes for row in part]
+        some_ = sum(row.n_exchangeable > 0 for row in rows)
         text = (
             f"{some_} of {len(rows)} could {'each ' * (some_ > 1)}give way to another {self.unit} "
-            f"at a cost of at most {rows[0]['within']:.0%} of the objective"
+            f"at a cost of at most {rows[0].within:.0%} of the objective"
             f"{_cheapest(rows, self.names(model))}."
             if rows
             else f"All {self.unit}s were asked for."
         )
-        near = self.trust["near"]
-        if near and model["size"] == self.document["chosen"]:
+        near = self.trust.near
+        if near and model.size == self.document.chosen:
             text += " " + " ".join(near_words(one) for one in near)
         return text
 
-    def better(self, model: Mapping[str, Any]) -> str:
+    def better(self, model: ModelFound) -> str:
         """Return whether there is a better list of this length, as far as it is known."""
-        own = self.trust["models"].get(model["size"], {})
-        labels = [str(one) for one in self.document["classes"]]
+        own = self.trust.models.get(model.size)
+        labels = [str(one) for one in self.document.classes]
         said = []
-        if "proofs" in own:
-            what = self.unit if model["size"] == 1 else counted(model["size"], self.unit)
-            said = [_better(proof, what) for proof in own["proofs"]]
+        if own is not None and own.proofs:
+            what = self.unit if model.size == 1 else counted(model.size, self.unit)
+            said = [_better(proof, what) for proof in own.proofs]
         else:
-            for certificate in model["certificates"]:
+            for certificate in model.certificates:
                 if certificate is not None:
-                    claim = state_claim(certificate, model["n_features"])[0]
+                    claim = state_claim(certificate, model.n_features)[0]
                     said.append(claim[0].upper() + claim[1:] + ".")
         if not said:
             return "Not known: no bounds are known for this kind of selection."
@@ -174,19 +186,17 @@ class Answers:
             said = [f"{show(label, 30)}: {one}" for label, one in zip(labels, said, strict=True)]
         return " ".join(said)
 
-    def gap(self, model: Mapping[str, Any]) -> Cell:
+    def gap(self, model: ModelFound) -> Cell:
         """Return by how much another list could be better, the largest of the classes."""
-        own = self.trust["models"].get(model["size"], {})
-        known = [
-            (proof["gain"] if proof["added"] else 0.0, proof["certificate"])
-            for proof in own.get("proofs", ())
-        ]
-        known = known or [(0.0, one) for one in model["certificates"]]
-        if not known or any(one is None for _, one in known):
+        own = self.trust.models.get(model.size)
+        ends = [] if own is None else own.proofs
+        gain = max((end.gain for end in ends if end.added), default=0.0)
+        certificates = [end.certificate for end in ends] or model.certificates
+        known = [one for one in certificates if one is not None]
+        if not known or len(known) < len(certificates):
             return Cell("-", None)
-        gain = max(gain for gain, _ in known)
-        worst = max(certificate["gap"] for _, certificate in known)
-        if all(certificate["proven"] for _, certificate in known):
+        worst = max(one.gap for one in known)
+        if all(one.proven for one in known):
             return Cell("yes, proven" if gain == 0 else f"no, by {100 * gain:.2g}%", gain)
         most = percent(gain + worst)
         if gain == 0:
@@ -194,28 +204,28 @@ class Answers:
         return Cell(f"no, by {100 * gain:.2g}%, at most {most}", gain + worst)
 
 
-def _members_of(model: Mapping[str, Any], group: str) -> list[Mapping[str, Any]]:
+def _members_of(model: ModelFound, group: str) -> list[Selected]:
     """Return the features of a group of a model, those of the largest effects first."""
-    found = {row["index"]: row for row in model["features"] if row["group"] == group}
+    found = {row.index: row for row in model.features if row.group == group}
     return list(found.values())
 
 
-def _with_words(row: Mapping[str, Any]) -> str:
+def _with_words(row: Selected) -> str:
     """Return the name of a feature, and the beginning of what it is in words."""
-    name = show(row["name"], NAME)
-    return f"{name} ({show(row['description'], _WORDS)})" if row["description"] else name
+    name = show(row.name, NAME)
+    return f"{name} ({show(row.description, _WORDS)})" if row.description else name
 
 
-def _cheapest(rows: Sequence[Mapping[str, Any]], names: Mapping[Any, str]) -> str:
+def _cheapest(rows: Sequence[SubstitutesFound], names: Mapping[Any, str]) -> str:
     """Return the substitutes that cost least, each with what it stands for.
 
     names : of what the model has.
     """
-    known = sorted((row for row in rows if row["names"]), key=lambda row: row["costs"][0])
+    known = sorted((row for row in rows if row.names), key=lambda row: row.costs[0])
     pairs = [
-        f"{show(row['names'][0], NAME)} for {names[row['index']]} ({cost(row['costs'][0])})"
+        f"{show(row.names[0], NAME)} for {names[row.index]} ({cost(row.costs[0])})"
         for row in known[:_PAIRS]
-        if row["n_exchangeable"]
+        if row.n_exchangeable
     ]
     return (
         f", the cheapest {'ones ' * (len(pairs) > 1)}{some(pairs, _PAIRS)}; see the table"
@@ -224,15 +234,17 @@ def _cheapest(rows: Sequence[Mapping[str, Any]], names: Mapping[Any, str]) -> st
     )
 
 
-def _better(proof: Mapping[str, Any], what: str) -> str:
+def _better(proof: Improvement, what: str) -> str:
     """Return whether a list is the best one, by a search, and which of two is to be used.
 
     what : the list has: feature, or 5 groups.
     """
-    certificate, gain = proof["certificate"], proof["gain"]
-    left = percent(certificate["gap"])
-    if not proof["added"]:
-        if certificate["proven"]:
+    certificate, gain = proof.certificate, proof.gain
+    if certificate is None:
+        return "Not known: no bound is finite."
+    left = percent(certificate.gap)
+    if not proof.added:
+        if certificate.proven:
             have = "have" if what[0].isdigit() else "has"
             return f"Yes: it is proven that no other {what} {have} a lower {_OBJECTIVE}."
         return (
@@ -240,13 +252,13 @@ def _better(proof: Mapping[str, Any], what: str) -> str:
             f"certified that none has an {_OBJECTIVE} that is lower by more than {left}."
         )
     added, dropped = (
-        some([show(name, NAME) for name in proof[one]], _NAMED) for one in ("added", "dropped")
+        some([show(name, NAME) for name in names], _NAMED) for names in (proof.added, proof.dropped)
     )
     found = (
         f"with {added} in place of {dropped} the {_OBJECTIVE} is {100 * gain:.2g}% lower, and "
         + (
             "no list does better (proven)"
-            if certificate["proven"]
+            if certificate.proven
             else f"at most {left} more is to be won"
         )
     )
@@ -261,16 +273,16 @@ def _better(proof: Mapping[str, Any], what: str) -> str:
     )
 
 
-def near_words(near: Mapping[str, Any]) -> str:
+def near_words(near: NearSets) -> str:
     """Return how many lists are nearly as good as the best one, and whether these are all."""
-    n = len(near["lists"])
+    n = len(near.lists)
     lists, are = ("1 list", "is") if n == 1 else (f"{n:,} lists", "are")
-    in_all = [show(row["name"], NAME) for row in near["features"] if row["n_lists"] == n]
-    within = f"within {near['within']:.0%} of the best objective"
-    if near["complete"]:
+    in_all = [show(row.name, NAME) for row in near.features if row.n_lists == n]
+    within = f"within {near.within:.0%} of the best objective"
+    if near.complete:
         text = f"{lists} {are} {within}, and no others, which is proven"
     else:
-        known = near["complete_within"]
+        known = near.complete_within
         text = f"{lists} {within} {'was' if n == 1 else 'were'} found, and there may be others"
         text += f" (up to {100 * known:.2g}% none is missing)" if known > 0 else ""
     if in_all:
@@ -278,21 +290,21 @@ def near_words(near: Mapping[str, Any]) -> str:
     return text + "."
 
 
-def stable_words(stability: Mapping[str, Any]) -> str:
+def stable_words(stability: StabilityFound) -> str:
     """Return how stable lists are, as the source of `Stability.index` reads it.
 
     Of a pair of halves, and of an interval from unstable to stable, nothing is to be read.
     """
-    index, (low, high) = stability["index"], stability["interval"]
-    if index is None:
+    index, (low, high) = stability.index, stability.interval
+    if index is None or low is None or high is None:
         return "of all features"
-    if stability["n_pairs"] == 1 or (low < _UNSTABLE and high >= _STABLE):
+    if stability.n_pairs == 1 or (low < _UNSTABLE and high >= _STABLE):
         return f"too few to judge whether they are stable (index {index:.2f}; 1: always the same)"
     level = "stable" if index >= _STABLE else "unstable" if index < _UNSTABLE else "fairly stable"
     return f"{level} (index {index:.2f}; 1: always the same)"
 
 
-def what_was_found(answers: Answers, chosen: Mapping[str, Any]) -> str:
+def what_was_found(answers: Answers, chosen: ModelFound) -> str:
     """Return the table of the features of a model; of whole groups after that of the groups."""
     found = FeatureTables(answers)
     filters = (
@@ -308,22 +320,22 @@ def what_was_found(answers: Answers, chosen: Mapping[str, Any]) -> str:
     shown += table(
         "The features of the model, by falling effect",
         found.heads(), found.rows(chosen), rows_of="features",
-        folded=answers.of_groups and len(chosen["features"]) > _OPEN,
+        folded=answers.of_groups and len(chosen.features) > _OPEN,
     )  # fmt: skip
     return filters + shown + note(" ".join(_said(answers, chosen))) + _covariates(chosen)
 
 
-def _said(answers: Answers, chosen: Mapping[str, Any]) -> list[str]:
+def _said(answers: Answers, chosen: ModelFound) -> list[str]:
     """Return what the columns of the table of features mean."""
     words, document = answers.words, answers.document
     said = [f"{_legend(answers)}."]
     if words.sign:
         said.append(f"{words.sign[0].upper()}{words.sign[1:]}.")
-    elif len(document["classes"]) == 2:
-        said.append(f"Positive speaks for {show(str(chosen['features'][0]['class']), 30)}.")
+    elif len(document.classes) == 2:
+        said.append(f"Positive speaks for {show(str(chosen.features[0].label), 30)}.")
     if not answers.of_groups:
         said += _said_of_substitutes(answers)
-    if len(chosen["features"]) > MOST_ROWS:
+    if len(chosen.features) > MOST_ROWS:
         said.append(f"The {MOST_ROWS} of the largest effects; the model file has all.")
     return said
 
@@ -332,11 +344,11 @@ def _legend(answers: Answers) -> str:
     words = answers.words
     text = words.legend
     if answers.outputs:
-        text = outputs_legend(words, bool(answers.document["classes"]))
+        text = outputs_legend(words, bool(answers.document.classes))
     return text[0].upper() + text[1:]
 
 
-def _said_of_groups(answers: Answers, chosen: Mapping[str, Any]) -> list[str]:
+def _said_of_groups(answers: Answers, chosen: ModelFound) -> list[str]:
     said = [
         "Moves the scores by: the standard deviation over the samples of what the features of the "
         f"group add to the score{', of the output where it is largest' if answers.outputs else ''}."
@@ -348,7 +360,7 @@ def _said_of_groups(answers: Answers, chosen: Mapping[str, Any]) -> list[str]:
 
 
 def _said_of_substitutes(answers: Answers) -> list[str]:
-    if not answers.trust["models"]:
+    if not answers.trust.models:
         return []
     return [
         f"Without it: by how much the objective of the selection grows where the {answers.unit} is "
@@ -357,10 +369,10 @@ def _said_of_substitutes(answers: Answers) -> list[str]:
     ]
 
 
-def _covariates(chosen: Mapping[str, Any]) -> str:
-    if not chosen["covariates"]:
+def _covariates(chosen: ModelFound) -> str:
+    if not chosen.covariates:
         return ""
-    names = [show(row["name"], NAME) for row in chosen["covariates"]]
+    names = [show(row.name, NAME) for row in chosen.covariates]
     return note(f"In every model, uncounted and without a penalty: {some(names, 20)}.")
 
 
@@ -370,10 +382,10 @@ class FeatureTables:
     def __init__(self, answers: Answers) -> None:
         self.answers, self.words, self.trust = answers, answers.words, answers.trust
         self.outputs = answers.outputs
-        self.described = any(row["description"] for row in answers.all_rows())
-        self.grouped = any(row["group"] is not None for row in answers.all_rows())
+        self.described = any(row.description for row in answers.all_rows())
+        self.grouped = any(row.group is not None for row in answers.all_rows())
 
-    def tables(self, model: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
+    def tables(self, model: ModelFound) -> dict[str, list[list[Cell]]]:
         """Return the rows of all tables of a model, which the slider moves."""
         found = {"features": self.rows(model)}
         if self.answers.of_groups:
@@ -410,7 +422,7 @@ class FeatureTables:
         heads = []
         if self.answers.frequencies:
             heads.append(("in half-samples", "n"))
-        if self.trust["models"]:
+        if self.trust.models:
             heads += [("without it", "n"), ("best instead", ""), ("at a cost of", "n")]
             heads.append(("others within 1%", "n"))
         return heads
@@ -418,76 +430,78 @@ class FeatureTables:
     def _columns(self) -> list[str]:
         return self.outputs if len(self.outputs) <= _MOST_OUTPUTS else ["largest", "of"]
 
-    def rows(self, model: Mapping[str, Any]) -> list[list[Cell]]:
+    def rows(self, model: ModelFound) -> list[list[Cell]]:
         """Return the rows of the table of features."""
         instead = self._substitutes(model)
         rows = []
-        for row in model["features"][:MOST_ROWS]:
-            cells = [Cell(str(row["rank"]), row["rank"]), name_cell(row["name"])]
+        for row in model.features[:MOST_ROWS]:
+            cells = [Cell(str(row.rank), row.rank), name_cell(row.name)]
             if self.grouped:
-                cells.append(_label(row["group"]))
+                cells.append(_label(row.group))
             if self.answers.by_class:
-                cells.append(_label(row["class"]))
+                cells.append(_label(row.label))
             if self.described:
-                cells.append(text_cell(row["description"] or ""))
+                cells.append(text_cell(row.description or ""))
             cells += self._effects(row)
             if not self.answers.of_groups:
                 cells += self._trust(row, instead)
             rows.append(cells)
         return rows
 
-    def rows_of_groups(self, model: Mapping[str, Any]) -> list[list[Cell]]:
+    def rows_of_groups(self, model: ModelFound) -> list[list[Cell]]:
         """Return the rows of the table of groups, of each class those first that move most."""
         instead, moves = self._substitutes(model), self._moves(model)
-        first = {(row["class"], row["group"]): row for row in reversed(model["features"])}
+        first = {(row.label, row.group): row for row in reversed(model.features)}
         rows: list[list[Cell]] = []
         for (label, group), moved in moves.items():
             row = first[label, group]
-            own = [one for one in _members_of(model, group) if one["class"] == label]
+            own = [one for one in _members_of(model, group) if one.label == label]
             cells = [Cell(str(len(rows) + 1), len(rows) + 1), name_cell(group)]
             if self.answers.by_class:
                 cells.append(_label(label))
             cells += [Cell(f"{len(own):,}", len(own)), number(moved)]
             cells += self._trust(row, instead)
-            names = [show(one["name"], NAME) for one in own]
+            names = [show(one.name, NAME) for one in own]
             rows.append([*cells, Cell(some(names, _ROW_MEMBERS), None, "text")])
         return rows[:MOST_ROWS]
 
-    def _moves(self, model: Mapping[str, Any]) -> dict[tuple[Any, str], float]:
+    def _moves(self, model: ModelFound) -> dict[tuple[Any, str], float]:
         """Return by how much the groups of each class move the scores, the largest first."""
-        labels = dict.fromkeys(row["class"] for row in model["features"])
+        labels = dict.fromkeys(row.label for row in model.features)
         found = {}
-        for label, moves in zip(labels, self.trust["moves"][model["size"]], strict=True):
+        for label, moves in zip(labels, self.trust.moves[model.size], strict=True):
             for group in sorted(moves, key=lambda name: -moves[name]):
                 found[label, group] = moves[group]
         return found
 
-    def _substitutes(self, model: Mapping[str, Any]) -> dict[tuple[Any, Any], Mapping[str, Any]]:
+    def _substitutes(self, model: ModelFound) -> dict[tuple[Any, Any], SubstitutesFound]:
         """Return what could take the place of what the model has, by class and by what it is."""
-        own = self.trust["models"].get(model["size"])
-        labels = list(dict.fromkeys(row["class"] for row in model["features"]))
-        parts = [] if own is None else own["substitutes"]
+        own = self.trust.models.get(model.size)
+        labels = list(dict.fromkeys(row.label for row in model.features))
+        parts = [] if own is None else own.substitutes
         return {
-            (label, row["index"]): row
+            (label, row.index): row
             for label, part in zip(labels, parts, strict=False)
             for row in part
         }
 
     def _trust(
-        self, row: Mapping[str, Any], instead: Mapping[tuple[Any, Any], Mapping[str, Any]]
+        self, row: Selected, instead: Mapping[tuple[Any, Any], SubstitutesFound]
     ) -> list[Cell]:
         """Return how sure a feature, or its group, is, and what could take its place."""
         cells = []
         if self.answers.frequencies:
             known = self.answers.frequency(row)
             cells.append(number(None) if known is None else share(known))
-        if self.trust["models"]:
-            cells += _instead_cells(instead.get((row["class"], self.answers.key(row))))
+        if self.trust.models:
+            cells += _instead_cells(instead.get((row.label, self.answers.key(row))))
         return cells
 
-    def _effects(self, row: Mapping[str, Any]) -> list[Cell]:
-        plain, per_sd = row["coefficient"], row["coefficient_per_sd"]
-        if not self.outputs:
+    def _effects(self, row: Selected) -> list[Cell]:
+        plain, per_sd = row.coefficient, row.coefficient_per_sd
+        if not (isinstance(plain, list) and isinstance(per_sd, list)):
+            assert isinstance(plain, float)
+            assert isinstance(per_sd, float)
             both = [plain, per_sd] if self.words.ratio else [per_sd]
             return [number(plain, "+.4g"), *map(self._effect, both)]
         effects = plain if self.words.ratio else per_sd
@@ -506,46 +520,46 @@ def _label(label: Any) -> Cell:
     return Cell(show(str(label), NAME), None, "")
 
 
-def _instead_cells(row: Mapping[str, Any] | None) -> list[Cell]:
+def _instead_cells(row: SubstitutesFound | None) -> list[Cell]:
     """Return what a feature is worth, and what could take its place; none of a forced one."""
     if row is None:
         return [Cell("-", None), Cell("-", None, "name"), Cell("-", None), Cell("-", None)]
-    first = row["names"][:1]
-    sure = "" if row["proven"] else " or more"
+    first = row.names[:1]
+    sure = "" if row.proven else " or more"
     return [
-        Cell(cost(row["without"]), row["without"]),
+        Cell(cost(row.without), row.without),
         Cell(show(first[0], NAME) if first else "none", None, "name"),
-        Cell(cost(row["costs"][0]), row["costs"][0]) if first else Cell("-", None),
-        Cell(f"{row['n_exchangeable']:,}{sure}", row["n_exchangeable"]),
+        Cell(cost(row.costs[0]), row.costs[0]) if first else Cell("-", None),
+        Cell(f"{row.n_exchangeable:,}{sure}", row.n_exchangeable),
     ]
 
 
-def _substitute_name(row: Mapping[str, Any], place: int) -> str:
+def _substitute_name(row: SubstitutesFound, place: int) -> str:
     """Return the name of a substitute, and how many features it has where it is a group."""
-    name, members = show(row["names"][place], NAME), row["members"][place]
-    return name if members is None else f"{name} ({counted(members['n_features'])})"
+    name, members = show(row.names[place], NAME), row.members[place]
+    return name if members is None else f"{name} ({counted(members.n_features)})"
 
 
-def what_instead(answers: Answers, chosen: Mapping[str, Any], drawn: str) -> str:
+def what_instead(answers: Answers, chosen: ModelFound, drawn: str) -> str:
     """Return what could take the place of features or groups, and lists that are as good."""
     trust = answers.trust
     parts = [
         _substitutes(answers, chosen)
-        if trust["models"]
+        if trust.models
         else paragraph("Not known: no bounds are known for this kind of selection.")
     ]
-    if trust["near"]:
+    if trust.near:
         parts.append(paragraph(f"Where several {answers.unit}s may change at once:"))
     own = answers.names(chosen)
-    parts += [paragraph(near_words(near)) for near in trust["near"] or ()]
+    parts += [paragraph(near_words(near)) for near in trust.near or ()]
     parts.append(drawn)
-    for near in trust["near"] or ():
+    for near in trust.near or ():
         rows = []
-        for row in near["features"][:_NEAR]:
+        for row in near.features[:_NEAR]:
             inside = Cell("yes" if answers.chosen(row) in own else "no", None, "")
-            part = row["n_lists"] / len(near["lists"])
-            rows.append([name_cell(row["name"]), share(part), inside])
-        left = len(near["features"]) - len(rows)
+            part = row.n_lists / len(near.lists)
+            rows.append([name_cell(row.name), share(part), inside])
+        left = len(near.features) - len(rows)
         more = f"; {left:,} more are in fewer" if left else ""
         heads = [(answers.unit, ""), ("in so many of these lists", "n"), ("in the model", "")]
         parts.append(
@@ -553,33 +567,33 @@ def what_instead(answers: Answers, chosen: Mapping[str, Any], drawn: str) -> str
         )
         lists = [
             [
-                Cell(cost(one["worse_by"]), one["worse_by"]),
-                Cell(some([show(name, NAME) for name in one["features"]], 30), None, "text"),
+                Cell(cost(one.worse_by), one.worse_by),
+                Cell(some([show(name, NAME) for name in one.features], 30), None, "text"),
             ]
-            for one in near["lists"][:5]
+            for one in near.lists[:5]
         ]
         heads = [("above the best", "n"), (f"{answers.unit}s", "")]
         parts.append(table("The best of these lists", heads, lists, folded=True))
     return "".join(parts)
 
 
-def _substitutes(answers: Answers, chosen: Mapping[str, Any]) -> str:
+def _substitutes(answers: Answers, chosen: ModelFound) -> str:
     """Return the model, without each part and with each substitute, on held-out samples."""
     trust, names, unit = answers.trust, answers.names(chosen), answers.unit
-    own = [row for part in trust["models"][chosen["size"]]["substitutes"] for row in part]
-    own.sort(key=lambda row: list(names).index(row["index"]))
-    if not own or own[0]["score"] is None:
+    own = [row for part in trust.models[chosen.size].substitutes for row in part]
+    own.sort(key=lambda row: list(names).index(row.index))
+    if not own or own[0].score is None:
         return paragraph(
             f"The table above has the best substitute of each {unit}, all others staying."
         )
-    word = trust["compared_by"] or answers.words.score
+    word = trust.compared_by or answers.words.score
     rows = []
     for row in own:
-        first = name_cell(names[row["index"]])
-        rows.append([first, Cell("nothing", None, "text"), *_compared(row, "without")])
+        first = name_cell(names[row.index])
+        rows.append([first, Cell("nothing", None, "text"), *_compared(row, None)])
         rows += [
             [first, Cell(_substitute_name(row, place), None, "name"), *_compared(row, place)]
-            for place in range(len(row["names"]))
+            for place in range(len(row.names))
         ]
     heads = [
         ("in place of", ""), ("is put", ""), ("at a cost of", "n"), (f"{word}, held out", "n"),
@@ -591,41 +605,42 @@ def _substitutes(answers: Answers, chosen: Mapping[str, Any]) -> str:
     )  # fmt: skip
     held_out = (
         f"Held out: the coefficients are fitted again without the samples that are scored; that of "
-        f"the model is {own[0]['score']:.3f}. The features were chosen with all samples, so that "
+        f"the model is {own[0].score:.3f}. The features were chosen with all samples, so that "
         "this says how the lists compare and flatters them; ± one standard error over the folds."
     )
-    if trust["compared_by"] is not None:
+    if trust.compared_by is not None:
         held_out += f" By {word}, as no size is more accurate than a model without features."
     return paragraph(_summary(own, unit)) + shown + note(held_out) + _members(own)
 
 
-def _members(rows: Sequence[Mapping[str, Any]]) -> str:
+def _members(rows: Sequence[SubstitutesFound]) -> str:
     """Return the first features of each group that could take the place of another, once."""
     known = {
         name: members
         for row in rows
-        for name, members in zip(row["names"], row["members"], strict=True)
+        for name, members in zip(row.names, row.members, strict=True)
         if members is not None
     }
     if not known:
         return ""
     cells = []
     for name, members in known.items():
-        first = [show(one, NAME) for one in members["first"]]
-        more = members["n_features"] - len(first)
+        first = [show(one, NAME) for one in members.first]
+        more = members.n_features - len(first)
         names = ", ".join(first) + (f" and {more:,} more" if more else "")
-        n = members["n_features"]
+        n = members.n_features
         cells.append([name_cell(name), Cell(f"{n:,}", n), Cell(names, None, "text")])
     heads = [("group", ""), ("features", "n"), ("which", "")]
     return table("The groups that could take a place", heads, cells, folded=True)
 
 
-def _summary(rows: Sequence[Mapping[str, Any]], unit: str) -> str:
+def _summary(rows: Sequence[SubstitutesFound], unit: str) -> str:
     """Return how many substitutes do better and worse than the model on held-out samples."""
     errors = [
-        (score - row["score"], 2 * error)
+        (score - row.score, 2 * error)
         for row in rows
-        for score, error in zip(row["scores"], row["errors"], strict=True)
+        if row.score is not None
+        for score, error in zip(row.scores, row.errors, strict=True)
     ]
     better, worse = (
         sum(sign * more > max(error, 1e-9) for more, error in errors) for sign in (1, -1)
@@ -637,14 +652,15 @@ def _summary(rows: Sequence[Mapping[str, Any]], unit: str) -> str:
     )
 
 
-def _compared(row: Mapping[str, Any], place: int | str) -> list[Cell]:
+def _compared(row: SubstitutesFound, place: int | None) -> list[Cell]:
     """Return the cost of a substitute, its score, and what that is more than the model's.
 
-    place : which one; "without": of none.
+    place : which one; None: none.
     """
-    without = place == "without"
-    worse = row["without"] if without else row["costs"][place]
-    score = row["score_without"] if without else row["scores"][place]
-    error = row["error_without"] if without else row["errors"][place]
-    more = score - row["score"]
+    worse, score, error = row.without, row.score_without, row.error_without
+    if place is not None:
+        worse, score, error = row.costs[place], row.scores[place], row.errors[place]
+    if row.score is None or score is None or error is None:
+        return [Cell(cost(worse), worse), number(None), number(None)]
+    more = score - row.score
     return [Cell(cost(worse), worse), number(score), Cell(f"{more:+.3f} ± {error:.3f}", more)]

@@ -43,11 +43,11 @@ def cost(value: float) -> str:
 
 
 class Figure(NamedTuple):
-    """A figure of a page: the section in which it stands, what it shows, and its SVG."""
+    """A figure of a page: the section in which it stands, what it shows, and its image."""
 
     section: str
     caption: str
-    svg: str
+    source: str  # a data URI
     wide: bool = False  # whether it needs all of the width
 
 
@@ -115,5 +115,6 @@ def figures_in(figures: Sequence[Figure], section: str) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    wide = ' class="wide"' if figure.wide else ""
-    return f"<figure{wide}>{figure.svg}<figcaption>{escape(figure.caption)}.</figcaption></figure>"
+    wide, text = ' class="wide"' if figure.wide else "", escape(figure.caption)
+    image = f'<img src="{figure.source}" alt="{text}">'
+    return f"<figure{wide}>{image}<figcaption>{text}.</figcaption></figure>"

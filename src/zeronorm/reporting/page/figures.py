@@ -1,13 +1,13 @@
-"""Figures of a page: the displays of `plotting` as SVG that a strict policy lets through."""
+"""Figures of a page: the displays of `plotting`, as SVG in images."""
 
 from __future__ import annotations
 
-import copy
+import base64
 import io
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
-from xml.etree import ElementTree
 
 import numpy as np
 from sklearn.base import clone
@@ -20,8 +20,7 @@ from ...core.messages import show
 from ...core.types import FloatArray
 from ...estimators import BudgetClassifier, BudgetSurvivalAnalysis
 from ...estimators.folds import splits
-from ...estimators.held_out import CrossValidation
-from ...export.formats import as_model, labels, positive
+from ...inference.stability import expected_low
 from ...plotting import (
     CoefficientsDisplay,
     KaplanMeierDisplay,
@@ -32,24 +31,20 @@ from ...plotting import (
     StabilityDisplay,
     SupportsDisplay,
 )
-from ...plotting.drawing import COLOURS, LONGEST_NAME, pyplot
-from ..documents.data import feature_name
-from ..documents.trust import CountedUnits
+from ...plotting.drawing import COLOURS, LONGEST_NAME, MOST_ROWS, pyplot, text
+from ...plotting.manhattan import correlations
+from ..documents.trust import Question
+from ..records import ModelFound, NearSets, Selected, SelectionFound, StabilityFound, Trust
 from .elements import NAME, Figure
 
 if TYPE_CHECKING:
-    from ...inference.stability import StabilitySelection
-    from ...inspection.alternatives import NearOptimal
+    from ...core.results import Proof
     from ...io.input import Samples
-    from ..documents.trust import Evidence
 
 _BARS, _OTHERS = 20, 8  # features of the model with a bar, and others
-_ROWS = 24  # features of nearly optimal lists with a row
-_LISTS = 100  # nearly optimal ones with a column
+_ROWS = 24  # features of near-optimal sets with a row
+_SETS = 100  # of them with a column
 _WIDE = 8.0  # inches from which a figure takes the whole width of the page
-_SVG, _LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-# What matplotlib says once for all elements, in a style element.
-_COMMON = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
 _LOOKS = {
     "svg.fonttype": "none",
     "svg.hashsalt": "zeronorm",
@@ -58,34 +53,31 @@ _LOOKS = {
     "axes.facecolor": "none",
     "figure.dpi": 150,  # of the image that the points of many variants are
 }
-_DIGITS = re.compile(r"-?\d+\.\d{3,}")
-_FONT = re.compile(r"(?P<size>[\d.]+)px")
+_ATTRIBUTE, _DIGITS = re.compile('="[^"]*"'), re.compile(r"-?\d+\.\d{3,}")
 
 
 _Drawing: TypeAlias = tuple[str, str, Callable[[], Any]]
 
 
-def figures_of(
-    estimator: Any,
-    samples: Samples,
-    validation: CrossValidation | None,
-    evidence: Evidence,
-) -> list[Figure]:
-    """Return the figures that there are for a model."""
+def figures_of(question: Question, trust: Trust, proofs: list[Proof]) -> list[Figure]:
+    """Return the figures that there are for a model.
+
+    proofs : of the search for better features, where it was run now.
+    """
     plt = pyplot()
     found: list[Figure] = []
     cycle = {"axes.prop_cycle": plt.cycler(color=COLOURS)}  # of scikit-learn's displays
     with plt.rc_context(_LOOKS | cycle):
-        for section, caption, draw in _drawings(estimator, samples, validation, evidence):
+        for section, caption, draw in _drawings(question, trust, proofs):
             figure = draw().figure_
-            svg = _inline(_written(figure), f"figure{len(found)}", caption)
-            found.append(Figure(section, caption, svg, wide=figure.get_figwidth() > _WIDE))
+            wide = figure.get_figwidth() > _WIDE
+            found.append(Figure(section, caption, _written(figure), wide))
             plt.close(figure)
     return found
 
 
-def _written(figure: Any) -> bytes:
-    """Return a figure as SVG, laid out and drawn once; `savefig` would do both twice."""
+def _written(figure: Any) -> str:
+    """Return a figure as a data URI, laid out and drawn once; `savefig` would do both twice."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     layout = figure.get_layout_engine()
@@ -96,109 +88,190 @@ def _written(figure: Any) -> bytes:
     file = io.BytesIO()
     canvas: Any = FigureCanvasSVG(figure)
     canvas.print_svg(file, metadata={"Date": None})
-    return file.getvalue()
+    svg = _ATTRIBUTE.sub(lambda one: _DIGITS.sub(_rounded, one[0]), file.getvalue().decode())
+    svg = svg.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
-def _drawings(
-    estimator: Any,
-    samples: Samples,
-    validation: CrossValidation | None,
-    evidence: Evidence,
-) -> Iterator[_Drawing]:
-    paths, size, X = estimator._paths, estimator.size_, samples.table.X
-    named, units = _named(estimator, samples), CountedUnits.of(estimator, samples.table)
-    plain = not any(isinstance(one, tuple) for one in paths[0])
-    model = as_model(named)
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}"
+
+
+def _drawings(question: Question, trust: Trust, proofs: list[Proof]) -> Iterator[_Drawing]:
+    selection, chosen, samples = question.selection, question.chosen, question.samples
+    unit = trust.unit
     caption = "The coefficients of the model, for one standard deviation of each feature"
-    if len(labels(model)) == 2:
-        caption += f"; positive speaks for {show(str(labels(model)[positive(model)]), NAME)}"
-    yield "features", caption, lambda: CoefficientsDisplay.from_estimator(model, X)
+    if len(selection.classes) == 2 and chosen.features[0].label is not None:
+        caption += f"; positive speaks for {show(str(chosen.features[0].label), NAME)}"
+    yield "features", caption, lambda: _coefficients(selection, chosen)
     if samples.table.variants is not None:
-        yield (
-            "features",
-            "Every variant by its correlation with the target; selected variants by name",
-            lambda: ManhattanDisplay.from_estimator(
-                estimator, X, samples.y, variants=samples.table.variants,
-                offset=samples.response.offset,
-            ),
-        )  # fmt: skip
-    if plain and len(paths[0]) > 1:
-        yield (
-            "features",
-            "Which features the models of each size have",
-            lambda: SupportsDisplay.from_estimator(named),
+        caption = "Every variant by its correlation with the target; selected variants by name"
+        yield "features", caption, lambda: _manhattan(question)
+    sizes = [model.size for model in selection.models]
+    if len({*sizes}) > 1:
+        caption = "Which features the models of each size have"
+        yield "features", caption, lambda: _supports(selection, unit)
+        if all(model.cross_validation is not None for model in selection.models):
+            caption = (
+                f"The score on held-out samples by the number of {unit}, with a band of one "
+                "standard error; below what is certified of the feature sets"
+            )
+            yield "new", caption, lambda: _sizes(selection, unit)
+    if chosen.cross_validation is not None:
+        yield from _held_out(question, chosen.cross_validation.folds)
+    if trust.stability is not None:
+        yield _half_samples(trust.stability)
+    if len(proofs) == 1 and len(proofs[0].history) > 1:
+        caption = "The search for better features: the best set found, and the bound of all others"
+        yield "sure", caption, lambda: ProofDisplay.from_proof(proofs[0])
+    for near in trust.near or ():
+        caption = (
+            f"The near-optimal feature sets, a column each, the best one first: their {unit}, and "
+            "above by how much their objective is worse"
         )
-        if validation is not None:
-            text = (
-                f"The score on held-out samples by the number of {units.kind}, with a band of one "
-                "standard error; below what is certified of the lists"
-            )
-            yield (
-                "new",
-                text,
-                lambda: SizesDisplay.from_validation(
-                    validation, chosen=size, paths=paths, unit=units.kind
-                ),
-            )
-    if validation is not None:
-        yield from _held_out(estimator, samples, validation.scores.shape[1])
-    if evidence.halves is not None:
-        yield _half_samples(evidence.halves, estimator, samples)
-    if len(evidence.proofs) == 1 and len(evidence.proofs[0].history) > 1:
-        text = "The search for a better list: the best one found, and the bound of all others"
-        yield "sure", text, lambda: ProofDisplay.from_proof(evidence.proofs[0])
-    for near in evidence.near:
-        yield _near_optimal(near, units)
+        yield "instead", caption, partial(_near_optimal, near, unit)
 
 
-def _half_samples(halves: StabilitySelection, estimator: Any, samples: Samples) -> _Drawing:
+def _coefficients(selection: SelectionFound, model: ModelFound) -> CoefficientsDisplay:
+    """Draw the coefficients of a model, of covariates too, for one standard deviation."""
+    labels = list(dict.fromkeys(row.label for row in model.features))
+    outputs = selection.outputs or labels
+    features: dict[str, list[float]] = {}
+    for row in (*model.features, *model.covariates):
+        own = features.setdefault(row.name, [0.0] * len(outputs))
+        if isinstance(row.coefficient_per_sd, list):
+            own[:] = row.coefficient_per_sd
+        else:
+            own[labels.index(row.label)] = row.coefficient_per_sd
+    names = sorted(features, key=lambda name: -max(map(abs, features[name])))
+    kept = names[:MOST_ROWS]
+    return CoefficientsDisplay(
+        names=[text(name) for name in kept],
+        coef=np.array([features[name] for name in kept]).T,
+        outputs=[text(str(one)) for one in outputs],
+        unit="coefficient per standard deviation",
+        n_left_out=len(names) - len(kept),
+    ).plot()
+
+
+def _manhattan(question: Question) -> ManhattanDisplay:
+    samples, variants = question.samples, question.samples.table.variants
+    p = len(variants)  # type: ignore[arg-type]
+    found: dict[int, float] = {}
+    for row in question.chosen.features:
+        values = row.coefficient if isinstance(row.coefficient, list) else [row.coefficient]
+        if row.index < p:
+            found[row.index] = max([found.get(row.index, 0.0), *values], key=abs)
+    selected = sorted(found)
+    scores = correlations(
+        question.estimator, samples.table.X, samples.y, samples.response.offset
+    )[:p]  # fmt: skip
+    coef = [found[j] for j in selected]
+    return ManhattanDisplay(variants=variants, scores=scores, selected=selected, coef=coef).plot()
+
+
+def _supports(selection: SelectionFound, unit: str) -> SupportsDisplay:
+    """Draw which features the models of each size have, of several classes those of the first."""
+    first = selection.models[0].features[0].label
+    names: dict[str, dict[int, float]] = {}
+    for model in selection.models:
+        for row in sorted(model.features, key=lambda row: row.index):
+            if row.label == first:
+                names.setdefault(row.name, {})[model.size] = _sign(row)
+    order = sorted(names, key=lambda name: (-len(names[name]), min(names[name])))
+    kept, sizes = order[:MOST_ROWS], [model.size for model in selection.models]
+    return SupportsDisplay(
+        sizes=sizes,
+        names=[text(name) for name in kept],
+        signs=[[names[name].get(size, 0.0) for size in sizes] for name in kept],
+        n_left_out=len(order) - len(kept),
+        unit=unit,
+    ).plot()
+
+
+def _sign(row: Selected) -> float:
+    return 2.0 if isinstance(row.coefficient, list) else float(np.sign(row.coefficient))
+
+
+def _sizes(selection: SelectionFound, unit: str) -> SizesDisplay:
+    """Draw the held-out score that compares the sizes, and what is certified of them."""
+    models = selection.models
+    held = [one.cross_validation for one in models if one.cross_validation is not None]
+    by = held[0].deviance_name
+    known = [one for one in held if one.deviance is not None and one.deviance_error is not None]
+    by_loss = by is not None and len(known) == len(held) and models[0].measure is None
+    certified = [[one for one in model.certificates if one is not None] for model in models]
+    sums = None
+    if all(len(own) == len(one.certificates) for own, one in zip(certified, models, strict=True)):
+        sums = [(sum(c.objective for c in own), sum(c.bound for c in own)) for own in certified]
+    return SizesDisplay(
+        sizes=[model.size for model in models],
+        mean=[-one.deviance for one in known] if by_loss else [one.mean for one in held],  # type: ignore[operator]
+        standard_error=[one.deviance_error if by_loss else one.standard_error for one in held],
+        baseline=-(held[0].baseline_deviance or 0.0) if by_loss else held[0].baseline,
+        measure=str(by) if by_loss else models[0].measure or selection.score,
+        chosen=selection.chosen,
+        objective=None if sums is None else [one for one, _ in sums],
+        bound=None if sums is None else [one for _, one in sums],
+        unit=unit,
+    ).plot()
+
+
+def _half_samples(found: StabilityFound) -> _Drawing:
     """Return how often half-samples choose the features of the model, and the first of others."""
-    stability, caption = halves.stability_, "How many of the half-samples choose each feature"
-    if stability.unit != "features":
-        return "sure", caption, lambda: StabilityDisplay.from_estimator(halves)
-    order = np.argsort(-stability.frequency, kind="stable")
-    most = stability.features[order]
-    own = np.setdiff1d(estimator.support_, estimator.forced_features or [])
-    others = most[~np.isin(most, own)][:_OTHERS]
-    place = {int(j): at for at, j in enumerate(most)}
-    own = np.array(sorted(own.tolist(), key=lambda j: place.get(j, most.size)))[:_BARS]
-    features = np.concatenate([own, others]).astype(np.int64)
-    names = [feature_name(samples.table, int(j)) for j in features]
-    names[own.size :] = [f"({name[: LONGEST_NAME - 2]})" for name in names[own.size :]]
-    caption += (
-        ": first those of the model, then, in brackets, others that are chosen most often. Below, "
-        "how many reach each threshold, and how many of these may be chance"
+    own = [row for row in found.features if row.in_model][:_BARS]
+    others = [row for row in found.features if not row.in_model and row.frequency][:_OTHERS]
+    drawn = [*own, *others]
+    names = [text(row.name) for row in own]
+    names += [text(f"({row.name[: LONGEST_NAME - 2]})") for row in others]
+    n = 2 * found.n_pairs
+    thresholds = np.arange(n // 2 + 1, n + 1) / n
+    q, p = found.n_chosen, found.n_candidates
+    shares = np.array([row.frequency for row in found.features])
+    caption = (
+        f"How many of the half-samples choose each {found.unit[:-1]}: first those of the model, "
+        "then, in brackets, others that are chosen most often. Below, how many reach each "
+        "threshold, and how many of these may be chance"
     )
-    return (
-        "sure",
-        caption,
-        lambda: StabilityDisplay.from_stability(
-            stability, threshold=halves.threshold_, features=features, names=names
-        ),
-    )
+    return "sure", caption, lambda: StabilityDisplay(
+        names=names,
+        frequency=[row.frequency for row in drawn],
+        simultaneous=[row.by_both for row in drawn],
+        threshold=found.threshold,
+        thresholds=thresholds,
+        n_stable=[int((shares >= tau - 1e-9).sum()) for tau in thresholds],
+        expected_low=[
+            expected_low(q, p, tau, found.n_pairs, q / p, "none") for tau in thresholds.tolist()
+        ],
+        unit=found.unit,
+        n_left_out=int((shares > 0).sum()) - sum(row.frequency > 0 for row in drawn),
+    ).plot()  # fmt: skip
 
 
-def _near_optimal(near: NearOptimal, units: CountedUnits) -> _Drawing:
-    """Return the lists that are nearly as good, of groups as of features."""
-    names: Any = None
-    if near.supports.dtype.kind in "iu":  # also the labels of some groups
-        names = {int(one): units.name(one) for one in np.unique(near.supports)}
-    return (
-        "instead",
-        "The lists that are nearly as good, a column each, the best one first: their "
-        f"{units.kind}, and above by how much their objective is worse",
-        lambda: NearOptimalDisplay.from_near_optimal(
-            near, feature_names=names, n_drawn=_LISTS, n_rows=_ROWS
-        ),
-    )
+def _near_optimal(near: NearSets, unit: str) -> NearOptimalDisplay:
+    """Draw near-optimal sets, of groups as of features."""
+    drawn, rows = near.lists[:_SETS], near.features[:_ROWS]
+    return NearOptimalDisplay(
+        names=[text(row.name) for row in rows],
+        present=[[row.name in one.features for one in drawn] for row in rows],
+        excess=[one.worse_by for one in drawn],
+        k=len(near.lists[0].features),
+        within=near.within,
+        complete_within=near.complete_within,
+        n_left_out=len(near.features) - len(rows),
+        counts=[row.n_lists for row in rows],
+        n_supports=len(near.lists),
+        unit=unit,
+    ).plot()
 
 
-def _held_out(estimator: Any, samples: Samples, folds: int) -> Iterator[_Drawing]:
-    """Yield what there is to draw of samples that are held out; the models are fitted anew."""
-    size, X, y = estimator.size_, samples.table.X, samples.y
+def _held_out(question: Question, folds: int) -> Iterator[_Drawing]:
+    """Yield what there is to draw of samples that are held out, by models of the other folds."""
+    estimator, samples, chosen = question.estimator, question.samples, question.chosen
+    size, X, y = chosen.size, samples.table.X, samples.y
     one, given = clone(estimator), {"cv": folds, "groups": samples.response.groups}
     if isinstance(estimator, BudgetSurvivalAnalysis) and "start" not in y.dtype.names:
-        one.set_params(n_features=int(size))
+        one.set_params(n_features=size)
         yield (
             "new",
             "Survival of samples by the risk that models of the other folds give them",
@@ -206,17 +279,17 @@ def _held_out(estimator: Any, samples: Samples, folds: int) -> Iterator[_Drawing
         )
     if (
         type(estimator) is BudgetClassifier
-        and len(estimator.classes_) == 2
-        and not isinstance(size, tuple)
+        and len(question.selection.classes) == 2
+        and chosen.n_groups is None
     ):
-        one.set_params(n_features=int(size), criterion=None)
-        label = estimator.classes_[1]
-        text = (
+        one.set_params(n_features=size, criterion=None)
+        label = np.unique(y)[1]
+        caption = (
             f"Held-out probabilities of {show(str(label), NAME)}, all folds together: how they "
             "rank the samples (ROC curve; precision and recall), and how often samples of a "
             "predicted probability have this class (calibration, in five bins of equal size)"
         )
-        yield "new", text, lambda: _curves(one, samples, folds, label)
+        yield "new", caption, lambda: _curves(one, samples, folds, label)
 
 
 def _curves(model: Any, samples: Samples, folds: int, label: Any) -> CalibrationDisplay:
@@ -256,63 +329,3 @@ def _held_out_probability(model: Any, samples: Samples, folds: int, label: Any) 
         fitted = clone(model).fit(_safe_indexing(X, train), y[train], **given)
         found[test] = fitted.predict_proba(_safe_indexing(X, test)) @ (fitted.classes_ == label)
     return found
-
-
-def _named(estimator: Any, samples: Samples) -> Any:
-    """Return the estimator with the names that its features have in the table."""
-    names = samples.table.feature_names
-    if names is not None and not hasattr(estimator, "feature_names_in_"):
-        estimator = copy.copy(estimator)
-        estimator.feature_names_in_ = np.asarray(names, object)
-    return estimator
-
-
-def _inline(data: bytes, prefix: str, title: str) -> str:
-    """Return the SVG of matplotlib for a page: no style but attributes, ids of its own.
-
-    A policy without 'unsafe-inline' forbids `style` attributes, and gradients, clips and markers
-    of several figures on one page would find each other's ids.
-    """
-    root = ElementTree.fromstring(data)
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
-                parent.remove(child)
-    for element in root.iter():
-        _plain(element, prefix)
-    for name in ("width", "height", "version"):
-        root.attrib.pop(name, None)
-    root.attrib |= {**_COMMON, "role": "img", "aria-label": title}
-    for element in root.iter():
-        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
-        element.tail = None
-        if element.tag != "text":
-            element.text = None
-    root.set("xmlns", _SVG)
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _plain(element: ElementTree.Element, prefix: str) -> None:
-    """Make the attributes of an element ones that a page may have."""
-    attributes = element.attrib
-    for declaration in filter(None, attributes.pop("style", "").split(";")):
-        name, _, value = declaration.partition(":")
-        name, value = name.strip(), value.strip()
-        if name == "font":
-            size = _FONT.search(value)
-            name, value = "font-size", size["size"] if size else "10"
-        if name != "font-family":
-            attributes[name] = value
-    link = attributes.pop(f"{{{_LINK}}}href", None)
-    if link is not None:
-        attributes["href"] = link
-    for name, value in list(attributes.items()):
-        if name == "id":
-            attributes[name] = f"{prefix}-{value}"
-        elif name == "href":
-            attributes[name] = value.replace("#", f"#{prefix}-")
-        elif "url(#" in value:
-            attributes[name] = value.replace("url(#", f"url(#{prefix}-")
-        elif name in ("d", "transform", "x", "y", "points"):
-            rounded = _DIGITS.sub(lambda number: f"{float(number[0]):.2f}", value)
-            attributes[name] = " ".join(rounded.split())

@@ -23,7 +23,8 @@ from sklearn.base import clone
 from ..._version import __version__
 from ...core.messages import Leaked, counted, show, some
 from ...methods import METHODS
-from ..documents.trust import MOST_KEPT, MOST_ROWS, fitting, has_bounds
+from ..documents.trust import MOST_KEPT, MOST_ROWS, fitting
+from ..records import ModelFound, SelectionFound, Trust
 from ..text.certificates import by_words, scope
 from ..text.selection import mean_error
 from ..text.words import describe_target, target_name
@@ -49,26 +50,25 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 def render(
-    document: Mapping[str, Any],
-    trust: Mapping[str, Any],
+    document: SelectionFound,
+    trust: Trust,
     figures: Sequence[Figure],
     again: Sequence[tuple[str, str]],
     facts: Mapping[str, str],
 ) -> bytes:
     """Return the page.
 
-    document : of `zeronorm select`; its chosen size is that of the page.
-    trust : as of `describe_trust`. figures : as of `figures_of`.
+    document : its chosen size is that of the page. figures : as of `figures_of`.
     again : what commands and code are for, and these.
     facts : versions and digests, by what they are of.
     """
     answers = Answers(document, trust)
     found = FeatureTables(answers)
-    models = fitting(document["models"], document["chosen"], MOST_KEPT)
-    (chosen,) = (one for one in models if one["size"] == document["chosen"])
+    models = fitting(document.models, document.chosen, MOST_KEPT)
+    chosen = document.model_of(document.chosen)
     sizes = [
         {
-            "k": model["size"],
+            "k": model.size,
             "texts": answers.texts(model),
             "tables": found.tables(model),
         }
@@ -85,7 +85,7 @@ def render(
     texts = {name: escape(text) for name, text in answers.texts(chosen).items()}
     page = Template(_own("page.html")).substitute(
         policy=policy,
-        version=escape(document["zeronorm"]),
+        version=escape(document.zeronorm),
         title=escape(_title(answers, chosen)),
         lead=escape(_lead(document)),
         units=f"{answers.unit}s",
@@ -105,9 +105,9 @@ def render(
     return page.encode("utf-8", "backslashreplace")  # a name may have half of a character
 
 
-def _doubts(document: Mapping[str, Any]) -> str:
+def _doubts(document: SelectionFound) -> str:
     """Return what makes the whole result doubtful, before anything else; "" without."""
-    found = [show(one, 400) for one in document["notes"] if isinstance(one, Leaked)]
+    found = [show(one, 400) for one in document.notes if isinstance(one, Leaked)]
     if not found:
         return ""
     return (
@@ -134,37 +134,35 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _title(answers: Answers, chosen: Mapping[str, Any]) -> str:
+def _title(answers: Answers, chosen: ModelFound) -> str:
     document = answers.document
-    data, k, unit = document["data"], chosen["n_features"], "feature"
-    many = data["n_features"] - document["n_covariates"]
+    data, k, unit = document.data, chosen.n_features, "feature"
+    many = data.n_features - document.n_covariates
     if answers.of_groups:
-        k, many, unit = chosen["size"], data["n_groups"], "group"
+        k, many, unit = chosen.size, data.n_groups or 0, "group"
     what = f"{k:,} of {counted(many, unit)}{' of features' * answers.of_groups}"
-    classes = [show(str(one), 30) for one in document["classes"]]
-    if len(classes) == 2 and data["task"] == "classes":
-        label = show(str(chosen["features"][0]["class"]), 30)  # for which coefficients speak
+    classes = [show(str(one), 30) for one in document.classes]
+    if len(classes) == 2 and data.task == "classes":
+        label = show(str(chosen.features[0].label), 30)  # for which coefficients speak
         other = classes[0 if label == classes[1] else 1]
         return f"{what} that {'tells' if k == 1 else 'tell'} {label} from {other}"
     target = target_name(data)
-    if data["task"] == "survival":
+    if data.task == "survival":
         target = f"survival ({target})"
     return f"{what} that {'predicts' if k == 1 else 'predict'} {target}"
 
 
-def _lead(document: Mapping[str, Any]) -> str:
-    data = document["data"]
-    if data["class_counts"]:
-        counts = [f"{n:,} {show(label, 30)}" for label, n in data["class_counts"].items()]
+def _lead(document: SelectionFound) -> str:
+    data = document.data
+    if data.class_counts:
+        counts = [f"{n:,} {show(label, 30)}" for label, n in data.class_counts.items()]
         target = f"{target_name(data)}: {some(counts, 8)}"
     else:
         target = f"{target_name(data)}, {describe_target(data)}"
-    return f"{counted(data['n_samples'], 'sample')} of {show(data['source'], 200)}; {target}."
+    return f"{counted(data.n_samples, 'sample')} of {show(data.source, 200)}; {target}."
 
 
-def _slider(
-    answers: Answers, models: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]
-) -> str:
+def _slider(answers: Answers, models: Sequence[ModelFound], chosen: ModelFound) -> str:
     """Return the slider over the sizes; none where there is one size."""
     if len(models) < 2:
         return ""
@@ -182,82 +180,87 @@ def _scores(answers: Answers, drawn: str) -> str:
     word = answers.words.score
     heads = [("groups", "n")] if answers.of_groups else []
     heads += [("features", "n"), (f"{word}, held out", "n")]
-    heads.append(("covariates alone" if document["n_covariates"] else "without features", "n"))
-    own = [model["cross_validation"] for model in document["models"]]
+    heads.append(("covariates alone" if document.n_covariates else "without features", "n"))
+    own = [model.cross_validation for model in document.models]
     more = {"balanced_accuracy": "balanced accuracy", "auc": "AUC"}
     more = {
-        key: name for key, name in more.items() if any(one and one[key] is not None for one in own)
+        key: name
+        for key, name in more.items()
+        if any(one and getattr(one, key) is not None for one in own)
     }
     heads += [(name, "n") for name in more.values()]
     heads += [(f"{word}, training", "n"), ("the best?", "n"), ("which", "")]
     rows, keys = [], []
-    for model in document["models"]:
-        held, k = model["cross_validation"], model["n_features"]
-        row = [Cell(f"{model['size']:,}", model["size"])] if answers.of_groups else []
+    for model in document.models:
+        held, k = model.cross_validation, model.n_features
+        row = [Cell(f"{model.size:,}", model.size)] if answers.of_groups else []
         row.append(Cell(f"{k:,}", k))
         row += (
             [number(None), number(None), *(number(None) for _ in more)]
             if held is None
             else [
-                Cell(mean_error(held), held["mean"]),
-                number(held["baseline"]),
+                Cell(mean_error(held), held.mean),
+                number(held.baseline),
                 *(
-                    number(None) if held[key] is None else Cell(mean_error(held, key), held[key])
+                    number(None)
+                    if getattr(held, key) is None
+                    else Cell(mean_error(held, key), getattr(held, key))
                     for key in more
                 ),
             ]
         )
-        training = model.get("training_accuracy", model.get("training_score"))
         names = list(answers.names(model).values())
-        row += [number(training), answers.gap(model), Cell(some(names, MOST_ROWS), None, "which")]
+        row += [
+            number(model.on_training),
+            answers.gap(model),
+            Cell(some(names, MOST_ROWS), None, "which"),
+        ]
         rows.append(row)
-        keys.append(model["size"])
+        keys.append(model.size)
     text = (
         "Held out: the selection is repeated on the other folds, features and all, so that these "
         "samples had no say; ± one standard error over the folds. Training: on the samples that "
         "chose the features, which flatters. The best: whether no other list of the length has a "
         "lower objective of the selection, or by how much one has or could have."
     )
-    if answers.words.baseline and not document["classes"]:
+    if answers.words.baseline and not document.classes:
         text = f"{word}: {answers.words.baseline}. {text}"
     shown = table(
         "All sizes that were compared",
         heads,
         rows,
         keys=keys,
-        chosen=document["chosen"],
+        chosen=document.chosen,
         folded=bool(drawn) and len(rows) > _UNFOLDED,
     )
     return drawn + shown + note(text)
 
 
-def _sure(answers: Answers, chosen: Mapping[str, Any], drawn: str) -> str:
+def _sure(answers: Answers, chosen: ModelFound, drawn: str) -> str:
     """Return what half-samples say of the list, and what is certified."""
     parts = []
-    known = answers.trust["stability"]
-    if known is not None and "reason" not in known:
-        low, high = known["interval"]
+    known = answers.trust.stability
+    if known is not None:
+        low, high = known.interval
         interval = (
-            ""
-            if low is None or known["n_pairs"] == 1
-            else f"; 95 % interval {low:.2f} to {high:.2f}"
+            "" if low is None or known.n_pairs == 1 else f"; 95 % interval {low:.2f} to {high:.2f}"
         )
-        chosen_once = [show(row["name"], NAME) for row in known["features"] if row["frequency"]]
-        times = "Once" if known["n_pairs"] == 1 else f"{known['n_pairs']:,} times"
-        unit = known["unit"][:-1]
-        features = counted(known["n_chosen"], unit)
+        chosen_once = [show(row.name, NAME) for row in known.features if row.frequency]
+        times = "Once" if known.n_pairs == 1 else f"{known.n_pairs:,} times"
+        unit = known.unit[:-1]
+        features = counted(known.n_chosen, unit)
         left_out = ""
-        if known["n_left_out"]:
-            more = counted(known["n_left_out"], "more pair")
+        if known.n_left_out:
+            more = counted(known.n_left_out, "more pair")
             left_out = f" ({more} of halves left out, as a half has no model)"
         parts.append(
             paragraph(
-                f"{times} the samples were cut in two halves of {known['n_rows']:,}{left_out}, and "
-                f"{features} {'was' if known['n_chosen'] == 1 else 'were'} selected on each. "
-                f"The {2 * known['n_pairs']} lists are {stable_words(known)}{interval}. "
+                f"{times} the samples were cut in two halves of {known.n_rows:,}{left_out}, and "
+                f"{features} {'was' if known.n_chosen == 1 else 'were'} selected on each. "
+                f"The {2 * known.n_pairs} lists are {stable_words(known)}{interval}. "
                 f"They have {counted(len(chosen_once), unit)} in all; most often "
-                f"{some(chosen_once, 8)}. Of the {unit}s that {known['threshold']:.0%} of the "
-                f"lists have, at most {known['expected_low']:.2g} are expected to be there "
+                f"{some(chosen_once, 8)}. Of the {unit}s that {known.threshold:.0%} of the "
+                f"lists have, at most {known.expected_low:.2g} are expected to be there "
                 "no more often than by chance."
             )
         )
@@ -270,26 +273,26 @@ def _sure(answers: Answers, chosen: Mapping[str, Any], drawn: str) -> str:
     parts.append(drawn)
     parts.append("<h3>The certificate</h3>")
     parts.append(f'<p data-text="better">{escape(answers.better(chosen))}</p>')
-    certificates = [one for one in chosen["certificates"] if one is not None]
+    certificates = [one for one in chosen.certificates if one is not None]
     if certificates:
         one = certificates[0]
-        parts.append(note(scope(one, answers.document["by_folds"])))
+        parts.append(note(scope(one, answers.document.by_folds)))
     return "".join(parts)
 
 
 def _asked(answers: Answers) -> str:
     """Return what was asked for, and what the data are."""
     document, units = answers.document, f"{answers.unit}s"
-    data, parameters = document["data"], document["parameters"]
-    sizes = [f"{model['size']:,}" for model in document["models"]]
+    data, parameters = document.data, document.parameters
+    sizes = [f"{model.size:,}" for model in document.models]
     method = parameters["method"]
     sentence = METHODS[method].sentence if method in METHODS else str(method)
-    facts = {f"numbers of {units}": some(sizes, 30), "chosen": f"{document['chosen']:,}"}
-    if document["rule"] not in (None, "all"):
-        facts["by the rule"] = document["rule"]
+    facts = {f"numbers of {units}": some(sizes, 30), "chosen": f"{document.chosen:,}"}
+    if document.rule not in (None, "all"):
+        facts["by the rule"] = document.rule
     facts["method"] = sentence.replace("{k}", "k")
-    if document["by_folds"] is not None:
-        facts[f"{document['by_folds']['parameter']} is"] = by_words(document["by_folds"])
+    if document.by_folds is not None:
+        facts[f"{document.by_folds.parameter} is"] = by_words(document.by_folds)
     hidden = ("method", "n_threads", "warm_start", "feature_groups")
     facts |= {
         name.replace("_", " "): show(str(value), TEXT)
@@ -297,27 +300,26 @@ def _asked(answers: Answers) -> str:
         if value is not None and name not in hidden
     }
     of_data = {
-        "data": show(data["source"], 300),
-        "size": f"{counted(data['n_samples'], 'sample')}, {counted(data['n_features'])}, "
-        f"{data['storage']}",
+        "data": show(data.source, 300),
+        "size": f"{counted(data.n_samples, 'sample')}, {counted(data.n_features)}, {data.storage}",
         "target": target_name(data),
     }
-    if data["class_counts"]:
-        counts = [f"{show(label, 30)} {n:,}" for label, n in data["class_counts"].items()]
+    if data.class_counts:
+        counts = [f"{show(label, 30)} {n:,}" for label, n in data.class_counts.items()]
         of_data["classes"] = some(counts, 20)
     else:
         of_data["range"] = describe_target(data)
-    if data["guess"]:
-        of_data["taken for"] = f"{data['task']}: {data['guess']}"
-    for column, one in data["coded"].items():
-        levels = f", {counted(len(one['levels']), 'level')}" if one["kind"] == "category" else ""
-        of_data[f"column {show(column, 40)}"] = f"{one['kind']}{levels}"
+    if data.guess:
+        of_data["taken for"] = f"{data.task}: {data.guess}"
+    for column, one in data.coded.items():
+        levels = f", {counted(len(one.levels), 'level')}" if one.kind == "category" else ""
+        of_data[f"column {show(column, 40)}"] = f"{one.kind}{levels}"
         if len(of_data) > _NOTES:
             break
-    if data["filled"]:
-        filled = [f"{show(name, 40)}: {n}" for name, n in data["filled"].items()]
+    if data.filled:
+        filled = [f"{show(name, 40)}: {n}" for name, n in data.filled.items()]
         of_data["filled cells"] = some(filled, 20)
-    notes = [show(note, 400) for note in document["notes"][:_NOTES]]
+    notes = [show(note, 400) for note in document.notes[:_NOTES]]
     checks = (
         _list(notes)
         if notes
@@ -350,39 +352,47 @@ class _Word(str):
         return str(self)
 
 
-def code_of_model(estimator: Any, read: str, *, together: bool = False) -> str:
-    """Return the code that fits the model of a size again.
+def code_of_model(estimator: Any, model: ModelFound, read: str, *, together: bool = False) -> str:
+    """Return the code that fits the model of a size.
 
     read : the line that has the data. together : whether samples are in groups.
     """
-    one, size = clone(estimator), estimator.size_
+    one = clone(estimator)
     data = "X, y, groups=groups" if together else "X, y"
     if together:
         read += "\n# groups: the group of every sample"
     if getattr(one, "feature_groups", None) is not None:
         read += "\n# feature_groups: the group of every feature, as --group-file has it"
         one.set_params(feature_groups=_Word("feature_groups"))
-    if not isinstance(size, tuple):
-        budget = "n_groups" if estimator.n_features is None else "n_features"
-        one.set_params(**{budget: int(size)})
+    if one.n_features is None:
+        one.set_params(n_groups=model.size)
+    elif model.n_groups is None:
+        one.set_params(n_features=model.size)
     return f"from zeronorm import {type(one).__name__}\n{read}\nmodel = {one!r}.fit({data})"
 
 
 def code_of_report(
-    estimator: Any, file: str, cv: int | None, n_pairs: int, time_limit: float, *, together: bool
+    estimator: Any,
+    model: ModelFound,
+    file: str,
+    cv: int | None,
+    n_pairs: int,
+    time_limit: float,
+    *,
+    together: bool,
 ) -> list[tuple[str, str]]:
     """Return what the code of a page from Python is for, and the code."""
     given = f"{file!r}, cv={cv}, n_pairs={n_pairs}, time_limit={time_limit:g}"
     given += ", groups=groups" if together else ""
     read = "# X, y: the samples and their target, as arrays"
     found = [
-        ("The model", code_of_model(estimator, read, together=together)),
+        ("The model", code_of_model(estimator, model, read, together=together)),
         (
             "This page",
             f"from zeronorm import report\nreport(model, X, y, {given})",
         ),
     ]
-    if has_bounds(estimator) and len(estimator._paths) == 1:
+    if len(model.certificates) == 1 and model.certificates[0] is not None:
         found.append(
             (
                 "The certificate of the list, and its check in plain NumPy, without a solver",

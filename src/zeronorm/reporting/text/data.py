@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,18 @@ from ...core.memory import readable
 from ...core.messages import counted, show, some
 from ...export.formats import positive, sign
 from ...persistence import LoadedClassifier, LoadedModel, LoadedSurvivalModel
-from ..documents.data import may_name_samples
+from ..documents.data import describe_file, may_name_samples
+from ..records import (
+    Column,
+    Columns,
+    DataFile,
+    Installation,
+    PageWritten,
+    StoreChecked,
+    StoreWritten,
+    TargetColumn,
+    as_json,
+)
 from .certificates import largest_gap, loss_words, scaled_facts, scope
 from .tables import (
     aligned,
@@ -21,7 +32,6 @@ from .tables import (
     like,
     open_console,
     print_pairs,
-    seconds_fact,
     seconds_of,
     styled,
     thresholds_text,
@@ -39,9 +49,10 @@ _WORDS = {
 }
 
 
-def print_installation(document: Mapping[str, Any]) -> None:
+def print_installation(document: Installation) -> None:
     """Print versions and threads."""
-    print_pairs(open_console(), [(key, str(value)) for key, value in document.items()])
+    found = {key: str(value) for key, value in as_json(document).items() if key != "schema"}
+    print_pairs(open_console(), [*found.items()])
 
 
 def print_model(path: str, loaded: LoadedModel) -> None:
@@ -83,17 +94,18 @@ def print_model(path: str, loaded: LoadedModel) -> None:
         if role == "where":
             continue
         pairs.append((role.replace("_", " "), styled(show(name))))
-    pairs += scaled_facts(metadata["calibration"], metadata["parameters"], bool(labels))
-    if metadata["threshold"] is not None and isinstance(loaded, LoadedClassifier):
+    found = describe_file(loaded)
+    pairs += scaled_facts(found.calibration, metadata["parameters"], bool(labels))
+    if found.threshold is not None and isinstance(loaded, LoadedClassifier):
         pairs.append(
             (
                 "predicted",
-                f"{sentence(metadata['threshold'], loaded.classes_.tolist())}, not from 0.5 on",
+                f"{sentence(found.threshold, loaded.classes_.tolist())}, not from 0.5 on",
             )
         )
-    if metadata["certificates"][0] is not None:
-        pairs.append(("certified gap", largest_gap(metadata["certificates"])))
-        pairs.append(("", styled((scope(metadata["certificates"][0]), "dim"))))
+    if found.certificates[0] is not None:
+        pairs.append(("certified gap", largest_gap(found.certificates)))
+        pairs.append(("", styled((scope(found.certificates[0]), "dim"))))
     print_pairs(console, pairs)
     console.print()
     grid = empty_grid()
@@ -146,58 +158,56 @@ def _covariates(loaded: LoadedModel) -> str:
     return f"{n_columns:,}{features}, marked by *: in the model in any case"
 
 
-def print_data(document: Mapping[str, Any]) -> None:
+def print_data(document: DataFile) -> None:
     """Print what data hold, and the memory that a selection will need."""
     console = open_console()
     console.print()
-    table = document["table"]
-    size = f"{counted(document['n_samples'], 'sample')} x {counted(document['n_features'])}"
+    table = document.table
+    size = f"{counted(document.n_samples, 'sample')} x {counted(document.n_features)}"
     if table is not None:
-        n_columns = len(table["columns"])
-        size = f"{counted(document['n_samples'], 'row')} x {counted(n_columns, 'column')}"
-        if document["n_features"] != n_columns:
+        n_columns = len(table.columns)
+        size = f"{counted(document.n_samples, 'row')} x {counted(n_columns, 'column')}"
+        if document.n_features != n_columns:
             become = "becomes" if n_columns == 1 else "become"
-            size += f", which {become} {counted(document['n_features'])}"
+            size += f", which {become} {counted(document.n_features)}"
     pairs: list[tuple[str, str | Text]] = [
-        ("data", styled((show(document["source"]), "bold"))),
+        ("data", styled((show(document.source), "bold"))),
         ("size", size),
-        ("storage", show(document["storage"])),
+        ("storage", show(document.storage)),
     ]
-    if document["note"]:
-        pairs.append(("", f"it {document['note']}; zeronorm convert writes a store that is mapped"))
+    if document.note:
+        pairs.append(("", f"it {document.note}; zeronorm convert writes a store that is mapped"))
     if table is not None:
-        pairs += _columns(table, document["n_samples"])
-    if document["layers"]:
-        pairs.append(("layers", some([show(name, 30) for name in document["layers"]], 12)))
-    if document["columns"]:
-        pairs.append(("of samples", some([show(name, 30) for name in document["columns"]], 24)))
-    if document["classes"]:
-        pairs.append(("labels", some([show(str(one), 30) for one in document["classes"]], 8)))
-    parts = [
-        f"{_WORDS[name]} {readable(size)}" for name, size in document["memory"].items() if size
-    ]
-    there = document["available"]
+        pairs += _columns(table, document.n_samples)
+    if document.layers:
+        pairs.append(("layers", some([show(name, 30) for name in document.layers], 12)))
+    if document.columns:
+        pairs.append(("of samples", some([show(name, 30) for name in document.columns], 24)))
+    if document.classes:
+        pairs.append(("labels", some([show(str(one), 30) for one in document.classes], 8)))
+    parts = [f"{_WORDS[name]} {readable(size)}" for name, size in document.memory.items() if size]
+    there = document.available
     room = "" if there is None else f"; {readable(there)} are available"
-    selection = f"selecting {counted(document['features'])}"
-    pairs.append(("memory", f"{selection} will need about {readable(document['total'])}{room}"))
+    selection = f"selecting {counted(document.features)}"
+    pairs.append(("memory", f"{selection} will need about {readable(document.total)}{room}"))
     pairs.append(("", ", ".join(parts)))
-    if not document["fits"]:
+    if not document.fits:
         pairs.append(("", styled(("more than there is", "bold"))))
-    pairs += [("note", show(note)) for note in document["notes"]]
+    pairs += [("note", show(note)) for note in document.notes]
     print_pairs(console, pairs)
     console.print()
 
 
-def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Text]]:
-    columns = table["columns"]
+def _columns(table: Columns, n_rows: int) -> list[tuple[str, str | Text]]:
+    columns = table.columns
     of_kind = {
-        kind: [one for one in columns if one["kind"] == kind]
+        kind: [one for one in columns if one.kind == kind]
         for kind in ("number", "category", "date", "text", "unusable")
     }
     names = [one for one in columns if may_name_samples(one, n_rows)]
-    constant = [one for one in columns if one["constant"]]
-    gaps = [one for one in columns if 0 < one["missing"] < n_rows]
-    gaps.sort(key=lambda one: -one["missing"])
+    constant = [one for one in columns if one.constant]
+    gaps = [one for one in columns if 0 < one.missing < n_rows]
+    gaps.sort(key=lambda one: -one.missing)
     pairs: list[tuple[str, str | Text]] = []
 
     def add(what: str, found: list[Any], words: Callable[[Any], str] = str, rest: str = "") -> None:
@@ -213,7 +223,7 @@ def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Tex
     )  # fmt: skip
     lines = [_of_names(one, n_rows) for one in names[:3]]
     n_numbers = len(of_kind["number"])
-    if n_rows > n_numbers > len(columns) / 2 and any(one["kind"] == "text" for one in names):
+    if n_rows > n_numbers > len(columns) / 2 and any(one.kind == "text" for one in names):
         lines.append(
             "if it names features, and the samples are in the columns, select --samples FILE "
             "--target COLUMN reads them so, with a table of the samples"
@@ -221,17 +231,17 @@ def _columns(table: Mapping[str, Any], n_rows: int) -> list[tuple[str, str | Tex
     pairs += _under("names", lines)
     add("constant", constant, _name, "; of one value or none, they can never be selected")
     if gaps:
-        n_gaps = table["rows_with_gaps"]
-        shown = [f"{_name(one)} {one['missing']:,} ({one['missing'] / n_rows:.1%})" for one in gaps]
+        n_gaps = table.rows_with_gaps
+        shown = [f"{_name(one)} {one.missing:,} ({one.missing / n_rows:.1%})" for one in gaps]
         pairs.append(
             ("missing", f"{some(shown, 8)}; in {n_gaps:,} of {counted(n_rows, 'row')}, of which "
              "select --missing mean, most_frequent or indicator fills the features")
         )  # fmt: skip
     add(
-        "unusable", of_kind["unusable"], lambda one: show(one["problem"], 120),
+        "unusable", of_kind["unusable"], lambda one: show(one.problem, 120),
         "; mend them, or leave them out with select --drop NAME",
     )  # fmt: skip
-    return pairs + _under("targets", _targets(table["targets"]))
+    return pairs + _under("targets", _targets(table.targets))
 
 
 def _under(name: str, lines: Sequence[str]) -> list[tuple[str, str | Text]]:
@@ -239,32 +249,33 @@ def _under(name: str, lines: Sequence[str]) -> list[tuple[str, str | Text]]:
     return [("" if order else name, line) for order, line in enumerate(lines)]
 
 
-def _name(record: Mapping[str, Any]) -> str:
-    return show(record["name"], 30)
+def _name(record: Column) -> str:
+    return show(record.name, 30)
 
 
-def _valued(record: Mapping[str, Any]) -> str:
-    return f"{_name(record)} {counted(record['distinct'], 'value')}"
+def _valued(record: Column) -> str:
+    return f"{_name(record)} {counted(record.distinct or 0, 'value')}"
 
 
-def _of_names(record: Mapping[str, Any], n_rows: int) -> str:
+def _of_names(record: Column, n_rows: int) -> str:
     """Return what a column says that may name the samples."""
-    repeated = n_rows - record["missing"] - record["distinct"]
-    option = f"select --id {show(shlex.quote(record['name']), 40)}"
+    distinct = record.distinct or 0
+    repeated = n_rows - record.missing - distinct
+    option = f"select --id {show(shlex.quote(record.name), 40)}"
     if not repeated:
         return f"{_name(record)} differs in all rows; if it names the samples, say {option}"
     return (
-        f"{_name(record)} has {counted(record['distinct'], 'value')}, and "
+        f"{_name(record)} has {counted(distinct, 'value')}, and "
         f"{counted(repeated, 'row')} {'repeats' if repeated == 1 else 'repeat'} one of them; if it "
         f"names the samples, {option} keeps the rows of one in one fold"
     )
 
 
-def _targets(found: Sequence[Mapping[str, Any]]) -> list[str]:
+def _targets(found: Sequence[TargetColumn]) -> list[str]:
     """Return the columns that could be classes to predict, with the rows of each."""
     lines = [
-        f"select --target {show(shlex.quote(one['column']), 40)}: "
-        + some([f"{show(label, 20)} {count:,}" for label, count in one["counts"].items()], 10)
+        f"select --target {show(shlex.quote(one.column), 40)}: "
+        + some([f"{show(label, 20)} {count:,}" for label, count in one.counts.items()], 10)
         for one in found[:6]
     ]
     more = ""
@@ -273,28 +284,28 @@ def _targets(found: Sequence[Mapping[str, Any]]) -> list[str]:
     return [*lines, f"{more}any column of numbers can be predicted, too"]
 
 
-def print_store(document: Mapping[str, Any]) -> None:
+def print_store(document: StoreWritten) -> None:
     """Print what a store holds."""
     console = open_console()
-    n_samples, n_features = document["shape"]
-    zeros = "sparse" if document["is_sparse"] else "dense"
+    n_samples, n_features = document.shape
+    zeros = "sparse" if document.is_sparse else "dense"
     console.print()
     pairs: list[tuple[str, str | Text]] = [
-        ("store", styled((show(document["path"]), "bold"))),
+        ("store", styled((show(document.path), "bold"))),
         ("samples", f"{n_samples:,}"),
-        ("features", f"{n_features:,}, {zeros} {document['dtype']}"),
+        ("features", f"{n_features:,}, {zeros} {document.dtype}"),
     ]
-    if document["columns"]:
-        pairs.append(("of samples", show(", ".join(document["columns"]), 60)))
-    if document["resumed"]:
+    if document.columns:
+        pairs.append(("of samples", show(", ".join(document.columns), 60)))
+    if document.resumed:
         pairs.append(
             (
                 "resumed",
-                f"{counted(document['resumed'])} "
-                f"{'was' if document['resumed'] == 1 else 'were'} there already",
+                f"{counted(document.resumed)} "
+                f"{'was' if document.resumed == 1 else 'were'} there already",
             )
         )
-    for note in document["notes"]:
+    for note in document.notes:
         pairs.append(("note", show(note, 200)))
     print_pairs(console, pairs)
 
@@ -310,34 +321,35 @@ def print_export(model: str, form: str, path: Path, n_bytes: int) -> None:
     console.print()
 
 
-def print_check(document: Mapping[str, Any]) -> None:
+def print_check(document: StoreChecked) -> None:
     """Print which files of a store are damaged, and the columns in them."""
     console = open_console()
     console.print()
     pairs: list[tuple[str, str | Text]] = [
-        ("store", styled((show(document["source"]), "bold"))),
-        ("files", f"{document['files']:,} compared with their checksums"),
-        ("damaged", f"{len(document['damage']):,}" if document["damage"] else "none"),
+        ("store", styled((show(document.source), "bold"))),
+        ("files", f"{document.files:,} compared with their checksums"),
+        ("damaged", f"{len(document.damage):,}" if document.damage else "none"),
     ]
-    for one in document["damage"]:
-        columns = one["columns"]
+    for one in document.damage:
+        columns = one.columns
         of = "names or samples" if columns is None else "columns {:,} to {:,}".format(*columns)
-        pairs.append(("", f"{show(one['file'], 400)}: {of}"))
-        pairs.append(("", show(one["reason"], 400)))
+        pairs.append(("", f"{show(one.file, 400)}: {of}"))
+        pairs.append(("", show(one.reason, 400)))
     print_pairs(console, pairs)
     console.print()
 
 
-def print_page(document: Mapping[str, Any], quiet: bool) -> None:
+def print_page(document: PageWritten, quiet: bool) -> None:
     """Print where the page is, and what it took."""
     console = open_console()
-    sizes = [f"{size:,}" for size in document["sizes"]]
+    sizes = [f"{size:,}" for size in document.sizes]
     beside = f"; compared with {some(sizes, 20)}" if len(sizes) > 1 else ""
     pairs: list[tuple[str, str | Text]] = [
-        ("page", f"{show(document['file'])}, {document['n_bytes'] / 1000:,.0f} kB"),
-        ("features", f"{document['n_features']:,}{beside}"),
+        ("page", f"{show(document.file)}, {document.n_bytes / 1000:,.0f} kB"),
+        ("features", f"{document.n_features:,}{beside}"),
     ]
+    if document.computed:
+        pairs.append(("computed", some(document.computed, 5)))
     if not quiet:
-        again = seconds_fact(document, "to select again")
-        pairs.append(again if document["n_scans"] else ("seconds", seconds_of(document["seconds"])))
+        pairs.append(("seconds", seconds_of(document.seconds)))
     print_pairs(console, pairs)

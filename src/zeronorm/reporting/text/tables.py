@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 from rich import box
 from rich.cells import cell_len
@@ -20,7 +20,10 @@ from rich.text import Text
 
 from ...core.effects import ratio_text
 from ...core.messages import counted, show
+from ..records import Category, DataRead, Feature, PathFound, Selected, SelectionFound, Term
 from .words import Words, describe_target, target_name
+
+_TermT = TypeVar("_TermT", bound=Term)
 
 styled = Text.assemble  # of texts and (text, style)
 
@@ -76,29 +79,29 @@ def print_pairs(
     console.print(grid)
 
 
-def print_header(console: Console, data: Mapping[str, Any]) -> None:
-    n_beside = data["n_covariates"]
+def print_header(console: Console, data: DataRead) -> None:
+    n_beside = data.n_covariates
     beside = f" beside {n_beside:,} of covariates" if n_beside else ""
-    in_groups = "" if data["n_groups"] is None else f" in {counted(data['n_groups'], 'group')}"
+    in_groups = "" if data.n_groups is None else f" in {counted(data.n_groups, 'group')}"
     console.print(
         styled(
-            (show(data["source"], 60), "bold"),
-            f"   {counted(data['n_samples'], 'sample')} \u00d7 "
-            f"{counted(data['n_features'] - n_beside)}{beside}{in_groups}   {data['storage']}",
+            (show(data.source, 60), "bold"),
+            f"   {counted(data.n_samples, 'sample')} \u00d7 "
+            f"{counted(data.n_features - n_beside)}{beside}{in_groups}   {data.storage}",
         )
     )
-    counts = data["class_counts"]
+    counts = data.class_counts
     if counts:
         shown = [f"{show(label, 30)} {count:,}" for label, count in list(counts.items())[:12]]
-        between = " < " if data["task"] == "ordered" else ", "
+        between = " < " if data.task == "ordered" else ", "
         more = f", and {len(counts) - 12} more" if len(counts) > 12 else ""
-        name = show(data["target"] or "classes", 40)
-        kind = "ordered, " if data["task"] == "ordered" else ""
+        name = show(str(data.target or "classes"), 40)
+        kind = "ordered, " if data.task == "ordered" else ""
         console.print(styled((f"{name}: ", "dim"), f"{kind}{between.join(shown)}{more}"))
-    elif data["range"] is not None:
+    elif data.range is not None:
         console.print(styled((f"{target_name(data)}: ", "dim"), describe_target(data)))
-    if data["guess"] is not None:
-        console.print(styled((f"taken for {data['task']}: {data['guess']}", "dim")))
+    if data.guess is not None:
+        console.print(styled((f"taken for {data.task}: {data.guess}", "dim")))
 
 
 def thresholds_text(classes: Sequence[Any], thresholds: Sequence[float]) -> Text:
@@ -111,7 +114,7 @@ def thresholds_text(classes: Sequence[Any], thresholds: Sequence[float]) -> Text
 
 def print_models(
     console: Console,
-    features: Sequence[Mapping[str, Any]],
+    features: Sequence[Selected],
     classes: Sequence[Any],
     entered: tuple[str, str] | None,
     words: Words,
@@ -119,30 +122,30 @@ def print_models(
 ) -> None:
     """Print the features of every class with their coefficients.
 
-    entered : head and key of when a feature entered. words : of the task.
+    entered : head and field of when a feature entered. words : of the task.
     n_groups : how many groups there are, where the features are in groups.
     """
     for label, own in rows_by_class(features).items():
         rows = own[:MAX_ROWS]
-        colours = ["green" if row["coefficient"] > 0 else "red" for row in rows]
+        colours = ["green" if cast("float", row.coefficient) > 0 else "red" for row in rows]
         columns = [
             (head, [styled(pair) for pair in zip(texts, colours, strict=True)])
             for head, texts in _effect_texts(rows, words).items()
         ]
         if entered is not None:
             head, key = entered
-            columns.append((head, [styled((str(row[key] or "-"), "dim")) for row in rows]))
-        ranks = [str(row["rank"]) for row in rows]
+            columns.append((head, [styled((str(getattr(row, key) or "-"), "dim")) for row in rows]))
+        ranks = [str(row.rank) for row in rows]
         title = _title(own, label, classes, n_groups, words)
         print_features(console, title, rows, ("rank", ranks), columns, n_groups is not None)
         print_rest(console, len(own) - len(rows))
         console.print()
 
 
-def _effect_texts(rows: Sequence[Mapping[str, Any]], words: Words) -> dict[str, list[str]]:
+def _effect_texts(rows: Sequence[Term], words: Words) -> dict[str, list[str]]:
     """Return the columns of effects, for one unit and for one SD, as ratios where there are any."""
-    plain = [row["coefficient"] for row in rows]
-    per_sd = [row["coefficient_per_sd"] for row in rows]
+    plain = [cast("float", row.coefficient) for row in rows]
+    per_sd = [cast("float", row.coefficient_per_sd) for row in rows]
     found = {"coefficient": aligned(plain)}
     if not words.ratio:
         return found | {"coefficient per SD": aligned(per_sd, 3)}
@@ -153,7 +156,7 @@ def _effect_texts(rows: Sequence[Mapping[str, Any]], words: Words) -> dict[str, 
 
 
 def _title(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Selected],
     label: Any,
     classes: Sequence[Any],
     n_groups: int | None,
@@ -172,23 +175,23 @@ def _title(
     return styled((f"{len(rows)} {what}{in_groups}", "bold"), (f"   {sign}", "dim"))
 
 
-def count_groups(rows: Sequence[Mapping[str, Any]]) -> int:
+def count_groups(rows: Sequence[Selected]) -> int:
     """Return how many groups some features are in."""
-    return len({row["group"] for row in rows})
+    return len({row.group for row in rows})
 
 
-def rows_by_class(features: Sequence[Mapping[str, Any]]) -> dict[Any, list[Mapping[str, Any]]]:
+def rows_by_class(features: Sequence[_TermT]) -> dict[Any, list[_TermT]]:
     """Return the features of every class."""
-    classes: dict[Any, list[Mapping[str, Any]]] = {}
+    classes: dict[Any, list[_TermT]] = {}
     for row in features:
-        classes.setdefault(row["class"], []).append(row)
+        classes.setdefault(row.label, []).append(row)
     return classes
 
 
 def print_features(
     console: Console,
     title: Text,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Feature],
     first: tuple[str, Sequence[str]],
     columns: Sequence[tuple[str, Sequence[Text]]],
     grouped: bool = False,
@@ -201,7 +204,7 @@ def print_features(
     first, columns : head and cells before and after the name.
     grouped : whether the names of their groups are shown, which have their share before the others.
     """
-    described = any(row["description"] for row in rows)
+    described = any(row.description for row in rows)
     least, n_shown = LEAST_NAME + (LEAST_GROUP + GAP if grouped else 0), len(columns)
 
     def room_beside(shown: Sequence[tuple[str, Sequence[str | Text]]]) -> int:
@@ -215,8 +218,8 @@ def print_features(
         n_shown -= 1
     columns, left_out = columns[:n_shown], columns[n_shown:]
     room = room_beside([first, *columns])
-    names = [show(row["name"]) for row in rows]
-    groups = [show(row["group"]) for row in rows] if grouped else []
+    names = [show(row.name) for row in rows]
+    groups = [show(getattr(row, "group", "")) for row in rows] if grouped else []
     if grouped:
         share = max(LEAST_GROUP, (room - GAP) // 2)
         width_of_groups = min(max(LEAST_GROUP, *map(cell_len, groups)), share)
@@ -240,7 +243,7 @@ def print_features(
         if grouped:
             cells.append(styled(groups[number]))
         if described:
-            cells.append(styled((show(row["description"] or ""), "dim")))
+            cells.append(styled((show(row.description or ""), "dim")))
         grid.add_row(*cells, *(column[number] for _, column in columns))
     console.print(title)
     console.print(grid)
@@ -255,10 +258,10 @@ def print_rest(console: Console, more: int) -> None:
         console.print(styled((f"{more:,} more; --json lists them all.", "dim")))
 
 
-def seconds_fact(document: Mapping[str, Any], purpose: str) -> tuple[str, Text]:
+def seconds_fact(document: SelectionFound | PathFound, purpose: str) -> tuple[str, Text]:
     """Return the seconds by phase, and the passes over the data for a purpose."""
-    passes = f"{counted(document['n_scans'], 'pass')} over the data {purpose}".rstrip()
-    return "seconds", seconds_of(document["seconds"]).append_text(styled("\n", (passes, "dim")))
+    passes = f"{counted(document.n_scans, 'pass')} over the data {purpose}".rstrip()
+    return "seconds", seconds_of(document.seconds).append_text(styled("\n", (passes, "dim")))
 
 
 def seconds_of(seconds: Mapping[str, float]) -> Text:
@@ -297,7 +300,7 @@ def like(text: str, value: float) -> str:
 
 def print_outputs(
     console: Console,
-    features: Sequence[Mapping[str, Any]],
+    features: Sequence[Selected],
     outputs: Sequence[Any],
     words: Words,
     of_classes: bool,
@@ -318,7 +321,7 @@ def print_outputs(
         (f"{counted(len(features))} {among}, shared by the {len(outputs)} {what}", "bold"),
         (f"   {words.sign or 'positive speaks for the class'}", "dim"),
     )
-    ranks = "rank", [str(row["rank"]) for row in rows]
+    ranks = "rank", [str(row.rank) for row in rows]
     print_features(console, title, rows, ranks, columns, grouped)
     print_rest(console, len(features) - len(rows))
     console.print()
@@ -340,7 +343,7 @@ def outputs_legend(words: Words, of_classes: bool) -> str:
 
 def _effect_columns(
     console: Console,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Term],
     outputs: Sequence[Any],
     words: Words,
     of_classes: bool,
@@ -354,9 +357,9 @@ def _effect_columns(
     q = len(outputs)
     table: list[list[Text]] = [[] for _ in rows]
     key = "coefficient" if words.ratio else "coefficient_per_sd"
-    largest = max(abs(value) for row in rows for value in row[key])
+    largest = max(abs(value) for row in rows for value in getattr(row, key))
     for output in range(q):
-        effects = [row[key][output] for row in rows]
+        effects = [getattr(row, key)[output] for row in rows]
         # Log-odds have one unit, responses have their own.
         size = largest if of_classes else max(map(abs, effects))
         texts = [*map(ratio_text, effects)] if words.ratio else _three_digits(effects, size)
@@ -385,7 +388,7 @@ def _three_digits(values: Sequence[float], size: float) -> list[str]:
 
 def _strongest(
     room: int,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Term],
     heads: Sequence[str],
     table: Sequence[Sequence[Text]],
 ) -> list[tuple[str, Sequence[Text]]]:
@@ -394,7 +397,7 @@ def _strongest(
     table : the cells of all outputs.
     """
     orders = [
-        sorted(range(len(heads)), key=lambda o, row=row: -abs(row["coefficient_per_sd"][o]))  # type: ignore[misc]
+        sorted(range(len(heads)), key=lambda o, row=row: -abs(row.coefficient_per_sd[o]))  # type: ignore[misc]
         for row in rows
     ]
     columns: list[tuple[str, Sequence[Text]]] = []
@@ -412,11 +415,11 @@ def _strongest(
 
 def print_covariates(
     console: Console,
-    covariates: Sequence[Mapping[str, Any]],
+    covariates: Sequence[Term],
     outputs: Sequence[Any],
     words: Words,
     labelled: bool,
-    categories: Sequence[Mapping[str, Any]] = (),
+    categories: Sequence[Category] = (),
 ) -> None:
     """Print the covariates with their coefficients, of every class; nothing where there are none.
 
@@ -426,8 +429,8 @@ def print_covariates(
         one each.
     """
     beside = "in every model, not counted, free of any penalty"
-    texts = [one for one in categories if one["option"] == "--covariates"]
-    more = sum(one["features"] - 1 for one in texts)
+    texts = [one for one in categories if one.option == "--covariates"]
+    more = sum(one.features - 1 for one in texts)
     beside += f": {category_words(texts)}" if texts else ""
     for label, rows in rows_by_class(covariates).items():
         of_class = f" of {show(str(label), 30)}" if labelled and not outputs else ""
@@ -443,12 +446,12 @@ def print_covariates(
         console.print()
 
 
-def category_words(categories: Sequence[Mapping[str, Any]]) -> str:
+def category_words(categories: Sequence[Category]) -> str:
     """Return columns of text, and how many features stand for their levels."""
     words = []
     for one in categories:
-        levels, features = one["levels"], one["features"]
+        levels, features = one.levels, one.features
         what = "" if features == levels else f" by {counted(features, 'feature')}"
         number = f"{'all ' * (levels > 2)}{counted(levels, 'level')}"
-        words.append(f"{show(one['column'], 40)} ({number}{what})")
+        words.append(f"{show(one.column, 40)} ({number}{what})")
     return ", ".join(words)

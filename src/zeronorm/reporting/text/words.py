@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...core.effects import RATIOS
 from ...core.messages import counted, show, some
+from ..records import DataRead, Span, ThresholdUsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +46,19 @@ _SCORES = {
 }
 
 
-def loss_of(document: Mapping[str, Any]) -> str:
-    """Return the loss that coefficients are of, "" where classes share them or for a measure."""
-    if document["outputs"] and document["classes"]:
-        return "multinomial"
-    return str(document["parameters"].get("loss", ""))
-
-
-def words_of(
-    data: Mapping[str, Any], loss: str, score: str, quantile: float | None = None
-) -> Words:
+def words_of(data: DataRead, loss: str, score: str, quantile: float | None = None) -> Words:
     """Return the words for some data and a loss.
 
     data : of a document. score : the name of it, as in a document. quantile : of its loss.
     """
-    several = isinstance(data["target"], list)
-    target = "the response" if several else show(data["target"] or "the target", 40)
+    several = isinstance(data.target, list)
+    target = "the response" if several else show(str(data.target or "the target"), 40)
     name, baseline = _SCORES[score]
     ratio, multiplied = RATIOS.get(loss, ("", ""))
-    if data["task"] in (None, "classes"):
+    if data.task in (None, "classes"):
         what = "log-odds" if ratio or loss == "multinomial" else "score"
         return Words(what, ratio, multiplied, "", name, _largest(data))
-    if data["task"] == "ordered":
+    if data.task == "ordered":
         sign = "above 1: raises the class"
         return Words("log-odds", ratio, multiplied, sign, name, _largest(data))
     if loss == "quantile":
@@ -86,63 +78,65 @@ def words_of(
     return Words(what, "", "", f"positive raises {target}", name, baseline)
 
 
-def _largest(data: Mapping[str, Any]) -> str:
+def _largest(data: DataRead) -> str:
     """Return the accuracy without features, that of the largest class."""
-    counts = data["class_counts"]
+    counts = data.class_counts
     if not counts:
         return ""
-    label = max(counts, key=counts.get)
+    label = max(counts, key=counts.__getitem__)
     return (
         f"{counts[label] / sum(counts.values()):.3f}: the largest class, {show(label, 30)}, for all"
     )
 
 
-def describe_target(data: Mapping[str, Any]) -> str:
+def describe_target(data: DataRead) -> str:
     """Return what there is to see of numbers, counts or survival times, in a line."""
-    found = data["range"]
-    if "responses" in found:
-        return _describe_responses(data)
-    ends = f"{found['least']:.6g} to {found['largest']:.6g}"
-    if data["task"] == "survival":
-        strata = f", {found['strata']:,} strata" if "strata" in found else ""
-        have = "has" if found["events"] == 1 else "have"
-        events = f"{found['events']:,} of {counted(data['n_samples'], 'sample')} {have} the event"
+    found = data.range
+    assert found is not None
+    if found.responses:
+        return _describe_responses(data, found.responses)
+    ends = f"{found.least:.6g} to {found.largest:.6g}"
+    if data.task == "survival":
+        strata = f", {found.strata:,} strata" if found.strata else ""
+        have = "has" if found.events == 1 else "have"
+        events = f"{found.events:,} of {counted(data.n_samples, 'sample')} {have} the event"
         return f"survival: times {ends}, {events}{strata}"
-    return f"{data['task']} from {ends}, mean {found['mean']:.4g}{_describe_offset(data)}"
+    return f"{data.task} from {ends}, mean {found.mean:.4g}{_describe_offset(data)}"
 
 
-def _describe_responses(data: Mapping[str, Any]) -> str:
+def _describe_responses(data: DataRead, ranges: Sequence[Span]) -> str:
     """Return the ranges of the first responses."""
-    names, ranges = data["target"], data["range"]["responses"]
+    names = data.target or ()
     described = [
-        f"{show(name, 30)} {one['least']:.4g} to {one['largest']:.4g}"
+        f"{show(name, 30)} {one.least:.4g} to {one.largest:.4g}"
         for name, one in zip(names, ranges, strict=True)
     ]
-    return f"{data['task']}, {some(described, _MAX_NAMED)}{_describe_offset(data)}"
+    return f"{data.task}, {some(described, _MAX_NAMED)}{_describe_offset(data)}"
 
 
-def _describe_offset(data: Mapping[str, Any]) -> str:
+def _describe_offset(data: DataRead) -> str:
     """Return what there is to say of an offset."""
-    columns = data["columns"]
-    if "exposure" in columns:
-        return f"; {show(columns['exposure'], 40)} {data['range']['exposure']:.6g} in all"
+    columns = data.columns
+    if "exposure" in columns and data.range is not None:
+        return f"; {show(columns['exposure'], 40)} {data.range.exposure:.6g} in all"
     return f"; offset {show(columns['offset'], 40)}" if "offset" in columns else ""
 
 
-def target_name(data: Mapping[str, Any]) -> str:
+def target_name(data: DataRead) -> str:
     """Return what the target is called."""
-    columns = data["columns"]
-    if isinstance(data["target"], list):
-        return f"{len(data['target']):,} responses"
-    names: Sequence[str] = (data["target"] or "target",)
-    if data["task"] == "survival":
+    columns = data.columns
+    if isinstance(data.target, list):
+        return f"{len(data.target):,} responses"
+    names: Sequence[str] = (data.target or "target",)
+    if data.task == "survival":
         names = (columns["time"], columns["event"])
     return ", ".join(show(name, 40) for name in names)
 
 
-def sentence(record: Mapping[str, Any], classes: Any) -> str:
+def sentence(record: ThresholdUsed, classes: Any) -> str:
     """Return from which probability on which class is predicted, and why."""
-    label = show(str(classes[record["positive"]]), 30)
-    what = "score" if record["probability"] is None else "probability"
-    why = "" if record["rule"] == f"{record[what]:g}" else f" ({record['rule']})"
-    return f"{label!r} from a {what} of {record[what]:.3g} on{why}"
+    label = show(str(classes[record.positive]), 30)
+    by_score = record.probability is None
+    what, value = ("score", record.score) if by_score else ("probability", record.probability)
+    why = "" if record.rule == f"{value:g}" else f" ({record.rule})"
+    return f"{label!r} from a {what} of {value:.3g} on{why}"
