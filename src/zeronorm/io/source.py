@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.files import FileError, MissingFileError, PathLike, did_you_mean, os_errors, quote
-from .texts import DecimalCommas, WithPoints
 
 # Text in other encodings than UTF-8, which readers get as UTF-8.
 
@@ -229,7 +228,6 @@ class Source:
         self.name = str(path) if name is None else name  # as messages have it
         self.size = path.stat().st_size
         self.encoding = encoding
-        self.commas: DecimalCommas | None = None  # where numbers have them
         with os_errors(path), path.open("rb") as file:
             magic = file.read(8)
         if not magic:
@@ -263,14 +261,11 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[Stream]:
-        """Yield the decompressed bytes, as UTF-8, with decimal points."""
+        """Yield the decompressed bytes, text as UTF-8."""
         with self._bytes() as stream:
             if self.encoding is not None and not stream.peek(8).startswith(_BINARY):
                 stream = io.BufferedReader(Recoded(str(self), stream, self.encoding), 1 << 17)
-            if self.commas is None:
-                yield stream
-            else:
-                yield io.BufferedReader(WithPoints(str(self), stream, self.commas), 1 << 17)
+            yield stream
 
     @contextmanager
     def _bytes(self) -> Iterator[Stream]:

@@ -392,6 +392,7 @@ class TableRequest:
     missing: str | None = None  # what becomes of empty cells in features
     covariates: Sequence[str] = ()  # columns in every model: text without its base level
     encoding: str | None = None  # of text that is no UTF-8
+    decimal: str | None = None  # the mark in numbers of text: "," or "."; None: found
     is_part: bool = False  # whether columns are coded beside those of other files
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
 
