@@ -31,12 +31,12 @@ from .arrays import as_whole, labels_from_text, read_kept
 from .encoding import Cells, as_table, needs_coding, text_features
 from .source import DELIMITERS, Source, Stream, not_utf8, nul_byte, on_disk
 from .table import (
-    MISSING,
     Table,
     TableColumns,
     TableRequest,
     assign,
     first_nonfinite,
+    is_missing,
     labels_needed,
 )
 from .texts import (
@@ -290,10 +290,6 @@ def _read_marks(
 _EITHER = "is another number with a decimal point than with a point between thousands."
 _SAY = ("say --decimal '.' for a decimal point", "--decimal ',' for one between thousands")
 _ALIKE = "Write all of them in one way."
-
-
-def is_missing(text: str) -> bool:
-    return text.strip().lower() in MISSING
 
 
 def cell_text(text: str) -> str:
@@ -850,7 +846,7 @@ def _is_header(source: Source, fields: list[str], following: list[str]) -> bool:
             and (not fields[0].strip() or len(numbers) >= 5)
             and len(fields) - len(filled) <= 1
         )
-    missing = all(field.strip().lower() in MISSING for field in filled if _number(field) is None)
+    missing = all(is_missing(field) for field in filled if _number(field) is None)
     if missing and numbers:
         return False  # a sample with missing values: the body reports it
     if numbers and not (consecutive and len(numbers) > 1):

@@ -40,12 +40,12 @@ from .encoding import (
 )
 from .source import Source, Stream, not_utf8, refuse_bomb
 from .table import (
-    MISSING,
     Table,
     TableColumns,
     TableRequest,
     assign,
     first_nonfinite,
+    is_missing,
     labels_needed,
 )
 from .texts import Texts, shown
@@ -109,7 +109,7 @@ def table_from(source: Source | str, frame: Any, request: TableRequest) -> Table
     stored: dict[int, NDArray[Any]] = {}
     for position in columns.kept:
         column = frame[names[position]].to_list()
-        row = next((row for row, cell in enumerate(column) if _is_missing(cell)), None)
+        row = next((row for row, cell in enumerate(column) if is_missing(cell)), None)
         if row is not None:
             cell = "" if column[row] is None else quote(str(column[row]))
             raise columns.gap(f"{source}: {places[row]}", position, cell)
@@ -180,7 +180,7 @@ def cells_of(
 
 def _text_of(value: Any) -> str:
     """Return a value as CSV would have it; "" for none."""
-    if _is_missing(value):
+    if is_missing(value):
         return ""
     return value.isoformat() if hasattr(value, "isoformat") else str(value).strip()
 
@@ -279,17 +279,11 @@ def _content(cells: Sequence[Any], as_text: bool) -> Content | ColumnProblem:
 def _kind(cell: Any) -> str:
     """Return what a cell is: number, text, other; "" where it is missing."""
     if isinstance(cell, str):
-        return "" if _is_missing(cell) else "text"
+        return "" if is_missing(cell) else "text"
     try:
-        return "" if _is_missing(cell) else "number" if array("d", [cell]) else ""
+        return "" if is_missing(cell) else "number" if array("d", [cell]) else ""
     except (TypeError, OverflowError):
         return "other"
-
-
-def _is_missing(cell: Any) -> bool:
-    if isinstance(cell, str):
-        return cell.strip().lower() in MISSING
-    return cell is None or bool(cell != cell)  # NaN and NaT
 
 
 def _kept(
@@ -297,7 +291,7 @@ def _kept(
 ) -> NDArray[Any]:
     """Return a column that is read as it stands, numbers alone or text alone."""
     for place, cell in zip(places, cells, strict=True):
-        if _is_missing(cell):
+        if is_missing(cell):
             raise columns.gap(f"{source}: {place}", j, quote(cell) if cell else "nothing")
         is_text = isinstance(cell, str)
         if not isinstance(cell, str | int | float) or is_text != isinstance(cells[0], str):

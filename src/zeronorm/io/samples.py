@@ -135,7 +135,7 @@ def _is_utf8(content: bytes) -> bool:
 
 # Which of their columns name the samples, and what the others say.
 
-MISSING = {"", "na", "nan", "n/a", ".", "null"}
+MISSING = {"", "na", "nan", "n/a", ".", "null", "#n/a", "?"}  # as in data, and a point
 _FAMILY, _NAMES = "fid", ("iid", "id", "sample", "sample_id")
 
 

@@ -154,6 +154,11 @@ def refuse_format(path: Path) -> None:
         raise _of_variants(str(path), found[1], found[2].lower())
     if _MARKET.fullmatch(path.name):
         raise _of_market(path, str(path))
+    if path.suffix.lower() == ".loom":
+        raise FileError(
+            f"{path}: loom files, which have genes in rows, are not read. Let anndata turn one: "
+            f'anndata.io.read_loom("{path.name}").write_h5ad("{path.stem}.h5ad").'
+        )
     if path.is_dir() and any(path.glob(_TEN_X)):
         raise _of_cells(path, f"{path}: a directory of 10x Genomics as text (matrix.mtx)")
 

@@ -124,6 +124,15 @@ def places_of_features(source: object, wanted: Sequence[str], names: Sequence[st
 # Rows that are kept: comparisons of columns with values, all of which must hold.
 
 MISSING = {"", "na", "n/a", "nan", "null", "#n/a", "?"}
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell has no value: none, NaN, or a word that stands for one."""
+    if isinstance(cell, str):
+        return cell.strip().lower() in MISSING
+    return cell is None or bool(cell != cell)
+
+
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge,
@@ -159,11 +168,11 @@ class ColumnComparison:
 
         cell : a number, text, or None. Text that is compared with a number is read as one.
         """
-        if cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING):
+        if is_missing(cell):
             return None
         number: Any = cell
         if self.of_presence:
-            return None if isinstance(cell, float) and math.isnan(cell) else True
+            return True
         if isinstance(self.value, str):
             if not isinstance(cell, str):
                 raise FileError(
