@@ -85,6 +85,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     "encoding": typer.Option(
         metavar="NAME", help="Of text but UTF-8: latin-1, cp1252, utf-16.", rich_help_panel=TARGET
     ),
+    "decimal": typer.Option(
+        metavar="MARK",
+        help="Of CSV: the decimal mark of numbers, ',' or '.'; default: found by column.",
+        rich_help_panel=TARGET,
+    ),
     "missing": typer.Option(
         metavar="WAY",
         help="Fill empty cells by the training rows: mean or most_frequent; indicator: by the "
@@ -239,6 +244,7 @@ class SelectOptions(OutputOptions):
     keep: list[str] | None = None
     where: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
     missing: str | None = None
     layer: str | None = None
     task: str = option(
@@ -443,6 +449,7 @@ class ColumnsOptions(OutputOptions):
     transpose: bool = False
     where: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
     layer: str | None = None
     time: str | None = None
     event: str | None = None
@@ -632,6 +639,7 @@ class DiscoverOptions(OutputOptions):
     keep: list[str] | None = None
     where: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
     missing: str | None = None
     layer: str | None = None
     task: str = option(
@@ -766,6 +774,7 @@ class ConvertOptions(OutputOptions):
     )
     drop: list[str] | None = None
     encoding: str | None = None
+    decimal: str | None = None
     layer: str | None = option(
         "Of HDF5: which matrix; of cells the layer, raw, or the genome; default: X.",
         "--layer",
@@ -805,6 +814,7 @@ class InfoOptions:
     )
     layer: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
     format: str | None = option(
         "Export MODEL for other programs: json or sql.",
         "--format",

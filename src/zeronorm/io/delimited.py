@@ -596,7 +596,10 @@ def start_of(source: Source) -> Start:
         lines.insert(0, _bare(before.pop()))  # as in "#CHROM", it has the names
     for n, line in enumerate(lines[:-1]):
         delimiter = _delimiter(line, candidates)
-        if line.strip() and begins(_fields(lines[n:], delimiter), n > 0):
+        rows, above = _fields(lines[n:], delimiter), _fields(lines[:n], delimiter)
+        # A line with one cell above two columns may be their header as R writes it.
+        sure = n == 0 or (len(rows[0]) > 2 and are_titles(above)) if rows else False
+        if line.strip() and begins(rows, not sure):
             return Start(delimiter, [*before, *lines[:n]])
     return Start(_delimiter(lines[0] if lines else "", candidates), before)
 
@@ -604,6 +607,11 @@ def start_of(source: Source) -> Start:
 def _bare(line: str) -> str:
     """Return a line with names without the mark of a comment before them."""
     return line.lstrip("#").lstrip(" ") if line[:1] == "#" else line
+
+
+def are_titles(rows: Iterable[Sequence[str]]) -> bool:
+    """Return whether no row has more than one cell that is filled."""
+    return all(sum(bool(field.strip()) for field in row) < 2 for row in rows)
 
 
 def begins(rows: Sequence[Sequence[str]], strictly: bool = True) -> bool:
@@ -683,7 +691,7 @@ def text_rows(source: Source, text: Iterable[str], start: Start) -> Iterator[tup
                 raise nul_byte(source)
             if start.is_series and _SERIES.match(line):
                 return
-            yield line
+            yield " ".join(line.split()) + "\n" if blank and '"' not in line else line
 
     blank = start.delimiter == " "
     reader = csv.reader(watched(), delimiter=start.delimiter, skipinitialspace=blank, strict=True)

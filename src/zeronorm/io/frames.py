@@ -445,13 +445,16 @@ def rows_of_sheet(source: Source, wanted: str | None) -> tuple[list[list[str]], 
         found, name, names, notes = _sheet(source, stream, wanted)
     rows = [[*map(shown, cells)] for _, cells in found]
     if wanted is None and len(names) > 1:
-        notes.append(f"{source}: {_of_others(name, names, f'{source}:NAME reads another')}")
-    return [[*row, *[""] * (len(rows[0]) - len(row))] for row in rows], notes
+        notes.append(_of_others(name, names, f"{source}:NAME reads another"))
+    return [[*row, *[""] * (len(rows[0]) - len(row))] for row in rows], [
+        f"{source}: {note}" for note in notes
+    ]
 
 
 def _of_others(name: str, names: Sequence[str], *ways: str) -> str:
-    others = some([quote(one) for one in names if one != name], 3)
-    return "; ".join([f"the sheet {quote(name)} is read, and not {others}", *ways])
+    others = some([quote(one) for one in names if one != name], 5)
+    read = f"the sheet {quote(name)} is read, the first of {len(names)}"
+    return "; ".join([read, *(f"{way}: {others}" for way in ways)])
 
 
 @contextmanager
@@ -536,12 +539,13 @@ def _sheet(
 
 def _start(rows: Sequence[Row]) -> int:
     """Return which row has the names: the first, or one below titles."""
-    from .delimited import begins
+    from .delimited import are_titles, begins
 
     looked = [[*map(shown, cells)] for _, cells in rows[:20]]
     width = max(map(len, looked), default=0)
     looked = [[*cells, *[""] * (width - len(cells))] for cells in looked]
-    return next((n for n in range(len(looked)) if begins(looked[n:], n > 0)), 0)
+    found = (n for n in range(len(looked)) if begins(looked[n:], not are_titles(looked[:n])))
+    return next(found, 0)
 
 
 def _cell(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -115,11 +114,7 @@ def _rows_of_text(source: Source, stream: Stream) -> tuple[list[list[str]], str,
     start = start_of(source)
     text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
     try:
-        if start.delimiter == " ":
-            lines = itertools.islice(text, len(start.before), None)
-            rows = [row for line in lines if (row := line.split())]
-        else:
-            rows = [row for _, row in text_rows(source, text, start) if any(row)]
+        rows = [row for _, row in text_rows(source, text, start) if any(row)]
     finally:
         text.detach()
     return rows, "line", [f"{source}: {note}" for note in start.note(True)]

@@ -87,7 +87,7 @@ class Contents:
 
 def open_source(
     path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, encoding: str | None, missing: str | None, spill: Path,
+    layer: str | None, encoding: str | None, decimal: str | None, missing: str | None, spill: Path,
 ) -> Contents:  # fmt: skip
     """Return what a file holds; see `convert`. spill : where text may lie as numbers meanwhile."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -117,7 +117,7 @@ def open_source(
             return numbers
     request = TableRequest(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
-        encoding=encoding, missing=missing, spill=spill,
+        encoding=encoding, decimal=decimal, missing=missing, spill=spill,
     )  # fmt: skip
     return of_table(read_request(path, request))
 
