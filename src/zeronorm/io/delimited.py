@@ -243,38 +243,37 @@ def _read_marks(
     semicolons = delimiter == ";"
     marks = {j: mark_of(text.counts()) for j, text in words.items() if j not in left}
 
-    def refuse(j: int, what: str, mark: str) -> None:
-        if j in words:
-            row = int(words[j].rows(lambda text: decimal_mark(text) == mark)[0])
-            cell = quote(words[j][row])
-        else:
-            row = int(np.flatnonzero(np.isfinite(numbers[j]) & (numbers[j] % 1 != 0))[0])
-            cell = str(numbers[j][row])
-        raise FileError(f"{source}: {body.places[row]}, {columns.name(j)}: {cell} {what}")
+    def cell(j: int, mark: str) -> tuple[str, str]:
+        """Return the place of the first cell of a column that has a mark, and what stands there."""
+        row = int(words[j].rows(lambda text: decimal_mark(text) == mark)[0])
+        return f"{source}: {body.places[row]}, {columns.name(j)}:", words[j][row]
 
-    numbers = {j: values for j, values in body.stored.items() if values.dtype.kind == "f"}
-    numbers |= {j: body.X[:, order] for order, j in enumerate(columns.features) if j not in words}
     if decimal is None:
         by_comma = [j for j, mark in marks.items() if mark == "," or (semicolons and mark == "?,")]
         for j, mark in marks.items():
             whole = [text for text in words[j].counts() if decimal_mark(text) == ""]
             short = bool(whole) and all(abs(float(text)) < 1000 for text in whole)
             if mark == "?." and (by_comma or (semicolons and short)):
-                refuse(j, f"{_EITHER}{remedy(*_SAY)}", "?.")
-        by_point = [j for j, mark in marks.items() if mark == "."]
-        by_point += [j for j, values in numbers.items() if (values[np.isfinite(values)] % 1).any()]
-        if by_comma and by_point:
-            shown = columns.name(by_comma[0])
-            what = f"has a decimal point, where numbers of {shown} have a comma. {_ALIKE}"
-            refuse(min(by_point), what, ".")
+                place, text = cell(j, mark)
+                raise FileError(
+                    f"{place} {quote(text)} may be {text}, with a decimal point, or "
+                    f"{text.replace('.', '')}, with one between thousands.{remedy(*_SAY)}"
+                )
         if by_comma:
+            _refuse_points(source, columns, body, columns.name(by_comma[0]))
+            for j in [j for j, mark in marks.items() if mark == "."]:
+                place, text = cell(j, ".")
+                raise _other_mark(place, text, columns.name(by_comma[0]))
             marks = {j: "," if mark == "?," else mark for j, mark in marks.items()}
     else:
         for j, mark in marks.items():
             if mark in (",", ".") and mark != decimal:
                 has = "point" if mark == "." else "comma"
-                what = f"has a decimal {has}, and --decimal is {quote(decimal)}. {_ALIKE}"
-                refuse(j, what, mark)
+                place, text = cell(j, mark)
+                raise FileError(
+                    f"{place} {quote(text)} has a decimal {has}, and --decimal is {decimal!r}. "
+                    "Write all of them in one way."
+                )
         marks = {j: decimal if mark in ("?.", "?,") else mark for j, mark in marks.items()}
     changed: dict[str, list[str]] = {NOTE: [], THOUSANDS: []}
     for j, mark in marks.items():
@@ -287,9 +286,27 @@ def _read_marks(
     return tuple(f"{note} ({some(names, 5)})" for note, names in changed.items() if names)
 
 
-_EITHER = "is another number with a decimal point than with a point between thousands."
-_SAY = ("say --decimal '.' for a decimal point", "--decimal ',' for one between thousands")
-_ALIKE = "Write all of them in one way."
+_SAY = ("say --decimal '.' or --decimal ','",)
+
+
+def _refuse_points(source: Source, columns: TableColumns, body: Body, other: str) -> None:
+    """Refuse numbers with a point beside columns with decimal commas: 1.234 may be a thousand."""
+    numbers: dict[int, NDArray[Any]] = {
+        j: values for j, values in body.stored.items() if values.dtype.kind == "f"
+    }
+    numbers |= {j: body.X[:, order] for order, j in enumerate(columns.features)}
+    for j, values in sorted(numbers.items()):
+        rows = np.flatnonzero(np.isfinite(values) & (values % 1 != 0))
+        if rows.size:
+            place = f"{source}: {body.places[rows[0]]}, {columns.name(j)}:"
+            raise _other_mark(place, str(values[rows[0]]), other)
+
+
+def _other_mark(place: str, text: str, other: str) -> FileError:
+    return FileError(
+        f"{place} {text} has a decimal point, where numbers of {other} have a comma. Write all of "
+        "them in one way."
+    )
 
 
 def cell_text(text: str) -> str:
