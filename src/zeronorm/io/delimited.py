@@ -197,10 +197,10 @@ def body_of(
 ) -> Body:
     """Return a body with what columns of text hold: numbers, labels or text."""
     for j in columns.kept:
-        rows = words[j].rows(is_missing) if j in words else ()
-        if len(rows):
-            place = f"{source}: {body.places[rows[0]]}"
-            raise columns.gap(place, j, quote(words[j][rows[0]].strip()))
+        gaps = words[j].rows(is_missing).tolist() if j in words else []
+        for row in gaps[:1]:
+            place = f"{source}: {body.places[row]}"
+            raise columns.gap(place, j, quote(words[j][row].strip()))
     words = {j: text.mapped(cell_text) for j, text in words.items()}
     by_model = text_features(columns, request.like)
     left = {columns.features[order] for order in by_model}
@@ -250,11 +250,11 @@ def _read_marks(
 
     if decimal is None:
         by_comma = [j for j, mark in marks.items() if mark == "," or (semicolons and mark == "?,")]
-        for j, mark in marks.items():
+        for j in [j for j, mark in marks.items() if mark == "?."]:
             whole = [text for text in words[j].counts() if decimal_mark(text) == ""]
             short = bool(whole) and all(abs(float(text)) < 1000 for text in whole)
-            if mark == "?." and (by_comma or (semicolons and short)):
-                place, text = cell(j, mark)
+            if by_comma or (semicolons and short):
+                place, text = cell(j, "?.")
                 raise FileError(
                     f"{place} {quote(text)} may be {text}, with a decimal point, or "
                     f"{text.replace('.', '')}, with one between thousands.{remedy(*_SAY)}"
