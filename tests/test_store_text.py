@@ -122,7 +122,7 @@ def test_arrays_by_row_are_read_by_slabs_of_rows(tmp_path, monkeypatch, kind):
     np.save(tmp_path / "x.npy", X)
     made = write_store(tmp_path / "x.npy", tmp_path / "x.zarr", memory=1 << 20)
     assert isinstance(
-        open_source(tmp_path / "x.npy", None, None, (), (), None, None, None, tmp_path).matrix,
+        open_source(tmp_path / "x.npy", None, None, (), (), None, None, None, None, tmp_path).matrix,
         StoredByRow,
     )
     assert made.shape == (70, 41)

@@ -219,7 +219,7 @@ def body_of(
             else:
                 X[:, order] = values
     cells = None
-    if texts or needs_coding(request.like) or first_nonfinite(X) is not None:
+    if texts or needs_coding(request.like) or (words and first_nonfinite(X) is not None):
         cells = Cells(X, texts, places)
     return Body(X, stored, body.samples, places, cells, notes)
 
@@ -614,6 +614,8 @@ def start_of(source: Source) -> Start:
     for n, line in enumerate(lines[:-1]):
         delimiter = _delimiter(line, candidates)
         rows, above = _fields(lines[n:], delimiter), _fields(lines[:n], delimiter)
+        if any(map(str.strip, lines[:n])) and not above:
+            break  # a line that is no CSV
         # A line with one cell above two columns may be their header as R writes it.
         sure = n == 0 or (len(rows[0]) > 2 and are_titles(above)) if rows else False
         if line.strip() and begins(rows, not sure):
@@ -795,13 +797,12 @@ def _careful(
     words = {j: Texts.of(frame[str(j)].to_list()) for j in columns.kept}
     by_columns = request.decimal == "," or delimiter == ";"  # marks are found in text
     for order, j in enumerate(columns.features):
-        text = frame[str(j)].str.strip_chars()
-        values = text.cast(pl.Float64, strict=False)
-        others = text.filter(values.is_null()).unique().to_list()
-        if by_columns or order in by_model or not all(map(is_missing, others)):
-            words[j] = Texts.of(frame[str(j)].to_list())
+        values = frame[str(j)].str.strip_chars().cast(pl.Float64, strict=False)
+        full = not values.null_count() and values.is_finite().all()
+        if full and not by_columns and order not in by_model:
+            X[:, order] = values.to_numpy()
         else:
-            X[:, order] = values.fill_null(math.nan).to_numpy()
+            words[j] = Texts.of(frame[str(j)].to_list())
     places = [f"line {number}" for number in lines]
     body = Body(X, {}, samples, places)
     return body_of(source, delimiter, columns, request, body, words)
