@@ -366,12 +366,13 @@ class _Reader:
                 X, kept = _gathered(blocks, self.orders, n_features)
             else:
                 X, kept = _spilled(blocks, n_features, request.spill)
-        found = dict(zip(self.numeric, [*X.T[self.orders], *kept], strict=True))
-        if self.grouped and (columns_ := [j for j, one in found.items() if _may_be_grouped(one)]):
-            raise _Odd(columns_)
-        stored: dict[int, NDArray[np.generic]] = {
-            j: as_whole(found[j]) for j in self.numeric[len(self.orders) :]
-        }
+        others = dict(zip(self.numeric[len(self.orders) :], kept, strict=True))
+        if self.grouped:
+            numbers = {self.columns.features[order]: X[:, order] for order in self.orders} | others
+            suspects = [j for j, values in numbers.items() if _may_be_grouped(values)]
+            if suspects:
+                raise _Odd(suspects)
+        stored: dict[int, NDArray[np.generic]] = {j: as_whole(one) for j, one in others.items()}
         words = {j: some.texts() for j, some in zip(self.texts, self.words, strict=True)}
         places: Sequence[str] = _Lines(self.source, n_lines, len(X))
         if where is not None:
