@@ -360,7 +360,7 @@ CASES = [
     ("jltextnum", "a.jsonl", '{"a":"1","y":1}\n{"a":"7","y":0}\n',
      "refused: column 'a', line 1: '1' is a number that is written as text"),
     ("jltargetnull", "a.jsonl", '{"a":1,"y":1}\n{"a":1,"y":null}\n',
-     "refused: line 2, column 'y': the target is missing (nothing)"),
+     "refused: line 2, column 'y': the target is missing"),
     ("jlcut", "a.jsonl", '{"a":1,"y":1}\n{"a":1,\n', 'refused: line 2: not JSON'),
     ("jlarray", "a.jsonl", '{"a":1,"y":1}\n[1, 2]\n',
      'refused: line 2: must be an object, as {"age": 61}; got \'[1, 2]\''),

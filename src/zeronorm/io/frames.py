@@ -106,14 +106,7 @@ def table_from(source: Source | str, frame: Any, request: TableRequest) -> Table
         X = cells.numbers
     else:
         X = _matrix_of(source, series, columns, places)
-    stored: dict[int, NDArray[Any]] = {}
-    for position in columns.kept:
-        column = frame[names[position]].to_list()
-        row = next((row for row, cell in enumerate(column) if is_missing(cell)), None)
-        if row is not None:
-            cell = "" if column[row] is None else quote(str(column[row]))
-            raise columns.gap(f"{source}: {places[row]}", position, cell)
-        stored[position] = as_labels(source, np.asarray(column), len(frame), columns.name(position))
+    stored = {j: _kept(source, columns, j, frame[names[j]].to_list(), places) for j in columns.kept}
     kept = read_kept(source, request, columns, stored, len(frame))
     sample_names = None
     if columns.samples is not None:
@@ -287,12 +280,17 @@ def _kind(cell: Any) -> str:
 
 
 def _kept(
-    source: Source, columns: TableColumns, j: int, cells: Sequence[Any], places: Sequence[str]
+    source: Source | str,
+    columns: TableColumns,
+    j: int,
+    cells: Sequence[Any],
+    places: Sequence[str],
 ) -> NDArray[Any]:
     """Return a column that is read as it stands, numbers alone or text alone."""
     for place, cell in zip(places, cells, strict=True):
         if is_missing(cell):
-            raise columns.gap(f"{source}: {place}", j, quote(cell) if cell else "nothing")
+            shows = quote(cell) if isinstance(cell, str) else ""
+            raise columns.gap(f"{source}: {place}", j, shows)
         is_text = isinstance(cell, str)
         if not isinstance(cell, str | int | float) or is_text != isinstance(cells[0], str):
             raise FileError(

@@ -29,7 +29,7 @@ from ..data.store import (
 from ..data.views import Filled
 from .arrays import as_labels, read_labels
 from .encoding import notes_of, with_fills
-from .source import Source, Stream, check_path, is_label_file
+from .source import Source, Stream, check_path, is_label_file, of_loom
 from .table import Layout, Table, TableRequest, is_missing, places_of_features, unique_names
 
 
@@ -77,6 +77,8 @@ def open_annotated(path: str, layer: str | None = None) -> Annotated | Datasets:
     check_path(path)
     with _damage(path):
         file = h5py.File(path, "r")
+        if {"matrix", "row_attrs", "col_attrs"} <= file.keys():
+            raise of_loom(Path(path))
         is_array = is_plain(file) and not genomes_of(file)
         return (Datasets if is_array else Annotated)(file, path, layer)
 

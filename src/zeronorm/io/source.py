@@ -155,12 +155,17 @@ def refuse_format(path: Path) -> None:
     if _MARKET.fullmatch(path.name):
         raise _of_market(path, str(path))
     if path.suffix.lower() == ".loom":
-        raise FileError(
-            f"{path}: loom files, which have genes in rows, are not read. Let anndata turn one: "
-            f'anndata.io.read_loom("{path.name}").write_h5ad("{path.stem}.h5ad").'
-        )
+        raise of_loom(path)
     if path.is_dir() and any(path.glob(_TEN_X)):
         raise _of_cells(path, f"{path}: a directory of 10x Genomics as text (matrix.mtx)")
+
+
+def of_loom(path: Path) -> FileError:
+    """Return the error of a loom file."""
+    return FileError(
+        f"{path}: loom files, which have genes in rows, are not read. Let anndata turn one: "
+        f'anndata.io.read_loom("{path.name}").write_h5ad("{path.stem}.h5ad").'
+    )
 
 
 def refuse_content(path: Path, name: str, head: bytes) -> None:
