@@ -557,7 +557,7 @@ def _without_header(parts: Iterator[Text], n_lines: int) -> Iterator[Text]:
 
 
 _LOOKED = 20  # lines of a table that show where it begins
-_LONG = 1 << 20  # characters of them, but for the first three
+_LONG = 1 << 18  # characters of them, but for the first three
 _SERIES = re.compile(r"![A-Za-z]+_")  # begins lines of GEO around a table
 _SEPARATOR = re.compile(r'"?sep=([^"])"?[\r\n]*', re.IGNORECASE)  # as Excel writes it
 _COMMA_NUMBER = re.compile(r"[-+]?[0-9]*,[0-9]+")
