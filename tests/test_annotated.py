@@ -264,3 +264,13 @@ def test_the_path_of_a_file_is_data(cells):
     assert design.shape == (N, P)
     with pytest.raises(FileNotFoundError):
         as_design(str(cells) + ".h5ad")
+
+
+@pytest.mark.parametrize(
+    "labels", [["T", "nan", "B", "NA"], ([0, 1, 2, 3], ["T", "nan", "B", "NA"])]
+)
+def test_words_for_missing_labels_are_no_class(tmp_path, labels):
+    """A gap that went through text would be a class of its own here, and a gap in CSV."""
+    path = write_h5ad(tmp_path / "a.h5ad", np.arange(12.0).reshape(4, 3), {"kind": labels})
+    with pytest.raises(FileError, match=r"'kind' of obs is missing in 2 samples, .* 'cell1'"):
+        read_table(path, "kind")

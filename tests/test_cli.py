@@ -689,7 +689,10 @@ def test_groups(run, table, groups):
     )  # fmt: skip
     document = json.loads(run(*command, "--json").stdout)
     lines = rows_of(table)[1:]
-    X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
+    X, y = (
+        np.array([line[:-1] for line in lines], float, order="F"),
+        np.array([line[-1] for line in lines]),
+    )
     labels = np.array([f"set {j % 4}" for j in range(12)])
     fitted = zeronorm.published.BilevelClassifier(
         [2, 9], 2, feature_groups=labels, refit_C="loo"
@@ -734,7 +737,10 @@ def test_the_number_of_groups_by_folds(run, table, groups):
     command = ("select", table, "--target", "status", "--groups", "auto", "--group-file", groups)
     document = json.loads(run(*command, "-k", "1,3,5", "-o", "m.npz", "--json").stdout)
     lines = rows_of(table)[1:]
-    X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
+    X, y = (
+        np.array([line[:-1] for line in lines], float, order="F"),
+        np.array([line[-1] for line in lines]),
+    )
     labels = np.array([f"set {j % 4}" for j in range(12)])
     fitted = BudgetClassifier(
         [1, 3, 5], feature_groups=labels, n_groups=[1, 2, 3, 4], refit_C="loo"
@@ -1262,7 +1268,10 @@ def test_path_options_reach_the_library(run, table):
     )  # fmt: skip
     document = json.loads(run("path", table, "--target", "status", *options, "--json").stdout)
     lines = rows_of(table)[1:]
-    X, y = np.array([line[:-1] for line in lines], float), np.array([line[-1] for line in lines])
+    X, y = (
+        np.array([line[:-1] for line in lines], float, order="F"),
+        np.array([line[-1] for line in lines]),
+    )
     path = zeronorm.l1_path(
         X, y, Cs=50, max_features=4, l1_ratio=0.8, loss="squared_hinge", fit_intercept=False
     )
@@ -1365,7 +1374,7 @@ def test_path_csv(run, table):
         assert sum(float(cell) != 0 for cell in row[6:]) == point["n_features"]
     head, *_ = rows_of(table)
     lines = rows_of(table)[1:]
-    X = np.array([line[:-1] for line in lines], float)
+    X = np.array([line[:-1] for line in lines], float, order="F")  # as it is read
     path = zeronorm.l1_path(X, [line[-1] for line in lines], Cs=25, standardize=True)
     last = path.coef[[len(path) - 1]].toarray().ravel()
     assert [float(cell) for cell in rows[-1][6:]] == [last[head.index(name)] for name in names]

@@ -171,7 +171,7 @@ def test_refusals(fails, data, arguments, message):
         ("IID y\nS0 1\nS1 \0\n", "line 3: a NUL byte"),
         ("PAR1\0\0", "not a readable Parquet file"),
         ("\x93NUMPY", "no table with names of columns; write the table of the samples as CSV"),
-        ('IID,y\nS0,1\nS1,"' + 140000 * "x", "line 4: cannot be read (field larger than"),
+        ('IID,y\nS0,1\nS1,"' + 140000 * "x", "line 3: not a table in CSV form (field larger than"),
         (
             "IID y\nX0 1\nX1 2\n",
             "0 of 60 samples are in t.txt (it begins with 'X0', the data with 'S0')",

@@ -13,6 +13,7 @@ from conftest import slow
 from zeronorm import BudgetClassifier, certify
 from zeronorm.data import as_design
 from zeronorm.io import read_table
+from zeronorm.persistence import load
 
 N, P = 40, 12
 KINDS = ("ALL", "AML")
@@ -749,7 +750,7 @@ def test_tables_are_read_once(run, tables, monkeypatch):
 
     asked, parsed = _sample_file._rows_of, []
     monkeypatch.setattr(
-        _sample_file, "_rows_of", lambda source: parsed.append(source) or asked(source)
+        _sample_file, "_rows_of", lambda *given: parsed.append(given[0]) or asked(*given)
     )
     run("select", "genes.csv", *GIVEN, "-k", "2", "--no-cv", "--quiet", "-o", "m.npz")
     assert len(parsed) == 1
@@ -904,3 +905,23 @@ def test_a_store_keeps_columns_of_the_data_beside_tables(run, tables, tmp_path):
     assert document["columns"] == ["kind", "g1", "age"]
     assert document["shape"] == [N, P - 1]
     np.testing.assert_array_equal(read_table("g.zarr", "g1").y, tables[0][:, 1])
+
+
+def test_a_sheet_of_a_workbook_is_a_table_of_samples(run, fails, tables, tmp_path):
+    """The first sheet would be joined, or no sample be found in it."""
+    openpyxl = pytest.importorskip("openpyxl")
+    rows = [line.split("\t") for line in pathlib.Path("pheno.tsv").read_text().splitlines()]
+    book = openpyxl.Workbook()
+    book.active.append(["nothing"])
+    sheet = book.create_sheet("Samples")
+    for row in [["Table 1"], [], *rows]:
+        sheet.append(row)
+    book.save("pheno.xlsx")
+    given = (*GIVEN[2:], "-k", "2", "--no-cv", "--quiet")
+    one, two = ["--samples", "pheno.tsv"], ["--samples", "pheno.xlsx:Samples"]
+    run("select", "genes.csv", *one, *given, "-o", "one.npz")
+    run("select", "genes.csv", *two, *given, "-o", "two.npz")
+    models = [load(name) for name in ("one.npz", "two.npz")]
+    assert models[0].support_.tolist() == models[1].support_.tolist()
+    said = fails("select", "genes.csv", "--samples", "pheno.xlsx:Sample", *given)
+    assert "pheno.xlsx: no sheet 'Sample'. Did you mean 'Samples'?" in said

@@ -12,7 +12,7 @@ from zeronorm import BudgetClassifier, BudgetRegressor, methods, persistence
 from zeronorm.core.effects import ratio_text
 
 rng = np.random.default_rng(7)
-X = rng.standard_normal((90, 8))
+X = np.asfortranarray(rng.standard_normal((90, 8)))  # as files are read
 MEANS = X[:, [1, 4, 6]] @ rng.standard_normal((3, 3))
 KINDS = np.array(["red", "green", "blue"])[(3 * MEANS + rng.gumbel(size=(90, 3))).argmax(axis=1)]
 TRAITS = MEANS + 0.3 * rng.standard_normal((90, 3)) + [0.0, 50.0, -3.0]

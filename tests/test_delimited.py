@@ -13,15 +13,8 @@ import reference_kernels as reference
 from conftest import slow
 from zeronorm._kernels import _native as native
 from zeronorm.core.files import FileError
-from zeronorm.io import (
-    delimited as _delimited,
-)
-from zeronorm.io import delimited as _fast_delimited
+from zeronorm.io import delimited as _delimited
 from zeronorm.io import read_table
-from zeronorm.io import (
-    source as _source,
-)
-from zeronorm.io.table import TableRequest
 
 EXAMPLES = settings(
     max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -53,9 +46,10 @@ def read(tmp_path, content, fast, name="a.csv", target="y", part=None, **options
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_delimited, "_FAST_SIZE", 0 if fast else 1 << 60)
+        if not fast:
+            patch.setattr(_delimited, "read_body", lambda *_: None)
         if part is not None:
-            patch.setattr(_fast_delimited, "PART", part)
+            patch.setattr(_delimited, "PART", part)
         try:
             table = read_table(path, target, **options)
         except FileError as error:
@@ -69,11 +63,13 @@ def read(tmp_path, content, fast, name="a.csv", target="y", part=None, **options
 
 def is_fast(path, target="y"):
     """Whether the kernel reads all of a file."""
-    source = _source.Source(path)
-    with source.open() as stream, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_delimited, "_FAST_SIZE", 0)
-        _, body = _delimited._parse(source, stream, ",", TableRequest(target=target))
-    return body.is_fast
+    answers, read_body = [], _delimited.read_body
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            _delimited, "read_body", lambda *args: answers.append(read_body(*args)) or answers[-1]
+        )
+        read_table(path, target, missing="mean")
+    return None not in answers
 
 
 # --- the kernel beside its twin ------------------------------------------------------------
@@ -163,6 +159,9 @@ def test_the_fast_reader_reads_what_the_careful_one_reads(tmp_path, text, header
         options = {"id": "y", "target": None, "columns": {"time": "a", "offset": "c"}}
         careful = read(tmp_path, content, False, **options)
         assert read(tmp_path, content, True, part=part, **options) == careful
+        for where in ("a > 1", "y == 'a' and a != ''"):
+            careful = read(tmp_path, content, False, where=where)
+            assert read(tmp_path, content, True, where=where, part=part) == careful
         dropped = read(tmp_path, content, True, target="a", drop=["b"], part=part)
         assert dropped == read(tmp_path, content, False, target="a", drop=["b"])
 
@@ -202,8 +201,8 @@ def test_fields_of_one_key_are_told_apart(monkeypatch):
     content = "".join(fields).encode() + bytes(8)
     for factor in (None, np.uint64(0)):  # by which keys are the last bytes alone
         if factor is not None:
-            monkeypatch.setattr(_fast_delimited, "_FACTOR", factor)
-        words = _fast_delimited._Words()
+            monkeypatch.setattr(_delimited, "_FACTOR", factor)
+        words = _delimited._Words()
         words.take(content, spans)
         words.take(content, spans[::-1])
         assert words.texts().tolist() == fields + fields[::-1]
@@ -243,19 +242,13 @@ def test_damaged_files_are_what_they_are_to_the_careful_reader(tmp_path, seed):
         b"a,y\n1,1\n2,1.5\n3,x\n",
     ],
 )
-def test_usual_files_are_read_fast(tmp_path, content, monkeypatch):
+def test_usual_files_are_read_fast(tmp_path, content):
     """Files as R, pandas or spreadsheets write them would take the slow reader."""
-    read_table_of = _fast_delimited.read_body
-    answers = []
-    monkeypatch.setattr(
-        _delimited, "read_body", lambda *args: answers.append(read_table_of(*args)) or answers[-1]
-    )
     for name, data in (("a.csv", content), ("a.csv.gz", gzip.compress(content))):
         fast = read(tmp_path, data, True, name)
         assert fast == read(tmp_path, data, False, name)
         assert not isinstance(fast, str)
-    assert len(answers) == 2
-    assert None not in answers
+        assert is_fast(tmp_path / name)
 
 
 @pytest.mark.parametrize("place", ["y", "c", "a"])

@@ -127,3 +127,15 @@ def test_a_command_says_it_too(fails, tmp_path):
     assert "plink2 --vcf x.vcf" in fails("select", tmp_path / "x.vcf", "--target", "y", "-k", 2)
     assert "plink2 --vcf x.vcf" in fails("convert", tmp_path / "x.vcf", tmp_path / "x.zarr")
     assert "plink2 --vcf x.vcf" in fails("info", tmp_path / "x.vcf")
+
+
+@pytest.mark.parametrize("name", ["x.loom", "x.h5"])
+def test_loom_is_refused_by_name_and_by_content(tmp_path, name):
+    """Genes would be samples: loom has them in rows."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / name, "w") as file:
+        file["matrix"] = np.ones((3, 5))
+        for group in ("row_attrs", "col_attrs"):
+            file.create_group(group)
+    with pytest.raises(FileError, match=r"genes in rows, are not read.*read_loom\(\"x\.(loom|h5)"):
+        read_table(tmp_path / name)

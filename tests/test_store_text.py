@@ -121,10 +121,8 @@ def test_arrays_by_row_are_read_by_slabs_of_rows(tmp_path, monkeypatch, kind):
     X = np.random.default_rng(0).integers(0, 2, (70, 41)).astype(kind)
     np.save(tmp_path / "x.npy", X)
     made = write_store(tmp_path / "x.npy", tmp_path / "x.zarr", memory=1 << 20)
-    assert isinstance(
-        open_source(tmp_path / "x.npy", None, None, (), (), None, None, None, tmp_path).matrix,
-        StoredByRow,
-    )
+    found = open_source(tmp_path / "x.npy", None, None, (), (), None, None, None, None, tmp_path)
+    assert isinstance(found.matrix, StoredByRow)
     assert made.shape == (70, 41)
     np.testing.assert_array_equal(as_design(made.path).gather(slice(None)), X)
 

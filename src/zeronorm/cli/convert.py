@@ -59,7 +59,8 @@ def convert(options: ConvertOptions) -> None:
                 made = written(
                     Path(path), options.store, target=options.target, id=options.id,
                     keep=_kept(options), drop=options.drop or (), layer=options.layer,
-                    encoding=options.encoding, missing=options.missing, **given,
+                    encoding=options.encoding, decimal=options.decimal,
+                    missing=options.missing, **given,
                 )  # fmt: skip
     document = StoreWritten(
         **{**asdict(made), "path": str(options.store), "shape": list(made.shape)}
@@ -88,7 +89,7 @@ def _read(options: ConvertOptions) -> Table:
         options.data, target, options.id, columns={name: name for name in kept},
         drop=options.drop or (), samples=options.samples or (), layer=options.layer,
         missing=options.missing, encoding=options.encoding, transpose=options.transpose,
-        na=options.na, dates=options.dates,
+        na=options.na, dates=options.dates, decimal=options.decimal,
     )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -95,11 +94,6 @@ def check_columns_file(path: Path, option: str, formats: Sequence[str], also: st
     if suffix not in formats:
         known = " or ".join([*filter(None, [", ".join(formats[:-1])]), formats[-1]])
         raise ValueError(f"{option} must end in {known}{also}; got {path}.")
-    if suffix == ".parquet" and not (find_spec("pyarrow") or find_spec("polars")):
-        raise ValueError(
-            f"{option} {path}: Parquet files need polars or pyarrow; install one with "
-            "pip install 'zeronorm[files]', or name a .csv file."
-        )
 
 
 @contextmanager
@@ -155,32 +149,10 @@ def _json_lines(file: BinaryIO) -> Iterator[Write]:
 
 @contextmanager
 def _parquet(file: BinaryIO) -> Iterator[Write]:
-    """Write by pyarrow, block by block, or by polars, which has all of them in memory."""
-    try:
-        import pyarrow as pa
-        from pyarrow.parquet import ParquetWriter
-    except ImportError:
-        with _parquet_by_polars(file) as write:
-            yield write
-        return
-    with ExitStack() as stack:
-        writer: Any = None
-
-        def write_block(columns: Columns) -> None:
-            nonlocal writer
-            table = pa.table({name: list(values) for name, values in columns.items()})
-            if writer is None:
-                writer = stack.enter_context(ParquetWriter(file, table.schema))
-            writer.write_table(table)
-
-        yield write_block
-
-
-@contextmanager
-def _parquet_by_polars(file: BinaryIO) -> Iterator[Write]:
+    """Write by polars, which has all blocks in memory."""
     import polars as pl
 
-    frames: list[Any] = []
+    frames: list[pl.DataFrame] = []
     yield lambda columns: frames.append(pl.DataFrame({**columns}))
     pl.concat(frames).write_parquet(file)
 

@@ -190,10 +190,13 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
     from ..io.table import TableRequest
 
     if is_genotypes(path) or is_demo(path):
-        return read(path, None, layer=options.layer, encoding=options.encoding)
-    return read_request(
-        path, TableRequest(layer=options.layer, encoding=options.encoding, is_part=True)
+        return read(
+            path, None, layer=options.layer, encoding=options.encoding, decimal=options.decimal
+        )
+    request = TableRequest(
+        layer=options.layer, encoding=options.encoding, decimal=options.decimal, is_part=True
     )
+    return read_request(path, request)
 
 
 def _describe_installation() -> Installation:

@@ -72,6 +72,7 @@ OPTIONS = {
     "checkpoint": "--checkpoint",
     "offset": "--offset",
     "encoding": "--encoding",
+    "decimal": "--decimal",
     "X": "DATA",
     "y": "the target",
 }

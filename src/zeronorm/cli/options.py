@@ -87,6 +87,11 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         help="The encoding of text that is not UTF-8: latin-1, cp1252, utf-16.",
         rich_help_panel=TARGET,
     ),
+    "decimal": typer.Option(
+        metavar="MARK",
+        help="Of CSV: the decimal mark of numbers, ',' or '.'; default: found by column.",
+        rich_help_panel=TARGET,
+    ),
     "missing": typer.Option(
         metavar="WAY",
         help="Fill empty cells by the training rows: mean or most_frequent; indicator: by the "
@@ -256,6 +261,7 @@ class SelectOptions(OutputOptions):
     keep: list[str] | None = None
     where: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
     missing: str | None = None
     na: str | None = None
     dates: str | None = None
@@ -465,6 +471,7 @@ class ColumnsOptions(OutputOptions):
     encoding: str | None = None
     na: str | None = None
     dates: str | None = None
+    decimal: str | None = None
     layer: str | None = None
     time: str | None = None
     time_from: str | None = None
@@ -658,6 +665,7 @@ class DiscoverOptions(OutputOptions):
     keep: list[str] | None = None
     where: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
     missing: str | None = None
     na: str | None = None
     dates: str | None = None
@@ -797,6 +805,7 @@ class ConvertOptions(OutputOptions):
     )
     drop: list[str] | None = None
     encoding: str | None = None
+    decimal: str | None = None
     layer: str | None = option(
         "The matrix of HDF5; the layer, raw, or the genome of cells; default: X.",
         "--layer",
@@ -841,6 +850,7 @@ class InfoOptions:
     )
     layer: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
     format: str | None = option(
         "Export MODEL for other programs: json or sql.",
         "--format",

@@ -338,6 +338,7 @@ def _blocks(
             data, target, options.id, like, need_labels, columns, samples=options.samples or (),
             layer=options.layer, where=options.where, encoding=options.encoding,
             by_position=options.by_position, transpose=options.transpose, na=options.na,
+            decimal=options.decimal,
         )  # fmt: skip
         yield table
         return
@@ -345,7 +346,7 @@ def _blocks(
     where = None if options.where is None else Where(options.where)
     request = TableRequest(
         target, like, options.id, need_labels, others, (), options.layer, where,
-        encoding=options.encoding, na=options.na,
+        encoding=options.encoding, decimal=options.decimal, na=options.na,
     )  # fmt: skip
     # A file of labels has those of all rows, and text without a model of it is coded by all.
     whole = like.names is None or any(
@@ -370,14 +371,14 @@ def _blocks(
             again = read_in_blocks(path, request, size, name)
             yield from itertools.islice(again, n_read, None)
         except TargetError as error:
-            hint = across_hint(path, target, options.encoding)
+            hint = across_hint(path, target, options.encoding, options.decimal)
             if not hint:
                 raise
             raise FileError(f"{error}{hint}") from None
         except MissingFeaturesError:
             across = None
             if not (target or others):
-                across = features_in_rows(path, like, options.encoding, options.id)
+                across = features_in_rows(path, like, options.encoding, options.decimal, options.id)
             if across is None:
                 raise
             yield as_named(across, path, data)

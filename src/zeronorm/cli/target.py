@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, Leaked, remedy, show
 from ..io.input import Response, listed, read
-from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels, other_sheets
+from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels
 from .options import ColumnsOptions, DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ def read_response(
             options.data, options.target, options.id, like, not survival, columns, dropped,
             options.samples or (), _covariates_of(options), force,
             getattr(options, "threads", None), options.layer, options.where,
-            getattr(options, "missing", None), options.encoding, options.by_position,
-            options.transpose, getattr(options, "intercept", True), options.na, options.dates,
+            getattr(options, "missing", None), options.encoding, options.decimal,
+            options.by_position, options.transpose, getattr(options, "intercept", True), options.na, options.dates,
         )  # fmt: skip
 
     table = read_without()
     notes: list[str] = []
     if like is None:
-        notes = [*other_sheets(table, options.layer, options.data), *notes_of_roles(table)]
+        notes = notes_of_roles(table)
         kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
         again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
         table = _without_row_numbers(table, kept, table.n_before, again)

@@ -24,23 +24,31 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from ..core.files import FileError, quote
+from ..core.messages import remedy, some
 from ..core.parallel import current_threads
 from ..core.types import FloatArray
-from .arrays import as_labels, as_whole, labels_from_text, read_kept
-from .encoding import DROP, MEND, Cells, ColumnProblem, as_table, needs_coding, text_features
+from .arrays import as_whole, labels_from_text, read_kept
+from .encoding import Cells, as_table, needs_coding, text_features
+from .meaning import mark_in, quantity, with_points
 from .source import DELIMITERS, Source, Stream, not_utf8, nul_byte, on_disk
 from .table import (
-    MISSING,
     Table,
     TableColumns,
     TableRequest,
-    Where,
     assign,
     first_nonfinite,
-    is_na,
+    is_missing,
     labels_needed,
 )
-from .texts import NOTE, Texts, decimal_commas, is_code, strict_float, with_points
+from .texts import (
+    NOTE,
+    THOUSANDS,
+    Texts,
+    decimal_mark,
+    has_comma,
+    is_code,
+    strict_float,
+)
 
 # Text in parts of whole lines, as kernels take it; a part is read while another is parsed.
 
@@ -149,28 +157,31 @@ class Body:
     stored: dict[int, NDArray[np.generic]]  # of the target and of what else is read as it stands
     samples: list[str]  # empty without names of samples
     places: Sequence[str]  # of every row, as "line 3"
-    is_fast: bool = True  # whether a kernel read it
-    # What is no number among the features, where there is such.
-    cells: Cells | None = None
-    commas: Sequence[int] = ()  # columns of text that were numbers with decimal commas
+    cells: Cells | None = None  # what is no number among the features, where there is such
+    notes: tuple[str, ...] = ()
 
 
 def read_body(
     source: Source, delimiter: str, columns: TableColumns, n_lines: int, row: Sequence[str],
-    texts: Collection[int], request: TableRequest,
+    request: TableRequest,
 ) -> Body | None:  # fmt: skip
     """Return the body of a text; None where it has anything odd.
 
-    n_lines : of the header. row : the fields of the first row. texts : the features, by place, that
-    hold text. Where the request has a folder to spill to and all features are numbers, X is mapped
-    from a file there that has no name, by row, instead of in memory; memory then holds a part of
-    the text and what is no feature.
+    n_lines : before the first row. row : its fields. Where the request has a folder to spill to and
+    all features are numbers, X is mapped from a file there that has no name, by row, instead of in
+    memory; memory then holds a part of the text and what is no feature.
     """
     words = {j for j in columns.kept if j >= len(row) or strict_float(row[j]) is None}
-    words |= {columns.features[order] for order in texts}
+    text = {
+        order
+        for order, j in enumerate(columns.features)
+        if j < len(row) and (_is_text(row[j]) or is_code(row[j].strip()))
+    }
+    text |= text_features(columns, request.like)
+    words |= {*columns.compared, *(columns.features[order] for order in text)}
     for _ in range(_TRIES):
         try:
-            return _Reader(source, delimiter, columns, words).read(n_lines, request)
+            return _Reader(source, delimiter, columns, words, request).read(n_lines)
         except _Odd as odd:
             if not odd.columns or not words.isdisjoint(odd.columns):
                 return None
@@ -180,24 +191,145 @@ def read_body(
     return None
 
 
-def cell_text(text: str) -> str:
-    """Return what a cell of text holds, "" where it is missing."""
-    text = text.strip()
-    return "" if text.lower() in MISSING else text
+def body_of(
+    source: Source,
+    delimiter: str,
+    columns: TableColumns,
+    request: TableRequest,
+    body: Body,
+    words: dict[int, Texts],
+) -> Body:
+    """Return a body with what columns of text hold: numbers, labels or text."""
+    absent = request.absent
+    for j in columns.kept:
+        gaps = words[j].rows(lambda text: is_missing(text, absent)) if j in words else ()
+        for row in gaps[:1]:
+            place = f"{source}: {body.places[row]}"
+            raise columns.gap(place, j, quote(words[j][row].strip()))
+    words = {
+        j: text.mapped(lambda cell: "" if is_missing(cell, absent) else cell.strip())
+        for j, text in words.items()
+    }
+    by_model = text_features(columns, request.like)
+    left = {columns.features[order] for order in by_model}
+    X, places = body.X, body.places
+    notes = _read_marks(source, delimiter, columns, request.decimal, body, words, left)
+    stored = dict(body.stored)
+    for j in columns.kept:
+        if j in words:
+            stored[j] = labels_from_text(words[j].levels)[words[j].codes]
+    texts: dict[int, Texts] = {}
+    for order, j in enumerate(columns.features):
+        if j in words:
+            values = None if order in by_model else words[j].numbers()
+            if values is None:
+                texts[order] = words[j]
+            else:
+                X[:, order] = values
+    cells = None
+    gaps_in_X = (words or absent) and first_nonfinite(X) is not None
+    if texts or needs_coding(request.like) or gaps_in_X:
+        cells = Cells(X, texts, places)
+    return Body(X, stored, body.samples, places, cells, notes)
 
 
-def points_in(texts: dict[int, Texts], left: Collection[int]) -> list[int]:
-    """Put points for the commas of columns of numbers, some columns left as they are.
+def _read_marks(
+    source: Source,
+    delimiter: str,
+    columns: TableColumns,
+    decimal: str | None,
+    body: Body,
+    words: dict[int, Texts],
+    left: Collection[int],
+) -> tuple[str, ...]:
+    """Put points into columns of numbers with commas or thousands; return notes about them.
 
-    Returns
-    -------
-    list of int
-        The columns in which it was done.
+    Between semicolons a comma is decimal; between these and tabs 1.234 beside whole numbers below
+    1000, and no longer ones, may be a thousand.
+
+    left : columns that are text in any case.
     """
-    found = {j: with_points(text) for j, text in texts.items() if j not in left}
-    changed = {j: text for j, text in found.items() if text is not None}
-    texts.update(changed)
-    return [*changed]
+    semicolons = delimiter == ";"
+    marks = {j: mark_in(text.counts()) for j, text in words.items() if j not in left}
+
+    def cell(j: int, mark: str) -> tuple[str, str]:
+        """Return the place of the first cell of a column that has a mark, and what stands there."""
+        row = int(words[j].rows(lambda text: _mark(text) == mark)[0])
+        return f"{source}: {body.places[row]}, {columns.name(j)}:", words[j][row]
+
+    if decimal is None:
+        by_comma = [j for j, mark in marks.items() if mark == "," or (semicolons and mark == "?,")]
+        for j in [j for j, mark in marks.items() if mark == "?."]:
+            whole = [
+                one[0] for one in map(quantity, words[j].counts()) if one and _mark(one[0]) == ""
+            ]
+            short = bool(whole) and all(abs(float(text)) < 1000 for text in whole)
+            if by_comma or (delimiter in _OF_COMMAS and short):
+                raise _of_two_readings(*cell(j, "?."))
+        if by_comma:
+            _refuse_points(source, columns, body, columns.name(by_comma[0]))
+            for j in [j for j, mark in marks.items() if mark == "."]:
+                place, text = cell(j, ".")
+                raise _other_mark(place, text, columns.name(by_comma[0]))
+            marks = {j: "," if mark == "?," else mark for j, mark in marks.items()}
+    else:
+        for j, mark in marks.items():
+            if mark in (",", ".") and mark != decimal:
+                has = "point" if mark == "." else "comma"
+                place, text = cell(j, mark)
+                raise FileError(
+                    f"{place} {quote(text)} has a decimal {has}, and --decimal is {decimal!r}. "
+                    "Write all of them in one way."
+                )
+        marks = {j: decimal if mark in ("?.", "?,") else mark for j, mark in marks.items()}
+    changed: dict[str, list[str]] = {NOTE: [], THOUSANDS: []}
+    for j, mark in marks.items():
+        if mark in (",", "."):
+            other = {".": ",", ",": "."}[mark]
+            has_other = any(other in text for text in words[j].counts())
+            if mark == "," or has_other:
+                words[j] = with_points(words[j], mark)
+                changed[NOTE if mark == "," else THOUSANDS].append(columns.name(j))
+    return tuple(f"{note} ({some(names, 5)})" for note, names in changed.items() if names)
+
+
+def _mark(text: str) -> str | None:
+    part = quantity(text) if decimal_mark(text) is None else (text, "")
+    return None if part is None else decimal_mark(part[0])
+
+
+_OF_COMMAS = ";\t"  # between columns where numbers may have decimal commas
+_SAY = ("say --decimal '.' or --decimal ','",)
+
+
+def _refuse_points(source: Source, columns: TableColumns, body: Body, other: str) -> None:
+    """Refuse numbers with a point beside columns with decimal commas: 1.234 may be a thousand."""
+    numbers: dict[int, NDArray[Any]] = {
+        j: values for j, values in body.stored.items() if values.dtype.kind == "f"
+    }
+    numbers |= {j: body.X[:, order] for order, j in enumerate(columns.features)}
+    for j, values in sorted(numbers.items()):
+        rows = np.flatnonzero(np.isfinite(values) & (values % 1 != 0))
+        if rows.size:
+            place, value = f"{source}: {body.places[rows[0]]}, {columns.name(j)}:", values[rows[0]]
+            three = abs(100 * value - round(100 * value)) > 1e-6  # decimals or more
+            if three and _may_be_grouped(np.append(values, 0)[:, None], False):
+                raise _of_two_readings(place, f"{value:.3f}")
+            raise _other_mark(place, str(value), other)
+
+
+def _of_two_readings(place: str, text: str) -> FileError:
+    return FileError(
+        f"{place} {quote(text)} may be {text}, with a decimal point, or "
+        f"{text.replace('.', '')}, with one between thousands.{remedy(*_SAY)}"
+    )
+
+
+def _other_mark(place: str, text: str, other: str) -> FileError:
+    return FileError(
+        f"{place} {text} has a decimal point, where numbers of {other} have a comma. Write all of "
+        "them in one way."
+    )
 
 
 class _Lines(Sequence[str]):
@@ -223,62 +355,103 @@ class _Reader:
     """Reads with some of the columns as text, the others as numbers."""
 
     def __init__(
-        self, source: Source, delimiter: str, columns: TableColumns, words: Collection[int]
+        self,
+        source: Source,
+        delimiter: str,
+        columns: TableColumns,
+        words: Collection[int],
+        request: TableRequest,
     ) -> None:
         self.source, self.delimiter, self.columns = source, delimiter, columns
+        self.request = request
+        self.absent = [number for one in request.absent if (number := strict_float(one))]
+        self.absent += [0.0] if is_missing("0", request.absent) else []
         features = columns.features
         self.orders = [order for order, j in enumerate(features) if j not in words]
         kept = [j for j in columns.kept if j not in words]
         self.numeric = [*(features[order] for order in self.orders), *kept]
-        self.texts = sorted(words)
-        if columns.samples is not None:
-            self.texts.append(columns.samples)
+        samples = [] if columns.samples is None else [columns.samples]
+        self.texts = sorted({*words, *samples})
+        # Whether a number may have a point between thousands, and whether zeros alone follow one.
+        self.grouped = self.with_zeros = False
         self.places = np.full(columns.n_columns, -1)
         self.places[self.numeric] = np.arange(len(self.numeric))
         self.places[self.texts] = -2 - np.arange(len(self.texts))
         self.words = [_Words() for _ in self.texts]
 
-    def read(self, n_lines: int, request: TableRequest) -> Body:
+    def read(self, n_lines: int) -> Body:
         """Return the body of a text, or raise _Odd."""
-        columns, n_features = self.columns, len(self.columns.features)
+        columns, n_features, request = self.columns, len(self.columns.features), self.request
+        whole = request.where is not None or self.absent or len(self.orders) < n_features
         with self.source.open() as stream:
             blocks = (
                 block
                 for text in _without_header(parts_of(self.source, stream, PART), n_lines)
                 for block in self._rows(text)
             )
-            if request.spill is None or len(self.orders) < n_features:
+            if request.spill is None or whole:
                 X, kept = _gathered(blocks, self.orders, n_features)
             else:
                 X, kept = _spilled(blocks, n_features, request.spill)
-        stored: dict[int, NDArray[np.generic]] = {
-            j: as_whole(values)
-            for j, values in zip(self.numeric[len(self.orders) :], kept, strict=True)
-        }
+        others = dict(zip(self.numeric[len(self.orders) :], kept, strict=True))
+        suspects = [j for j, values in others.items() if np.isnan(values).any()]  # by --na
+        if self.grouped:
+            found = [*_may_be_grouped(X[:, self.orders], self.with_zeros)]
+            found += [len(self.orders) + j for j in _may_be_grouped(kept.T, self.with_zeros)]
+            suspects += self._mixed(found, np.hstack([X[:, self.orders], kept.T]), n_lines)
+        if suspects:
+            raise _Odd(suspects)
+        stored: dict[int, NDArray[np.generic]] = {j: as_whole(one) for j, one in others.items()}
         words = {j: some.texts() for j, some in zip(self.texts, self.words, strict=True)}
-        samples = [] if columns.samples is None else words.pop(columns.samples).tolist()
-        words = {j: text.mapped(cell_text) for j, text in words.items()}
-        by_model = text_features(columns, request.like)
-        commas = points_in(words, {columns.features[order] for order in by_model})
-        for j in columns.kept:
-            if j in words:
-                stored[j] = _labels(words[j])
-        texts: dict[int, Texts] = {}
-        for order, j in enumerate(columns.features):
-            if j in words:
-                values = None if order in by_model else words[j].numbers()
-                if values is None:
-                    texts[order] = words[j]
-                else:
-                    X[:, order] = values
-        cells, places = None, _Lines(self.source, n_lines, len(X))
-        gaps = len(self.orders) < n_features and first_nonfinite(X) is not None
-        if texts or gaps or needs_coding(request.like):
-            cells = Cells(X, texts, places)
-        return Body(X, stored, samples, places, cells=cells, commas=commas)
+        places: Sequence[str] = _Lines(self.source, n_lines, len(X))
+        if request.where is not None:
+            compared = zip(*(words[j].tolist() for j in columns.compared), strict=True)
+            held = [
+                (row, place)
+                for row, (cells, place) in enumerate(zip(compared, places, strict=True))
+                if request.keeps(cells, f"{self.source}: {place}")
+            ]
+            rows, places = np.array([row for row, _ in held], np.int64), [one for _, one in held]
+            X = np.asfortranarray(X[rows])
+            stored = {j: values[rows] for j, values in stored.items()}
+            words = {j: text.at(rows) for j, text in words.items()}
+        samples = [] if columns.samples is None else words[columns.samples].tolist()
+        read = {*columns.features, *columns.kept}
+        words = {j: text for j, text in words.items() if j in read}
+        body = Body(X, stored, samples, places)
+        return body_of(self.source, self.delimiter, columns, request, body, words)
+
+    def _mixed(self, found: Sequence[int], numbers: FloatArray, n_lines: int) -> list[int]:
+        """Return the columns with whole numbers that have a point beside some that have none.
+
+        found : among the columns of numbers. Only rows with whole numbers are looked at.
+        """
+        if not found:
+            return []
+        whole = numbers[:, found] % 1 == 0
+        rest = {j: bool(one) for j, one in zip(found, ~whole.all(0), strict=True)}
+        rows = iter(whole.any(1).tolist())
+        mixed = list[int]()
+        with self.source.open() as stream:
+            lines = (line for line in itertools.islice(stream, n_lines, None) if line.strip())
+            for line in itertools.compress(lines, rows):
+                if not rest:
+                    break
+                text = line.decode()
+                fields = next(csv.reader([text], delimiter=self.delimiter))
+                for j, with_points in [*rest.items()]:
+                    # Others of the column have a point where not all are whole.
+                    if ("." in fields[self.numeric[j]]) != with_points:
+                        mixed.append(self.numeric[j])
+                        del rest[j]
+        return mixed
 
     def _rows(self, text: Text) -> Iterator[FloatArray]:
         """Yield the numbers of the rows of a part, (columns, rows); keep what is text."""
+        if self.delimiter in _OF_COMMAS and not self.grouped and self.request.decimal is None:
+            content = text.tobytes()
+            self.grouped = _GROUPED.search(content) is not None
+            self.with_zeros = self.with_zeros or b".000" in content
         cuts, counts, n_threads = cut(text, b"\n")
         lines = counts[:, 0]
         numbers = np.empty((len(self.numeric), lines.sum()))
@@ -304,7 +477,10 @@ class _Reader:
             part = slice(start, start + n_rows)
             for words, places in zip(self.words, np.moveaxis(spans[part], 0, 2), strict=True):
                 words.take(content, places.copy().T)
-            yield numbers[:, part]
+            block = numbers[:, part]
+            for value in self.absent:
+                block[block == value] = np.nan
+            yield block
 
     def _codes(self, text: Text, begins: NDArray[np.int64]) -> set[int]:
         """Return the columns that are read as numbers and have a code with zeros before it.
@@ -349,9 +525,13 @@ class _Words:
         """Take the fields of some rows, which begin and end at (n, 2) places of some bytes."""
         places, codes = _distinct(content, spans)
         code = self.code
-        fields = [content[first:last].decode("utf-8") for first, last in spans[places].tolist()]
-        known = [code.setdefault(text, len(code)) for text in fields]
-        self.codes.append(np.array(known, np.int64)[codes])
+        order = np.argsort(places)  # of appearance, as of other readers
+        fields = [
+            content[first:last].decode("utf-8") for first, last in spans[places[order]].tolist()
+        ]
+        known = np.empty(len(places), np.int64)
+        known[order] = [code.setdefault(text, len(code)) for text in fields]
+        self.codes.append(known[codes])
 
     def texts(self) -> Texts:
         """Return the column."""
@@ -399,11 +579,26 @@ def _is_finite(field: str) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _labels(texts: Texts) -> NDArray[Any]:
-    """Return labels that stand in a column of text; _Odd where any is missing."""
-    if "" in texts.levels:
-        raise _Odd
-    return labels_from_text(texts.levels)[texts.codes]
+_GROUPED = re.compile(rb"(?<![^;\t\r\n])[-+]?[1-9][0-9]{0,2}\.[0-9]{3}(?![^;\t\r\n])")
+_HEAD = 100  # rows by which most columns are judged
+
+
+def _may_be_grouped(columns: FloatArray, with_zeros: bool) -> list[int]:
+    """Return the columns of whole numbers and of such as 1.234, which may be thousands.
+
+    with_zeros : whether a whole one may have a point as well, as 1.000.
+    """
+    found = np.arange(columns.shape[1])
+    for values in (columns[:_HEAD], columns):
+        size = np.abs(values[:, found])
+        thousand = np.abs(np.rint(1000 * size) - 1000 * size) < 1e-6
+        alike = ((thousand & ((size >= 1) | (size == 0)) & (size < 1000)) | np.isnan(size)).all(0)
+        found = found[alike]
+    size = np.abs(columns[:, found])
+    whole = size % 1 == 0
+    both = whole.any(0) & (with_zeros | ~(whole | np.isnan(size)).all(0))
+    suspects: list[int] = found[both].tolist()
+    return suspects
 
 
 def _gathered(
@@ -456,534 +651,274 @@ def _without_header(parts: Iterator[Text], n_lines: int) -> Iterator[Text]:
             yield text
 
 
-# Rows of cells that have types, as JSON has them, as tables, block by block.
-#
-# A number is a number and text is text: nothing is taken for the other, and a column with both is
-# refused with its row.
-
-# The number of a row, and a cell for each column; None: missing.
-Row: TypeAlias = "tuple[int, Sequence[Any]]"
+# Where the table begins in a text, and what separates its fields.
 
 
-def tables_of_cells(
-    source: Source,
-    names: list[str],
-    rows: Iterator[Row],
-    request: TableRequest,
-    size: int | None = None,
-    word: str = "line",
-    gaps: str | None = None,
-) -> Iterator[Table]:
-    """Yield the rows as tables of about `size` cells each; None: as one table.
+_LOOKED = 20  # lines of a table that show where it begins
+_LONG = 1 << 18  # characters of them, but for the first three
+_SERIES = re.compile(r"![A-Za-z]+_")  # begins lines of GEO around a table
+_SEPARATOR = re.compile(r'"?sep=([^"])"?[\r\n]*', re.IGNORECASE)  # as Excel writes it
+_COMMA_NUMBER = re.compile(r"[-+]?[0-9]*,[0-9]+")
 
-    rows : at least one. word : what their numbers count. gaps : what is said of empty cells.
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is before a table in a text, and the mark between its fields."""
+
+    delimiter: str
+    before: Sequence[str]  # lines before that with names, or the first row where there is none
+
+    @property
+    def is_series(self) -> bool:
+        """Whether it is a series matrix of GEO, where such a line ends the table, too."""
+        return any(map(_SERIES.match, self.before))
+
+    def note(self, named: bool) -> list[str]:
+        """Return a note about lines that are left out. named : whether the next has names."""
+        told = [line for line in self.before if line.strip(" ,;\t|\r\n")]
+        if not told or (len(told) == 1 and _SEPARATOR.fullmatch(told[0])):
+            return []
+        what = "names of columns are on" if named else "the table begins with"
+        n = len(self.before)
+        lines = "line before it is" if n == 1 else f"{n:,} lines before it are"
+        return [f"{what} line {n + 1:,}; the {lines} no part of the table"]
+
+
+def start_of(source: Source) -> Start:
+    """Return where the table in a text begins.
+
+    Before it may be blank lines, lines that begin with "#", those of a series matrix of GEO, and
+    titles: lines with one cell, or with another number of cells than all that come after them, the
+    first of which has names above numbers.
     """
-    first = next(rows)
-    samples = 0 if not names[0] and len(names) > 1 else None
-    columns = assign(source, names, len(names), samples, request)
-    if request.lacks_labels(columns):
-        text = [j for j in columns.features if isinstance(first[1][j], str)]
-        raise labels_needed(source, columns, text)
-    remaining: Iterator[Row] = itertools.chain([first], rows)
-    remaining = _without(remaining, request.absent, columns, None)
-    if request.where is not None:
-        where, pick = request.where, picker(columns.compared)
-        remaining = (
-            row for row in remaining if where.keeps(pick(row[1]), f"{source}: {word} {row[0]}")
-        )
-    n_rows = None if size is None else max(1, size // len(names))
-    reader = _CellReader(source, columns, request, word, gaps)
-    while (table := reader.read(itertools.islice(remaining, n_rows))) is not None:
-        yield table
+    lines, before = list[str](), list[str]()
+    with source.open() as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="")
+        for line in text:
+            if not lines and (not line.strip() or line[0] == "#" or _SERIES.match(line)):
+                before.append(line)
+                continue
+            lines.append(line)
+            if len(lines) >= _LOOKED or (len(lines) > 2 and sum(map(len, lines)) > _LONG):
+                break
+        text.detach()
+    candidates = DELIMITERS.get(source.suffix, ",;\t|")
+    separator = _SEPARATOR.fullmatch(lines[0]) if lines else None
+    if separator is not None:
+        candidates = separator[1]
+        before.append(lines.pop(0))
+    marked = bool(before and lines) and before[-1][0] == "#"
+    if marked and not begins(_fields(lines, _delimiter(lines[0], candidates))):
+        lines.insert(0, _bare(before.pop()))  # as in "#CHROM", it has the names
+    for n, line in enumerate(lines[:-1]):
+        delimiter = _delimiter(line, candidates)
+        rows, above = _fields(lines[n:], delimiter), _fields(lines[:n], delimiter)
+        if any(map(str.strip, lines[:n])) and not above:
+            break  # a line that is no CSV
+        # A line with one cell above two columns may be their header as R writes it.
+        sure = n == 0 or (len(rows[0]) > 2 and are_titles(above)) if rows else False
+        if line.strip() and begins(rows, not sure):
+            return Start(delimiter, [*before, *lines[:n]])
+    return Start(_delimiter(lines[0] if lines else "", candidates), before)
 
 
-class _CellReader:
-    """Reads rows of typed cells."""
-
-    def __init__(
-        self,
-        source: Source,
-        columns: TableColumns,
-        request: TableRequest,
-        word: str,
-        gaps: str | None,
-    ) -> None:
-        self._source, self._columns, self._request, self._word = source, columns, request, word
-        self._gaps = gaps
-        self._of_text: dict[int, bool] = {}  # whether a column that is kept is text
-
-    def read(self, rows: Iterator[Row]) -> Table | None:
-        """Return rows as a table, None where there are none."""
-        source, columns, request = self._source, self._columns, self._request
-        first = next(rows, None)
-        if first is None:
-            return None
-        found = _Features(columns, request, first[1])
-        numbers, samples = array("q"), list[str]()
-        kept = columns.kept
-        stored: dict[int, list[Any]] = {position: [] for position in kept}
-        for number, cells in itertools.chain([first], rows):
-            found.take(cells)
-            for position, what in kept.items():
-                stored[position].append(self._kept(number, cells[position], position, what))
-            if columns.samples is not None:
-                name = cells[columns.samples]
-                samples.append("" if name is None else str(name))
-            numbers.append(number)
-        n = len(numbers)
-        arrays = {
-            j: as_labels(source, np.array(column), n, columns.name(j))
-            for j, column in stored.items()
-        }
-        others = read_kept(source, request, columns, arrays, n)
-        others["sample_names"] = samples if columns.samples is not None else None
-        features = found.cells([f"{self._word} {number}" for number in numbers], self._gaps)
-        plain = not (features.texts or features.problems or needs_coding(request.like))
-        plain = plain and first_nonfinite(features.numbers) is None
-        X = features.numbers
-        return as_table(source, columns, X, None if plain else features, request, others)
-
-    def _place(self, number: int, position: int) -> str:
-        return f"{self._source}: {self._word} {number}, {self._columns.name(position)}"
-
-    def _kept(self, number: int, cell: Any, position: int, what: str) -> Any:
-        """Return a cell of a column that is read as it stands, numbers alone or text alone."""
-        if _is_missing(cell):
-            place = f"{self._source}: {self._word} {number}"
-            raise self._columns.gap(place, position, _shown(cell))
-        of_text = isinstance(cell, str)
-        if not isinstance(cell, str | int | float) or (
-            self._of_text.setdefault(position, of_text) != of_text
-        ):
-            raise FileError(
-                f"{self._place(number, position)}: {what} must be numbers alone, or text alone; "
-                f"got {_shown(cell)}. Write all of its values in one way."
-            )
-        return cell
+def _bare(line: str) -> str:
+    """Return a line with names without the mark of a comment before them."""
+    return line.lstrip("#").lstrip(" ") if line[:1] == "#" else line
 
 
-class _Features:
-    """The cells of features: numbers, and text beside them."""
-
-    def __init__(self, columns: TableColumns, request: TableRequest, first: Sequence[Any]) -> None:
-        self._n_features, self._n_rows = len(columns.features), 0
-        self._texts: dict[int, list[str]] = {}
-        # Columns that a model takes as text, whatever they hold.
-        self._given = text_features(columns, request.like)
-        for order, position in enumerate(columns.features):
-            if order in self._given or not (
-                _is_missing(first[position]) or _is_number(first[position])
-            ):
-                self._texts[order] = []
-        self._numeric = [j for j in range(self._n_features) if j not in self._texts]
-        self._pick = picker([columns.features[j] for j in self._numeric])
-        self._words = [(j, columns.features[j], found) for j, found in self._texts.items()]
-        self._values = array("d")
-        self._late: dict[int, dict[int, str]] = {}  # text among numbers, by row
-        self._problems: dict[int, ColumnProblem] = {}
-
-    def take(self, cells: Sequence[Any]) -> None:
-        """Take the cells of one row."""
-        for order, position, found in self._words:
-            found.append(self._text(order, cells[position]))
-        fields, done = self._pick(cells), len(self._values)
-        try:
-            self._values.extend(fields)
-        except (TypeError, OverflowError):
-            del self._values[done:]
-            pairs = zip(self._numeric, fields, strict=True)
-            self._values.extend(self._number(order, cell) for order, cell in pairs)
-        self._n_rows += 1
-
-    def _text(self, order: int, cell: Any) -> str:
-        if _is_missing(cell):
-            return ""
-        if not isinstance(cell, str) and not (order in self._given and _is_number(cell)):
-            self._refuse(order, f"is {_shown(cell)} where other rows have text")
-        return str(cell).strip()
-
-    def _number(self, order: int, cell: Any) -> float:
-        """Return a number; NaN for text and what is missing."""
-        if _is_number(cell):
-            return float(cell)
-        if isinstance(cell, str) and not _is_missing(cell):
-            self._late.setdefault(order, {})[self._n_rows] = cell.strip()
-        elif cell is not None and not isinstance(cell, str):
-            self._refuse(order, f"features are numbers or text; got {_shown(cell)}")
-        return math.nan
-
-    def _refuse(self, order: int, what: str) -> None:
-        self._problems.setdefault(order, ColumnProblem(what, (MEND, DROP), self._n_rows))
-
-    def cells(self, places: Sequence[str], gaps: str | None) -> Cells:
-        """Return what was taken; see `Cells`."""
-        n = self._n_rows
-        X = np.frombuffer(self._values, np.float64).reshape(n, len(self._numeric))
-        numbers = X
-        if self._texts:
-            numbers = np.full((n, self._n_features), np.nan)
-            numbers[:, self._numeric] = X
-        for order, words in self._late.items():
-            if not np.isnan(numbers[:, order]).all():
-                row, word = next(iter(words.items()))
-                what = f"is the text {quote(word)} where other rows have numbers"
-                self._problems.setdefault(order, ColumnProblem(what, (MEND, DROP), row))
-            else:
-                self._texts[order] = [words.get(row, "") for row in range(n)]
-        texts = {order: Texts.of(words) for order, words in self._texts.items()}
-        return Cells(numbers, texts, places, self._problems, gaps)
+def are_titles(rows: Iterable[Sequence[str]]) -> bool:
+    """Return whether no row has more than one cell that is filled."""
+    return all(sum(bool(field.strip()) for field in row) < 2 for row in rows)
 
 
-def _without(
-    rows: Iterable[tuple[int, Any]], absent: Sequence[str], columns: TableColumns, empty: Any
-) -> Iterator[tuple[int, Any]]:
-    """Yield rows with cells empty that stand for a missing value, but for names of samples."""
-    for number, row in rows:
-        cells = enumerate(row if absent else ())
-        lost = {j for j, cell in cells if is_na(absent, cell) and j != columns.samples}
-        yield number, [empty if j in lost else cell for j, cell in enumerate(row)] if lost else row
+def begins(rows: Sequence[Sequence[str]], strictly: bool = True) -> bool:
+    """Return whether a table begins with the first of some rows: all others are as wide.
 
-
-def picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Return the function that picks the cells at these positions."""
-    if not positions:
-        return lambda row: ()
-    if len(positions) > 1:
-        return operator.itemgetter(*positions)
-    (only,) = positions
-    return lambda row: (row[only],)
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING)
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        array("d").append(cell)
-    except (TypeError, OverflowError):
+    strictly : it must have words alone, and one below a number.
+    """
+    if not rows:
         return False
-    return True
+    first, *others = rows
+    width, widths = len(first), {*map(len, others)}
+    if widths - {width} and (widths != {width + 1} or width < 2):  # R leaves out one name
+        return False
+    if sum(bool(field.strip()) for field in first) < min(width, 2):
+        return False
+    if not strictly:
+        return True
+    words = width > 1 and all(_is_text(field) for field in first if field.strip())
+    return words and any(strict_float(field) is not None for row in others for field in row)
 
 
-def _shown(cell: Any) -> str:
-    return "nothing" if cell is None else quote(str(cell))
-
-
-# Below this many bytes the careful reader takes no time that anybody notices.
-_FAST_SIZE = 1 << 16
-_POINT_OF_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
-_HEAD = 100  # rows that most columns are judged by
-_MANY = 10  # numbers of a line that rise all along by chance once in a million lines
-
-
-def read_delimited(
-    source: Source,
-    stream: Stream,
-    request: TableRequest,
-) -> Table:
-    """Read CSV, TSV or another delimited text."""
-    # The bytes there are may end inside a character; only their first line is used.
-    head = stream.peek(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
-    lines = head.splitlines()
-    first_line = lines[0].decode("utf-8", "replace") if lines else ""
-    delimiter = _delimiter(first_line, DELIMITERS.get(source.suffix, ",;\t|"))
-    if source.commas is None:
-        delimiter, source.commas = decimal_commas(str(source), head, delimiter)
-        if source.commas is not None:
-            with source.open() as points:
-                table = read_delimited(source, points, request)
-            return replace(table, notes=(NOTE, *table.notes))
+def _fields(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    """Return the fields of some lines that are not blank; none where they are not to be told."""
     try:
-        columns, body = _parse(source, stream, delimiter, request)
+        rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ")
+        return [row for row in rows if row]
+    except csv.Error:
+        return []
+
+
+def _delimiter(line: str, candidates: str) -> str:
+    """Return the candidate that occurs most outside quotes; blank as the last resort.
+
+    Numbers with decimal commas between semicolons have one comma more.
+    """
+    bare = re.sub(r'"[^"]*"', '""', line.rstrip("\r\n"))
+    for mark in (";", "\t"):
+        with_comma = [cell for cell in bare.split(mark) if "," in cell]
+        if (
+            mark in candidates
+            and mark in bare
+            and with_comma
+            and all(map(_COMMA_NUMBER.fullmatch, with_comma))
+        ):
+            return mark
+    count, best = max((bare.count(c), -i) for i, c in enumerate(candidates))
+    if not count and len(candidates) > 1 and " " in bare.strip():
+        return " "
+    return str(candidates[-best])
+
+
+# The rows of a text, and the careful reader of them.
+
+
+def read_delimited(source: Source, stream: Stream, request: TableRequest) -> Table:
+    """Read CSV, TSV or another delimited text."""
+    start = start_of(source)
+    try:
+        columns, body = _parse(source, stream, start, request)
     except UnicodeDecodeError:
         raise not_utf8(source, of_data=True) from None
-    if body.commas:
-        _refuse_points(source, columns, body)
-    if delimiter in ";\t" and source.commas is None:
-        _refuse_thousands(source, columns, body, delimiter)
     kept = read_kept(source, request, columns, body.stored, body.X.shape[0])
     samples = body.samples if columns.samples is not None else None
     table = as_table(
         source, columns, body.X, body.cells, request, {**kept, "sample_names": samples}
     )
-    if not body.commas:
-        return table
-    more = f" and {len(body.commas) - 5:,} more" if len(body.commas) > 5 else ""
-    named = ", ".join(columns.name(j) for j in body.commas[:5])
-    return replace(table, notes=(f"{NOTE} ({named}{more})", *table.notes))
+    return replace(table, notes=(*start.note(columns.names is not None), *body.notes, *table.notes))
 
 
-def _refuse_points(source: Source, columns: TableColumns, body: Body) -> None:
-    """Refuse numbers with a point beside columns with decimal commas: 1.234 may be a thousand."""
-    numbers: dict[int, NDArray[Any]] = {
-        j: values for j, values in body.stored.items() if values.dtype.kind == "f"
-    }
-    numbers |= {j: body.X[:, order] for order, j in enumerate(columns.features)}
-    for j, values in sorted(numbers.items()):
-        rows = np.flatnonzero(np.isfinite(values) & (values % 1 != 0))
-        if j not in body.commas and rows.size:
-            raise FileError(
-                f"{source}: {body.places[rows[0]]}, {columns.name(j)}: {values[rows[0]]} has a "
-                f"decimal point, where numbers of {columns.name(body.commas[0])} have a comma. "
-                "Write all of them in one way."
-            )
+def text_rows(source: Source, text: Iterable[str], start: Start) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table that are not blank, each with the number of its last line."""
 
+    def watched() -> Iterator[str]:
+        lines = itertools.islice(text, len(start.before), None)
+        for line in itertools.chain(map(_bare, itertools.islice(lines, 1)), lines):
+            if "\x00" in line:
+                raise nul_byte(source)
+            if start.is_series and _SERIES.match(line):
+                return
+            yield " ".join(line.split()) + "\n" if blank and '"' not in line else line
 
-def _like_thousands(values: FloatArray) -> NDArray[np.bool_]:
-    """Return where a number is whole, missing or one as 1.234."""
-    sizes = np.abs(values)
-    parts = np.abs(sizes * 1000 - np.rint(sizes * 1000)) < 1e-6
-    found: NDArray[np.bool_] = ~(values % 1 > 0) | (parts & (sizes >= 1) & (sizes < 1000))
-    return found
-
-
-def _refuse_thousands(source: Source, columns: TableColumns, body: Body, delimiter: str) -> None:
-    """Refuse columns of whole numbers and of such as 1.234, which may be thousands.
-
-    Where other columns have semicolons or tabs between them, decimals may have a comma.
-    """
-    X = body.X
-    # Most columns of a wide table are seen by their first rows to be none.
-    may_be = _like_thousands(X[:_HEAD]).all(axis=0)
-    left = {
-        columns.features[order]
-        for order in np.flatnonzero(may_be).tolist()
-        if _like_thousands(X[:, order]).all() and (X[:, order] % 1 > 0).any()
-    }
-    if not left:
-        return
-    first: dict[int, tuple[int, str]] = {}
-    with_whole = set[int]()
-    with source.open() as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        rows = itertools.islice(
-            _Rows(source, text, delimiter), int(columns.names is not None), None
-        )
-        for line, row in rows:
-            for j in [*left]:
-                cell = row[j].strip()
-                if "." in cell:
-                    first.setdefault(j, (line, cell))
-                    if not _POINT_OF_THOUSANDS.fullmatch(cell):
-                        left.discard(j)
-                elif strict_float(cell) is not None:
-                    with_whole.add(j)
-            if not left:
-                break
-        text.detach()
-    for j in sorted(left & with_whole & first.keys()):
-        line, cell = first[j]
+    blank = start.delimiter == " "
+    reader = csv.reader(watched(), delimiter=start.delimiter, skipinitialspace=blank, strict=True)
+    last = len(start.before)
+    try:
+        for row in reader:
+            last = len(start.before) + reader.line_num
+            if row:
+                yield last, row
+    except csv.Error as error:
         raise FileError(
-            f"{source}: line {line}, {columns.name(j)}: {quote(cell)} may be "
-            f"{cell.replace('.', '')} or {float(cell):g}: all numbers of the column with a point "
-            "have three digits behind it, and the others are whole. Write thousands without a "
-            "point, or all numbers of the column with three decimals."
-        )
-
-
-def _delimiter(line: str, candidates: str) -> str:
-    """Return the candidate that occurs most outside quotes; blank as the last resort."""
-    bare = re.sub(r'"[^"]*"', '""', line)
-    count, best = max((bare.count(c), -i) for i, c in enumerate(candidates))
-    if not count and len(candidates) > 1 and " " in bare.strip():
-        return " "
-    return candidates[-best]
+            f"{source}: line {last + 1}: not a table in CSV form ({error}). "
+            "Close the quotes that begin there, or shorten the field."
+        ) from None
 
 
 def _parse(
-    source: Source,
-    stream: Stream,
-    delimiter: str,
-    request: TableRequest,
+    source: Source, stream: Stream, start: Start, request: TableRequest
 ) -> tuple[TableColumns, Body]:
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
-        return _parse_text(source, text, delimiter, request)
+        rows = text_rows(source, text, start)
+        pending = list(itertools.islice(rows, 2))
+        if not pending:
+            raise FileError(f"{source}: no samples in it (only blank lines).")
+        columns = _arrange(source, [row for _, row in pending], request)
+        n_header = len(start.before)
+        if columns.names is not None:
+            n_header, _ = pending.pop(0)
+            if not pending:
+                raise FileError(f"{source}: a header line and no samples under it. Write some.")
+        fast = None
+        if start.delimiter != " " and request.decimal != "," and not start.is_series:
+            fast = read_body(source, start.delimiter, columns, n_header, pending[0][1], request)
+        if fast is not None:
+            return columns, fast
+        rows = itertools.chain(pending, rows)
+        return columns, _careful(source, start.delimiter, columns, rows, request)
     finally:
         text.detach()  # whoever opened the stream closes it
 
 
-class _Rows:
-    """The rows of a text that are not blank, each with the number of its line."""
-
-    def __init__(self, source: Source, text: Iterable[str], delimiter: str) -> None:
-        self._source = source
-        # Whether there may be an underscore or a code: Python's float takes 1_000 and 007.
-        self.odd = False
-        self._code = re.compile(rf'(?:^|[{re.escape(delimiter)}"])\s*0[0-9]')
-        self._reader = csv.reader(
-            self._watched(text), delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True
-        )
-
-    def _watched(self, text: Iterable[str]) -> Iterator[str]:
-        for line in text:
-            if "\x00" in line:
-                raise nul_byte(self._source)
-            # A fast search by line tells where to look closer.
-            self.odd = self.odd or "_" in line or self._code.search(line) is not None
-            yield line
-
-    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        last = 0
-        try:
-            for row in self._reader:
-                last = self._reader.line_num
-                if row:
-                    yield last, row
-        except csv.Error as error:
-            raise FileError(
-                f"{self._source}: line {last + 1}: not a table in CSV form ({error}). "
-                "Close the quotes that begin there, or shorten the field."
-            ) from None
-
-
-def _parse_text(
-    source: Source, text: io.TextIOWrapper, delimiter: str, request: TableRequest
-) -> tuple[TableColumns, Body]:
-    rows = _Rows(source, text, delimiter)
-    pending = list(itertools.islice(rows, 2))
-    if not pending:
-        raise FileError(f"{source}: no samples in it (only blank lines).")
-    columns = _arrange(source, [row for _, row in pending], request)
-    n_header = 0
-    if columns.names is not None:
-        n_header, _ = pending.pop(0)
-        if not pending:
-            raise FileError(f"{source}: a header line and no samples under it. Write some.")
-    held = _without(itertools.chain(pending, rows), request.absent, columns, "")
-    held = _held(source, columns, request.where, held)
-    first = next(held, None)
-    texts: set[int] = set() if first is None else _texts_of(columns, first[1], request)
-    large = source.size >= _FAST_SIZE and delimiter != " " and not request.absent
-    if large and request.where is None:  # rows that it leaves out may have anything in them
-        fast = read_body(source, delimiter, columns, n_header, pending[0][1], texts, request)
-        if fast is not None:
-            return columns, fast
-    careful = _Careful(source, columns, texts)
-    if first is not None:
-        rows.odd = any(_is_odd(field) for _, row in [*pending, first] for field in row)
-        careful.read(itertools.chain([first], held), rows)
-    if careful.late:  # text below numbers: whether they are numbers with a slip is seen by all
-        known = {*careful.lines}
-        careful = _Careful(source, columns, {*texts, *careful.late})
-        with source.open() as stream:
-            again = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            rows = _Rows(source, again, delimiter)
-            held = ((number, row) for number, row in rows if number in known)
-            careful.read(_without(held, request.absent, columns, ""), rows)
-            again.detach()
-    return columns, careful.body(request)
-
-
-def _held(
+def _careful(
     source: Source,
+    delimiter: str,
     columns: TableColumns,
-    where: Where | None,
     rows: Iterable[tuple[int, list[str]]],
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are kept; refuse one of another length."""
-    pick = picker(columns.compared)
+    request: TableRequest,
+) -> Body:
+    """Return the body of any text, or say what is wrong with it."""
+    import polars as pl  # on use: its import takes as long as reading most files
+
+    where, pick, absent = request.where, picker(columns.compared), request.absent
+    wanted = [*dict.fromkeys([*columns.features, *columns.kept])]
+    wanted += [] if columns.samples is None or columns.samples in wanted else [columns.samples]
+    take, lines = picker(wanted), array("q")
+    parts = list[pl.DataFrame]()
+    some = list[Sequence[str]]()
+
+    def store() -> None:
+        series = zip(*some, strict=True) if some else [()] * len(wanted)
+        found = zip(wanted, series, strict=True)
+        named = {str(j): pl.Series(cells, dtype=pl.String) for j, cells in found}
+        parts.append(pl.DataFrame(named))
+        some.clear()
+
     for number, row in rows:
         if len(row) != columns.n_columns:
             raise FileError(
                 f"{source}: line {number} has {len(row)} fields; the lines before have "
                 f"{columns.n_columns}."
             )
-        if where is None or where.keeps(pick(row), f"{source}: line {number}"):
-            yield number, row
+        if where is None or request.keeps(pick(row), f"{source}: line {number}"):
+            some.append(take(row))
+            lines.append(number)
+            if len(some) * len(wanted) >= _CELLS:
+                store()
+    if some or not parts:
+        store()
+    frame = pl.concat(parts)
+    samples = [] if columns.samples is None else frame[str(columns.samples)].to_list()
+    by_model = text_features(columns, request.like)
+    X = np.full((len(lines), len(columns.features)), np.nan, order="F")
+    words = {j: Texts.of(frame[str(j)].to_list()) for j in columns.kept}
+    by_columns = request.decimal == "," or delimiter in _OF_COMMAS or bool(absent)
+    for order, j in enumerate(columns.features):
+        values = frame[str(j)].str.strip_chars().cast(pl.Float64, strict=False)
+        full = not values.null_count() and values.is_finite().all()
+        full = full and not frame[str(j)].str.contains(_CODE).any()
+        if full and not by_columns and order not in by_model:
+            X[:, order] = values.to_numpy()
+        else:
+            words[j] = Texts.of(frame[str(j)].to_list())
+    places = [f"line {number}" for number in lines]
+    body = Body(X, {}, samples, places)
+    return body_of(source, delimiter, columns, request, body, words)
 
 
-def _texts_of(columns: TableColumns, row: Sequence[str], request: TableRequest) -> set[int]:
-    """Return the features, by place, that hold text: in the first row, or for a model."""
-    cells = [(order, row[j]) for order, j in enumerate(columns.features)]
-    text = {order for order, cell in cells if _is_text(cell) or is_code(cell.strip())}
-    return text | text_features(columns, request.like)
+def picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return the function that picks the cells at these positions."""
+    if len(positions) == 1:
+        (only,) = positions
+        return lambda row: (row[only],)
+    return operator.itemgetter(*positions) if positions else lambda row: ()
 
 
-class _Careful:
-    """What a reader by rows has found; features that are text are kept as they stand."""
-
-    def __init__(self, source: Source, columns: TableColumns, texts: Collection[int]) -> None:
-        self.source, self.columns = source, columns
-        self.late: set[int] = set()  # features with text that are not among the texts
-        self.values, self.lines = array("d"), array("q")
-        self.texts: dict[int, list[str]] = {order: [] for order in sorted(texts)}
-        self.numeric = [order for order in range(len(columns.features)) if order not in self.texts]
-        self.kept: dict[int, list[str]] = {position: [] for position in columns.kept}
-        self.samples: list[str] = []
-
-    def read(self, held: Iterable[tuple[int, list[str]]], rows: _Rows) -> None:
-        """Read the rows that are kept of some rows."""
-        columns, values = self.columns, self.values
-        kept = columns.kept
-        pick = picker([columns.features[order] for order in self.numeric])
-        words = [(columns.features[order], found) for order, found in self.texts.items()]
-        for number, row in held:
-            for position in kept:
-                label = row[position].strip()
-                if label.lower() in MISSING:
-                    raise columns.gap(f"{self.source}: line {number}", position, quote(label))
-                self.kept[position].append(label)
-            if columns.samples is not None:
-                self.samples.append(row[columns.samples])
-            for position, found in words:
-                found.append(row[position])
-            fields = pick(row)
-            careful = rows.odd and any(map(_is_odd, fields))
-            if careful or not self._extend(fields):
-                values.extend(self._numbers(fields))
-            self.lines.append(number)
-
-    def _extend(self, fields: Sequence[str]) -> bool:
-        """Take some fields that are numbers or empty; return whether they are."""
-        done = len(self.values)
-        for some in (fields, (field or "nan" for field in fields)):
-            try:
-                self.values.extend(map(float, some))
-            except ValueError:
-                del self.values[done:]
-            else:
-                return True
-        return False
-
-    def _numbers(self, fields: Sequence[str]) -> list[float]:
-        """Return the numbers in some fields, NaN for those that are missing or text."""
-        values = []
-        for order, field in zip(self.numeric, fields, strict=True):
-            value = strict_float(field)
-            if (value is None and field.strip().lower() not in MISSING) or is_code(field.strip()):
-                self.late.add(order)
-            values.append(math.nan if value is None else value)
-        return values
-
-    def body(self, request: TableRequest) -> Body:
-        """Return what was read."""
-        n, features = len(self.lines), self.columns.features
-        X = np.frombuffer(self.values, np.float64).reshape(n, len(self.numeric))
-        words = {features[order]: Texts.of(found) for order, found in self.texts.items()}
-        words |= {position: Texts.of(found) for position, found in self.kept.items()}
-        words = {j: text.mapped(cell_text) for j, text in words.items()}
-        by_model = text_features(self.columns, request.like)
-        commas = points_in(words, {features[order] for order in by_model})
-        stored = {
-            position: labels_from_text(words[position].levels)[words[position].codes]
-            for position in self.kept
-        }
-        texts = {order: words[features[order]] for order in self.texts}
-        if texts:
-            numbers = np.full((n, len(features)), np.nan, order="F")
-            numbers[:, self.numeric] = X
-            for order in self.texts.keys() - by_model:
-                values = texts[order].numbers()
-                if values is not None:
-                    numbers[:, order] = values
-                    del texts[order]
-            X = numbers
-        cells, places = None, [f"line {number}" for number in self.lines]
-        if texts or needs_coding(request.like) or first_nonfinite(X) is not None:
-            cells = Cells(X, texts, places)
-        return Body(X, stored, self.samples, places, False, cells, commas)
+_MANY = 10  # numbers of a line that rise all along by chance once in a million lines
+_CODE = r"^\s*0[0-9]+\s*$"
+_CELLS = 1 << 18  # that are kept as objects of Python at a time
 
 
 def _arrange(
@@ -1017,7 +952,13 @@ def _is_odd(field: str) -> bool:
 
 
 def _is_text(field: str) -> bool:
-    return field.strip().lower() not in MISSING and strict_float(field) is None
+    return not is_missing(field) and _number(field) is None
+
+
+def _number(field: str) -> float | None:
+    """Return the number in a field, with a decimal point or comma."""
+    field = field.strip()
+    return strict_float(field.replace(",", ".") if has_comma(field) else field)
 
 
 def _is_header(source: Source, fields: list[str], following: list[str]) -> bool:
@@ -1026,7 +967,7 @@ def _is_header(source: Source, fields: list[str], following: list[str]) -> bool:
     following : the second line.
     """
     filled = [field for field in fields if field.strip()]
-    numbers = [value for field in filled if (value := strict_float(field)) is not None]
+    numbers = [value for field in filled if (value := _number(field)) is not None]
     words = len(filled) - len(numbers)
     consecutive = bool(numbers) and numbers == [numbers[0] + j for j in range(len(numbers))]
     if not words:
@@ -1037,9 +978,7 @@ def _is_header(source: Source, fields: list[str], following: list[str]) -> bool:
             and (not fields[0].strip() or len(numbers) >= 5)
             and len(fields) - len(filled) <= 1
         )
-    missing = all(
-        field.strip().lower() in MISSING for field in filled if strict_float(field) is None
-    )
+    missing = all(is_missing(field) for field in filled if _number(field) is None)
     if missing and numbers:
         return False  # a sample with missing values: the body reports it
     if numbers and not (consecutive and len(numbers) > 1):
@@ -1047,7 +986,7 @@ def _is_header(source: Source, fields: list[str], following: list[str]) -> bool:
             return True
         raise FileError(
             f"{source}: the first line mixes names and numbers (such as "
-            f"{quote(next(one for one in filled if strict_float(one) is not None))}), so it may be "
+            f"{quote(next(one for one in filled if _number(one) is not None))}), so it may be "
             "a header or a sample; add a header line, or give such columns other names."
         )
     return True
@@ -1062,9 +1001,9 @@ def _names_numbers(fields: list[str], following: list[str], numbers: Sequence[fl
     if len(numbers) < _MANY or not _is_monotone(numbers):
         return False
     over = zip(fields, following, strict=False)
-    if any(_is_text(name) and strict_float(below) is not None for name, below in over):
+    if any(_is_text(name) and _number(below) is not None for name, below in over):
         return True
-    return not _is_monotone([n for field in following if (n := strict_float(field)) is not None])
+    return not _is_monotone([n for field in following if (n := _number(field)) is not None])
 
 
 def _is_monotone(values: Sequence[float]) -> bool:

@@ -29,8 +29,8 @@ from ..data.store import (
 from ..data.views import Filled
 from .arrays import as_labels, read_labels
 from .encoding import notes_of, with_fills
-from .source import Source, Stream, check_path, is_label_file
-from .table import Layout, Table, TableRequest, places_of_features, unique_names
+from .source import Source, Stream, check_path, is_label_file, of_loom
+from .table import Layout, Table, TableRequest, is_missing, places_of_features, unique_names
 
 
 class CellMatrix(Protocol):
@@ -77,6 +77,8 @@ def open_annotated(path: str, layer: str | None = None) -> Annotated | Datasets:
     check_path(path)
     with _damage(path):
         file = h5py.File(path, "r")
+        if {"matrix", "row_attrs", "col_attrs"} <= file.keys():
+            raise of_loom(Path(path))
         is_array = is_plain(file) and not genomes_of(file)
         return (Datasets if is_array else Annotated)(file, path, layer)
 
@@ -398,20 +400,26 @@ def _column(group: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 
 def _of_categories(codes: Any, categories: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the values of codes, -1 of which is none."""
-    names, _ = _values(categories[:])
+    names, absent = _values(categories[:])
     codes = np.asarray(codes)
     missing = (codes < 0) | (codes >= len(names))
     if not len(names):
         return np.zeros(codes.shape), missing
-    return names[np.where(missing, 0, codes)], missing
+    codes = np.where(missing, 0, codes)
+    return names[codes], missing | absent[codes]
 
 
 def _values(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return numbers, or text in place of bytes and objects, and where there is none."""
+    """Return numbers, or text in place of bytes and objects, and where there is none.
+
+    Words that stand for a missing value in text are none here, too.
+    """
     values = np.asarray(values)
-    if values.dtype.kind in "SOT":
-        missing = np.array([value is None or value != value for value in values.tolist()], bool)
-        return np.array(_decoded(values), str), missing
+    if values.dtype.kind in "SOTU":
+        texts = _decoded(values)
+        pairs = zip(values.tolist(), texts, strict=True)
+        missing = [is_missing(value) or is_missing(text) for value, text in pairs]
+        return np.array(texts, str), np.array(missing, bool)
     if values.dtype.kind == "f":
         return values, np.isnan(values)
     return values, np.zeros(values.shape, bool)

@@ -94,6 +94,7 @@ def read(
     where: str | None = None,
     missing: str | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
     by_position: bool = False,
     transpose: bool = False,
     intercept: bool = True,
@@ -111,11 +112,13 @@ def read(
 
     check_missing(missing)
     check_dates(dates, "--dates")
+    check_decimal(decimal)
     na = ",".join(absent(na, like)) or None
     roles = columns or {}
     given: dict[str, Any] = {
         "--id": id, "--drop": drop, "--layer": layer, "--missing": missing,
         "--encoding": encoding, "--transpose": transpose, "--na": na, "--dates": dates,
+        "--decimal": decimal,
     }  # fmt: skip
     if is_genotypes(data):
         for option, value in given.items():
@@ -136,7 +139,7 @@ def read(
     if transpose:
         check_across(samples, {"--where": where, "--drop": drop, "--time": roles})
         with lasting(data) as (path, _):
-            across = read_across(path, target, id, like, missing, layer, encoding, na)
+            across = read_across(path, target, id, like, missing, layer, encoding, decimal, na)
             refuse_unasked(across, data, {"target": target}, by_position)
             return as_named(across, path, data)
     others = {role: name for role, name in roles.items() if role != "event_value"}
@@ -154,7 +157,7 @@ def read(
             own = id or of_id
             request = TableRequest(
                 target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
-                is_part=True, encoding=encoding, na=na, dates=dates,
+                is_part=True, encoding=encoding, decimal=decimal, na=na, dates=dates,
             )  # fmt: skip
             return _own_part(path, name, request, joined, like is None)
 
@@ -167,14 +170,16 @@ def read(
     rows = None if where is None else Where(where)
     request = TableRequest(
         target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
-        tuple(covariates) if intercept else (), encoding, na=na, dates=dates,
+        tuple(covariates) if intercept else (), encoding, decimal, na=na, dates=dates,
     )  # fmt: skip
     with lasting(data) as (path, name):
         try:
             table = read_request(path, request, name)
         except TargetError as error:
             hint = file_hint("--target", target) if ":" in (target or "") else ""
-            raise FileError(f"{error}{hint or across_hint(path, target, encoding)}") from None
+            raise FileError(
+                f"{error}{hint or across_hint(path, target, encoding, decimal)}"
+            ) from None
     refuse_unasked(table, data, {"target": target, **others}, by_position)
     if rows is None:
         return table
@@ -236,6 +241,7 @@ _NOT_DEMO = {
     "--id": "no names of samples",
     "--samples": "no names of samples",
     "--encoding": "no text",
+    "--decimal": "no text",
     "--transpose": "its samples in rows",
     "--missing": "no empty cells",
     "--na": "no missing values",
@@ -267,6 +273,12 @@ def check_missing(missing: str | None, *ways: str) -> None:
     if missing not in (None, *ways):
         listed = f"{', '.join(ways[:-1])} or {ways[-1]}"
         raise ValueError(f"--missing must be {listed}; got {missing!r}.")
+
+
+def check_decimal(decimal: str | None) -> None:
+    """Refuse what is no decimal mark, before anything is imported."""
+    if decimal not in (None, ",", "."):
+        raise ValueError(f"--decimal must be ',' or '.'; got {decimal!r:.50}.")
 
 
 def check_folds(cv: int, remedy: str) -> None:

@@ -517,7 +517,9 @@ def upright(table: Table, data: str, there: Collection[str], wanted: Collection[
     return turned(table, data, note, there)
 
 
-def features_in_rows(data: str, like: Layout, encoding: str | None, id: str | None) -> Table | None:
+def features_in_rows(
+    data: str, like: Layout, encoding: str | None, decimal: str | None, id: str | None
+) -> Table | None:
     """Return data with samples in columns the other way round; None where rows are no features.
 
     like : a model, whose features the names of the rows are.
@@ -536,11 +538,13 @@ def features_in_rows(data: str, like: Layout, encoding: str | None, id: str | No
         return None
     wanted = like.sources or ()
     column = id or _naming(
-        read_request(data, TableRequest(is_part=True, encoding=encoding)), wanted
+        read_request(data, TableRequest(is_part=True, encoding=encoding, decimal=decimal)), wanted
     )
     if column is None:
         return None
-    table = read_request(data, TableRequest(id=column, is_part=True, encoding=encoding))
+    table = read_request(
+        data, TableRequest(id=column, is_part=True, encoding=encoding, decimal=decimal)
+    )
     rows = set(unique_names(table.sample_names or ())[0])
     n_found = len(rows.intersection(wanted))
     if not n_found:
@@ -587,6 +591,7 @@ def read_across(
     missing: str | None,
     layer: str | None,
     encoding: str | None,
+    decimal: str | None = None,
     na: str | None = None,
 ) -> Table:
     """Return data with samples in columns the other way round, and labels from a file.
@@ -601,7 +606,7 @@ def read_across(
     def read(column: str | None) -> Table:
         request = TableRequest(
             None, None, id or column, False, {}, (), layer, None, missing, is_part=True,
-            encoding=encoding, na=na,
+            encoding=encoding, decimal=decimal, na=na,
         )  # fmt: skip
         return read_request(data, request)
 
@@ -618,7 +623,7 @@ def read_across(
     return replace(table, y=y, target_name=name, by_position=("target",))
 
 
-def across_hint(data: str, target: str | None, encoding: str | None) -> str:
+def across_hint(data: str, target: str | None, encoding: str | None, decimal: str | None) -> str:
     """Return what to do with data not read that may have samples in columns, or ""."""
     from ..core.files import FileError
     from .arrays import read_labels
@@ -629,7 +634,7 @@ def across_hint(data: str, target: str | None, encoding: str | None) -> str:
     if target is None or not Path(data).is_file():
         return ""
     try:
-        table = read_request(data, TableRequest(is_part=True, encoding=encoding))
+        table = read_request(data, TableRequest(is_part=True, encoding=encoding, decimal=decimal))
         n_rows, names = table.X.shape[0], table.feature_names or []
         if is_label_file(target):
             n_columns = _without_texts(table, data, ()).X.shape[1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import numpy as np
 from ..core.files import quote
 from ..core.messages import Doubt, remedy
 from ..core.types import FloatArray
-from .texts import Texts, are_codes, has_comma, is_code, may_be_thousands, strict_float
+from .texts import Texts, are_codes, decimal_mark, is_code, mark_of, pointed, strict_float
 
 if TYPE_CHECKING:
     from .table import Table
@@ -235,14 +236,35 @@ def quantity(text: str) -> tuple[str, str] | None:
 
 
 def numbers_of(texts: Texts) -> FloatArray:
-    """Return the numbers in some texts, NaN where there is none; a comma is a decimal one."""
-    found = np.full(len(texts.levels), np.nan)
-    for place, text in enumerate(texts.levels):
-        part = quantity(text) if text else None
-        if part is not None:
-            found[place] = strict_float(part[0].replace(",", "."))
-    numbers: FloatArray = found[texts.codes]
+    """Return the numbers in some texts, NaN where there is none."""
+    parts = [quantity(text) if text else None for text in texts.levels]
+    mark = mark_of(part[0] for part in parts if part is not None)
+    found = [math.nan if part is None else strict_float(pointed(part[0], mark)) for part in parts]
+    numbers: FloatArray = np.array(found, np.float64)[texts.codes]
     return numbers
+
+
+def mark_in(texts: Collection[str]) -> str | None:
+    """Return the decimal mark of the numbers in some texts, with units or without, as `mark_of`."""
+    if all(decimal_mark(text) is not None for text in texts):
+        return mark_of(texts)
+    numbers = []
+    for text in texts:
+        part = quantity(text)
+        if part is None:
+            return None
+        numbers.append(part[0])
+    return mark_of(numbers)
+
+
+def with_points(texts: Texts, mark: str) -> Texts:
+    """Return a column of numbers with this decimal mark as they are with points."""
+
+    def changed(text: str) -> str:
+        part = quantity(text) if text and decimal_mark(text) is None else (text, "")
+        return text if part is None else f"{pointed(part[0], mark)} {part[1]}".strip()
+
+    return texts.mapped(changed)
 
 
 POINTS = "write decimals with a point, thousands without a comma"
@@ -262,23 +284,19 @@ def number_problem(
             ways = (f"write numbers without {quote(min(others))}",)
         return Unclear(what, lambda text: text in odd, ways)
     bare = {text: part[0] for text, part in parts.items() if part is not None}
-    marked = {
-        text for text, one in bare.items() if not has_comma(one) and strict_float(one) is None
-    }
-    if marked:
-        what = "has points or commas between thousands"
-        return Unclear(what, lambda text: text in marked, (POINTS,))
-    commas = {text for text, number in bare.items() if has_comma(number)}
-    if not commas:
-        return None
-    if any("." in number for number in bare.values()):
+    commas = {text for text, number in bare.items() if "," in number}
+    mark = mark_of(bare.values())
+    marked = {text for text, number in bare.items() if (decimal_mark(number) or "")[:1] == "3"}
+    if mark is None and marked:
+        commas, what = marked, "has points or commas between thousands"
+    elif mark is None:
         what = "has a comma, and other numbers of the column have a point"
-    elif may_be_thousands(bare.values()):
+    elif mark == "?,":
         what = "may have a decimal comma, or one of thousands"
-    elif unit or any(text != number for text, number in bare.items()):
-        return None
-    else:
+    elif mark == "," and not unit and all(text == number for text, number in bare.items()):
         what = "has a decimal comma; numbers have a point"
+    else:
+        return None
     return Unclear(what, lambda text: text in commas, (POINTS,))
 
 

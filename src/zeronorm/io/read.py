@@ -22,8 +22,8 @@ from ..core.files import FileError, MissingFileError, PathLike, WhereError, quot
 from ..core.frames import frame_of, kinds_of
 from ..core.messages import remedy
 from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
+from .frames import cells_of, table_from
 from .meaning import notes_of_array, notes_of_roles
-from .parquet import cells_of, table_from
 from .source import Source, check_path, checked_encoding, format_of, refuse_format, standard_input
 from .table import (
     Layout,
@@ -41,16 +41,15 @@ from .texts import Texts, are_codes, shown
 _READERS = {
     "svmlight": ("svmlight", "read_svmlight"),
     "delimited": ("delimited", "read_delimited"),
-    "json_lines": ("json_lines", "read_json_lines"),
-    "excel": ("excel", "read_excel"),
-    "parquet": ("parquet", "read_parquet"),
+    "json_lines": ("frames", "read_json_lines"),
+    "excel": ("frames", "read_excel"),
+    "parquet": ("frames", "read_parquet"),
     "npy": ("arrays", "read_npy_table"),
     "npz": ("arrays", "read_npz"),
     "hdf5": ("hdf5", "read_hdf5"),
 }
 WITH_COLUMNS = ("delimited", "json_lines", "excel", "parquet")
 _TEXT = ("delimited", "json_lines", "svmlight")
-_BY_BLOCKS = ("json_lines", "excel")
 
 
 def read_table(
@@ -69,6 +68,7 @@ def read_table(
     covariates: Sequence[str] = (),
     na: str | None = None,
     dates: str | None = None,
+    decimal: str | None = None,
 ) -> Table:
     """Read samples from a file.
 
@@ -84,8 +84,7 @@ def read_table(
     JSON lines (.jsonl, .ndjson)         an object on each line, its keys are columns; as CSV
     Excel (.xlsx)                        the first sheet or `layer`, its first row has names; as
                                          CSV; needs openpyxl (extra `excel`)
-    Parquet                              X float32 or float64, y the column `target`; needs
-                                         polars or pyarrow (extra `files`)
+    Parquet                              X float32 or float64, y the column `target`
     .h5ad, .h5 of 10x Genomics           X a design that reads by blocks, y a column of obs; needs
                                          h5py (extra `hdf5`)
     a store (zeronorm.write_store)       X a design that maps its blocks, y the column `target` of
@@ -133,6 +132,9 @@ def read_table(
         refused.
     encoding : str or None
         Of text: an encoding that Python knows, as "latin-1", "cp1252" or "utf-16". None: UTF-8.
+    decimal : "," or "."
+        Of CSV and TSV: the decimal mark of numbers; the other one may separate thousands. None: it
+        is found from all cells of a column, which are refused where they can be read in two ways.
     covariates : list of str
         Columns, or levels of text as "batch=B2", that are to be in every model. Of such a column of
         text the first level is no feature (of all levels but one, that one): the intercept and the
@@ -160,10 +162,11 @@ def read_table(
     if missing not in (None, *WAYS):
         raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
     check_dates(dates)
+    check_decimal(decimal)
     rows = None if where is None else Where(where)
     request = TableRequest(
         target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing,
-        tuple(covariates), encoding, na=na, dates=dates,
+        tuple(covariates), encoding, decimal, na=na, dates=dates,
     )  # fmt: skip
     table = read_request(path, request)
     notes = [] if rows is None else [rows.note]
@@ -171,13 +174,19 @@ def read_table(
     return replace(table, notes=(*table.notes, *notes))
 
 
+def check_decimal(decimal: str | None) -> None:
+    """Refuse what is no decimal mark."""
+    if decimal not in (None, ",", "."):
+        raise ValueError(f"decimal must be ',' or '.', or None; got {decimal!r:.50}.")
+
+
 def read_blocks(
     path: PathLike, request: TableRequest, size: int | None = None, name: str | None = None
 ) -> Iterator[Table]:
     """Yield the samples of a file as tables, one after the other; see `read_table`.
 
-    JSON lines and sheets come in tables of about `size` cells (None: in one), files of several
-    parts in a table for each of them where a model says what the features are, and all else in one.
+    JSON lines come in tables of about `size` cells (None: in one), files of several parts in a
+    table for each of them where a model says what the features are, and all else in one.
 
     name : of the file in messages. None: its path.
     """
@@ -210,7 +219,7 @@ def read_blocks(
         read: Callable[..., Any] = getattr(
             importlib.import_module(f".{module}", __package__), reader
         )
-        if form in _BY_BLOCKS:
+        if form == "json_lines":
             tables = read(source, stream, request, size)
         else:
             tables = [read(source, stream, request)]
@@ -257,6 +266,8 @@ def _check_request(source: Source, form: str, request: TableRequest) -> None:
             raise FileError(
                 f"{source}: only cells of {tables} can stand for missing values; leave out na."
             )
+    if request.decimal is not None and form != "delimited":
+        raise FileError(f"{source}: only CSV and TSV have decimal marks; leave out --decimal.")
     if request.encoding is not None and form not in _TEXT:
         raise FileError(f"{source}: only text has an encoding; leave out --encoding.")
     if request.layer is not None and form not in ("hdf5", "excel"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -15,8 +14,9 @@ from ..core.messages import Doubt, counted, some
 if TYPE_CHECKING:
     from ..core.files import FileError
     from .encoding import Content
-    from .source import Source
+    from .source import Source, Stream
     from .table import Table, Where
+    from .texts import Texts
 
 
 # Tables as files: what their lines say, all of it as text. They are text with commas, semicolons,
@@ -30,6 +30,7 @@ class SampleFile:
     path: str
     header: list[str]  # the names of its columns
     rows: list[list[str]]  # at least one, each as wide as the header
+    notes: tuple[str, ...] = ()
     absent: Sequence[str] = ()  # what stands for a missing value
 
     @classmethod
@@ -41,7 +42,9 @@ class SampleFile:
         from ..core.files import FileError, quote
         from .source import Source, check_path, checked_encoding
 
-        rows, word = _rows_of(Source(check_path(path), None, checked_encoding(encoding)))
+        file, sheet = sheet_of(path)
+        source = Source(check_path(file), None, checked_encoding(encoding))
+        rows, word, notes = _rows_of(source, sheet)
         if not rows:
             raise FileError(f"{path}: the file is empty.")
         if len(rows) == 1:
@@ -63,74 +66,59 @@ class SampleFile:
                 f"{path}: the column {quote(repeated)} is there several times. Give each a name of "
                 "its own."
             )
-        return cls(path, header, rows[1:], absent)
+        return cls(path, header, rows[1:], tuple(notes), absent)
 
 
-def _rows_of(source: Source) -> tuple[list[list[str]], str]:
-    """Return the rows of a file of any format, the names of columns first; and what they are."""
-    from .source import has_objects
+def sheet_of(path: str) -> tuple[str, str | None]:
+    """Return a file and the sheet that is meant, as in pheno.xlsx:Samples; None: none is said."""
+    file, mark, sheet = path.rpartition(":")
+    named = mark and sheet and file.lower().endswith(".xlsx") and not Path(path).exists()
+    return (file, sheet) if named else (path, None)
+
+
+def _rows_of(source: Source, sheet: str | None) -> tuple[list[list[str]], str, list[str]]:
+    """Return the rows of a file of any format, names of columns first, what they are, and notes."""
+    from ..core.files import FileError
+    from . import frames
+    from .source import has_objects, not_utf8
 
     if source.is_workbook:
-        from . import excel as _excel
-
-        return _excel.rows_of_text(source), "row"
-    with source.open() as stream:
-        if stream.peek(4).startswith(b"PAR1"):
-            from . import parquet as _parquet
-
-            return _parquet.rows_of_text(source, stream), "row"
-    text = _text_of(source)
-    if has_objects(source, text[:1000].encode()):
-        from . import json_lines as _json_lines
-
-        return _json_lines.rows_of_text(source, text), "line"
-    return _split(str(source), text), "line"
-
-
-def _split(path: str, text: str) -> list[list[str]]:
-    """Return the rows of a text with commas, semicolons, tabs or blanks."""
-    from ..core.files import FileError
-
-    lines = [line for line in text.splitlines() if line.strip()]
-    delimiter = next((mark for mark in ",;\t" if lines and mark in lines[0]), None)
-    if delimiter is None:
-        return [*map(str.split, lines)]
-    # Of the whole text: a cell may have ends of lines in it.
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
-    try:
-        return [row for row in reader if any(row)]
-    except csv.Error as error:
-        raise FileError(
-            f"{path}, line {reader.line_num + 1}: cannot be read ({error}). Close the quotes, "
-            "or shorten the cell."
-        ) from None
-
-
-def _text_of(source: Source) -> str:
-    """Return a file of text: UTF-8, or else in the encoding of its source."""
-    from ..core.files import FileError
-    from .source import not_utf8, nul_byte
-
-    encoding, source.encoding = source.encoding, None
-    with source.open() as stream:
-        content = stream.read()
-    if content.startswith((b"\x89HDF", b"PK\x03\x04", b"\x93NUMPY")):
-        raise FileError(
-            f"{source}: no table with names of columns; write the table of the samples as CSV, "
-            "JSON lines, .xlsx or Parquet."
-        )
-    if encoding is not None and not _is_utf8(content):
-        source.encoding = encoding
+        rows, notes = frames.rows_of_sheet(source, sheet)
+        return rows, "row", notes
+    if source.encoding is not None:  # other files than the data may be UTF-8
+        encoding, source.encoding = source.encoding, None
         with source.open() as stream:
-            content = stream.read()
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(f"{source}: UTF-16 text; say --encoding utf-16, or save it as UTF-8.")
-    if b"\x00" in content:
-        raise nul_byte(source)
+            source.encoding = None if _is_utf8(stream.read()) else encoding
+    with source.open() as stream:
+        head = stream.peek(1 << 16)
+        if head.startswith(b"PAR1"):
+            return frames.rows_of_parquet(source, stream), "row", []
+        if head.startswith((b"\x89HDF", b"PK\x03\x04", b"\x93NUMPY")):
+            raise FileError(
+                f"{source}: no table with names of columns; write the table of the samples as CSV, "
+                "JSON lines, .xlsx or Parquet."
+            )
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise FileError(f"{source}: UTF-16 text; say --encoding utf-16, or save it as UTF-8.")
+        try:
+            if has_objects(source, head):
+                return frames.rows_of_json(source, stream), "line", []
+            return _rows_of_text(source, stream)
+        except UnicodeDecodeError:
+            raise not_utf8(source, True) from None
+
+
+def _rows_of_text(source: Source, stream: Stream) -> tuple[list[list[str]], str, list[str]]:
+    """Return the rows of a text with commas, semicolons, tabs or blanks."""
+    from .delimited import start_of, text_rows
+
+    start = start_of(source)
+    text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
     try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise not_utf8(source, True) from None
+        rows = [row for _, row in text_rows(source, text, start) if any(row)]
+    finally:
+        text.detach()
+    return rows, "line", [f"{source}: {note}" for note in start.note(True)]
 
 
 def _is_utf8(content: bytes) -> bool:
@@ -143,7 +131,7 @@ def _is_utf8(content: bytes) -> bool:
 
 # Which of their columns name the samples, and what the others say.
 
-MISSING = {"", "na", "nan", "n/a", ".", "null"}
+MISSING = {"", "na", "nan", "n/a", ".", "null", "#n/a", "?"}  # as in data, and a point
 _FAMILY, _NAMES = "fid", ("iid", "id", "sample", "sample_id")
 
 
@@ -207,8 +195,8 @@ class SampleTable:
         import numpy as np
 
         from ..core.files import FileError, quote
-        from .table import is_na
-        from .texts import NOTE
+        from .table import is_missing
+        from .texts import NOTE, Texts
 
         path, header = file.path, file.header
         body = np.array(file.rows, str).reshape(-1, len(header))
@@ -220,23 +208,30 @@ class SampleTable:
                 f"{path}: the sample {quote(' '.join(twice))} has several lines: "
                 f"{some(lines, 5)}. Leave one."
             )
-        named = {name: body[:, place] for place, name in enumerate(header) if place not in own}
-        for column in named.values() if file.absent else ():
-            column[[is_na(file.absent, cell) for cell in column.tolist()]] = ""
-        pointed = {name: _with_points(column) for name, column in named.items()}
-        changed = any(pointed[name] is not column for name, column in named.items())
-        return cls(path, keys, pointed, (f"{path}: {NOTE}",) if changed else ())
+        texts = {
+            name: Texts.of(body[:, j].tolist()) for j, name in enumerate(header) if j not in own
+        }
+        if file.absent:
+            texts = {
+                name: text.mapped(lambda cell: "" if is_missing(cell, file.absent) else cell)
+                for name, text in texts.items()
+            }
+        changed = _point(texts)
+        columns = {name: np.array(text.tolist()) for name, text in texts.items()}
+        note = [f"{path}: {NOTE} ({some([*map(quote, changed)], 5)})"] if changed else []
+        return cls(path, keys, columns, (*file.notes, *note))
 
 
-def _with_points(column: Any) -> Any:
-    """Return a column with points for the commas of its numbers; itself where it has none."""
-    import numpy as np
+def _point(columns: dict[str, Texts]) -> list[str]:
+    """Put points for the commas of numbers in columns; return the names of these."""
+    from .meaning import mark_in, with_points
 
-    from .texts import Texts, with_points
-
-    texts = Texts.of(column.tolist())
-    found = with_points(texts.mapped(lambda text: "" if text.lower() in MISSING else text))
-    return column if found is None else np.array(found.tolist())
+    pointed = []
+    for name, text in columns.items():
+        if mark_in([cell for cell in text.counts() if cell.lower() not in MISSING]) == ",":
+            columns[name] = with_points(text, ",")
+            pointed.append(name)
+    return pointed
 
 
 def column_of(feature: str, names: Collection[str]) -> str:

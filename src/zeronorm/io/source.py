@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.files import FileError, MissingFileError, PathLike, did_you_mean, os_errors, quote
-from .texts import DecimalCommas, WithPoints
 
 # Text in other encodings than UTF-8, which readers get as UTF-8.
 
@@ -155,8 +154,18 @@ def refuse_format(path: Path) -> None:
         raise _of_variants(str(path), found[1], found[2].lower())
     if _MARKET.fullmatch(path.name):
         raise _of_market(path, str(path))
+    if path.suffix.lower() == ".loom":
+        raise of_loom(path)
     if path.is_dir() and any(path.glob(_TEN_X)):
         raise _of_cells(path, f"{path}: a directory of 10x Genomics as text (matrix.mtx)")
+
+
+def of_loom(path: Path) -> FileError:
+    """Return the error of a loom file."""
+    return FileError(
+        f"{path}: loom files, which have genes in rows, are not read. Let anndata turn one: "
+        f'anndata.io.read_loom("{path.name}").write_h5ad("{path.stem}.h5ad").'
+    )
 
 
 def refuse_content(path: Path, name: str, head: bytes) -> None:
@@ -229,7 +238,6 @@ class Source:
         self.name = str(path) if name is None else name  # as messages have it
         self.size = path.stat().st_size
         self.encoding = encoding
-        self.commas: DecimalCommas | None = None  # where numbers have them
         with os_errors(path), path.open("rb") as file:
             magic = file.read(8)
         if not magic:
@@ -263,14 +271,11 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[Stream]:
-        """Yield the decompressed bytes, as UTF-8, with decimal points."""
+        """Yield the decompressed bytes, text as UTF-8."""
         with self._bytes() as stream:
             if self.encoding is not None and not stream.peek(8).startswith(_BINARY):
                 stream = io.BufferedReader(Recoded(str(self), stream, self.encoding), 1 << 17)
-            if self.commas is None:
-                yield stream
-            else:
-                yield io.BufferedReader(WithPoints(str(self), stream, self.commas), 1 << 17)
+            yield stream
 
     @contextmanager
     def _bytes(self) -> Iterator[Stream]:

@@ -139,18 +139,21 @@ def check_dates(dates: str | None, name: str = "dates") -> None:
         raise ValueError(f"{name} must be day-first, month-first or iso; got {dates!r:.50}.")
 
 
-def is_na(na: Sequence[str], cell: Any) -> bool:
-    """Return whether a cell is one of the texts or numbers that stand for a missing value.
+def is_missing(cell: Any, absent: Sequence[str] = ()) -> bool:
+    """Return whether a cell has no value: none, NaN, or a word that stands for one.
 
-    A number is the same in any form: -9 is -9.0.
+    absent : other texts and numbers that do; a number is the same in any form: -9 is -9.0.
     """
-    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
-        return False
-    text = cell.strip() if isinstance(cell, str) else cell
-    if text in na:
+    if isinstance(cell, str):
+        cell = cell.strip()
+        if cell.lower() in MISSING or cell in absent:
+            return True
+    elif cell is None or cell != cell:
         return True
-    number = strict_float(text) if isinstance(text, str) else text
-    return number is not None and any(strict_float(one) == number for one in na)
+    if not absent or isinstance(cell, bool) or not isinstance(cell, str | int | float):
+        return False
+    number = strict_float(cell) if isinstance(cell, str) else cell
+    return number is not None and any(strict_float(one) == number for one in absent)
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -188,11 +191,11 @@ class ColumnComparison:
 
         cell : a number, text, or None. Text that is compared with a number is read as one.
         """
-        if cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING):
+        if is_missing(cell):
             return None
         number: Any = cell
         if self.of_presence:
-            return None if isinstance(cell, float) and math.isnan(cell) else True
+            return True
         if isinstance(self.value, str):
             if not isinstance(cell, str):
                 raise FileError(
@@ -423,6 +426,7 @@ class TableRequest:
     missing: str | None = None  # what becomes of empty cells in features
     covariates: Sequence[str] = ()  # columns in every model: text without its base level
     encoding: str | None = None  # of text that is no UTF-8
+    decimal: str | None = None  # the mark in numbers of text: "," or "."; None: found
     is_part: bool = False  # whether columns are coded beside those of other files
     na: str | None = None  # what stands for a missing value, with commas, beside what always does
     dates: str | None = None  # how dates are written: "day-first", "month-first" or "iso"
@@ -432,6 +436,14 @@ class TableRequest:
     def absent(self) -> tuple[str, ...]:
         """What stands for a missing value: as the caller says, or as in the training of a model."""
         return absent(self.na, self.like)
+
+    def keeps(self, cells: Sequence[Any], place: str) -> bool:
+        """Return whether a row is kept, by the cells of the columns that are compared."""
+        if self.where is None:
+            return True
+        return self.where.keeps(
+            [None if is_missing(one, self.absent) else one for one in cells], place
+        )
 
     @property
     def given(self) -> set[str]:

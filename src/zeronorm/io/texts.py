@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import io
 import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.files import FileError, quote
+from ..core.files import quote
 from ..core.messages import some
 from ..core.types import FloatArray
 
@@ -62,6 +61,11 @@ class Texts:
         """Return the column with every text replaced by what a function makes of it."""
         merged = Texts.of(map(function, self.levels))
         return Texts(merged.levels, merged.codes[self.codes])
+
+    def at(self, rows: NDArray[np.int64]) -> Texts:
+        """Return some rows of the column."""
+        used, codes = np.unique(self.codes[rows], return_inverse=True)
+        return Texts([self.levels[code] for code in used], codes, self.are_labels)
 
     def rows(self, holds: Callable[[str], object]) -> NDArray[np.int64]:
         """Return the rows of whose texts something holds."""
@@ -114,175 +118,70 @@ def is_code(text: str) -> bool:
 _DIGITS = re.compile(r"[0-9]+")
 
 
-# Text whose numbers have a comma for a point, as spreadsheets write them in many countries.
+# Numbers with a comma for a point, as spreadsheets write them in many countries, or with marks
+# between thousands.
 #
-# Such files separate their columns by semicolons or tabs. A cell that is a number with one comma is
-# read with a point; text is left as it is, and so is everything in quotes. A file that has both
-# kinds of numbers is refused, as 1.234 might be a thousand in it; so is one with tabs whose numbers
-# with commas are all like 1,234, which may be thousands as well.
-#
-# Where commas separate the columns, or all numbers are in quotes, the same is decided of a column
-# as a whole: its cells are text, which the readers have by then.
+# A column is read with points where all of its cells are numbers and one of them leaves no doubt
+# which mark is the decimal one: 1,5 or 4.198,06 do, 1,234 and 1.234 do not.
 
-_PART = 1 << 20
-
-
-_QUOTED = re.compile(rb'"[^"]*"')
-
-
-_THOUSANDS = re.compile(rb"[-+]?[1-9][0-9]{0,2},[0-9]{3}")
-
-
+_PLAIN = re.compile(r"[-+]?[0-9]*([.,])[0-9]+([eE][-+]?[0-9]+)?", re.ASCII)
+_WHOLE = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_GROUPS = re.compile(
+    r"[-+]?[1-9][0-9]{0,2}([.,])[0-9]{3}(?:\1[0-9]{3})*(?:([.,])[0-9]+)?", re.ASCII
+)
 _NUMBER = re.compile(r"[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?", re.ASCII)
 
-
-_WHOLE = re.compile(r"[-+]?[0-9]+", re.ASCII)
-
-
 NOTE = "numbers with a decimal comma are read as with a point"
+THOUSANDS = "commas between thousands are left out of numbers"
 
 
-@dataclass(frozen=True, slots=True)
-class DecimalCommas:
-    """How numbers with commas are found in a text."""
+def decimal_mark(text: str) -> str | None:
+    """Return the decimal mark of a number, "" where it needs none; None where it is no number.
 
-    delimiter: bytes
-    comma: re.Pattern[bytes]
-    point: re.Pattern[bytes]
-
-    @classmethod
-    def of(cls, delimiter: str) -> DecimalCommas:
-        """Return the patterns for the cells between delimiters."""
-        ends = re.escape(delimiter.encode()) + rb"\r\n"
-        before, after = rb"(?<![^" + ends + rb"])", rb"(?![^" + ends + rb"])"
-        power = rb"(?:[eE][-+]?[0-9]+)?"
-        return cls(
-            delimiter.encode(),
-            re.compile(before + rb"([-+]?[0-9]*),([0-9]+" + power + rb")" + after),
-            re.compile(before + rb"[-+]?[0-9]*\.[0-9]+" + power + after),
-        )
-
-    def are_in(self, head: bytes) -> bool:
-        """Return whether the whole lines of the beginning of a text have such numbers alone."""
-        lines = _whole_lines(head)
-        below = lines[lines.find(b"\n") + 1 :]  # names of columns may have points
-        if not all(self.delimiter in line for line in lines.splitlines() if line.strip()):
-            return False
-        return bool(self.comma.search(below)) and not self.point.search(below)
-
-    def thousand_in(self, head: bytes) -> str | None:
-        """Return a number with a comma that may be a thousand; None where one of them is none."""
-        found = [one[0] for one in self.comma.finditer(_whole_lines(head))]
-        if not all(map(_THOUSANDS.fullmatch, found)):
-            return None
-        return found[0].decode()
-
-    def replaced(self, text: bytes, quoted: bool) -> tuple[bytes, bool]:
-        """Return a text with points for commas, and whether it ends within quotes.
-
-        quoted : whether it begins there.
-        """
-        parts = text.split(b'"')
-        for number in range(int(quoted), len(parts), 2):
-            parts[number] = self.comma.sub(rb"\1.\2", parts[number])
-        return b'"'.join(parts), quoted ^ (len(parts) % 2 == 0)
-
-
-def _whole_lines(head: bytes) -> bytes:
-    """Return the lines that the beginning of a text has to their ends, without what is quoted."""
-    return _QUOTED.sub(b'""', head[: head.rfind(b"\n") + 1])
-
-
-def decimal_commas(name: str, head: bytes, delimiter: str) -> tuple[str, DecimalCommas | None]:
-    """Return the delimiter, and how to read the numbers where they have commas.
-
-    name : of the file. head : the beginning of the text. delimiter : as it seems to be; numbers
-        with commas between semicolons have one comma more.
-
-    Raises a FileError where commas between tabs may separate thousands.
+    With "3" before it where the other mark separates thousands, with "?" where the mark may do so
+    as well.
     """
-    for one in (";", "\t") if delimiter == "," else (delimiter,):
-        found = DecimalCommas.of(one)
-        if one in (";", "\t") and found.are_in(head):
-            thousand = found.thousand_in(head) if one == "\t" else None
-            if thousand is not None:
-                raise FileError(
-                    f"{name}: the comma of numbers such as {quote(thousand)} may be a decimal one "
-                    "or separate thousands; write decimals with a point, thousands without a comma."
-                )
-            return one, found
-    return delimiter, None
+    if _WHOLE.fullmatch(text):
+        return ""
+    groups = _GROUPS.fullmatch(text)
+    if groups is not None and groups[1] != groups[2]:
+        if groups[2] is None and text.count(groups[1]) == 1:
+            return f"?{groups[1]}"
+        return "3," if groups[1] == "." else "3."
+    plain = _PLAIN.fullmatch(text)
+    if plain is not None:
+        return plain[1]
+    return None if strict_float(text) is None else ""
+
+
+def mark_of(texts: Iterable[str]) -> str | None:
+    """Return the decimal mark of a column, as of a number; None where it is text or has both.
+
+    A mark that may separate thousands does so where that of another number certainly does.
+    """
+    marks = {*map(decimal_mark, texts)} - {""}
+    if None in marks:
+        return None
+    found = {mark[-1] for mark in marks if mark and mark[0] != "?"}
+    if not found and len(marks) == 1:
+        return marks.pop()
+    if len(found) != 1:
+        return None if marks else ""
+    (mark,) = found
+    other = "?," if mark == "." else "?."
+    return None if other in marks and f"3{mark}" not in marks else mark
+
+
+def pointed(number: str, mark: str | None) -> str:
+    """Return a number with this decimal mark as it is with a point."""
+    if mark in (",", "?,"):
+        return number.replace(".", "").replace(",", ".")
+    return number.replace(",", "")
 
 
 def has_comma(text: str) -> bool:
     """Return whether a text is a number with one comma."""
     return _NUMBER.fullmatch(text) is not None
-
-
-def may_be_thousands(texts: Iterable[str]) -> bool:
-    """Return whether all numbers with a comma may be thousands, as 1,234 may."""
-    return all(_THOUSANDS.fullmatch(text.encode()) for text in texts if has_comma(text))
-
-
-def with_points(texts: Texts) -> Texts | None:
-    """Return a column of text with points for commas, None where it is left as it is.
-
-    All cells must be numbers with a decimal comma, whole numbers or empty.
-    """
-    there = texts.counts()
-    if not any(map(has_comma, there)) or may_be_thousands(there):
-        return None
-    if not all(has_comma(text) or _WHOLE.fullmatch(text) for text in there):
-        return None
-    return texts.mapped(lambda text: text.replace(",", "."))
-
-
-class WithPoints(io.RawIOBase):
-    """The bytes of a text with points for decimal commas."""
-
-    def __init__(self, name: str, inner: IO[bytes], commas: DecimalCommas) -> None:
-        self._name, self._inner, self._commas = name, inner, commas
-        self._ready = memoryview(b"")
-        self._quoted = False
-        self._n_lines = self._n_bytes = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._ready:
-            text = self._inner.read(_PART)
-            text += self._inner.readline()
-            self._check(text, self._quoted)
-            changed, self._quoted = self._commas.replaced(text, self._quoted)
-            self._ready = memoryview(changed)
-        view = memoryview(buffer).cast("B")
-        n = min(len(view), len(self._ready))
-        view[:n], self._ready = self._ready[:n], self._ready[n:]
-        self._n_bytes += n
-        return n
-
-    def tell(self) -> int:
-        """Return how many bytes were read: as many as of the text with commas."""
-        return self._n_bytes
-
-    def _check(self, text: bytes, quoted: bool) -> None:
-        """Refuse numbers with points below the first line, and outside of quotes."""
-        begin = text.find(b"\n") + 1 if self._n_lines == 0 else 0
-        end = 0
-        for number, part in enumerate(text.split(b'"'), int(quoted)):
-            start, end = end, end + len(part) + 1
-            if number % 2:
-                continue
-            found = self._commas.point.search(part, max(0, begin - start))
-            if found is None:
-                continue
-            line = self._n_lines + text.count(b"\n", 0, start + found.start()) + 1
-            raise FileError(
-                f"{self._name}: line {line}: {quote(found[0].decode())} has a decimal point, where "
-                "other numbers have a comma. Write all of them in one way."
-            )
-        self._n_lines += text.count(b"\n")
 
 
 def shown(cell: Any) -> str:

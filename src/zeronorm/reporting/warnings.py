@@ -31,17 +31,6 @@ def alike_labels(response: Response) -> list[str]:
     ]
 
 
-def other_sheets(table: Table, layer: str | None, data: str) -> list[str]:
-    """Return a note where the first sheet of several was read and nobody asked for it."""
-    if table.form != "excel" or layer is not None or len(table.layers) < 2:
-        return []
-    first, *others = map(_shown, table.layers)
-    return [
-        f"{data}: the sheet {first} is read, the first of {len(others) + 1}; --layer NAME reads "
-        f"another: {some(others, _MOST)}"
-    ]
-
-
 def too_many_features(models: Sequence[ModelFound], n_samples: int) -> list[str]:
     """Return a note where models have more features than there are samples."""
     sizes = [model.n_features + len(model.covariates) for model in models]

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...core.files import FileError, did_you_mean, engine_errors, quote
-from ...core.frames import categories_of_schema
+from ...core.frames import categories_of_pandas
 from ...core.types import FloatArray, IndexArray
 from ...data.views import Filled
 from ..arrays import as_whole
@@ -87,7 +87,7 @@ class Contents:
 
 def open_source(
     path: Path, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, encoding: str | None, missing: str | None, spill: Path,
+    layer: str | None, encoding: str | None, decimal: str | None, missing: str | None, spill: Path,
 ) -> Contents:  # fmt: skip
     """Return what a file holds; see `convert`. spill : where text may lie as numbers meanwhile."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -117,7 +117,7 @@ def open_source(
             return numbers
     request = TableRequest(
         target, id=id, columns={name: name for name in keep}, drop=tuple(drop), layer=layer,
-        encoding=encoding, missing=missing, spill=spill,
+        encoding=encoding, decimal=decimal, missing=missing, spill=spill,
     )  # fmt: skip
     return of_table(read_request(path, request))
 
@@ -205,45 +205,51 @@ def _of_parquet(
     drop: Sequence[str],
 ) -> Contents | None:  # fmt: skip
     """Return the columns of Parquet files, which must have the same ones; None: not all numbers."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise FileError(
-            f"{paths[0]}: Parquet needs pyarrow; install it with pip install 'zeronorm[files]'."
-        ) from None
-    schema = parquet.read_schema(paths[0])
+    import polars as pl
+
+    with engine_errors(f"{paths[0]}: not a readable Parquet file"):
+        schema = pl.read_parquet_schema(paths[0])
+        categories = categories_of_pandas(
+            pl.read_parquet_metadata(paths[0]).get("pandas", "{}"), schema
+        )
+    names = [*schema]
     for path in paths[1:]:
-        if parquet.read_schema(path).names != schema.names:
+        with engine_errors(f"{path}: not a readable Parquet file"):
+            others_of = [*pl.read_parquet_schema(path)]
+        if others_of != names:
             raise FileError(f"{path}: its columns are not those of {paths[0]}.")
     targets = target.split(",") if target else []
     others = [*targets, *keep, *([id] if id else [])]
     for name in (*others, *drop):
-        if schema.names.count(name) != 1:
-            hint = did_you_mean(name, schema.names, given={*others, *drop})
+        if name not in schema:
+            hint = did_you_mean(name, names, given={*others, *drop})
             raise FileError(f"{paths[0]}: no column {quote(name)}.{hint}")
-    features = [name for name in schema.names if name not in {*others, *drop}]
-    if not {*features}.isdisjoint(categories_of_schema(schema)):
+    features = [name for name in names if name not in {*others, *drop}]
+    if not {*features}.isdisjoint(categories):
         return None
-    kinds = set()
-    for name in features:
-        kind = schema.field(name).type
-        if not (
-            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        ):
-            return None
-        kinds.add(np.dtype(kind.to_pandas_dtype()))
+    types = {schema[name] for name in features}
+    if not all(kind.is_integer() or kind.is_float() or kind == pl.Boolean for kind in types):
+        return None
+    kinds = {pl.Series([], dtype=kind).to_numpy().dtype for kind in types}
     if not features:
         raise FileError(f"{paths[0]}: no features in it.")
     common = np.result_type(*kinds)
     matrix = OfParquet(paths, features, common.name if common in KINDS else "float64")
-    read = [parquet.read_table(path, columns=others) for path in paths]
+    read = [_columns_of(path, others) for path in paths]
     columns = {
-        name: np.concatenate([np.asarray(table[name].to_pylist()) for table in read])
+        name: np.concatenate([np.asarray(table[name].to_list()) for table in read])
         for name in others
     }
     samples = None if id is None else [str(name) for name in columns.pop(id).tolist()]
     return Contents(matrix, features, samples, columns)
+
+
+def _columns_of(path: Path, names: Sequence[str]) -> Any:
+    """Return some columns of a Parquet file."""
+    import polars as pl
+
+    with engine_errors(f"{path}: not a readable Parquet file"):
+        return pl.read_parquet(path, columns=list(names), glob=False, hive_partitioning=False)
 
 
 def _targets(y: NDArray[Any], name: str | tuple[str, ...] | None) -> dict[str, NDArray[Any]]:
@@ -322,27 +328,25 @@ class OfParquet:
     is_sparse = False
 
     def __init__(self, paths: Sequence[Path], features: Sequence[str], kind: str) -> None:
-        from pyarrow import parquet
+        import polars as pl
 
         self._paths, self._features = paths, features
         self.dtype = np.dtype(kind)
-        rows = sum(parquet.read_metadata(path).num_rows for path in paths)
-        self.shape = rows, len(features)
+        scans = [pl.scan_parquet(path, glob=False, hive_partitioning=False) for path in paths]
+        self.shape = sum(scan.select(pl.len()).collect().item() for scan in scans), len(features)
 
     def columns(self, first: int, last: int) -> NDArray[Any]:
         """Return some columns."""
-        from pyarrow import parquet
-
         out = np.empty((self.shape[0], last - first), self.dtype, order="F")
         top = 0
         for path in self._paths:
-            table = parquet.read_table(path, columns=list(self._features[first:last]))
-            rows = slice(top, top + table.num_rows)
-            for place, column in enumerate(table.itercolumns()):
-                if column.null_count:
+            table = _columns_of(path, self._features[first:last])
+            rows = slice(top, top + len(table))
+            for place, column in enumerate(table):
+                if column.null_count():
                     raise FileError(
-                        f"{path}: the column {quote(self._features[first + place])} has "
-                        f"{column.null_count} missing values; say what they are (missing), or "
+                        f"{path}: the column {quote(column.name)} has "
+                        f"{column.null_count()} missing values; say what they are (missing), or "
                         "leave it out (drop)."
                     )
                 out[rows, place] = column.to_numpy()

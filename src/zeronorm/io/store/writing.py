@@ -97,6 +97,7 @@ def write_store(
     drop: Sequence[str] = (),
     layer: str | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
     dtype: str | None = None,
     memory: int = 1 << 30,
     missing: str | None = None,
@@ -138,6 +139,8 @@ def write_store(
         Which matrix of an AnnData, which dataset of HDF5.
     encoding : str
         Of CSV and JSON lines that are not UTF-8, as "latin-1"; it is as of `read_table`.
+    decimal : "," or "."
+        The decimal mark of numbers in CSV, as of `read_table`.
     dtype : "float32", "float64", "uint8", ... or None
         The type of the numbers; None: the one that they have. Numbers that change in it are an
         error, but for rounding to float32.
@@ -180,7 +183,7 @@ def write_store(
         raise ValueError(f"missing must be one of {', '.join(ways)}, or None; got {missing!r:.50}.")
     remove_leftovers(path.parent)
     contents, sources, identity = _opened(
-        data, target, id, keep, drop, layer, encoding, missing, path.parent
+        data, target, id, keep, drop, layer, encoding, decimal, missing, path.parent
     )
     matrix = contents.matrix
     _check_names(contents)
@@ -238,10 +241,10 @@ def _check_free(path: Path, overwrite: bool) -> None:
 
 def _opened(
     data: Any, target: str | None, id: str | None, keep: Sequence[str], drop: Sequence[str],
-    layer: str | None, encoding: str | None, missing: str | None, spill: Path,
+    layer: str | None, encoding: str | None, decimal: str | None, missing: str | None, spill: Path,
 ) -> tuple[Contents, Sequence[Path], dict[str, Any] | None]:  # fmt: skip
     """Return what data hold, their files, and what says that these are the same in a later call."""
-    asked = [target, id, *keep, *drop, layer, encoding, missing]
+    asked = [target, id, *keep, *drop, layer, encoding, decimal, missing]
     paths = several(data)
     if paths is not None:
         if missing is not None:
@@ -252,14 +255,16 @@ def _opened(
         source = Path(data).absolute()
         paths = (None if source.is_dir() else parts_of(source)) or [source]
         identity = _identity(paths, asked)
-        contents = open_source(source, target, id, keep, drop, layer, encoding, missing, spill)
+        contents = open_source(
+            source, target, id, keep, drop, layer, encoding, decimal, missing, spill
+        )
         return contents, paths, identity
     if isinstance(data, Table) and not any(asked):
         return of_table(data), [], None
     if any(asked):
         raise ValueError(
-            "target, id, keep, drop, layer, encoding and missing are of files; convert an array "
-            "of the features alone, a Table that was read with them, or the file."
+            "target, id, keep, drop, layer, encoding, decimal and missing are of files; convert "
+            "an array of the features alone, a Table that was read with them, or the file."
         )
     named = getattr(data, "columns", None)
     design = OfDesign(data)
