@@ -18,10 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.groups import Groups
 from ..core.types import FloatArray, IndexArray
 from ..data.operations import top_features
-from .problem import BudgetUnits, Risk, admitted, oriented, worths
+from .problem import BudgetUnits, Risk, Singles, admitted, oriented
 
 DECIDED = 2e-9  # a feature is decided where a bound is above a value by this share: twice as much
 # as the verifier asks for, so that what rounding differs by takes none of these decisions back
@@ -35,12 +34,12 @@ class Bound:
 
     value: float  # D_k at the rescaled dual point
     dual: FloatArray  # (n_samples,) that point
-    dropped: np.ndarray  # (m,) features in no model better than the best known one
-    fixed: np.ndarray  # (m,) features in every better model
+    dropped: np.ndarray  # (n_units,) those in no model better than the best known one
+    fixed: np.ndarray  # (n_units,) those in every better model
 
     @property
     def undecided(self) -> np.ndarray:
-        """(m,) mask of the others."""
+        """(n_units,) mask of the others."""
         return np.asarray(~(self.dropped | self.fixed))
 
 
@@ -59,7 +58,7 @@ class BestSet:
 
 
 def best_features(square: FloatArray, k: int, forced: IndexArray) -> BestSet:
-    """Return the best k features, the forced ones among them.
+    """Return the best k features, or units, the forced ones among them.
 
     With the others sorted, q = k - n_forced, it costs s_(q) - s_j to take in j outside of the best
     q, and s_j - s_(q+1) to do without j inside.
@@ -80,17 +79,6 @@ def best_features(square: FloatArray, k: int, forced: IndexArray) -> BestSet:
     return BestSet(value, entering, chosen, leaving)
 
 
-def best_groups(square: FloatArray, n_groups: int, forced: IndexArray, groups: Groups) -> BestSet:
-    """Return the best so many whole groups, those of forced features among them."""
-    total = np.asarray(np.bincount(groups.code, square, len(groups)), np.float64)
-    best = best_features(total, n_groups, groups.of_features(forced))
-    leaving = np.full(len(groups), np.nan)
-    leaving[best.chosen] = best.leaving
-    chosen = np.flatnonzero(~np.isnan(leaving)[groups.code])
-    entering = best.entering[groups.code]
-    return BestSet(best.value, entering, chosen, leaving[groups.code[chosen]])
-
-
 def bound_at(
     risk: Risk,
     dual: FloatArray,
@@ -98,38 +86,32 @@ def bound_at(
     k: int,
     forced: IndexArray,
     upper: float,
-    groups: Groups | None = None,
-    most: float = np.inf,
     units: BudgetUnits | None = None,
 ) -> Bound:
-    """Return the bound of a dual point and the features it decides.
+    """Return the bound of a dual point and the units it decides.
 
-    A feature outside of the best set is dropped where D_k + 1/2 (cost of taking it in) > upper, and
+    A unit outside of the best set is dropped where D_k + 1/2 (cost of taking it in) > upper, and
     one inside is fixed where D_k + 1/2 (cost of doing without it) > upper: both are D_k of the
-    problem with the feature forced in or out.
+    problem with the unit forced in or out.
 
-    magnitude : (m,) |c_j| or upper bounds of it; zero for features that may not enter.
-    k : the budget, of groups where there are any.
+    magnitude : (m,) |c_j| of the features or upper bounds of it; zero for those that may not enter.
+    k : the budget. forced : units.
     upper : objective of the best known model.
-    most : what the coefficients of the models are at most in size.
-    units : in place of both: what is decided and forced are these units, magnitudes of features.
+    units : None: the features, whose coefficients have no bounds.
     """
-
-    def best_of(square: FloatArray) -> BestSet:
-        if groups is not None:
-            return best_groups(square, k, forced, groups)
-        return best_features(square, k, forced)
-
-    def worth(t: float) -> FloatArray:
-        return worths(t * magnitude, most) if units is None else units.worth(t * magnitude)
-
-    best = best_of((magnitude if units is None else units.strength(magnitude)) ** 2)
-    value, scale = risk.bound(dual, 0.5 * best.value)
-    limited = most < np.inf if units is None else units.bounded
-    if not limited:
+    units = Singles(np.ones(magnitude.size, bool)) if units is None else units
+    if not units.bounded:
+        best = best_features(units.worth(magnitude), k, forced)
+        value, scale = risk.bound(dual, 0.5 * best.value)
         return decide(best, value, scale, dual, upper)
-    value, scale = bounded(risk, dual, scale, lambda t: best_of(worth(t)).value)
-    return decide(best_of(worth(scale)), value, 1.0, scale * dual, upper)
+
+    def best_at(t: float) -> BestSet:
+        return best_features(units.worth(t * magnitude), k, forced)
+
+    unbounded = best_features(units.strength(magnitude) ** 2, k, forced)
+    scale = risk.bound(dual, 0.5 * unbounded.value)[1]
+    value, scale = bounded(risk, dual, scale, lambda t: best_at(t).value)
+    return decide(best_at(scale), value, 1.0, scale * dual, upper)
 
 
 def bounded(

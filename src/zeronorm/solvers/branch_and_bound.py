@@ -148,8 +148,7 @@ class CandidateProblem:
             )  # fmt: skip
         known = decided(self.risk, dual, scores, size, n_fixed, upper, units)
         if known is None:
-            forced = np.arange(n_fixed)
-            known = bound_at(self.risk, dual, scores, size, forced, upper, units=units)
+            known = bound_at(self.risk, dual, scores, size, np.arange(n_fixed), upper, units)
         return known
 
     def relaxed_loosely(self, tight: float, objective: float) -> CandidateProblem:

@@ -73,7 +73,7 @@ def certify_supports(
     Where the task has groups, a support is certified as one of so many groups as it has features
     of, and `known` is by their number; the groups of forced features are forced.
     """
-    design, risk = task.design, task.risk(C)
+    design, risk, forced = task.design, task.risk(C), task.units.of(task.forced)
     sizes = [task.units.of(support).size for support in supports]
     features = np.unique(np.concatenate(supports))
     Z = gather(design, features)  # of all: they are nested, or nearly so
@@ -111,9 +111,7 @@ def certify_supports(
                 top = np.union1d(far, top_features(magnitude, min(magnitude.size, 2 * size + 8)))
                 far, blur = far_from_zero(task, top, gather(design, top))
                 magnitude[far] += blur * float(np.abs(vectors[:, column]).sum())
-            proof = bound_at(
-                risk, dual, magnitude, size, task.forced, upper, task.groups, task.max_abs_coef
-            )
+            proof = bound_at(risk, dual, magnitude, size, forced, upper, task.units)
             if known_best is None or proof.value > known_best.value:
                 best[index] = proof
     certificates = []
@@ -154,6 +152,7 @@ def certificate_of(
     # To a verifier covariates that depend on others are features, of no use to any model.
     features = task.usable.copy()
     features[task.columns(task.covariates[~kept])] = True
+    fixed, dropped = task.units.spread(found.fixed), task.units.spread(found.dropped)
     return Certificate(
         C=C,
         scaling=task.scaling,
@@ -163,8 +162,8 @@ def certificate_of(
         objective=fit.objective,
         bound=min(found.value, fit.objective),
         dual=found.dual if q == 1 else found.dual.reshape(q, -1),
-        fixed_in=int((found.fixed & features).sum()) // q,
-        candidates=int((features & ~found.dropped).sum()) // q,
+        fixed_in=int((fixed & features).sum()) // q,
+        candidates=int((features & ~dropped).sum()) // q,
         loss=task.loss.name,
         fit_intercept=task.has_intercept,
         forced=task.features(task.forced),
@@ -536,7 +535,7 @@ class RemainingSearch:
     ) -> RemainingSearch | None:
         """Gather the units that are in models below a target; None where there are too many."""
         units, own, forced, risk = task.units, known.inside, known.forced, known.risk
-        shown = bound_at(risk, tight.dual, tight.magnitude, own.size, forced, target, units=units)
+        shown = bound_at(risk, tight.dual, tight.magnitude, own.size, forced, target, units)
         left = ~shown.dropped & units.usable
         left[own] = True
         left[forced] = False
@@ -646,7 +645,7 @@ def tighten(
         scores = yield from aim.clock.scan(Scan(design, v))
         magnitude = safe_magnitudes(task, scores, v, support, errors)
         strength = units.strength(magnitude)
-        bound = bound_at(risk, v, magnitude, k, forced, aim.objective, units=units)
+        bound = bound_at(risk, v, magnitude, k, forced, aim.objective, units)
         if best is None or bound.value > best.bound.value:
             used = np.flatnonzero(start[1])
             near = pool.features[start[0][used]], start[1][used], start[2]
@@ -689,17 +688,8 @@ def _certificate(
     risk = task.risk(C)
     columns = gather(task.design, support).compact()
     fit = signed_ridge(columns, risk, task.signs[support], tol=SUPPORTS.refit_tol, of_value=True)
-    size = task.units.of(support).size
-    known = bound_at(
-        risk,
-        tight.dual,
-        tight.magnitude,
-        size,
-        task.forced,
-        fit.objective,
-        task.groups,
-        task.max_abs_coef,
-    )
+    size, forced = task.units.of(support).size, task.units.of(task.forced)
+    known = bound_at(risk, tight.dual, tight.magnitude, size, forced, fit.objective, task.units)
     certificate = certificate_of(task, C, support, fit, known)
     if task.groups is None:
         certificate = replace(certificate, equivalents=equivalents(task, support, tight.magnitude))

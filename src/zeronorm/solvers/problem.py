@@ -254,8 +254,8 @@ class BudgetUnits(Protocol):
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the sums of numbers of the features over the usable ones of each unit."""
 
-    def spread(self, values: FloatArray) -> FloatArray:
-        """Return numbers of the units as those of their features, (m,), all of them usable."""
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Return what the units have as that of their features, (m,)."""
 
     def bend_across(self, matrix: FloatArray, direction: FloatArray, curvature: FloatArray) -> None:
         """Add the block diagonal matrix of c_g (I - e_g e_g') to a matrix, all features usable.
@@ -307,7 +307,7 @@ class Singles:
         """Return the numbers."""
         return values
 
-    def spread(self, values: FloatArray) -> FloatArray:
+    def spread(self, values: np.ndarray) -> np.ndarray:
         """Return the numbers."""
         return values
 
@@ -373,7 +373,7 @@ class Grouped:
         sums = np.bincount(self._owner, values[self._features], self.usable.size)
         return np.asarray(sums, np.float64)
 
-    def spread(self, values: FloatArray) -> FloatArray:
+    def spread(self, values: np.ndarray) -> np.ndarray:
         """Return the number of its group for every feature."""
         return values[self.code]
 
