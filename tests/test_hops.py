@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 import zeronorm as zn
 from zeronorm.core.types import Design
 

@@ -21,6 +21,7 @@ from ..persistence import (
     as_loaded,
 )
 from ..persistence.loaded import is_ordinal, shares_features
+from .pipelines import SQLColumns, parts_of
 
 if TYPE_CHECKING:
     from ..io.encoding import Coding
@@ -145,12 +146,17 @@ def to_sql(model: Any, *, table: str = "data", key: str | None = None) -> str:
     ..., probability_1, ... and predicted for several, in the order of `to_json`; mean, or mean_1,
     ..., for numbers and counts; risk for survival times. NULL in a feature gives NULL.
 
-    model : fitted estimator, or what `load` returns. key : a column to keep. table : it has, as
-    numbers, the features (x and a number where they have no names) and the offset or exposure.
-    Raises ValueError, as `to_json`, for features made of text, dates or gaps, and for names and
-    labels with a backslash or a control character.
+    model : fitted estimator, what `load` returns, or a fitted `Pipeline` of scikit-learn that ends
+    in one of these. Before it scalers, `SimpleImputer`, `MissingIndicator`, `OneHotEncoder`,
+    `OrdinalEncoder`, selectors of features, and `ColumnTransformer` and `FeatureUnion` of these
+    become a part of the query. key : a column to keep. table : it has, as numbers, the features (x
+    and a number where they have no names) and the offset or exposure; with a pipeline the columns
+    that its first step takes. Raises ValueError, as `to_json`, for features made of text, dates or
+    gaps, for other steps, and for names and labels with a backslash or a control character.
     """
+    steps, model = parts_of(model)
     given = describe(model)
+    columns = SQLColumns(_written, steps) if steps else None
     link, offset = given["link"], given["offset"]
     sums = [[_written(base)] for base in given["intercepts"]]
     for one in given["features"]:
@@ -160,7 +166,8 @@ def to_sql(model: Any, *, table: str = "data", key: str | None = None) -> str:
                 f" of {one['origin']['column']!r:.60}. Use to_json or to_sklearn(model, by='name')."
             )
         for terms, coef in zip(sums, one["coef"], strict=True):
-            terms += [f"{_written(coef)} * {_written(one['name'])}"] * bool(coef)
+            column = _written(one["name"]) if columns is None else columns[one["column"]]
+            terms += [f"{_written(coef)} * {column}"] * bool(coef)
     if offset is not None:
         column = _written(offset["column"])
         sums = [[*terms, f"LN({column})" if offset["log"] else column] for terms in sums]

@@ -11,6 +11,7 @@ from ..core.types import FloatArray
 from ..core.validation import check_option
 from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
 from .formats import as_model, link_of, raw_columns
+from .pipelines import joined, of_sklearn_alone, parts_of
 
 
 def to_sklearn(model: Any, *, by: str = "position") -> Any:
@@ -24,7 +25,9 @@ def to_sklearn(model: Any, *, by: str = "position") -> Any:
 
     Parameters
     ----------
-    model : fitted estimator, or what `load` returns
+    model : fitted estimator, what `load` returns, or a fitted `Pipeline` of scikit-learn with one
+        of these last. The steps before it are kept, selectors of this package as the columns that
+        they choose.
     by : "position" or "name"
         How columns are found: in an array of all features that the model was fitted on, or by their
         names in a data frame (needs pandas), which may have any other columns. By name a model of
@@ -39,8 +42,16 @@ def to_sklearn(model: Any, *, by: str = "position") -> Any:
         several responses of other losses than least squares), the model has no features, or no
         names for by="name", or for that features that are parts of a date.
     """
-    loaded = as_model(model)
     check_option("by", by, ["position", "name"])
+    steps, last = parts_of(model)
+    if steps:
+        if by == "name":
+            raise ValueError(
+                "by must be 'position' for a pipeline, whose first step finds its columns by the "
+                "names that it was fitted with; got 'name'."
+            )
+        return joined([of_sklearn_alone(step) for step in steps], to_sklearn(last))
+    loaded = as_model(last)
     if not loaded.columns.size:
         raise ValueError("model must have features for scikit-learn; got none: it is a constant.")
     from sklearn.pipeline import Pipeline
