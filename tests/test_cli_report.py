@@ -10,6 +10,7 @@ import sys
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace as Bag
 
 import numpy as np
 import pytest
@@ -118,19 +119,19 @@ def test_a_page_says_which_list_to_use(gain, gap, words, cell):
     """A reader would not know whether the list shown is the best one, or whether to use it."""
     from zeronorm.reporting.page.answers import Answers
 
-    certificate = {"gap": gap, "proven": gap == 0.0}
-    proof = {
-        "certificate": certificate, "gain": gain, "added": ["B"] * (gain > 0),
-        "dropped": ["A"] * (gain > 0), "reason": "the time is over", "nodes": 3, "seconds": 1.0,
-        "status": "TIME_LIMIT", "improved": gain > 0,
-    }  # fmt: skip
+    certificate = Bag(gap=gap, proven=gap == 0.0)
+    proof = Bag(
+        certificate=certificate, gain=gain, added=["B"] * (gain > 0), dropped=["A"] * (gain > 0),
+        reason="the time is over", nodes=3, seconds=1.0, status="TIME_LIMIT", improved=gain > 0,
+    )  # fmt: skip
     answers = Answers.__new__(Answers)
-    answers.trust = {"unit": "features", "models": {5: {"proofs": [proof]}}}
-    answers.document = {"classes": ["no", "yes"]}
-    said = answers.better({"size": 5, "n_features": 5, "certificates": [certificate]})
+    answers.trust = Bag(unit="features", models={5: Bag(proofs=[proof])})
+    answers.document = Bag(classes=["no", "yes"])
+    model = Bag(size=5, n_features=5, certificates=[certificate])
+    said = answers.better(model)
     assert all(one in said for one in words)
     assert said.count(". ") == 0  # one sentence
-    assert answers.gap({"size": 5, "n_features": 5, "certificates": [certificate]}).text == cell
+    assert answers.gap(model).text == cell
 
 
 def test_the_best_of_several_sizes_is_held_against_as_many(run, tmp_path):
@@ -157,10 +158,12 @@ def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     assert "lists are too few to judge whether they are stable" in page.sizes[0]["texts"]["sure"]
     cut = r"Once the samples were cut in two halves of \d+, and 1 feature was selected on each\."
     assert re.search(cut, page.text)
-    wide = {"index": 0.5, "interval": [0.2, 0.8], "n_pairs": 4}
+    wide = Bag(index=0.5, interval=[0.2, 0.8], n_pairs=4)
     assert stable_words(wide).startswith("too few to judge")
-    assert stable_words(wide | {"interval": [0.42, 0.8]}).startswith("fairly stable (index 0.50")
-    assert stable_words({"index": 0.2, "interval": [0.1, 0.3], "n_pairs": 4}).startswith("unstable")
+    fair = Bag(index=0.5, interval=[0.42, 0.8], n_pairs=4)
+    assert stable_words(fair).startswith("fairly stable (index 0.50")
+    bad = Bag(index=0.2, interval=[0.1, 0.3], n_pairs=4)
+    assert stable_words(bad).startswith("unstable")
 
 
 @pytest.mark.parametrize(
@@ -177,8 +180,8 @@ def test_lists_that_are_nearly_as_good_are_told(n, complete, known, words):
     """A reader would take the lists that were found in a second for all that there are."""
     from zeronorm.reporting.page.answers import near_words
 
-    near = {"within": 0.01, "complete": complete, "complete_within": known, "lists": [{}] * n,
-            "features": [{"name": "B", "n_lists": n}]}  # fmt: skip
+    near = Bag(within=0.01, complete=complete, complete_within=known, lists=[{}] * n,
+               features=[Bag(name="B", n_lists=n)])  # fmt: skip
     assert near_words(near).startswith(words)
 
 
@@ -221,15 +224,17 @@ def test_nothing_runs_that_is_not_of_the_page(page):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'")
+    assert "img-src data:;" in policy  # a script in an image does not run
     assert len(script) < 30_000
     assert len(page.inside("script")) == 2
     assert len(page.inside("style")) == 1
     tags = {tag for tag, _ in page.elements}
-    assert not tags & {"img", "b", "link", "iframe", "object", "a"}
+    assert not tags & {"b", "link", "iframe", "object", "a", "svg"}
     for _, attributes in page.elements:
         assert not any(name == "style" or name.startswith("on") for name in attributes)
-        assert all(attributes.get(name, "#").startswith("#") for name in ("href", "src"))
-    outside = re.sub(r'xmlns="http://www.w3.org/2000/svg"', "", page.source)
+        assert "href" not in attributes
+        assert attributes.get("src", "data:image/svg+xml;base64,").startswith("data:image/svg+xml;")
+    outside = re.sub(r'src="data:[^"]*"', "", page.source)
     assert not re.search(r"https?:|//[a-z]", outside.replace(script, ""))
     assert EVIL[:20] in page.text
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
@@ -359,21 +364,54 @@ def test_what_cannot_be_written_is_refused_at_once(run, fails, tmp_path, monkeyp
     assert not list(tmp_path.glob("*p*.html"))
 
 
-def test_methods_of_a_model_file_are_read_and_not_run():
-    """A page would be of another method, or text in a model file would be executed."""
-    known = methods.L0(gap=0.0, time_limit=math.inf)
-    assert _report._method(repr(known)) == known
-    assert _report._method("auto") == "auto"
-    for text in (
-        "L0(",
-        "print(1)",
-        "L0(gap=open('x'))",
-        "L0(nothing=1)",
-        "Pool(1)",
-        "L0.of(gap=1)",
-    ):
-        with pytest.raises(ValueError, match=r"method .* is not of this zeronorm"):
-            _report._method(text)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"method": methods.L0(gap=0.0, time_limit=math.inf), "signs": {0: 1, 3: -1}},
+        {"method": methods.Pool(factor=2.0), "class_weight": {0: 2.0, 1: 1.0}, "C": 0.5},
+        {"method": "auto", "forced_features": [1], "covariates": [2], "refit_C": None},
+        {"criterion": "bic", "fit_intercept": False, "standardize": False, "calibrate": False},
+    ],
+)
+def test_a_file_has_the_parameters_of_its_fit(tmp_path, given):
+    """Half-samples and other feature sets of a page would be of another problem."""
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    model = BudgetClassifier([1, 2], **given)
+    model.signs = given.get("signs")
+    loaded = Bag(
+        metadata={"parameters": persistence.as_plain(model.get_params()),
+                  "estimator": "BudgetClassifier"}, classes_=np.array([0, 1]),
+    )  # fmt: skip
+    samples, options = Bag(groups=None, table=Bag(X=X)), Bag(threads=None)
+    if "class_weight" in given:
+        loaded = persistence.as_loaded(model.fit(X, (X[:, 0] > 0).astype(int)))
+    found = _report.estimator_of_file(loaded, samples, options)
+    assert found.multi_class in (model.multi_class, getattr(model, "multi_class_", None))
+    found.multi_class = model.multi_class  # of a fit it is the one that was taken
+    assert repr(found.get_params()) == repr(model.get_params())
+
+
+def test_nothing_is_fitted_a_second_time(run, tmp_path, monkeypatch):
+    """A page would take as long as the selection, or be of another model."""
+    table()
+    run("select", "all.csv", "--target", "y", "-k", "1,2", "--cv", 3, "-o", "m.npz")
+
+    def refused(*_, **__):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(BudgetClassifier, "fit", refused)
+    monkeypatch.setattr("zeronorm.reporting.page.figures._held_out", lambda *_: iter(()))
+    monkeypatch.setattr("zeronorm.reporting.documents.trust.half_samples", refused_halves)
+    given = ("report", "m.npz", "all.csv", "--time-limit", 0.2, "-o", "p.html", "--json")
+    found = json.loads(run(*given).stdout)
+    assert found["computed"] == [
+        "stability", "substitutes", "the search for better features", "near-optimal feature sets",
+    ]  # fmt: skip
+    assert "as the model file lacks it: stability, substitutes" in Page(tmp_path / "p.html").text
+
+
+def refused_halves(*_):
+    raise ValueError("no half-samples here")
 
 
 def test_a_page_names_the_method_of_its_model(run, tmp_path):
@@ -440,7 +478,7 @@ def test_a_model_says_what_select_said(run, tmp_path):
     run("report", "m.npz", "-o", "kept.html")
     page = Page(tmp_path / "kept.html")
     assert "Two of the 4 lists" in page.text or "The 4 lists are" in page.text
-    assert "what the file lacks: other lists" in page.text
+    assert "what the model file lacks: pictures and other feature sets" in page.text
 
 
 def test_a_page_of_select_is_kept_whole(run, tmp_path):
@@ -450,7 +488,7 @@ def test_a_page_of_select_is_kept_whole(run, tmp_path):
     run("select", "all.csv", "--target", "y", *asked)
     run("report", "m.npz", "-o", "kept.html")
     whole, kept = (Page(tmp_path / name).text for name in ("p.html", "kept.html"))
-    assert "what the file lacks" not in kept
+    assert "what the model file lacks: pictures." in kept
     for words in ("were selected on each", "would do"):
         assert (words in kept) == (words in whole)
     first = whole[whole.index("The certificate") :][:200]
@@ -483,11 +521,12 @@ def test_what_a_report_of_the_file_alone_cannot_do_is_refused(run, fails, tmp_pa
     [
         (b"no report", "report must be compressed JSON"),
         (zlib.compress(b"[1, 2]"), "report must be an object of JSON"),
-        (zlib.compress(b'{"document": {}}')[:-3], "not too long"),
+        (zlib.compress(b'{"selection": {}}')[:-3], "not too long"),
         (zlib.compress(b" " * 2**27), "not too long"),
-        (zlib.compress(b'{"document": {}}'), "report is not of this zeronorm"),
+        (zlib.compress(b'{"selection": {}}'), "report is not of this zeronorm"),
+        (zlib.compress(b'{"selection": 1}'), "Expected `object`, got `int` - at `$.selection`"),
     ],
-    ids=["other", "list", "cut", "bomb", "empty"],
+    ids=["other", "list", "cut", "bomb", "empty", "type"],
 )
 def test_a_report_that_is_none_is_refused(run, fails, tmp_path, content, reason):
     """A file would fill the memory, or end in an error that names no file."""
@@ -510,7 +549,7 @@ def test_a_report_of_another_model_is_refused(run, fails, tmp_path):
     rewrite(MODEL, tmp_path / "bad.npz", {**arrays, "report": others["report"]})
     assert "bad.npz: the report is of another model" in fails("report", "bad.npz")
     found = json.loads(zlib.decompress(arrays["report"].tobytes()))
-    found["document"]["models"][0]["certificates"][0]["proven"] ^= True
+    found["selection"]["models"][0]["certificates"][0]["proven"] ^= True
     forged = np.frombuffer(zlib.compress(json.dumps(found).encode()), np.uint8)
     rewrite(MODEL, tmp_path / "bad.npz", {**arrays, "report": forged})
     assert "bad.npz: the report is of another model" in fails("report", "bad.npz")

@@ -327,13 +327,12 @@ def _describe_training(
     return of_numbers
 
 
-def with_validation(
-    selection: SelectionFound, validation: CrossValidation, compared: int = 1
-) -> SelectionFound:
+def with_validation(selection: SelectionFound, validation: CrossValidation) -> SelectionFound:
     """Return the record of a selection with the held-out scores of its sizes.
 
-    compared : the number of sizes from which these folds chose one.
+    Whoever reads them takes the best of all sizes.
     """
+    compared = len(selection.models)
     by_size = {size_number(size): size for size in validation.sizes}
     models = [
         replace(
