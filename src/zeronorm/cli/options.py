@@ -84,12 +84,12 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "encoding": typer.Option(
         metavar="NAME",
-        help="The encoding of text that is not UTF-8: latin-1, cp1252, utf-16.",
+        help="Of text that is not UTF-8: latin-1, cp1252...",
         rich_help_panel=TARGET,
     ),
     "decimal": typer.Option(
         metavar="MARK",
-        help="Of CSV: the decimal mark of numbers, ',' or '.'; default: found by column.",
+        help="Decimal mark of CSV (',' or '.'); else found.",
         rich_help_panel=TARGET,
     ),
     "missing": typer.Option(
