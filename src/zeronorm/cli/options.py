@@ -84,7 +84,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "encoding": typer.Option(
         metavar="NAME",
-        help="Of text that is not UTF-8: latin-1, cp1252...",
+        help="The encoding of text that is not UTF-8: latin-1, cp1252, utf-16.",
         rich_help_panel=TARGET,
     ),
     "decimal": typer.Option(

@@ -58,7 +58,8 @@ def read_response(
             options.samples or (), _covariates_of(options), force,
             getattr(options, "threads", None), options.layer, options.where,
             getattr(options, "missing", None), options.encoding, options.decimal,
-            options.by_position, options.transpose, getattr(options, "intercept", True), options.na, options.dates,
+            options.by_position, options.transpose, getattr(options, "intercept", True),
+            options.na, options.dates,
         )  # fmt: skip
 
     table = read_without()
