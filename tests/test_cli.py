@@ -2005,6 +2005,20 @@ def test_help_imports_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
 
 
+def test_estimators_fit_without_the_readers_of_tables():
+    """Importing zeronorm, and each fit of arrays, would wait for polars."""
+    code = (
+        "import sys\n"
+        "import numpy as np\n"
+        "import zeronorm\n"
+        "X = np.random.default_rng(0).standard_normal((30, 4))\n"
+        "zeronorm.BudgetClassifier(1, calibrate=False).fit(X, X[:, 0] > 0)\n"
+        "heavy = {'polars', 'openpyxl', 'h5py'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+
+
 def completed(line, *options):
     """What the command answers bash about a line, whose last word is not ended."""
     question = {

@@ -89,7 +89,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
     ),
     "decimal": typer.Option(
         metavar="MARK",
-        help="Of CSV: the decimal mark of numbers, ',' or '.'; default: found by column.",
+        help="Decimal mark of CSV (',' or '.'); else found.",
         rich_help_panel=TARGET,
     ),
     "missing": typer.Option(
