@@ -45,7 +45,7 @@ def screened(problem: L1Problem, length: np.ndarray) -> list[tuple[float, float]
     found = []
 
     def solver() -> Any:
-        state = Run(problem, TOL, 100, 1)
+        state = Run(problem, TOL, 100)
         yield from state.begin()
         while True:
             scale = 1.0 / max(1.0, float(state.pull.max()))

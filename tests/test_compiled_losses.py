@@ -25,7 +25,7 @@ from zeronorm.losses import (
 from zeronorm.losses.base import at_margins, is_compiled
 from zeronorm.solvers import exchange, ridge
 from zeronorm.solvers.exchange import Exchanges
-from zeronorm.solvers.final_fits import leave_one_out_loss, refit
+from zeronorm.solvers.final_fits import RowsLeftOut, leave_one_out_loss, refit
 from zeronorm.solvers.minimax import BlockProblem, State, bound_of, newton, penalty
 from zeronorm.solvers.problem import Risk
 from zeronorm.verification.losses import loss_of
@@ -365,10 +365,11 @@ def test_rows_left_out(loss, intercept, C, n, p):
     risk, penalty = Risk(y, weight, loss, intercept), rng.uniform(0.5, 2.0, p)
     margins = ridge(Z, risk.times(C), penalty=penalty, tol=1e-9).margins
     for unit in (None, rng.uniform(0.1, 1.5, n)):
-        found = leave_one_out_loss(Z, risk, C, penalty, margins, unit)
+        rows = RowsLeftOut.of(Z, risk, penalty, unit)
+        found = leave_one_out_loss(rows, C, margins)
         with pytest.MonkeyPatch.context() as patch:
             without_solvers(patch)
-            expected = leave_one_out_loss(Z, risk, C, penalty, margins, unit)
+            expected = leave_one_out_loss(rows, C, margins)
         assert found == pytest.approx(expected, rel=1e-9)
 
 

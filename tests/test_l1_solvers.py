@@ -471,7 +471,7 @@ def test_tall_sparse_data_by_row(loss, intercept, kind):
     m = X.shape[1]
     options = {"C": 0.01, "loss": loss, "intercept": intercept, **penalty_of(kind, m)}
     by_row, by_column = posed(sp.csr_array(X), y, **options), posed(sp.csc_array(X), y, **options)
-    run_by_row = Run(by_row, 1e-4, 9, 1)
+    run_by_row = Run(by_row, 1e-4, 9)
     assert isinstance(run_by_row.columns(np.arange(m)), RowSet)
     result, expected = solve(by_row, tol=1e-11), solve(by_column, tol=1e-11)
     assert result.status is Status.CONVERGED
@@ -497,7 +497,7 @@ def test_steps_from_where_nothing_bends(by_row):
         margin = X @ rng.normal(scale=2, size=40) - 3.5
         X, y = sp.csc_array(X), np.where(margin + rng.logistic(size=6000) > 0, 1.0, -1.0)
     problem, features = posed(X, y, C=1.0, intercept=False), np.arange(40)
-    begun = Run(problem, 1e-10, 500, 1)
+    begun = Run(problem, 1e-10, 500)
     columns = begun.columns(features)
     assert isinstance(columns, RowSet) == by_row
     point = begun._point(Start(features, np.full(40, -30.0), 0.0))
@@ -518,7 +518,7 @@ def test_rows_of_huge_margins_do_not_free_the_steps():
     y = np.where(X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(400) > 0, 1.0, -1.0)
     for C in (1.0, 30.0):
         problem = posed(np.asfortranarray(X), y, C=C, intercept=False)
-        columns = Run(problem, 1e-4, 9, 1).columns(np.arange(60))
+        columns = Run(problem, 1e-4, 9).columns(np.arange(60))
         size = np.sqrt((X**2).mean(axis=0))
         np.testing.assert_allclose(largest_steps(problem, columns), 10 / size, rtol=1e-9)
         assert solve(problem, tol=1e-4).status is Status.CONVERGED

@@ -17,7 +17,7 @@ from zeronorm.data.gathered import DenseColumns
 from zeronorm.losses import Ordinal, check_loss
 from zeronorm.losses.ordinal import log_proportional_odds, ordered_log_loss
 from zeronorm.model_selection.cross_validation import cross_validate
-from zeronorm.solvers.final_fits import leave_ordered_row_out_loss
+from zeronorm.solvers.final_fits import RowsLeftOut, leave_ordered_row_out_loss
 from zeronorm.solvers.problem import Risk
 from zeronorm.verification import CertificateError
 from zeronorm.verification.losses import ReferenceOrdinal as Recomputed
@@ -291,9 +291,8 @@ def test_leaving_rows_out_approximately_is_leaving_them_out():
     weight, C, target = np.ones(60), 0.5, y.astype(float)
     _, u, _ = optimum(Z, y, weight, C)
     margins = Z @ u
-    found = leave_ordered_row_out_loss(
-        DenseColumns(np.asfortranarray(Z)), Risk(target, weight, Ordinal(3)), C, np.ones(3), margins
-    )
+    columns, risk = DenseColumns(np.asfortranarray(Z)), Risk(target, weight, Ordinal(3))
+    found = leave_ordered_row_out_loss(RowsLeftOut.of(columns, risk, np.ones(3)), C, margins)
     exact = 0.0
     for row in range(60):
         others = np.arange(60) != row

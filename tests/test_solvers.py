@@ -23,7 +23,7 @@ from zeronorm.solvers import (
     select_nested,
 )
 from zeronorm.solvers.exchange import Exchanges
-from zeronorm.solvers.final_fits import LOO_GRID, leave_one_out_loss, leverages, refit
+from zeronorm.solvers.final_fits import LOO_GRID, RowsLeftOut, leave_one_out_loss, leverages, refit
 from zeronorm.solvers.minimax import CuttingPlane, cutting_plane
 from zeronorm.solvers.problem import Risk
 from zeronorm.solvers.ridge_fits import ridge
@@ -905,9 +905,8 @@ def test_approximate_leave_one_out_is_near_the_exact_one(C):
     fit = oracles.ridge(X, y, C, intercept=True)
     plain = float(oracles.softplus(-y * (X @ fit.coef + fit.intercept)).mean())
     exact = oracles.leave_one_out_loss(X, y, C)
-    approximate = leave_one_out_loss(
-        as_columns(X), logistic(y), C, np.ones(3), X @ fit.coef + fit.intercept
-    )
+    rows = RowsLeftOut.of(as_columns(X), logistic(y), np.ones(3))
+    approximate = leave_one_out_loss(rows, C, X @ fit.coef + fit.intercept)
     assert exact > plain
     assert approximate == pytest.approx(exact, abs=0.1 * (exact - plain))
 

@@ -92,7 +92,7 @@ def posed(task: Task, loss: Any = None) -> L1Problem:
 
 def first_cycle(problem: L1Problem) -> Callable[[], None]:
     """Return a call that does the first cycle of CDN."""
-    record = Run(problem, 1e-4, 1, 1)
+    record = Run(problem, 1e-4, 1)
     columns = record.all_columns()
     rows, steps = problem.penalty.rows(), largest_steps(problem, columns)
     risk = problem.risk

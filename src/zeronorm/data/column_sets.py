@@ -188,11 +188,11 @@ class ColumnStore:
     Solvers of several problems on one design (folds, classes) may share it.
     """
 
-    def __init__(self, design: Design, n_threads: int = 1) -> None:
-        self._design, self._n_threads = design, n_threads
+    def __init__(self, design: Design) -> None:
+        self._design, self._n_threads = design, design.n_threads
         self._base: ColumnStore | None = None  # of several outputs
         if isinstance(design, Repeated):
-            self._base, self._outputs = ColumnStore(design.base, n_threads), design.outputs
+            self._base, self._outputs = ColumnStore(design.base), design.outputs
             self._storage = self._rows = self._gathered = None
             return
         self._storage = design.resident_columns()

@@ -236,7 +236,7 @@ class L1Model(SparseLinearModel):
         for at_one, start in zip(problems, starts, strict=True):
             solver = solve(
                 replace(at_one, risk=at_one.risk.times(C)), start=start, tol=setting.tol,
-                max_iter=setting.max_iter, n_threads=design.n_threads,
+                max_iter=setting.max_iter,
             )  # fmt: skip
             solvers.append(setting.explained(solver, design, weight, C))
         return classes, solvers
@@ -247,7 +247,7 @@ class L1Model(SparseLinearModel):
         """Return the solution of k features, and its refit if there is one."""
         setting, design = setting_of(self), problem.design
         models = yield from self._solvers()[1](
-            problem, [k], tol=setting.tol, max_iter=setting.max_iter, n_threads=design.n_threads
+            problem, [k], tol=setting.tol, max_iter=setting.max_iter
         )
         result = models[k].result
         setting.explain(result, design, problem.risk.weight, float(self.C))
@@ -601,7 +601,7 @@ class L1Folds(SparseLinearModel):
             Cs, solutions, seconds["solve"] = yield from l1_folds(
                 whole, folds, lambda smallest: grid(values, None, smallest, whole[0]), told,
                 tol=setting.tol, max_iter=setting.max_iter,
-                stop_early=isinstance(values, int), n_threads=design.n_threads,
+                stop_early=isinstance(values, int),
             )  # fmt: skip
             setting.explain(max(chain(*solutions), key=gap_of), design, weight)
             scores = np.array([[fold.scores[step] for fold in held_out] for step in range(len(Cs))])

@@ -144,7 +144,7 @@ def l1_path(
 
     solver = solve_path(
         problem, lambda smallest: grid(values, C_ratio, smallest, problem),
-        tol=float(tol), max_iter=int(max_iter), enough=enough, n_threads=design.n_threads,
+        tol=float(tol), max_iter=int(max_iter), enough=enough,
     )  # fmt: skip
     solutions = run(solver, count, n_threads)
     if not solutions:

@@ -34,7 +34,7 @@ from ..data.repeated import Repeated, in_all_outputs
 from ..losses import as_adjusted, without_covariates
 from .bilevel_budget import BilevelBudget
 from .driver import PhaseClock, Scan, SelectionRequest, Solver
-from .final_fits import approximate_loss_left_out
+from .final_fits import RowsLeftOut, approximate_loss_left_out
 from .finish import negative_log_likelihood, refit_support
 from .l0 import VARIANTS, Admit, Objective, SparsePoint, Thresholding, hard_threshold, zero_point
 from .problem import EQUAL_ROWS, LEAST_SCALE, ByOutputs, Task
@@ -1053,9 +1053,8 @@ def _selection(
         loss = without_covariates(task.loss)
         if loss.final == loss and not loss.quadratic:
             log_loss = risk.value_gradient(z)[0]
-            ridge = np.ones(columns.size)
-            loo_loss = approximate_loss_left_out(Z, risk, C, ridge, z, task.unit)
-            loo_loss *= task.mean_exposure
+            rows = RowsLeftOut.of(Z, risk, np.ones(columns.size), task.unit)
+            loo_loss = approximate_loss_left_out(rows, C, z) * task.mean_exposure
     else:
         refitted = refit_support(task, gather(task.design, columns), columns, request.refit_C)
         coef, intercept, C = refitted.coef, refitted.intercept, refitted.C

@@ -116,74 +116,69 @@ FOLDS = 5  # where the loss of a row depends on other rows
 Compared: TypeAlias = tuple[list[tuple[FloatArray, float]], list[float]]
 
 
-def approximate_loss_left_out(
-    Z: Columns,
-    risk: Risk,
-    C: float,
-    penalty: FloatArray,
-    margins: FloatArray,
-    unit: FloatArray | None = None,
-) -> float:
+@dataclass(frozen=True, slots=True)
+class RowsLeftOut:
+    """A final fit, and what it is without single rows."""
+
+    Z: Columns
+    risk: Risk  # with the sample weights, C not among them
+    penalty: FloatArray  # (p,)
+    unit: FloatArray  # (n,) what leaving a row out takes off its weight
+
+    @classmethod
+    def of(
+        cls, Z: Columns, risk: Risk, penalty: FloatArray, unit: FloatArray | None = None
+    ) -> RowsLeftOut:
+        """Return it; unit : what leaving one row out takes off its weight at most, by default 1."""
+        return cls(Z, risk, penalty, np.minimum(risk.weight, 1.0 if unit is None else unit))
+
+
+def approximate_loss_left_out(fit: RowsLeftOut, C: float, margins: FloatArray) -> float:
     """Return the mean loss of each row under the model fitted without one unit of its weight.
 
     By one Newton step from the full fit: of which coefficients and intercepts, follows from the
-    loss. risk : with the sample weights, C not among them.
+    loss.
     """
     leave_out = leave_one_out_loss
-    if isinstance(without_covariates(risk.loss), Ordinal):
+    if isinstance(without_covariates(fit.risk.loss), Ordinal):
         leave_out = leave_ordered_row_out_loss
-    elif as_adjusted(risk.loss) is not None or risk.loss.outputs > 1:
+    elif as_adjusted(fit.risk.loss) is not None or fit.risk.loss.outputs > 1:
         leave_out = leave_one_row_out_loss
-    return leave_out(Z, risk, C, penalty, margins, unit)
+    return leave_out(fit, C, margins)
 
 
-def leave_one_out_loss(
-    Z: Columns,
-    risk: Risk,
-    C: float,
-    penalty: FloatArray,
-    margins: FloatArray,
-    unit: FloatArray | None = None,
-) -> float:
+def leave_one_out_loss(fit: RowsLeftOut, C: float, margins: FloatArray) -> float:
     """Return the mean loss of each row under the model fitted without one unit of its weight.
 
     One Newton step from the full fit: z_i <- z_i + C h_i g_i / (1 - C h_i w_i), g_i and w_i the
     first and second derivative of one unit of loss and h_i the leverage x_i'H^-1 x_i, whose x_i
     ends with the constant 1 of the free intercept.
-
-    risk : with the sample weights, C not among them.
     """
-    one = np.minimum(risk.weight, 1.0 if unit is None else unit)
+    Z, risk, penalty = fit.Z, fit.risk, fit.penalty
     if risk.loss.separable and in_kernel(Z, Z.shape[1], risk.loss):
         assert Z.array is not None
         return _kernels.left_out_loss(
-            Z.array, risk.y, risk.weight, one, risk.loss.kernel, risk.loss.kernel_parameters,
+            Z.array, risk.y, risk.weight, fit.unit, risk.loss.kernel, risk.loss.kernel_parameters,
             risk.intercept, C, penalty, margins,
         )  # fmt: skip
     leverage = leverages(Z, C * risk.curvature(margins), penalty, risk.intercept)
-    return _left_out(risk, C, margins, leverage, one)
+    return _left_out(risk, C, margins, leverage, fit.unit)
 
 
 def compare_at_once(
-    Z: Columns,
-    risk: Risk,
-    values: FloatArray,
-    penalty: FloatArray,
-    start: tuple[FloatArray, float],
-    tol: float,
-    unit: FloatArray | None,
+    fit: RowsLeftOut, values: FloatArray, start: tuple[FloatArray, float], tol: float
 ) -> Compared:
     """Return the fits with some values of C, each from the one before, and their losses as above.
 
     Of a sum over rows, in small problems, in one call.
     """
-    m, p = values.size, penalty.size
-    coef, intercepts, losses = np.empty((m, p)), np.empty(m), np.empty(m)
-    assert Z.array is not None
+    (m,), risk = values.shape, fit.risk
+    coef, intercepts, losses = np.empty((m, fit.penalty.size)), np.empty(m), np.empty(m)
+    assert fit.Z.array is not None
     _kernels.compare_left_out(
-        Z.array, risk.y, risk.weight, np.minimum(risk.weight, 1.0 if unit is None else unit),
-        risk.loss.kernel, risk.loss.kernel_parameters, risk.intercept, start[1], penalty, values,
-        tol, start[0].copy(), coef, intercepts, losses,
+        fit.Z.array, risk.y, risk.weight, fit.unit, risk.loss.kernel, risk.loss.kernel_parameters,
+        risk.intercept, start[1], fit.penalty, values, tol, start[0].copy(), coef, intercepts,
+        losses,
     )  # fmt: skip
     return list(zip(coef, intercepts.tolist(), strict=True)), losses.tolist()
 
@@ -200,29 +195,24 @@ def comparison_at_once(Z: Columns, risk: Risk) -> Callable[..., Compared] | None
 
 
 def compare_responses_at_once(
-    Z: Columns,
-    risk: Risk,
-    values: FloatArray,
-    penalty: FloatArray,
-    start: tuple[FloatArray, float],
-    tol: float,
-    unit: FloatArray | None,
+    fit: RowsLeftOut, values: FloatArray, start: tuple[FloatArray, float], tol: float
 ) -> Compared:
     """Return the same of responses without covariates, a call for each: they have own models."""
-    loss = cast("Responses", risk.loss)
+    loss = cast("Responses", fit.risk.loss)
     q, m = loss.outputs, values.size
-    y, weight = loss.by_output(risk.y), loss.by_output(risk.weight)
-    units = loss.by_output(np.minimum(risk.weight, 1.0 if unit is None else unit))
-    coef, losses = np.empty((m, penalty.size)), np.zeros(m)
-    for o in range(q):
-        one, own = Risk(y[o], weight[o], loss.each, loss.free), slice(o, None, q)
-        fits, of_one = compare_at_once(
-            Z.of_output(o), one, values, np.ascontiguousarray(penalty[own]),
-            (start[0][own], 0.0), tol, units[o],
-        )  # fmt: skip
-        coef[:, own] = [fit for fit, _ in fits]
+    parts = (loss.by_output(one) for one in (fit.risk.y, fit.risk.weight, fit.unit))
+    coef, losses = np.empty((m, fit.penalty.size)), np.zeros(m)
+    for o, (y, weight, unit) in enumerate(zip(*parts, strict=True)):
+        own = slice(o, None, q)
+        risk, penalty = (
+            Risk(y, weight, loss.each, loss.free),
+            np.ascontiguousarray(fit.penalty[own]),
+        )
+        one = RowsLeftOut(fit.Z.of_output(o), risk, penalty, unit)
+        fits, of_one = compare_at_once(one, values, (start[0][own], 0.0), tol)
+        coef[:, own] = [found for found, _ in fits]
         losses += of_one
-    return [(fit, 0.0) for fit in coef], losses.tolist()
+    return [(one, 0.0) for one in coef], losses.tolist()
 
 
 def _left_out(
@@ -237,14 +227,7 @@ def _left_out(
     return risk.value_gradient(shifted)[0] / float(risk.weight.sum())
 
 
-def leave_one_row_out_loss(
-    Z: Columns,
-    risk: Risk,
-    C: float,
-    penalty: FloatArray,
-    margins: FloatArray,
-    unit: FloatArray | None = None,
-) -> float:
+def leave_one_row_out_loss(fit: RowsLeftOut, C: float, margins: FloatArray) -> float:
     """Return the mean loss of each row of several outputs under the model fitted without it.
 
     The same Newton step: with A the outputs x outputs leverages of a row, g and W the derivatives
@@ -252,15 +235,14 @@ def leave_one_row_out_loss(
     the fit; with covariates there may be one output. Responses without any have models of their
     own, each with its leverages.
     """
-    loss = cast("LossOfOutputs | Adjusted", risk.loss)
+    risk, loss = fit.risk, cast("LossOfOutputs | Adjusted", fit.risk.loss)
     q, z = loss.outputs, loss.moved(margins, risk.y, risk.weight)
     if isinstance(loss, Responses):
-        return _loss_of_responses(Z, risk, C, penalty, z, unit)
+        return _loss_of_responses(fit, C, z)
     at, free = loss.at_margins, loss.free_columns(risk.size)
-    leverage = _shared_leverages(Z, C * at.blocks(z, risk.y, risk.weight), penalty, free)
-    one = np.minimum(risk.weight, 1.0 if unit is None else unit)
-    gradient = at.value_gradient(z, risk.y, one)[1].reshape(q, -1)
-    damping = np.eye(q) - C * at.blocks(z, risk.y, one).transpose(2, 0, 1) @ leverage
+    leverage = _shared_leverages(fit.Z, C * at.blocks(z, risk.y, risk.weight), fit.penalty, free)
+    gradient = at.value_gradient(z, risk.y, fit.unit)[1].reshape(q, -1)
+    damping = np.eye(q) - C * at.blocks(z, risk.y, fit.unit).transpose(2, 0, 1) @ leverage
     moved = np.linalg.solve(damping, gradient.T[:, :, None])
     shift = (C * leverage @ moved)[:, :, 0].T.ravel()
     return float(at.value_gradient(z + shift, risk.y, risk.weight)[0] / risk.weight.sum() * q)
@@ -289,46 +271,31 @@ def _shared_leverages(
     return np.asarray(found.reshape(n, q, q))
 
 
-def _loss_of_responses(
-    Z: Columns,
-    risk: Risk,
-    C: float,
-    penalty: FloatArray,
-    margins: FloatArray,
-    unit: FloatArray | None,
-) -> float:
+def _loss_of_responses(fit: RowsLeftOut, C: float, margins: FloatArray) -> float:
     """Return the sum of the leave-one-out losses of the responses; margins: with intercepts."""
-    loss: Any = risk.loss
-    parts = [loss.by_output(values) for values in (risk.y, risk.weight, margins)]
-    units = loss.by_output(np.minimum(risk.weight, 1.0 if unit is None else unit))
-    total = 0.0
+    loss: Any = fit.risk.loss
+    values = fit.risk.y, fit.risk.weight, fit.unit, margins
+    parts, total = [loss.by_output(one) for one in values], 0.0
     known: tuple[FloatArray, FloatArray, FloatArray] | None = None
-    for o, (y, weight, z) in enumerate(zip(*parts, strict=True)):
-        one, own = Risk(y, weight, loss.each, loss.free), penalty[o :: loss.outputs]
+    for o, (y, weight, unit, z) in enumerate(zip(*parts, strict=True)):
+        one, own = Risk(y, weight, loss.each, loss.free), fit.penalty[o :: loss.outputs]
         bend = C * one.curvature(z)
         # Least squares have the same leverages in all responses.
         if known is None or not (np.array_equal(known[0], bend) and np.array_equal(known[1], own)):
-            known = bend, own, leverages(Z.of_output(o), bend, own, loss.free)
-        total += _left_out(one, C, z, known[2], units[o])
+            known = bend, own, leverages(fit.Z.of_output(o), bend, own, loss.free)
+        total += _left_out(one, C, z, known[2], unit)
     return total
 
 
-def leave_ordered_row_out_loss(
-    Z: Columns,
-    risk: Risk,
-    C: float,
-    penalty: FloatArray,
-    margins: FloatArray,
-    unit: FloatArray | None = None,
-) -> float:
+def leave_ordered_row_out_loss(fit: RowsLeftOut, C: float, margins: FloatArray) -> float:
     """Return the mean loss of each row of ordered classes under the model fitted without it.
 
     The same Newton step, in coefficients (of covariates, too) and thresholds. A row has two scores,
     its margin less the threshold above its class and less that below; A and W are 2 x 2. A row that
     is all of its class cannot be left out: it counts with the loss that it has.
     """
-    (n, k), weight = Z.shape, risk.weight
-    loss = cast("Ordinal | Adjusted", risk.loss)
+    Z, risk, one = fit.Z, fit.risk, fit.unit
+    (n, k), weight, loss = Z.shape, risk.weight, cast("Ordinal | Adjusted", risk.loss)
     z, free = loss.moved(margins, risk.y, weight), loss.free_columns(n)
     rows, b = loss.at_margins.thresholds(z, risk.y, weight)
     place, each, p = rows.place, np.arange(n), k + free.shape[1]
@@ -342,12 +309,11 @@ def leave_ordered_row_out_loss(
     columns = np.delete(columns, [p, p + b.size + 1], axis=2)
     bent = np.einsum("abn,bnj->anj", C * weight * bends, columns)
     matrix = np.einsum("ani,anj->ij", columns, bent)
-    matrix[np.arange(k), np.arange(k)] += penalty
+    matrix[np.arange(k), np.arange(k)] += fit.penalty
     # Far more than rounding, far less than what the data say: thresholds have no ridge.
     matrix[np.diag_indices_from(matrix)] += 1e-10 * np.einsum("ii->i", matrix)
     white = columns @ inverse_factor(matrix).T
     leverage = C * np.einsum("anj,bnj->abn", white, white)
-    one = np.minimum(weight, 1.0 if unit is None else unit)
     (a, d), (c, e) = np.eye(2)[:, :, None] - np.einsum("abn,bcn->acn", one * bends, leverage)
     determinant = np.maximum(a * e - c * d, 1e-8)  # as `_left_out` has it
     first, second = one * slopes
@@ -562,7 +528,8 @@ class WeightComparison:
         start = self.fits[-1] if self.fits else (np.zeros(penalty.size), 0.0)
         compare = None if signs.any() else comparison_at_once(Z, risk)
         if compare is not None:
-            fits, losses = compare(Z, risk, values, penalty, start, self.tol, self.unit)
+            rows = RowsLeftOut.of(Z, risk, penalty, self.unit)
+            fits, losses = compare(rows, values, start, self.tol)
         else:
             fits, losses = [], []
             for C in values:
@@ -583,7 +550,8 @@ class WeightComparison:
             return held_out_loss(Z, risk, self.folds, C, penalty, fit, self.tol, signs)
         at_zero = (signs != 0) & (fit.coef == 0)
         part = Z.take(np.flatnonzero(~at_zero)) if at_zero.any() else Z
-        return approximate_loss_left_out(part, risk, C, penalty[~at_zero], fit.margins, self.unit)
+        rows = RowsLeftOut.of(part, risk, penalty[~at_zero], self.unit)
+        return approximate_loss_left_out(rows, C, fit.margins)
 
     @property
     def best(self) -> int:

@@ -274,11 +274,7 @@ def select_l1(
     rule : None, or how the path is followed in stages, see `reweighted_supports`.
     """
     clock = PhaseClock(request.seconds)
-    options: dict[str, Any] = {
-        "tol": request.tol,
-        "max_iter": max_iter,
-        "n_threads": task.design.n_threads,
-    }
+    options: dict[str, Any] = {"tol": request.tol, "max_iter": max_iter}
     distinct = yield from _without_copies(task, max(sizes))
     if rule is None:
         supports, answer = yield from l1_supports(distinct, sizes, **options)

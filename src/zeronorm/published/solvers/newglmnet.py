@@ -42,7 +42,6 @@ def newglmnet(
     tol: float,
     max_iter: int,
     start: Start | None = None,
-    n_threads: int = 1,
     stop: str = "gap",
 ) -> Solver[Result]:
     """Solve by newGLMNET: shrinking on two levels, inner problems solved as far as it pays.
@@ -51,7 +50,7 @@ def newglmnet(
         sum of violations, as a share of that at u = 0, over the features that are not shrunk.
     stop : "gap" or "violations".
     """
-    return _newton_over_all(_Outer(problem, tol, max_iter, n_threads, stop), start, published=True)
+    return _newton_over_all(_Outer(problem, tol, max_iter, stop), start, published=True)
 
 
 def glmnet(
@@ -60,7 +59,6 @@ def glmnet(
     tol: float,
     max_iter: int,
     start: Start | None = None,
-    n_threads: int = 1,
     stop: str = "gap",
 ) -> Solver[Result]:
     """Solve by GLMNET: inner problems to a fixed tolerance, no shrinking, no line search.
@@ -68,7 +66,7 @@ def glmnet(
     For comparison: nothing makes it converge, and on nearly separable data it need not. `tol` and
     `stop` are those of `newglmnet`.
     """
-    return _newton_over_all(_Outer(problem, tol, max_iter, n_threads, stop), start, published=False)
+    return _newton_over_all(_Outer(problem, tol, max_iter, stop), start, published=False)
 
 
 def cdn(
@@ -77,7 +75,6 @@ def cdn(
     tol: float,
     max_iter: int,
     start: Start | None = None,
-    n_threads: int = 1,
     stop: str = "gap",
     shrinking: bool = True,
 ) -> Solver[Result]:
@@ -87,7 +84,7 @@ def cdn(
     cycles, and so again before the next one. The published code decides when it visits a feature,
     and takes none back before the others have converged. `tol` and `stop` are those of `newglmnet`.
     """
-    outer = _Outer(problem, tol, max_iter, n_threads, stop)
+    outer = _Outer(problem, tol, max_iter, stop)
     run, risk = outer.run, problem.risk
     yield from outer.begin(start)
     columns = run.all_columns()
@@ -113,11 +110,9 @@ def cdn(
 class _Outer:
     """The outer iterations: which features take part in the next one, and where they end."""
 
-    def __init__(
-        self, problem: L1Problem, tol: float, max_iter: int, n_threads: int, stop: str
-    ) -> None:
+    def __init__(self, problem: L1Problem, tol: float, max_iter: int, stop: str) -> None:
         self.problem, self._tol, self._stop = problem, tol, stop
-        self.run = Run(problem, tol if stop == "gap" else 0.0, max_iter, n_threads)
+        self.run = Run(problem, tol if stop == "gap" else 0.0, max_iter)
         self._limit = np.inf  # the largest violation at the point before
 
     def begin(self, start: Start | None) -> Solver[None]:

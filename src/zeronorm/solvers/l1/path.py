@@ -65,13 +65,12 @@ class Walk:
         problem: L1Problem,
         tol: float,
         max_iter: int,
-        n_threads: int = 1,
         forced: IndexArray | None = None,
         store: ColumnStore | None = None,
     ) -> None:
         self._problem, self._tol = problem, tol
-        self._store = ColumnStore(problem.design, n_threads) if store is None else store
-        self._run = Run(problem, tol, max_iter, n_threads, self._store)
+        self._store = ColumnStore(problem.design) if store is None else store
+        self._run = Run(problem, tol, max_iter, self._store)
         self._l1 = problem.penalty.l1
         self._unpenalised = np.flatnonzero(self._l1 == 0)
         self.free = self._unpenalised if forced is None else np.union1d(self._unpenalised, forced)
@@ -286,7 +285,6 @@ def l1_path(
     tol: float,
     max_iter: int,
     enough: Callable[[Result], bool] = lambda result: False,
-    n_threads: int = 1,
 ) -> Solver[list[tuple[float, Result]]]:
     """Return (C, solution) along a growing grid, up to the first solution that is enough.
 
@@ -300,7 +298,7 @@ def l1_path(
     tol : (objective - bound) / objective of the model without features, at every point.
     enough : whether the path ends with a solution.
     """
-    walk = Walk(problem, tol, max_iter, n_threads)
+    walk = Walk(problem, tol, max_iter)
     yield from walk.begin()
     path: list[tuple[float, Result]] = []
     if np.isinf(walk.smallest):
@@ -334,7 +332,6 @@ def l1_folds(
     tol: float,
     max_iter: int,
     stop_early: bool,
-    n_threads: int = 1,
 ) -> Solver[tuple[FloatArray, list[list[Result]], float]]:
     """Return the values of C and the solutions of some problems; fit parts of the data along.
 
@@ -350,12 +347,12 @@ def l1_folds(
         are those of all rows: rows without weight are held out.
     stop_early : whether to end where all problems are saturated.
     """
-    store = ColumnStore(problems[0].design, n_threads)
+    store = ColumnStore(problems[0].design)
 
     def walks_of(some: Sequence[L1Problem]) -> list[Walk]:
         own, shared = (filling_of(one[0].design) for one in (some, problems))
-        columns = store if own is shared else ColumnStore(some[0].design, n_threads)
-        return [Walk(problem, tol, max_iter, n_threads, store=columns) for problem in some]
+        columns = store if own is shared else ColumnStore(some[0].design)
+        return [Walk(problem, tol, max_iter, store=columns) for problem in some]
 
     walks = walks_of(problems)
     parts = [walks_of(fold) for fold in folds]
@@ -443,7 +440,6 @@ def l1_sizes(
     forced: IndexArray | None = None,
     ratio: float = LARGEST,
     told: Callable[[Mark], None] = lambda mark: None,
-    n_threads: int = 1,
 ) -> Solver[dict[int, Sized]]:
     """Return for every size k the model of the largest C with at most k features, topped up to k.
 
@@ -464,7 +460,7 @@ def l1_sizes(
     ratio : of the last C that is tried to the one at which the first feature enters.
     told : after every point; their C grow but for those of searches.
     """
-    walk = Walk(problem, tol, max_iter, n_threads, forced)
+    walk = Walk(problem, tol, max_iter, forced)
     available = problem.penalty.l1 < NEVER
     yield from walk.begin()
     smallest = walk.smallest if np.isfinite(walk.smallest) else 1.0
@@ -548,7 +544,6 @@ def l1_supports(
     *,
     tol: float = TOL,
     max_iter: int = MAX_ITER,
-    n_threads: int = 1,
 ) -> Solver[tuple[dict[int, IndexArray], SearchResult]]:
     """Return for every size k the support at the largest C with at most k features, exactly k.
 
@@ -562,7 +557,7 @@ def l1_supports(
 
     models = yield from l1_sizes(
         posed(task), sizes, tol=tol, max_iter=max_iter, forced=task.forced,
-        ratio=LARGEST_SUPPORT, told=told, n_threads=n_threads,
+        ratio=LARGEST_SUPPORT, told=told,
     )  # fmt: skip
     history: list[Step] = []
     entered = np.zeros(task.usable.size, bool)

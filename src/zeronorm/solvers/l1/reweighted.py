@@ -72,13 +72,12 @@ def reweighted(
     tol: float,
     max_iter: int,
     start: Start | None = None,
-    n_threads: int = 1,
 ) -> Solver[Result]:
     """Solve the stages at one C, each from the solution before; all are in the history."""
     history: list[Step] = []
     weighted, result = problem, None
     for stage in range(1, rule.stages + 1):
-        solver = working_set(weighted, tol=tol, max_iter=max_iter, start=start, n_threads=n_threads)
+        solver = working_set(weighted, tol=tol, max_iter=max_iter, start=start)
         result = yield from solver
         history += _numbered(result.history, stage)
         if result.status is not Status.CONVERGED:
@@ -98,7 +97,6 @@ def reweighted_sizes(
     max_iter: int,
     forced: IndexArray | None = None,
     ratio: float = LARGEST,
-    n_threads: int = 1,
 ) -> Solver[dict[int, Sized]]:
     """Solve the stages for every size k, each stage at the largest C with at most k features.
 
@@ -112,7 +110,6 @@ def reweighted_sizes(
         free = np.flatnonzero(stage.penalty.l1 <= 2.0 * FLOOR * problem.penalty.l1)
         return l1_sizes(
             stage, sizes, tol=tol, max_iter=max_iter, forced=np.union1d(given, free), ratio=ratio,
-            n_threads=n_threads,
         )  # fmt: skip
 
     def later_stages(k: int, model: Sized) -> Solver[Sized]:
@@ -137,12 +134,11 @@ def reweighted_supports(
     rule: Rule,
     tol: float = TOL,
     max_iter: int = MAX_ITER,
-    n_threads: int = 1,
 ) -> Solver[tuple[dict[int, IndexArray], SearchResult]]:
     """Return for every size k the support of the last stage; the second part has the history."""
     found = yield from reweighted_sizes(
         posed(task), sizes, rule=rule, tol=tol,
-        max_iter=max_iter, forced=task.forced, ratio=LARGEST_SUPPORT, n_threads=n_threads,
+        max_iter=max_iter, forced=task.forced, ratio=LARGEST_SUPPORT,
     )  # fmt: skip
     supports = {k: model.result.support for k, model in found.items()}
     last = found[max(sizes)].result

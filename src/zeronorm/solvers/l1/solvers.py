@@ -212,7 +212,6 @@ class Run:
         problem: L1Problem,
         tol: float,
         max_iter: int,
-        n_threads: int,
         store: ColumnStore | None = None,
     ) -> None:
         self.problem = problem
@@ -228,7 +227,7 @@ class Run:
         self.truncated = False  # whether the last choice left out features that are drawn in
         self.scale = problem.risk.first()[0]
         self._tol, self._max_iter = tol, max_iter
-        self._store = ColumnStore(problem.design, n_threads) if store is None else store
+        self._store = ColumnStore(problem.design) if store is None else store
         self._smallest = SMALLEST_SPARSE_SET if self._store.is_sparse else SMALLEST_SET
         self._seen = np.zeros(problem.design.shape[1], bool)
         self._best: tuple[L1Point, FloatArray, float] | None = None
@@ -809,7 +808,7 @@ TRUNCATED_STEPS = 2  # where features had to stay outside that are drawn in: the
 
 
 def working_set(
-    problem: L1Problem, *, tol: float, max_iter: int, start: Start | None = None, n_threads: int = 1
+    problem: L1Problem, *, tol: float, max_iter: int, start: Start | None = None
 ) -> Solver[Result]:
     """Solve to (objective - bound) <= tol * objective of the model without features.
 
@@ -818,7 +817,7 @@ def working_set(
     each a coordinate descent on the quadratic model and a line search, go on until the gap over the
     working set is a small share of that over all features.
     """
-    run = Run(problem, tol, max_iter, n_threads)
+    run = Run(problem, tol, max_iter)
     yield from run.begin(start)
     while run.status is None:
         features = run.choose()
