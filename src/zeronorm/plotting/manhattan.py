@@ -12,6 +12,7 @@ from sklearn.isotonic import isotonic_regression
 from ..core.parallel import one_blas_thread
 from ..core.types import FloatArray, IndexArray
 from ..data.operations import scan
+from ..estimators.problem import problem_of
 from .drawing import BLUE, INK, ORANGE, QUIET, chosen_model, new_axes, text
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def _correlations(model: Any, X: Any, y: Any, offset: Any) -> FloatArray:
     """Return the correlation of each column with what the model without features leaves, (m,)."""
     found = np.zeros(model.n_features_in_)
     poser = clone(model).set_params(standardize=True)  # columns of norm sqrt(n)
-    for task in poser._pose(poser._read(X, y, None, offset)).tasks:
+    for task in problem_of(poser, X, y, offset=offset).tasks:
         v = task.risk(1.0).first()[1]
         q = task.loss.outputs
         sizes = np.linalg.norm(v.reshape(q, -1), axis=1) * np.sqrt(v.size / q)
