@@ -14,7 +14,7 @@ from typing import Any
 
 from zeronorm.core.types import FloatArray
 from zeronorm.estimators import L1Classifier
-from zeronorm.estimators.problem import Rowwise
+from zeronorm.estimators.problem import TrainingData
 
 
 class L1SVM(L1Classifier):
@@ -80,7 +80,7 @@ class L1SVM(L1Classifier):
         self.max_iter = max_iter
         self.n_threads = n_threads
 
-    def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
+    def _weigh(self, data: TrainingData) -> tuple[TrainingData, FloatArray]:
         """Return the data with doubled weights: the solvers' squared hinge is half of this."""
         data, unit = super()._weigh(data)
         return replace(data, sample_weight=2.0 * data.sample_weight), unit

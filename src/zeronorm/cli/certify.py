@@ -205,6 +205,7 @@ def _features_of(names: Sequence[str], problem: Any, samples: Samples) -> list[i
     import numpy as np
 
     from ..core.files import did_you_mean, quote
+    from ..estimators.problem import problem_of
 
     groups = samples.groups
     assert groups is not None
@@ -215,11 +216,9 @@ def _features_of(names: Sequence[str], problem: Any, samples: Samples) -> list[i
                 f"FEATURES are groups beside --group-file, which has no group {quote(name)}."
                 f"{did_you_mean(name, labels, given=names)}"
             )
-    data = problem._read(samples.table.X, samples.y, None, samples.response.offset)
-    task = problem._pose(data).tasks[0]
-    usable = task.usable[:: task.loss.outputs]
+    posed = problem_of(problem, samples.table.X, samples.y, offset=samples.response.offset)
     inside = np.isin(groups.code, [labels.index(name) for name in names])
-    found: list[int] = np.flatnonzero(inside & usable).tolist()
+    found: list[int] = np.flatnonzero(inside & posed.usable).tolist()
     return found
 
 

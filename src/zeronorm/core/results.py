@@ -347,8 +347,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The selections of one class: `path[k]` for every size k that was asked for.
+    """What a selection has found: `path[k]` is the model of every size k that was asked for.
 
+    Every method returns one for each of its tasks, so of one-versus-rest classes one for each.
+    Estimators keep them, folds are scored by them, and model files and reports are made of them.
     A size is a number of features or of groups; of a bi-level selection it is the pair of both.
     """
 
@@ -381,6 +383,18 @@ class Path:
     def __getitem__(self, k: Any) -> Selection:
         """Return the model of size k."""
         return self.selections[k]
+
+    @property
+    def certificates(self) -> dict[Any, Certificate]:
+        """The certificates of the models by their sizes, of those that have one."""
+        found = {size: self[size].certificate for size in self}
+        return {size: one for size, one in found.items() if one is not None}
+
+    @property
+    def proofs(self) -> dict[Any, Proof]:
+        """What branch and bound has shown by sizes, where it was asked for."""
+        found = {size: self[size].proof for size in self}
+        return {size: one for size, one in found.items() if one is not None}
 
     def support(self, k: int) -> IndexArray:
         """Return the first k features in order of entry, sorted: the nested path at any size."""

@@ -6,6 +6,7 @@ from .budget import BudgetClassifier, BudgetRegressor
 from .l1 import L1Classifier, L1ClassifierCV, L1Path, L1Regressor, L1RegressorCV
 from .measures import MeasureClassifier
 from .paths import l1_path
+from .problem import Problem, problem_of
 from .survival import (
     BudgetSurvivalAnalysis,
     L1SurvivalAnalysis,
@@ -31,10 +32,12 @@ __all__ = [
     "MeasureClassifier",
     "MilesEmbedding",
     "MultipleInstanceClassifier",
+    "Problem",
     "SelectedInstance",
     "StepFunction",
     "c_index",
     "c_index_scorer",
     "l1_path",
+    "problem_of",
     "survival_target",
 ]

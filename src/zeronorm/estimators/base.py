@@ -47,7 +47,7 @@ from ..solvers.checkpoint import identity_of, recorded
 from ..solvers.driver import Solver
 from .frames import EncodedFrame
 from .memory import is_noticed, warn_of_memory
-from .problem import Rowwise
+from .problem import TrainingData
 from .warnings import warn_after, warn_of_numbers
 
 # Callbacks of scikit-learn, whose API is experimental: used where it exists.
@@ -250,7 +250,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
 
     @abstractmethod
     def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
+        self, data: TrainingData, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         """Return the classes, if any, and the solver of every problem; they may add seconds."""
 
@@ -284,7 +284,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
     ) -> tuple[np.ndarray | None, list[FloatArray]]:
         """Return the classes of the rows of positive weight, if any, and y of every problem."""
 
-    def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray | None]:
+    def _weigh(self, data: TrainingData) -> tuple[TrainingData, FloatArray | None]:
         """Return the data with the weights of the problem, and the class weights (n,), if any."""
         check_total_weight(self._loss_weight(), data.sample_weight, self._least_loss)
         self._check_outcomes(data.labels)
@@ -366,7 +366,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
             context.call_on_fit_task_end(estimator=self)
         warn_after(data, self, CALLER_OF_FIT)
 
-    def _keep_columns(self, data: Rowwise) -> None:
+    def _keep_columns(self, data: TrainingData) -> None:
         """Set what the columns of a fit are known by."""
         self._encoding, self._n_columns = data.encoding, data.design.shape[1]
         self.n_features_in_, names = self._n_columns, data.names
@@ -375,10 +375,10 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
             self.n_features_in_ = len(names)
         validate.keep_names(self, names)
 
-    def _keep_baseline(self, data: Rowwise) -> None:
+    def _keep_baseline(self, data: TrainingData) -> None:
         """Set what survival times need to become probabilities."""
 
-    def _identity(self, data: Rowwise, **more: Any) -> Callable[[], dict[str, str]]:
+    def _identity(self, data: TrainingData, **more: Any) -> Callable[[], dict[str, str]]:
         """Return what a checkpoint tells a run of this estimator apart by, beside X."""
         return lambda: identity_of(
             type(self).__name__, self.get_params(deep=False), y=data.labels,
@@ -398,7 +398,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
-    ) -> Rowwise:
+    ) -> TrainingData:
         """Validate parameters and what there is of every row; rows of weight 0 are left out."""
         self._check_parameters()
         given = y, sample_weight, offset, groups
@@ -414,7 +414,9 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
         weight = check_sample_weight(sample_weight, n)
         moved = None if offset is None else self._offset(offset, n)
         together = validate.check_groups(groups, n)
-        data = Rowwise(design, target, weight, names, encoding, moved, self._order(y), together)
+        data = TrainingData(
+            design, target, weight, names, encoding, moved, self._order(y), together
+        )
         return data if weight.all() else data.rows(np.flatnonzero(weight))
 
     def _stored(self, design: Design) -> Design:
@@ -574,7 +576,7 @@ class LinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc
         check_two_classes(classes)
         return classes, one_versus_rest(labels, classes)
 
-    def _weigh(self, data: Rowwise) -> tuple[Rowwise, FloatArray]:
+    def _weigh(self, data: TrainingData) -> tuple[TrainingData, FloatArray]:
         """Return the data with class weights in their sample weights, and the class weights (n,).
 
         Rows of a class of weight 0 are left out; two classes are left.
@@ -663,7 +665,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def _problems(self, labels: np.ndarray, weight: FloatArray) -> tuple[None, list[FloatArray]]:
         return None, [labels]
 
-    def _weigh(self, data: Rowwise) -> tuple[Rowwise, None]:
+    def _weigh(self, data: TrainingData) -> tuple[TrainingData, None]:
         weight = data.sample_weight
         if data.offset is not None:
             _, exposure = self._loss().with_offset(data.labels.T, data.offset)
@@ -713,7 +715,7 @@ class LinearRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
         coef = self._all_coef()
         return coef[0] if len(coef) == 1 else coef
 
-    def _keep_columns(self, data: Rowwise) -> None:
+    def _keep_columns(self, data: TrainingData) -> None:
         super()._keep_columns(data)
         self._has_offset = data.offset is not None and bool(data.offset.any())
 

@@ -41,7 +41,7 @@ from ..solvers.problem import selection_scaling
 from .base import LinearClassifier, LinearRegressor, SparseLinearModel, with_parameters
 from .covariates import check_adjusts, check_covariates, covariates_of
 from .held_out import chosen_by_folds
-from .problem import Problem, Rowwise
+from .problem import Problem, TrainingData
 from .signs import absent_signs, check_one_output, check_signed
 from .sizes import has_automatic, is_automatic, ladder, ladder_of_groups, sizes_of_rows
 
@@ -49,7 +49,7 @@ from .sizes import has_automatic, is_automatic, ladder, ladder_of_groups, sizes_
 
 
 def begun(
-    model: Any, data: Rowwise, seconds: dict[str, float], **options: Any
+    model: Any, data: TrainingData, seconds: dict[str, float], **options: Any
 ) -> tuple[Problem, Solver[list[Path]]]:
     """Return the problem of a fit, and its solver, with options as of `Problem.solver`.
 
@@ -304,7 +304,7 @@ class Plan:
 
     def pose(
         self,
-        data: Rowwise,
+        data: TrainingData,
         targets: Sequence[FloatArray],
         classes: np.ndarray | None,
         unit: FloatArray | None,
@@ -353,9 +353,7 @@ class Plan:
         ]  # fmt: skip
         if beside is not None:
             check_covariates(tasks, beside, data)
-        return Problem(
-            tasks, data.labels, classes, sizes, self.select, self.C, data.groups, self
-        )  # fmt: skip
+        return Problem(data, tasks, classes, sizes, self.select, self.C, self)
 
     def _sizes(
         self, groups: Groups | None, usable: np.ndarray, forced: IndexArray, weight: FloatArray
@@ -514,19 +512,19 @@ class BudgetSelection(SparseLinearModel):
         """Return what weights are compared with: 1, as C may be infinite."""
         return 1.0
 
-    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+    def _sizes_of_folds(self, data: TrainingData) -> tuple[Any, ...] | None:
         """Return the sizes of all folds, checked with all data; None: each has its own."""
         if self._plan().counts == "both" or is_automatic(self.n_groups):
             return self._pose(data).sizes
         return sizes_of_rows(self, data)
 
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+    def _pose(self, data: TrainingData, sizes: tuple[Any, ...] | None = None) -> Problem:
         """Return the problem of `fit` on these rows."""
         data, unit = self._weigh(data)
         return self._plan().pose(data, [data.labels], None, unit, sizes)
 
     def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
+        self, data: TrainingData, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         """Return no classes, and the solver."""
         return None, self._keeping(begun(self, data, seconds)[1], 1)
@@ -757,7 +755,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
     def _loss_weight(self) -> float:
         return self._plan().C
 
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+    def _pose(self, data: TrainingData, sizes: tuple[Any, ...] | None = None) -> Problem:
         data, unit = self._weigh(data)
         classes, targets = self._problems(data.labels, data.sample_weight)
         plan, outputs = self._plan(), None
@@ -825,7 +823,7 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         return order
 
     def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
+        self, data: TrainingData, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         scaled = None if self.calibrate == "auto" else bool(self.calibrate)
         if self.calibrate == "auto" and float(data.sample_weight.sum()) < JUDGING.auto_rows:
@@ -988,7 +986,7 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
             [super(BudgetRegressor, self)._target(one, n_samples) for one in columns]
         )
 
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+    def _pose(self, data: TrainingData, sizes: tuple[Any, ...] | None = None) -> Problem:
         if data.labels.ndim == 1:
             return super()._pose(data, sizes)
         data, unit = self._weigh(data)

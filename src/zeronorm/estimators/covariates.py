@@ -16,7 +16,7 @@ from ..losses import as_adjusted
 from ..losses.covariates import Adjusted
 from ..methods import Method, names_of_methods
 from ..solvers import Task
-from .problem import Rowwise
+from .problem import TrainingData
 
 
 def check_adjusts(covariates: Any, method: Method) -> None:
@@ -30,7 +30,7 @@ def check_adjusts(covariates: Any, method: Method) -> None:
 
 
 def covariates_of(
-    covariates: Any, forced: IndexArray, data: Rowwise, usable: np.ndarray
+    covariates: Any, forced: IndexArray, data: TrainingData, usable: np.ndarray
 ) -> tuple[IndexArray, FloatArray] | None:
     """Return covariates, sorted, and their columns, (n, q); they are no longer usable then."""
     found = check_features("covariates", covariates, usable, data.names)
@@ -42,7 +42,7 @@ def covariates_of(
 
 
 def check_covariates(
-    tasks: Iterable[Task], beside: tuple[IndexArray, FloatArray], data: Rowwise
+    tasks: Iterable[Task], beside: tuple[IndexArray, FloatArray], data: TrainingData
 ) -> None:
     """Raise ValueError where covariates leave nothing to explain, or have no best coefficients.
 
@@ -56,7 +56,7 @@ def check_covariates(
 
 
 def _one_sided(
-    loss: Adjusted, found: IndexArray, columns: FloatArray, data: Rowwise
+    loss: Adjusted, found: IndexArray, columns: FloatArray, data: TrainingData
 ) -> tuple[str, AtFault | None]:
     """Return which rows of one value of a covariate lack an outcome: in words, and as such.
 

@@ -21,7 +21,7 @@ from ..measures import Measure, macro_average
 from ..solvers import Progress, run_together
 from ..solvers.driver import Solver
 from ..solvers.folds import folds_of_groups, members
-from .problem import Problem, Rowwise
+from .problem import Problem, TrainingData
 from .sizes import has_automatic
 
 RULES = ("1se", "best")
@@ -239,13 +239,13 @@ class Folded:
     """The problems of an estimator on the training rows of every fold, with the same sizes."""
 
     estimator: Any
-    data: Rowwise  # all rows, those of weight 0 too
+    data: TrainingData  # all rows, those of weight 0 too
     folds: list[tuple[IndexArray, IndexArray]]  # (train, test), without rows of weight 0
     problems: list[Problem]
 
     @classmethod
     def pose(
-        cls, estimator: Any, data: Rowwise, folds: list[tuple[IndexArray, IndexArray]]
+        cls, estimator: Any, data: TrainingData, folds: list[tuple[IndexArray, IndexArray]]
     ) -> Folded:
         """Pose the problems; sizes that no fold could have are an error, or left out of "auto"."""
         known = estimator._sizes_of_folds(data.rows(np.flatnonzero(data.sample_weight > 0)))

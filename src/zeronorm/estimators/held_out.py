@@ -25,7 +25,7 @@ from ..solvers import Task
 from ..solvers.folds import OfClasses, members, without_features
 from .base import gives_probabilities, margins_of
 from .folds import EQUAL, RULES, Folded, check_folds, repeats_of, splits
-from .problem import Problem, Rowwise
+from .problem import Problem, TrainingData
 from .sizes import FOLDS, is_automatic
 
 # What a cross-validation found: scores of every size, and the rules that choose one.
@@ -633,7 +633,7 @@ class _Classes(ClassifierMixin, HeldOut):  # type: ignore[misc]
 
 def validated(
     judge: Judge,
-    data: Rowwise,
+    data: TrainingData,
     cv: Any,
     pos_label: Any,
     random_state: int | None,
@@ -655,7 +655,7 @@ class Validation:
 
     @classmethod
     def pose(
-        cls, judge: Judge, data: Rowwise, cv: Any, pos_label: Any, random_state: int | None
+        cls, judge: Judge, data: TrainingData, cv: Any, pos_label: Any, random_state: int | None
     ) -> Validation:
         """Draw the folds and pose their problems; nothing is fitted."""
         validate.check_seed(random_state)
@@ -801,7 +801,7 @@ class Judge:
         return self.class_scores(model_scores(fold.paths, size, fold.design))
 
     def without_features(
-        self, problem: Problem, data: Rowwise, train: IndexArray, test: IndexArray
+        self, problem: Problem, data: TrainingData, train: IndexArray, test: IndexArray
     ) -> FloatArray:
         """Return the scores of held-out rows by the model of no features, as `class_scores`.
 
@@ -863,7 +863,7 @@ def model_scores(paths: Sequence[Path], k: Any, design: Design) -> FloatArray:
     return margins_of([path[k] for path in paths], design)
 
 
-def chosen_by_folds(estimator: Any, data: Rowwise) -> CrossValidation:
+def chosen_by_folds(estimator: Any, data: TrainingData) -> CrossValidation:
     """Return the cross-validation that chooses the size of a fit with a budget of "auto".
 
     That of `BudgetCV` with its defaults, in fewer folds where a class has fewer rows.

@@ -46,7 +46,7 @@ from . import warnings as _doubts
 from .base import LinearClassifier, LinearRegressor, SparseLinearModel, with_parameters
 from .budget import one_or_all
 from .folds import RULES, best_and_near, check_fold, splits
-from .problem import Rowwise
+from .problem import TrainingData
 
 # What the l1 estimators share: their checks, the problem that they pose, and its results.
 #
@@ -104,7 +104,7 @@ class PosedL1:
         return self.setting.problems(design, self.targets, weight, self.exposure)
 
 
-def posed(model: Any, data: Rowwise) -> PosedL1:
+def posed(model: Any, data: TrainingData) -> PosedL1:
     """Return the problems of an estimator."""
     setting = setting_of(model)
     classes, targets = model._problems(data.labels, data.sample_weight)
@@ -215,7 +215,7 @@ class L1Model(SparseLinearModel):
         return design.arranged(for_descent=True)
 
     def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
+        self, data: TrainingData, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         """Return the classes, if any, and what solves each problem at its C, or for k features."""
         started = time.perf_counter()
@@ -501,7 +501,7 @@ class L1Fold:
     drawn: FloatArray  # (n,) sample weights, times how often a row is learnt from
     learnt: np.ndarray  # (n,) whether a row has a weight in the fit
     test: IndexArray
-    data: Rowwise
+    data: TrainingData
     targets: list[FloatArray]  # of every problem, with the offset
     exposure: FloatArray | None
 
@@ -559,14 +559,14 @@ class L1Folds(SparseLinearModel):
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
-    ) -> Rowwise:
+    ) -> TrainingData:
         """Validate everything; rows of weight 0 stay, as splits number all rows."""
         data = super()._read(X, y, None, offset, groups)
         weight = check_sample_weight(sample_weight, len(data.labels))
         return replace(data, sample_weight=weight)
 
     def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
+        self, data: TrainingData, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         """Return the classes, if any, and the solver of all folds and all data."""
         started = time.perf_counter()

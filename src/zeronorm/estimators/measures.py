@@ -21,7 +21,7 @@ from ..solvers.driver import Solver
 from ..solvers.problem import centred, rounded, selection_scaling
 from .base import LinearClassifier, one_versus_rest, with_parameters
 from .budget import begun, keep_paths, keep_size
-from .problem import Problem, Rowwise
+from .problem import Problem, TrainingData
 from .sizes import is_automatic, ladder, sizes_of_rows
 
 DEFAULT_C, DEFAULT_C_OF_PAIRS = 0.1, 100.0
@@ -189,10 +189,10 @@ class MeasureClassifier(LinearClassifier):
             return DEFAULT_C_OF_PAIRS if pairs else DEFAULT_C
         return float(self.C)
 
-    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+    def _sizes_of_folds(self, data: TrainingData) -> tuple[Any, ...] | None:
         return sizes_of_rows(self, data)
 
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+    def _pose(self, data: TrainingData, sizes: tuple[Any, ...] | None = None) -> Problem:
         measure = parse_measure(self.measure)
         data, unit = self._weigh(data)
         weight, intercept = data.sample_weight, bool(self.fit_intercept)
@@ -230,12 +230,10 @@ class MeasureClassifier(LinearClassifier):
             )
             for y in targets
         ]  # fmt: skip
-        return Problem(
-            tasks, data.labels, classes, sizes, self._select, self._loss_weight(), data.groups
-        )
+        return Problem(data, tasks, classes, sizes, self._select, self._loss_weight())
 
     def _begin(
-        self, data: Rowwise, seconds: dict[str, float]
+        self, data: TrainingData, seconds: dict[str, float]
     ) -> tuple[np.ndarray | None, list[Solver[Any]]]:
         problem, solver = begun(self, data, seconds)
         return problem.classes, [solver]

@@ -1,6 +1,13 @@
-"""The problem of a fit under a budget: validated rows, what is posed of them, who poses it.
+"""The problem of a fit under a budget: `problem_of` makes it from an estimator and its data.
 
-Cross-validation and certificates ask an estimator (a `Selector`) for its problem as `fit` does.
+Everything that fits, certifies or cross-validates a selection begins here:
+
+    estimator and X, y, ...  ->  TrainingData  ->  Problem  ->  a Path for each of its tasks
+
+`TrainingData` are the arguments of `fit` after their checks. A `Problem` is all that a solver needs
+of them: a `Task` for each class against the rest, or one, on the selection scaling; the budget; and
+what selects. Solvers see tasks alone (`solvers/problem.py`). Cross-validation poses the problem of
+some of the samples by `Selector._pose`, as `fit` does.
 """
 
 from __future__ import annotations
@@ -11,8 +18,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..core.groups import Groups
 from ..core.results import Path
-from ..core.types import Design, FloatArray, IndexArray
+from ..core.types import Design, FloatArray, IndexArray, Smooth
 from ..data import Rows, filled_over
 from ..solvers import Task
 from ..solvers.checkpoint import Identity
@@ -20,18 +28,67 @@ from ..solvers.driver import Solver, together
 from ..solvers.folds import judged
 
 
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """The arguments of `fit`, validated: the samples of positive weight."""
+
+    design: Design
+    labels: np.ndarray  # (n,) of the classes, or the real targets
+    sample_weight: FloatArray  # (n,) positive
+    names: list[str] | None  # of the columns, if X has any
+    encoding: Any = None  # of a data frame whose columns are not those of the design
+    offset: FloatArray | None = None  # (n,) of the margins
+    order: np.ndarray | None = None  # of ordered classes, where it is not that of their labels
+    groups: IndexArray | None = None  # (n,) rows with the same number are in one fold
+
+    def rows(self, index: IndexArray) -> TrainingData:
+        """Return some of the rows, gaps filled by their means; no data are copied."""
+        return replace(
+            self,
+            design=Rows(filled_over(self.design, index), index),
+            labels=self.labels[index],
+            sample_weight=self.sample_weight[index],
+            offset=None if self.offset is None else self.offset[index],
+            groups=None if self.groups is None else self.groups[index],
+        )
+
+
 @dataclass(frozen=True)
 class Problem:
-    """The data of a fit, posed: one task for each class against the rest, one for two classes."""
+    """A selection under a budget, posed on data: what `fit` solves and certificates bound."""
 
-    tasks: list[Task]
-    labels: np.ndarray  # (n,)
+    data: TrainingData  # with the class weights in its sample weights
+    tasks: list[Task]  # one for each class against the rest, one for two classes or numbers
     classes: np.ndarray | None  # of a classifier; the positive one of two last
-    sizes: tuple[Any, ...]  # growing: numbers of features or of groups, or pairs of them
+    sizes: tuple[Any, ...]  # the budget, growing: numbers of features or of groups, or pairs
     select: Callable[..., Solver[Path]]  # of a task and sizes; options as of `solver`
     C: float
-    groups: IndexArray | None  # (n,) as of `Rowwise`
     plan: Any = None  # the `Plan` of an estimator with a budget
+
+    @property
+    def design(self) -> Design:
+        """X on the selection scaling, (n_samples, n_features)."""
+        return self.tasks[0].design_of_features
+
+    @property
+    def loss(self) -> Smooth:
+        """The loss that selects, with covariates and outputs as parts of it."""
+        return self.tasks[0].loss
+
+    @property
+    def weights(self) -> FloatArray:
+        """Sample weights times class weights, (n_samples,)."""
+        return self.data.sample_weight
+
+    @property
+    def usable(self) -> np.ndarray:
+        """Which features may be selected, (n_features,) bool: those that are not constant."""
+        return self.tasks[0].usable[:: self.tasks[0].outputs]
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups of the features that the budget counts; None where it counts features."""
+        return self.tasks[0].groups_of_features()
 
     def solver(
         self,
@@ -69,12 +126,13 @@ class Problem:
         free = of_classes and len(plans) == 1 and self.plan.refit_C == "loo"
         ordinal = of_classes and self.tasks[0].loss.name == "ordinal"
         return judged(
-            self.tasks, self.sizes, plans, self.tasks[0].y if ordinal else self.labels,
+            self.tasks, self.sizes, plans, self.tasks[0].y if ordinal else self.data.labels,
             lambda plan: final(plan.select),
             lambda plan, task, sizes: plan.of_fold().select(
                 task, sizes, certify=False, fit=not free
             ),
-            groups=self.groups, of_classes=of_classes, scaled=scaled, free=free, seconds=seconds,
+            groups=self.data.groups, of_classes=of_classes, scaled=scaled, free=free,
+            seconds=seconds,
         )  # fmt: skip
 
     @property
@@ -93,42 +151,54 @@ class Selector(Protocol):
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None, groups: Any = None
-    ) -> Rowwise:
+    ) -> TrainingData:
         """Return the data, validated as by `fit`."""
 
-    def _identity(self, data: Rowwise, **more: Any) -> Identity:
+    def _identity(self, data: TrainingData, **more: Any) -> Identity:
         """Return what a checkpoint tells a run apart by, beside X."""
 
     def _strata(self, labels: np.ndarray, cv: Any) -> np.ndarray:
         """Return what folds have in equal shares, (n,)."""
 
-    def _sizes_of_folds(self, data: Rowwise) -> tuple[Any, ...] | None:
+    def _sizes_of_folds(self, data: TrainingData) -> tuple[Any, ...] | None:
         """Return the sizes of all folds, checked with all data; None: each has its own."""
 
-    def _pose(self, data: Rowwise, sizes: tuple[Any, ...] | None = None) -> Problem:
+    def _pose(self, data: TrainingData, sizes: tuple[Any, ...] | None = None) -> Problem:
         """Return the problem of `fit` on these rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rowwise:
-    """Validated arguments of fit: the rows of positive weight."""
+def problem_of(
+    estimator: Selector,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    offset: Any = None,
+    groups: Any = None,
+    sizes: tuple[Any, ...] | None = None,
+) -> Problem:
+    """Return the problem that an estimator with a budget solves on some data; nothing is fitted.
 
-    design: Design
-    labels: np.ndarray  # (n,) of the classes, or the real targets
-    sample_weight: FloatArray  # (n,) positive
-    names: list[str] | None  # of the columns, if X has any
-    encoding: Any = None  # of a data frame whose columns are not those of the design
-    offset: FloatArray | None = None  # (n,) of the margins
-    order: np.ndarray | None = None  # of ordered classes, where it is not that of their labels
-    groups: IndexArray | None = None  # (n,) rows with the same number are in one fold
+    Parameters
+    ----------
+    estimator : BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis or MeasureClassifier,
+        which need not be fitted
+    X, y, sample_weight, offset, groups : as for `fit`
+    sizes : the budget, growing, where it is not that of the estimator
 
-    def rows(self, index: IndexArray) -> Rowwise:
-        """Return some of the rows, gaps filled by their means; no data are copied."""
-        return replace(
-            self,
-            design=Rows(filled_over(self.design, index), index),
-            labels=self.labels[index],
-            sample_weight=self.sample_weight[index],
-            offset=None if self.offset is None else self.offset[index],
-            groups=None if self.groups is None else self.groups[index],
-        )
+    Raises
+    ------
+    ValueError
+        Where a parameter or the data break a rule, as for `fit`.
+
+    Examples
+    --------
+    >>> from zeronorm import BudgetClassifier
+    >>> from zeronorm.datasets import load_demo
+    >>> from zeronorm.estimators import problem_of
+    >>> problem = problem_of(BudgetClassifier(n_features=[3, 5]), *load_demo(return_X_y=True))
+    >>> problem.design.shape, problem.sizes, problem.loss.name, int(problem.usable.sum())
+    ((38, 3051), (3, 5), 'logistic', 3051)
+    """
+    data = estimator._read(X, y, sample_weight, offset, groups)
+    return estimator._pose(data, sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .problem import Rowwise
+from .problem import TrainingData
 
 AUTOMATIC = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 FEW = 6  # whole groups that are compared however many features they have
@@ -41,7 +41,7 @@ def ladder_of_groups(n_rows: int, n_usable: int, n_forced: int, n_columns: int) 
     return ladder(n_rows, min(n_usable, most), n_forced)
 
 
-def sizes_of_rows(estimator: Any, data: Rowwise) -> tuple[int, ...] | None:
+def sizes_of_rows(estimator: Any, data: TrainingData) -> tuple[int, ...] | None:
     """Return the automatic sizes by the shape of the data alone, without a pass; None: no such."""
     if not is_automatic(estimator.n_features):
         return None

@@ -20,7 +20,7 @@ from ..solvers.l1.setting import HeldOutScores, added_deviance_of
 from .base import Model, SparseLinearModel, terms_of, with_parameters
 from .budget import BudgetSelection
 from .l1 import L1Fold, L1Folds, L1Model
-from .problem import Rowwise
+from .problem import TrainingData
 
 # The baseline of a Cox model: hazards over time, for the highest risk score of training.
 
@@ -202,7 +202,7 @@ class SurvivalModel(SparseLinearModel):
 
     ties: Any  # a parameter of every such class
 
-    def _keep_baseline(self, data: Rowwise) -> None:
+    def _keep_baseline(self, data: TrainingData) -> None:
         self._baselines = [
             baseline_of(
                 _risk(data.design, model), data.labels, data.sample_weight, self._loss().ties

@@ -45,7 +45,7 @@ def warn_of_numbers(estimator: Any, labels: np.ndarray, stacklevel: int) -> None
 def warn_after(data: Any, estimator: Any, stacklevel: int) -> None:
     """Warn after a fit of what it leaves in doubt, and of columns that tell the target too well.
 
-    data : the `Rowwise` of the fit.
+    data : the `TrainingData` of the fit.
     """
     for doubt in (*estimator._doubts(), *doubts_of_data(estimator, data)):
         warnings.warn(doubt, stacklevel=stacklevel + 1)
@@ -56,7 +56,7 @@ def warn_after(data: Any, estimator: Any, stacklevel: int) -> None:
 
 
 def doubts_of_data(model: Any, data: Any) -> Iterator[Warning]:
-    """Return the warnings that a fitted model gives next to its data, a `Rowwise`."""
+    """Return the warnings that a fitted model gives next to its data, a `TrainingData`."""
     if not model.support_.size:
         yield from nothing_varies(data, around_mean=bool(model.fit_intercept))
     yield from weak_loss(model, data.labels, data.sample_weight)

@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.types import IndexArray
-from ..estimators.problem import Rowwise
+from ..estimators.problem import TrainingData
 
 
 class SelectedColumns(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -20,7 +20,7 @@ class SelectedColumns(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     _columns: Any  # an estimator that knows the columns of the fit
     _of_columns: ClassVar = ("n_features_in_", "feature_names_in_")
 
-    def _keep_columns(self, model: Any, data: Rowwise, support: IndexArray) -> None:
+    def _keep_columns(self, model: Any, data: TrainingData, support: IndexArray) -> None:
         """Set what is known of the columns of a fit, and which of them are chosen.
 
         model : an estimator that is ours to change, and read the data.

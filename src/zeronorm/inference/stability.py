@@ -22,7 +22,7 @@ from ..core.types import Design, FloatArray, IndexArray
 from ..data import Rows
 from ..data.operations import dense, measured
 from ..data.views import filling_of
-from ..estimators.problem import Problem, Rowwise, Selector
+from ..estimators.problem import Problem, Selector, TrainingData
 from ..estimators.wrapped import way_out, without_threshold
 from ..io.opening import as_design
 from ..solvers import run, run_together
@@ -404,7 +404,7 @@ class Halves:
     """Half-samples of data, and what they choose."""
 
     model: Any  # an estimator that is ours to change
-    data: Rowwise
+    data: TrainingData
     whole: Problem  # of all rows
     budget: Budget
     rows: list[IndexArray]
@@ -536,7 +536,7 @@ class Halves:
             signs=None if signs is None or not signs.any() else signs,
         )  # fmt: skip
 
-    def _part(self, rows: IndexArray, design: Design) -> Rowwise:
+    def _part(self, rows: IndexArray, design: Design) -> TrainingData:
         """Return a half with other columns."""
         data = self.data
         return replace(
@@ -546,7 +546,7 @@ class Halves:
 
     def _posed(
         self,
-        part: Rowwise,
+        part: TrainingData,
         number: int,
         sizes: tuple[Any, ...] | None = None,
         columns: IndexArray | None = None,

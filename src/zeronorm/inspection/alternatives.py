@@ -14,7 +14,7 @@ from ..core.budgets import check_cost, check_k
 from ..core.results import Progressed, Status
 from ..core.types import FloatArray
 from ..estimators.budget import BudgetSelection
-from ..estimators.problem import Problem
+from ..estimators.problem import Problem, problem_of
 from ..solvers import Task, run, run_together
 from ..solvers.certify import Near, near_best
 from .certification import check_weight, estimator_for, names_of
@@ -187,9 +187,8 @@ def near_optimal(
     }
     poser = _poser(problem, y, k, {name: one for name, one in given.items() if one is not None})
     poser.set_params(n_threads=n_threads)
-    data = poser._read(X, y, sample_weight, offset)
-    charges = None if cost is None else check_cost(cost, data.design.shape[1])
-    posed = poser._pose(data, (k,))
+    posed = problem_of(poser, X, y, sample_weight=sample_weight, offset=offset, sizes=(k,))
+    charges = None if cost is None else check_cost(cost, posed.design.shape[1])
     first = posed.tasks[0]
     check_k(
         k, int(first.units.usable.sum()), first.units.usable.size,

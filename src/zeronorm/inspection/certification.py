@@ -23,7 +23,7 @@ from ..core.types import FloatArray, IndexArray
 from ..core.validation import model_inside
 from ..data.operations import margins
 from ..estimators import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
-from ..estimators.problem import Selector
+from ..estimators.problem import Selector, problem_of
 from ..solvers import Task, run_together
 from ..solvers.certify import Goal, prove_support, signs_of, tighten_groups
 
@@ -149,20 +149,21 @@ def pose(
     """Return the binary problems of a model, on its selection scaling."""
     supports = supports_of(model)
     poser = poser_of(model, problem, y, C, fit_intercept, standardize, n_threads)
-    data = poser._read(X, y, sample_weight, offset)
-    validate.check_names(data.names, validate.names_of_fit(model))
-    m = data.design.shape[1]
+    # The support is known, and so is its size.
+    sizes = (supports[0].size,)
+    whole = problem_of(poser, X, y, sample_weight=sample_weight, offset=offset, sizes=sizes)
+    validate.check_names(whole.data.names, validate.names_of_fit(model))
+    m = whole.usable.size
     for support in supports:
         if support[-1] >= m:
             raise ValueError(
                 f"the support of the model has feature {int(support[-1])}, but X has {m} columns. "
                 "Pass the X that the model was fitted on."
             )
-    posed_at = poser._pose(data, (supports[0].size,))  # the support is known, and so is its size
-    check_weight(posed_at.C)
-    tasks = posed_at.tasks
+    check_weight(whole.C)
+    tasks = whole.tasks
     for support in supports:
-        unusable = support[~tasks[0].usable[tasks[0].columns(support)[:: tasks[0].loss.outputs]]]
+        unusable = support[~whole.usable[support]]
         if unusable.size:
             shown = ", ".join(f"column {j}" for j in unusable[:5].tolist())
             raise ValueError(
@@ -176,7 +177,7 @@ def pose(
             raise ValueError(
                 "feature_groups must be None for a model with signs, of single features."
             )
-        partition = Groups.of(feature_groups, m, data.names)
+        partition = Groups.of(feature_groups, m, whole.data.names)
         tasks = [task.with_groups(partition) for task in tasks]
     if max_abs_coef is not None:
         tasks = [_bounded(task, max_abs_coef) for task in tasks]
@@ -186,7 +187,7 @@ def pose(
             "Pass the y that the model was fitted on, or one support and a y of two classes."
         )
     posed = [
-        SupportProblem(task, task.columns(support), posed_at.C)
+        SupportProblem(task, task.columns(support), whole.C)
         for task, support in zip(tasks, supports, strict=True)
     ]
     if problem is not None or not has_budget(model):

@@ -17,7 +17,7 @@ from ..core.targets import check_sample_weight
 from ..core.types import FloatArray
 from ..estimators.folds import order_of_groups
 from ..estimators.held_out import CrossValidation, Judge, Validation, validated
-from ..estimators.problem import Rowwise, Selector
+from ..estimators.problem import Selector, TrainingData
 from ..estimators.wrapped import cut_asked, way_out, without_threshold
 from ..measures import Measure
 from ..measures.base import AUC, AveragePrecision
@@ -130,7 +130,7 @@ def prepared(
     scoring: str | Callable[..., float] | None,
     offset: Any,
     groups: Any,
-) -> tuple[Judge, Rowwise]:
+) -> tuple[Judge, TrainingData]:
     """Return what scores, and the data, checked: as of `cross_validate`.
 
     Rows of weight 0 are among them, as splits number all rows.
@@ -282,7 +282,7 @@ def permuted(
     return PermutationTest(validation, name, _statistic(validation, of_margins), np.array(found))
 
 
-def _moved(data: Rowwise, generator: np.random.Generator) -> Rowwise:
+def _moved(data: TrainingData, generator: np.random.Generator) -> TrainingData:
     """Return the rows with what belongs to the labels in another order."""
     weight = data.sample_weight
     if data.groups is None:

@@ -12,6 +12,7 @@ from sklearn.isotonic import isotonic_regression
 from ..core.parallel import one_blas_thread
 from ..core.types import FloatArray, IndexArray
 from ..data.operations import scan
+from ..estimators.problem import problem_of
 from .drawing import BLUE, INK, ORANGE, QUIET, chosen_model, new_axes, text
 
 if TYPE_CHECKING:
@@ -200,9 +201,9 @@ class ManhattanDisplay:
 def correlations(model: Any, X: Any, y: Any, offset: Any) -> FloatArray:
     """Return the correlation of each column with what the model without features leaves, (m,)."""
     poser = clone(model).set_params(standardize=True)  # columns of norm sqrt(n)
-    data = poser._read(X, y, None, offset)
-    found = np.zeros(data.design.shape[1])
-    for task in poser._pose(data).tasks:
+    problem = problem_of(poser, X, y, offset=offset)
+    found = np.zeros(problem.design.shape[1])
+    for task in problem.tasks:
         v = task.risk(1.0).first()[1]
         q = task.loss.outputs
         sizes = np.linalg.norm(v.reshape(q, -1), axis=1) * np.sqrt(v.size / q)
