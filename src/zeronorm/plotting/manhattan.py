@@ -202,7 +202,7 @@ def correlations(model: Any, X: Any, y: Any, offset: Any) -> FloatArray:
     """Return the correlation of each column with what the model without features leaves, (m,)."""
     poser = clone(model).set_params(standardize=True)  # columns of norm sqrt(n)
     problem = problem_of(poser, X, y, offset=offset)
-    found = np.zeros(problem.design.shape[1])
+    found = np.zeros(problem.data.design.shape[1])
     for task in problem.tasks:
         v = task.risk(1.0).first()[1]
         q = task.loss.outputs
