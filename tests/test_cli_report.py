@@ -158,7 +158,7 @@ def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     run("report", "m.npz", "all.csv", *ONE_PAIR, "-o", "page.html")
     page = Page(tmp_path / "page.html")
     assert (
-        "half-samples are too few to judge whether they are stable"
+        "sets are too few to judge whether they are stable"
         in page.sizes[0]["texts"]["sure"]
     )
     cut = r"of 2 half-samples of \d+ samples, 1 on each; the sets are too few to judge"

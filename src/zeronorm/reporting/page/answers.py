@@ -124,7 +124,7 @@ class Answers:
         are, of = "is" if stable == 1 else "are", " groups" if self.of_groups else ""
         return (
             f"{stable} of {len(shares)}{of} {are} selected on at least {known.threshold:.0%} of "
-            f"the {2 * known.n_pairs} half-samples{other}: {each}. The sets of the half-samples are "
+            f"the {2 * known.n_pairs} half-samples{other}: {each}. Their sets are "
             f"{stable_words(known)}."
         )
 
