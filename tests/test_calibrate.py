@@ -303,7 +303,7 @@ def test_command(tmp_path, monkeypatch):
     text = runner.invoke(app, select).output
     found = json.loads(runner.invoke(app, [*select, "--json"]).output)
     record = found["models"][0]["calibration"]
-    assert f"scaled by {record['scale']:.2g}; log-loss out of fold" in text
+    assert f"scaled by {record['scale']:.2g}; held-out log-loss" in text
     assert f"(base rate {record['base_log_loss']:.3g})" in text
     assert record["base_log_loss"] == pytest.approx(np.log(2), rel=1e-9)
     assert (

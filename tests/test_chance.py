@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace as Bag
 
 import numpy as np
 import pytest
@@ -88,21 +89,24 @@ def test_the_words_for_chance_are_of_the_limit(sizes):
     limit = student.ppf(1 - 0.05 / sizes**0.5, 4)
 
     def said(errors, **more):
-        validation = {
-            "mean": 0.7, "standard_error": 0.01, "folds": 5, "baseline": 0.5, "rmse": None,
-            "balanced_accuracy": None, "auc": None, "advantage": 0.1 * errors, "compared": sizes,
-            "advantage_error": 0.1, "limit_of_chance": limit, "better_than_chance": errors > limit,
-        }  # fmt: skip
-        document = {"data": {"class_counts": {"a": 5, "b": 5}}, "classes": ["a", "b"],
-                    "n_covariates": 0}  # fmt: skip
-        model = {"cross_validation": validation, "measure": None, "permutations": None, **more}
+        validation = Bag(
+            mean=0.7, standard_error=0.01, folds=5, baseline=0.5, rmse=None, auc=None,
+            balanced_accuracy=None, advantage=0.1 * errors, compared=sizes, advantage_error=0.1,
+            limit_of_chance=limit, better_than_chance=errors > limit,
+        )  # fmt: skip
+        data = Bag(class_counts={"a": 5, "b": 5})
+        document = Bag(data=data, classes=["a", "b"], n_covariates=0)
+        model = Bag(
+            **{"cross_validation": validation, "measure": None, "permutations": None} | more
+        )
         parts = score_beside_chance(document, model, "accuracy")
         return "".join(part if isinstance(part, str) else part[0] for part in parts)
 
     assert "chance" not in said(limit + 0.01)
     among = "" if sizes == 1 else " for the best of 9 sizes"
-    assert f"may be no better than chance{among}: better by {limit - 0.1:.1f}" in said(limit - 0.1)
-    assert f"and noise by {limit:.1f} once in 20 times; --permutations 99" in said(limit - 0.1)
+    below = said(limit - 0.1)
+    assert f"not clearly better than chance{among}: the gain is {limit - 0.1:.1f}" in below
+    assert f"chance alone reaches {limit:.1f} in one study of 20; --permutations 99" in below
     assert f"\nno better than chance{among}" in said(-0.1)
     tested = said(limit - 0.1, permutations={"p_value": 0.2})
     assert ("chance" in tested) == (sizes > 1)  # the p-value is of one size

@@ -69,14 +69,14 @@ def test_the_demo(run, tmp_path):
     text = run("select", GOLUB, "--features", 8, calibrate=True).stdout
     assert "38 samples \u00d7 3,051 features" in text
     assert "ALL 27, AML 11" in text
-    assert "positive speaks for AML" in text
+    assert "positive favours AML" in text
     assert "X95735_at" in text
     assert "Zyxin" in text
     assert "in 5-fold cross-validation, features selected inside every fold" in " ".join(
         text.split()
     )
     assert "C = 0.1, standardised columns, its own refit." in " ".join(text.split())
-    assert "It says nothing about test accuracy." in " ".join(text.split())
+    assert "not accuracy on new data." in " ".join(text.split())
     assert "zeronorm predict golub-k8.model.npz DATA" in text
     assert [path.name for path in tmp_path.iterdir()] == ["golub-k8.model.npz"]
     text = run("predict", "golub-k8.model.npz", GOLUB).stdout
@@ -172,7 +172,7 @@ def test_the_folds_choose_among_the_sizes(run, tmp_path, rule):
     assert k == 10
     (line,) = [line for line in result.stdout.splitlines() if line.endswith("chosen")]
     assert line.split()[0] == str(k)
-    assert f"{k} features   positive speaks for AML" in result.stdout
+    assert f"{k} features   positive favours AML" in result.stdout
     text = " ".join(result.stdout.split())
     assert f"size {k} features: the {'best' if rule == 'best' else 'smallest size within'}" in text
     assert os.listdir() == [f"golub-k{k}.model.npz"]
@@ -221,7 +221,7 @@ def test_a_criterion_chooses_among_the_sizes(run, tmp_path):
     place = k - 1
     assert line.split()[1] == f"{model.criteria_['log_loss'][place]:.2f}"
     assert line.split()[2] == f"{model.criteria_['aic'][place]:.2f}"
-    assert f"{k} features   positive speaks for AML" in text
+    assert f"{k} features   positive favours AML" in text
     assert re.search(rf"size +{k} features: the smallest AIC of the 5 sizes from 1 to 5\n", text)
     assert os.listdir() == [f"golub-k{k}.model.npz"]
     np.testing.assert_array_equal(
@@ -578,11 +578,14 @@ def test_a_measure(run, rare):
     np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
 
     text = " ".join(run(*command).stdout.split())
-    assert "positive speaks for fraud" in text
+    assert "positive favours fraud" in text
     assert "in 5-fold cross-validation, features selected inside every fold" in text
-    assert f"beside it {beside.mean[1]:.3f} \u00b1 {beside.standard_error[1]:.3f} with a" in text
+    assert (
+        f"for accuracy {beside.mean[1]:.3f} \u00b1 {beside.standard_error[1]:.3f} if as many"
+        in text
+    )
     assert f"lower the objective by more than {100 * fitted.gap_:.0f}%" in text
-    assert "It says nothing about f1 on test data." in text
+    assert "not f1 on new data." in text
 
 
 def test_the_positive_class_of_a_measure(run, rare):
@@ -621,7 +624,7 @@ def test_every_measure(run, rare, measure):
     assert measure in text
     vacuous = model["bounds"][0]["gap"] > 0.995
     assert ("none: the lower bound says nothing with this C" in text) == vacuous
-    assert ("It holds for the training problem" in text) != vacuous
+    assert ("This bounds the training objective" in text) != vacuous
 
 
 def test_options_reach_the_measure_classifier(run, rare, monkeypatch):
@@ -720,7 +723,7 @@ def test_groups(run, table, groups):
     text = " ".join(run(*command).stdout.split())
     assert "60 samples \u00d7 12 features in 4 groups" in text
     assert "features groups training cross-validated model" in text
-    assert "6 features in 2 of 4 groups positive speaks for yes" in text
+    assert "6 features in 2 of 4 groups positive favours yes" in text
     assert "at most 9 of them in at most 2 groups, until none is found that helps" in text
     assert "certificate none: features in few groups have no certificate" in text
     assert "to select model" in text
@@ -863,7 +866,7 @@ def test_proof_of_a_gap_and_its_end(run, monkeypatch):
     assert "certificate proven: no 8 features lower the objective by more than 0.82%" in text
     assert re.search(r"no branching needed, [\d.]+ s: the wanted gap is proven", text)
     text = " ".join(run(*command, "--gap", 0, "--time-limit", 1e-9).stdout.split())
-    assert "certificate not proven best: no 8 features lower the objective by more than" in text
+    assert "certificate not proven optimal: no 8 features lower the objective by more than" in text
     assert "branch and bound, 0 nodes in" in text
     assert "s: the time limit is reached" in text
     assert os.listdir() == []
@@ -1316,7 +1319,7 @@ def test_path_with_cross_validation(run, limited):
     assert marked[str(chosen["point"])].endswith("1 s.e.")
     assert marked[str(chosen["best_point"])].split("  ")[-1].startswith("best")
     assert f"C = {model.C_1se_:.4g}" in text
-    assert f"{model.support_.size} features   positive speaks for AML" in text
+    assert f"{model.support_.size} features   positive favours AML" in text
     assert "of the best" in " ".join(text.split())
 
 

@@ -178,8 +178,10 @@ def test_all_lists_that_are_nearly_as_good(run, table):
     assert frame["complete"].all()
     assert frame["worse_by"].to_numpy() == pytest.approx(near.objectives / near.objectives[0] - 1)
     text = " ".join(run("prove", *given).stdout.split())
-    assert f"{len(names)} lists are within 50% of the best 4 features, and no others" in text
-    assert f"the given one is number {document['given'] + 1}" in text
+    assert (
+        f"{len(names)} sets of 4 features are within 50% of the best objective; no others" in text
+    )
+    assert f"the given set is number {document['given'] + 1}" in text
     other = found(run, "prove", "g1,g2,g5", "number.csv", "--target", "number", "--within", 0.01)
     assert other["near_optimal"]["given"] is None
     assert found(run, "prove", *given[:4])["near_optimal"] is None

@@ -42,7 +42,7 @@ def test_covariates_are_named_and_told_apart(run, write):
     files = ["--output", "m.npz", "--certificate", "c.npz"]
     result = run(*options, "--no-cv", *files)
     told = " ".join(result.stdout.split())
-    assert "2 covariates in every model, not counted, free of any penalty" in told
+    assert "2 covariates in every model, not counted, not penalised" in told
     assert "no 2 features beside the covariates lower the objective" in told
     assert "of 8 features ruled out" in told
     assert "covariates without a penalty" in told

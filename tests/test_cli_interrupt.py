@@ -64,7 +64,7 @@ def test_finished_sizes_are_kept(run, interrupt):
     )
     assert result.stderr.endswith("Interrupted.\n")
     assert "the largest of the 4 sizes from 9 to 12" in result.stdout
-    assert "not proven best: no 12 features lower the objective" in result.stdout
+    assert "not proven optimal: no 12 features lower the objective" in result.stdout
     assert sorted(os.listdir()) == sorted(f"golub-k{k}.model.npz" for k in range(9, 13))
     same_models(range(9, 13), range(1, 13))
 

@@ -57,7 +57,7 @@ def test_classes_share_their_features_by_default(run, write):
                "--no-calibrate")  # fmt: skip
     model = BudgetClassifier(3, calibrate=False).fit(X, KINDS)
     text = run(*command).stdout
-    assert "3 features in all, shared by the 3 classes   positive speaks for the class" in text
+    assert "3 features in all, shared by the 3 classes   positive favours the class" in text
     header = next(line for line in text.splitlines() if line.startswith("rank"))
     assert header.split() == ["rank", "feature", "blue", "green", "red"]
     largest = max(np.unique(KINDS, return_counts=True)[1]) / 90
@@ -196,7 +196,7 @@ def test_each_class_by_itself(run, fails, write):
     two = write(kind=KINDS == "red")
     for option in ("--shared", "--per-class"):
         text = run("select", two, "-k", 2, "--target", "kind", "--no-cv", option).stdout
-        assert "2 features   positive speaks for" in text
+        assert "2 features   positive favours" in text
 
 
 # --- responses -----------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_responses(run, write):
     assert "3 features in all, shared by the 3 responses positive raises the response" in text
     assert "rank feature fat water protein" in text
     assert f"{fitted.score(X, TRAITS):.3f} on the training data: fat 0.9" in text
-    assert "0: as good as one mean for all; 1: perfect (the mean of the responses)" in text
+    assert "0: as good as the mean; 1: perfect (the mean of the responses)" in text
     document = json.loads(run(*command, "--json").stdout)
     assert document["data"]["target"] == document["outputs"] == NAMES
     model = document["models"][1]

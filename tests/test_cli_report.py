@@ -97,7 +97,9 @@ def test_a_page_answers_in_short(page):
         assert (
             "always '<b>no</b>'" in size["texts"]["new"] or "always 'yes'" in size["texts"]["new"]
         )
-        assert size["texts"]["better"].startswith(("Yes: it is", "Nearly: ", "No: ", "As far as"))
+        assert size["texts"]["better"].startswith(
+            ("Optimal: ", "Nearly optimal: ", "Not optimal: ", "Unknown: ")
+        )
     for told in ("zeronorm verify list.npz all.csv", "SHA-256 of the data", "BudgetClassifier("):
         assert told in page.text
 
@@ -105,13 +107,13 @@ def test_a_page_answers_in_short(page):
 @pytest.mark.parametrize(
     ("gain", "gap", "words", "cell"),
     [
-        (0.0, 0.0, ["Yes: it is proven that no other 5 features have a lower"], "yes, proven"),
-        (0.0, 0.02, ["As far as is known: no better one was found", "than 2%"], "within 2%"),
-        (0.005, 0.0, ["Nearly: with B in place of A", "0.5% lower", "use the list shown"],
+        (0.0, 0.0, ["Optimal: no other 5 features have a lower"], "proven"),
+        (0.0, 0.02, ["Unknown: no better set was found", "than 2%"], "within 2%"),
+        (0.005, 0.0, ["Nearly optimal: with B instead of A", "0.5% lower", "use the set shown"],
          "no, by 0.5%"),
-        (0.005, 0.02, ["Nearly: ", "at most 2% more is to be won", "use the list shown"],
+        (0.005, 0.02, ["Nearly optimal: ", "at most 2% more can be gained", "use the set shown"],
          "no, by 0.5%, at most 2.5%"),
-        (0.03, 0.0, ["No: with B in place of A", "3% lower", "(proven)", "(--prove, in Python"],
+        (0.03, 0.0, ["Not optimal: with B instead of A", "3% lower", "(proven)", "with --prove"],
          "no, by 3%"),
     ],
 )  # fmt: skip
@@ -149,14 +151,17 @@ def test_the_best_of_several_sizes_is_held_against_as_many(run, tmp_path):
 
 def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     """Two lists would be told to be unstable, which nobody can know of two."""
-    from zeronorm.reporting.page.answers import stable_words
+    from zeronorm.reporting.text.selection import stable_words
 
     table()
     run("select", "all.csv", "--target", "y", "-k", "1", "--cv", 3, "-o", "m.npz")
     run("report", "m.npz", "all.csv", *ONE_PAIR, "-o", "page.html")
     page = Page(tmp_path / "page.html")
-    assert "lists are too few to judge whether they are stable" in page.sizes[0]["texts"]["sure"]
-    cut = r"Once the samples were cut in two halves of \d+, and 1 feature was selected on each\."
+    assert (
+        "sets are too few to judge whether they are stable"
+        in page.sizes[0]["texts"]["sure"]
+    )
+    cut = r"of 2 half-samples of \d+ samples, 1 on each; the sets are too few to judge"
     assert re.search(cut, page.text)
     wide = Bag(index=0.5, interval=[0.2, 0.8], n_pairs=4)
     assert stable_words(wide).startswith("too few to judge")
@@ -169,20 +174,21 @@ def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
 @pytest.mark.parametrize(
     ("n", "complete", "known", "words"),
     [
-        (1, True, 0.01, "1 list is within 1% of the best objective, and no others, which is"),
-        (2, False, 0.0, "2 lists within 1% of the best objective were found, and there may be "
-         "others; all of them have B"),
-        (1, False, 0.004, "1 list within 1% of the best objective was found, and there may be "
-         "others (up to 0.4% none is missing); it has B"),
+        (1, True, 0.01, "1 set of 1 feature is within 1% of the best objective; no others exist"),
+        (2, False, 0.0, "2 sets of 1 feature found within 1% of the best objective; others may "
+         "exist; all have B"),
+        (1, False, 0.004, "1 set of 1 feature found within 1% of the best objective; others may "
+         "exist; the list is complete up to 0.4%; it has B"),
     ],
 )  # fmt: skip
 def test_lists_that_are_nearly_as_good_are_told(n, complete, known, words):
     """A reader would take the lists that were found in a second for all that there are."""
     from zeronorm.reporting.page.answers import near_words
 
-    near = Bag(within=0.01, complete=complete, complete_within=known, lists=[{}] * n,
+    lists = [Bag(features=["B"])] * n
+    near = Bag(within=0.01, complete=complete, complete_within=known, lists=lists,
                features=[Bag(name="B", n_lists=n)])  # fmt: skip
-    assert near_words(near).startswith(words)
+    assert near_words(near, "feature").startswith(words)
 
 
 def test_one_is_no_plural(run, tmp_path):
@@ -435,7 +441,7 @@ def test_substitutes_of_rare_positives_are_compared_by_auc(run, tmp_path):
     run("report", "m.npz", "rare.csv", *QUICK, "-o", "page.html")
     page = Page(tmp_path / "page.html")
     text = " ".join(page.text.split())
-    assert "at a cost of AUC, held out more than the model" in text
+    assert "at a cost of AUC, held out gain over the model" in text
     assert "By AUC, as no size is more accurate than a model without features." in text
     lost = re.search(r"x0 nothing \S+ ([\d.]+) (\S+) ±", text)
     assert float(lost[1]) == 0.5
@@ -457,7 +463,7 @@ def test_the_auc_of_a_page_is_that_of_select(run, tmp_path):
         run("report", "m.npz", "rare.csv", *QUICK, "-o", "page.html")
         text = " ".join(Page(tmp_path / "page.html").text.split())
         assert "By AUC" in text, name
-        assert f"that of the model is {auc:.3f}" in text, name
+        assert f"the model has {auc:.3f}" in text, name
 
 
 # What a model file keeps of its selection.
@@ -477,7 +483,7 @@ def test_a_model_says_what_select_said(run, tmp_path):
     assert "stability" in text
     run("report", "m.npz", "-o", "kept.html")
     page = Page(tmp_path / "kept.html")
-    assert "Two of the 4 lists" in page.text or "The 4 lists are" in page.text
+    assert "of 4 half-samples of" in page.text
     assert "what the model file lacks: pictures and other feature sets" in page.text
 
 
@@ -489,9 +495,9 @@ def test_a_page_of_select_is_kept_whole(run, tmp_path):
     run("report", "m.npz", "-o", "kept.html")
     whole, kept = (Page(tmp_path / name).text for name in ("p.html", "kept.html"))
     assert "what the model file lacks: pictures." in kept
-    for words in ("were selected on each", "would do"):
+    for words in ("on each; the sets are", "is within 1%"):
         assert (words in kept) == (words in whole)
-    first = whole[whole.index("The certificate") :][:200]
+    first = whole[whole.index("Certificate") :][:200]
     assert first in kept
 
 

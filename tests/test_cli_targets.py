@@ -63,12 +63,12 @@ def test_numbers(run, write):
     model = BudgetRegressor([1, 2], calibrate=False)
     fitted = clone(model).fit(X, COLUMNS["price"])
     scores = cross_validate(model, X, COLUMNS["price"])
-    assert "taken for numbers: 80 distinct values in 80 rows" in text
+    assert "read as numbers: 80 distinct values in 80 rows" in text
     assert "2 features positive raises price" in text
     assert "adds to the mean of price" in text
     assert f"R² {scores.mean[1]:.3f} ± {scores.standard_error[1]:.3f} (without features: " in text
     assert f"{fitted.score(X, COLUMNS['price']):.3f} on the training data" in text
-    assert "0: as good as one mean for all" in text
+    assert "0: as good as the mean" in text
     assert f"least squares, C = {fitted.C_:g}, chosen by 5 folds" in text
     assert "nothing about how well new samples are predicted" in text
     assert "classes" not in text
@@ -132,7 +132,7 @@ def test_losses_of_numbers(run, write):
     result = run("select", positive, "-k", 2, "--target", "price", "--loss", "gamma", "--no-cv")
     assert "mean ratio" in result.stdout
     assert "above 1: higher price" in result.stdout
-    assert "taken for" not in result.stdout
+    assert "read as" not in result.stdout
 
 
 def test_counts_of_an_exposure(run, fails, write):
@@ -271,27 +271,27 @@ def test_strata_and_roles_of_other_formats(run, fails, write):
         (
             rng.integers(-1, 4, 80),
             "classes",
-            "taken for classes: 5 distinct whole numbers in 80 rows; say --task numbers if they",
+            "read as classes: 5 distinct whole numbers in 80 rows; say --task numbers if they",
         ),
         (
             np.arange(80) + 3,
             "numbers",
-            "taken for numbers: 80 distinct whole numbers in 80 rows; say --task counts if they "
+            "read as numbers: 80 distinct whole numbers in 80 rows; say --task counts if they "
             "count something",
         ),
-        (np.arange(80) % 12, "classes", "taken for classes: 12 distinct whole numbers in 80 rows"),
+        (np.arange(80) % 12, "classes", "read as classes: 12 distinct whole numbers in 80 rows"),
         (
             np.array([f"town {i % 50:02}" for i in range(80)]),
             "classes",
-            "taken for classes: 50 distinct texts in 80 rows",
+            "read as classes: 50 distinct texts in 80 rows",
         ),
         # A value that occurs once, among many others, is no class.
         (np.append(np.arange(12), np.zeros(68, int)), "numbers", "12 distinct whole numbers"),
-        (X[:, 0], "numbers", "taken for numbers: 80 distinct values in 80 rows"),
+        (X[:, 0], "numbers", "read as numbers: 80 distinct values in 80 rows"),
         (
             np.where(X[:, 0] > 0, 0.5, 1.5),
             "numbers",
-            "taken for numbers: 2 distinct values in 80 rows",
+            "read as numbers: 2 distinct values in 80 rows",
         ),
     ],
 )
@@ -304,7 +304,7 @@ def test_the_task_is_guessed_aloud(run, write, values, task, guess):
     assert document["data"]["task"] == task
     for said in ("all of them numbers", "number of unique classes"):  # in words of Python
         assert said not in result.stderr  # the report says it already
-    assert ("taken for" in result.stdout) == (guess is not None)
+    assert ("read as" in result.stdout) == (guess is not None)
     assert guess is None or guess in words(result)
 
 

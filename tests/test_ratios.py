@@ -68,8 +68,8 @@ def test_a_ratio_is_of_one_unit(run, tmp_path, case):
         (printed,) = [one.split() for one in text.splitlines() if f" {row['name']} " in one]
         assert printed[3:5] == shown
     legend = " ".join(text.split())
-    assert f"{name}: by what one unit of the feature multiplies the" in legend
-    assert "of a column of 0 and 1: 1 compared with 0" in legend
+    assert f"{name}: factor on the" in legend
+    assert "per unit of the feature (of a column of 0 and 1: 1 compared with 0)" in legend
 
 
 def test_a_column_of_0_and_1_is_level_against_base():

@@ -87,7 +87,7 @@ def test_a_search_has_its_own_folds_and_sizes(data, tmp_path):
     place = search.validation_.sizes.index(search.n_features_)
     assert f"{search.validation_.mean[place]:.3f} ±" in page.text
     assert "4-fold cross-validation" in page.text
-    assert "R²: 0: as good as one mean for all; 1: perfect." in page.text
+    assert "R²: 0: as good as the mean; 1: perfect." in page.text
 
 
 def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):
@@ -104,7 +104,7 @@ def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):
         ]:
             place = cells.index(f"{more:+.3f} ± {error:.3f}")
             assert f"{score:.3f}" in cells[place - 1 :]
-        assert f"that of the model is {one.score:.3f}" in page.text
+        assert f"the model has {one.score:.3f}" in page.text
     assert "of 6 substitutes" in page.text
     without = Page(report(model, X, z, tmp_path / "q.html", **QUICK | {"cv": None}))
     assert "on held-out samples" not in without.text
@@ -125,7 +125,7 @@ def test_groups_have_a_page(data, tmp_path, kind):
     (size,) = page.sizes
     if kind == "few":  # no bounds are known of them
         assert "2 of 12 features" in page.text
-        assert size["texts"]["instead"].startswith("Not known")
+        assert size["texts"]["instead"].startswith("Unknown")
         assert "set" not in size["tables"]
         return
     assert "2 of 4 groups of features" in page.text
@@ -136,7 +136,7 @@ def test_groups_have_a_page(data, tmp_path, kind):
         assert row[-4][0] == str(known[row[1][0]].features[0])
         assert row[-1][0] == ", ".join(one[1][0] for one in size["tables"]["features"]
                                        if one[2][0] == row[1][0])  # fmt: skip
-    assert "list" in size["texts"]["instead"]
+    assert "of 2 groups" in size["texts"]["instead"]
 
 
 @pytest.mark.slow
@@ -167,7 +167,7 @@ def test_forced_features_have_no_share_of_the_half_samples(data, tmp_path):
         what = "group" if "feature_groups" in given else "feature"
         said = size["texts"]["sure"]
         assert " of 1" in said
-        assert f"(1 {what} forced into all of them)" in said
+        assert f"(1 {what} forced into all)" in said
         assert " 0%" not in said
         rows = size["tables"].get("groups", size["tables"]["features"])
         (forced,) = [row for row in rows if row[1][0] in ("c", "5")]
@@ -186,11 +186,13 @@ def test_a_substitute_that_is_better_makes_a_better_list(tmp_path):
     given = {"n_pairs": 0, "cv": None, "time_limit": 1e-9}
     text = Page(report(model, X, z, tmp_path / "p.html", **given)).sizes[0]["texts"]["better"]
     gain = f"{-100 * best.costs[0]:.2g}% lower"
-    assert text.startswith(f"No: with {best.features[0]} in place of {best.feature} the objective")
+    assert text.startswith(
+        f"Not optimal: with {best.features[0]} instead of {best.feature} the objective"
+    )
     assert gain in text
     proof = prove(model, X, z, gap=0, time_limit=1e-9).certificate
     bound, objective = proof.bound, proof.objective * (1 + best.costs[0])
-    assert f"at most {percent((objective - bound) / objective)} more is to be won" in text
+    assert f"at most {percent((objective - bound) / objective)} more can be gained" in text
 
 
 @pytest.mark.slow
@@ -278,7 +280,7 @@ def test_the_data_are_checked(data, tmp_path):
     with pytest.warns(LeakWarning, match="'x5' is the target itself"):
         model = BudgetClassifier(2).fit(X, z > 0)
     page = Page(report(model, X, z > 0, tmp_path / "p.html", **QUICK))
-    assert "target in disguise were found" not in page.text
+    assert "gives the target away were found" not in page.text
     assert "Read this first" in page.text
 
 

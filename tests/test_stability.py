@@ -575,7 +575,7 @@ def test_the_command_says_it_in_words(run):
     text = " ".join(run(*data, "-k", 3, "--stability", 10).stdout.split())
     assert "2 features chosen by 75% or more of 20 half-samples of 30 samples, 3 on each" in text
     assert "those of the model: 4 100%, 7 100%," in text
-    assert "more often than by chance at most 0.6 are expected among those chosen by 75%." in text
+    assert "by 75% or more, at most 0.6 are expected to be there by chance." in text
     forced, _ = told(run, "data.npz", "--task", "numbers", "-k", 2, "--force", 9, "--stability", 3)
     assert forced["n_chosen"] == 1
     assert 9 not in {row["index"] for row in forced["features"]}

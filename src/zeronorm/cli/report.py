@@ -322,6 +322,8 @@ def estimator_of_file(loaded: LoadedModel, samples: Samples, options: ReportOpti
             found[name] = {label: value[str(label)] for label in classes if str(label) in value}
         elif name == "signs" and isinstance(value, Mapping):
             found[name] = {int(key) if key.isdigit() else key: one for key, one in value.items()}
+        elif name == "multi_class":  # which a fit has settled; of ordered classes it has no say
+            found[name] = value if value in ("multinomial", "ovr") else "auto"
         elif name == "feature_groups":
             found[name] = samples.groups
         elif name not in found and "__" not in name:  # those of the method are in it

@@ -136,8 +136,14 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
         found["task"] = "counts" if model.loss.name == "poisson" else "numbers"
         found["loss"] = model.loss.name
         found["quantile"] = model.loss.parameters.get("quantile")
-    if "time" not in found and isinstance(metadata["target_name"], str):
-        found["target"] = metadata["target_name"]
+    target = metadata["target_name"]
+    names = target if isinstance(target, list) else [target]
+    if (
+        "time" not in found
+        and target is not None
+        and (len(names) == 1 or "," not in "".join(names))
+    ):
+        found["target"] = ",".join(names)
     return found
 
 

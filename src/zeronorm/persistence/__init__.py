@@ -34,8 +34,8 @@ and gap null, and no `refit_C`. `history` has what the solver did, a row per ste
 budget `criteria` a row per size that was fitted; that of a bi-level model is [features, groups].
 Where several classes, or responses, share their features, there is one entry for the model.
 
-`report`, (length,) uint8, is what `zeronorm select` found, compressed JSON (zlib): its document,
-and how sure it is; empty where the model was saved from Python.
+`report`, (length,) uint8, is the record of what `zeronorm select` found, as compressed JSON (zlib):
+`zeronorm.reporting.records.Report`; empty where the model was saved from Python.
 
 `threshold` says from which `probability`, or from which `score` of that class, a row is of the
 `positive` one (0 or 1) of two classes, and by which `rule` it was chosen; null: from a probability

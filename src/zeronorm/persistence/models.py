@@ -98,7 +98,7 @@ def save(
         Of one target with a loss of residuals, how far predictions of models that did not see the
         rows were from their targets: the file keeps their order, for `predict_interval`.
     report : dict or None
-        What is known of the selection, as JSON has it: `zeronorm report` shows it.
+        A `zeronorm.reporting.records.Report` as values of JSON: `zeronorm report` shows it.
 
     Raises
     ------

@@ -1,1 +1,5 @@
-"""What was found: a document, the same in words, and one page to forward."""
+"""What was found, as records, text and pages.
+
+`records` has the records that `--json` prints and model files keep, and `records.schema()` their
+JSON Schema; `create.report` writes a page of a fitted estimator, `zeronorm.report`.
+"""

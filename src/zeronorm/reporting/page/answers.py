@@ -15,12 +15,11 @@ from ..records import (
     NearSets,
     Selected,
     SelectionFound,
-    StabilityFound,
     SubstitutesFound,
     Trust,
 )
-from ..text.certificates import percent, search_end, state_claim
-from ..text.selection import score_beside_chance
+from ..text.certificates import near_claim, percent, search_end, state_claim
+from ..text.selection import score_beside_chance, stable_words
 from ..text.tables import outputs_legend
 from ..text.words import words_of
 from .elements import NAME, Cell, cost, name_cell, note, number, paragraph, share, table, text_cell
@@ -29,7 +28,7 @@ _WORDS, _PAIRS = 36, 3  # characters of a description in a sentence; substitutes
 _NAMED, _MEMBERS = 12, 4  # features that a sentence names, and those of each group
 _CLOSE = 0.01  # A list whose objective is within this share of the best one's is as good.
 _OBJECTIVE = "objective (training loss and penalty)"
-_STABLE, _UNSTABLE = 0.75, 0.4  # as the source of the index reads it
+_UNBOUNDED = "Unknown: this kind of selection has no bounds."
 _MOST_OUTPUTS = 8  # that have a column each
 _ROW_MEMBERS = 8  # features of a group that its row names
 _OPEN = 12  # rows of a table of a part that stays open, at most
@@ -99,7 +98,7 @@ class Answers:
 
     def _new(self, model: ModelFound) -> str:
         if model.cross_validation is None:
-            return "Not known: there was no cross-validation."
+            return "Unknown: there was no cross-validation."
         parts = score_beside_chance(self.document, model, self.words.score, advise=False)
         text = "".join(part if isinstance(part, str) else part[0] for part in parts)
         name = model.measure or self.words.score
@@ -112,21 +111,21 @@ class Answers:
         known = self.trust.stability
         if known is None:
             reason = self.trust.reason
-            return f"Not known: {show(reason or 'no half-samples were drawn.', 300)}"
+            return f"Unknown: {show(reason or 'no half-samples were drawn.', 300)}"
         known_shares = {self.key(row): self.frequency(row) for row in model.features}
         shares = {key: one for key, one in known_shares.items() if one is not None}
         stable = sum(one >= known.threshold for one in shares.values())
-        other = "" if model.size == self.document.chosen else " (of another length)"
+        other = "" if model.size == self.document.chosen else " (at another size)"
         names = self.names(model)
         order = sorted(shares, key=lambda index: -shares[index])
         each = some([f"{names[index]} {shares[index]:.0%}" for index in order], _NAMED)
         if len(shares) < len(names):
-            each += f" ({counted(len(names) - len(shares), self.unit)} forced into all of them)"
+            each += f" ({counted(len(names) - len(shares), self.unit)} forced into all)"
         are, of = "is" if stable == 1 else "are", " groups" if self.of_groups else ""
         return (
-            f"{stable} of {len(shares)}{of} {are} in at least {known.threshold:.0%} of the "
-            f"{2 * known.n_pairs} lists that half of the samples give{other}: {each}. As a "
-            f"whole the lists are {stable_words(known)}."
+            f"{stable} of {len(shares)}{of} {are} selected on at least {known.threshold:.0%} of "
+            f"the {2 * known.n_pairs} half-samples{other}: {each}. Their sets are "
+            f"{stable_words(known)}."
         )
 
     def frequency(self, row: Selected) -> float | None:
@@ -152,23 +151,23 @@ class Answers:
     def _instead(self, model: ModelFound) -> str:
         own = self.trust.models.get(model.size)
         if own is None:
-            return "Not known: no bounds are known for this kind of selection."
+            return _UNBOUNDED
         rows = [row for part in own.substitutes for row in part]
         some_ = sum(row.n_exchangeable > 0 for row in rows)
         text = (
-            f"{some_} of {len(rows)} could {'each ' * (some_ > 1)}give way to another {self.unit} "
+            f"{some_} of {len(rows)} can {'each ' * (some_ > 1)}be replaced by another {self.unit} "
             f"at a cost of at most {rows[0].within:.0%} of the objective"
             f"{_cheapest(rows, self.names(model))}."
             if rows
-            else f"All {self.unit}s were asked for."
+            else f"All {self.unit}s were forced."
         )
         near = self.trust.near
         if near and model.size == self.document.chosen:
-            text += " " + " ".join(near_words(one) for one in near)
+            text += " " + " ".join(near_words(one, self.unit) for one in near)
         return text
 
     def better(self, model: ModelFound) -> str:
-        """Return whether there is a better list of this length, as far as it is known."""
+        """Return whether a better feature set of this size exists, as far as it is known."""
         own = self.trust.models.get(model.size)
         labels = [str(one) for one in self.document.classes]
         said = []
@@ -181,7 +180,7 @@ class Answers:
                     claim = state_claim(certificate, model.n_features)[0]
                     said.append(claim[0].upper() + claim[1:] + ".")
         if not said:
-            return "Not known: no bounds are known for this kind of selection."
+            return _UNBOUNDED
         if len(said) > 1:
             said = [f"{show(label, 30)}: {one}" for label, one in zip(labels, said, strict=True)]
         return " ".join(said)
@@ -197,7 +196,7 @@ class Answers:
             return Cell("-", None)
         worst = max(one.gap for one in known)
         if all(one.proven for one in known):
-            return Cell("yes, proven" if gain == 0 else f"no, by {100 * gain:.2g}%", gain)
+            return Cell("proven" if gain == 0 else f"no, by {100 * gain:.2g}%", gain)
         most = percent(gain + worst)
         if gain == 0:
             return Cell(f"within {most}", worst)
@@ -241,67 +240,46 @@ def _better(proof: Improvement, what: str) -> str:
     """
     certificate, gain = proof.certificate, proof.gain
     if certificate is None:
-        return "Not known: no bound is finite."
+        return "Unknown: no bound is finite."
     left = percent(certificate.gap)
     if not proof.added:
         if certificate.proven:
             have = "have" if what[0].isdigit() else "has"
-            return f"Yes: it is proven that no other {what} {have} a lower {_OBJECTIVE}."
+            return f"Optimal: no other {what} {have} a lower {_OBJECTIVE} (proven)."
         return (
-            f"As far as is known: no better one was found ({search_end(proof)}), and it is "
-            f"certified that none has an {_OBJECTIVE} that is lower by more than {left}."
+            f"Unknown: no better set was found ({search_end(proof)}), and none has an {_OBJECTIVE} "
+            f"that is lower by more than {left} (certified)."
         )
     added, dropped = (
         some([show(name, NAME) for name in names], _NAMED) for names in (proof.added, proof.dropped)
     )
     found = (
-        f"with {added} in place of {dropped} the {_OBJECTIVE} is {100 * gain:.2g}% lower, and "
+        f"with {added} instead of {dropped} the {_OBJECTIVE} is {100 * gain:.2g}% lower, and "
         + (
-            "no list does better (proven)"
+            "no set is better (proven)"
             if certificate.proven
-            else f"at most {left} more is to be won"
+            else f"at most {left} more can be gained"
         )
     )
     if gain <= _CLOSE:
         return (
-            f"Nearly: {found}; use the list shown, which all scores here are of, as so little does "
-            "not tell which of the two does better on new samples."
+            f"Nearly optimal: {found}; use the set shown: so small a difference does not tell "
+            "which of the two predicts new samples better."
         )
     return (
-        f"No: {found}; prove that list while it is selected (--prove, in Python zeronorm.prove) "
-        "for scores of its own, as those here are of the list shown."
+        f"Not optimal: {found}; the scores here are of the set shown; select with --prove (in "
+        "Python zeronorm.prove) for those of the better one."
     )
 
 
-def near_words(near: NearSets) -> str:
-    """Return how many lists are nearly as good as the best one, and whether these are all."""
+def near_words(near: NearSets, unit: str) -> str:
+    """Return how many feature sets are near the best one, and what all of them have."""
     n = len(near.lists)
-    lists, are = ("1 list", "is") if n == 1 else (f"{n:,} lists", "are")
+    text = near_claim(near, counted(len(near.lists[0].features), unit))
     in_all = [show(row.name, NAME) for row in near.features if row.n_lists == n]
-    within = f"within {near.within:.0%} of the best objective"
-    if near.complete:
-        text = f"{lists} {are} {within}, and no others, which is proven"
-    else:
-        known = near.complete_within
-        text = f"{lists} {within} {'was' if n == 1 else 'were'} found, and there may be others"
-        text += f" (up to {100 * known:.2g}% none is missing)" if known > 0 else ""
     if in_all:
-        text += f"; {'it has' if n == 1 else 'all of them have'} {some(in_all, _NAMED)}"
+        text += f"; {'it has' if n == 1 else 'all have'} {some(in_all, _NAMED)}"
     return text + "."
-
-
-def stable_words(stability: StabilityFound) -> str:
-    """Return how stable lists are, as the source of `Stability.index` reads it.
-
-    Of a pair of halves, and of an interval from unstable to stable, nothing is to be read.
-    """
-    index, (low, high) = stability.index, stability.interval
-    if index is None or low is None or high is None:
-        return "of all features"
-    if stability.n_pairs == 1 or (low < _UNSTABLE and high >= _STABLE):
-        return f"too few to judge whether they are stable (index {index:.2f}; 1: always the same)"
-    level = "stable" if index >= _STABLE else "unstable" if index < _UNSTABLE else "fairly stable"
-    return f"{level} (index {index:.2f}; 1: always the same)"
 
 
 def what_was_found(answers: Answers, chosen: ModelFound) -> str:
@@ -332,7 +310,7 @@ def _said(answers: Answers, chosen: ModelFound) -> list[str]:
     if words.sign:
         said.append(f"{words.sign[0].upper()}{words.sign[1:]}.")
     elif len(document.classes) == 2:
-        said.append(f"Positive speaks for {show(str(chosen.features[0].label), 30)}.")
+        said.append(f"Positive favours {show(str(chosen.features[0].label), 30)}.")
     if not answers.of_groups:
         said += _said_of_substitutes(answers)
     if len(chosen.features) > MOST_ROWS:
@@ -350,8 +328,8 @@ def _legend(answers: Answers) -> str:
 
 def _said_of_groups(answers: Answers, chosen: ModelFound) -> list[str]:
     said = [
-        "Moves the scores by: the standard deviation over the samples of what the features of the "
-        f"group add to the score{', of the output where it is largest' if answers.outputs else ''}."
+        "Moves the scores by: the standard deviation over the samples of the sum that the group "
+        f"adds to the score{', for the output where it is largest' if answers.outputs else ''}."
     ]
     said += _said_of_substitutes(answers)
     if len(answers.names(chosen)) > MOST_ROWS:
@@ -363,9 +341,8 @@ def _said_of_substitutes(answers: Answers) -> list[str]:
     if not answers.trust.models:
         return []
     return [
-        f"Without it: by how much the objective of the selection grows where the {answers.unit} is "
-        f"left out; best instead: the {answers.unit} that takes its place at the least cost, all "
-        "others staying (below 0 the list gets better)."
+        f"Without it: growth of the objective without the {answers.unit}; best substitute: the "
+        f"{answers.unit} that replaces it at the least cost (below 0: the set gets better)."
     ]
 
 
@@ -373,7 +350,7 @@ def _covariates(chosen: ModelFound) -> str:
     if not chosen.covariates:
         return ""
     names = [show(row.name, NAME) for row in chosen.covariates]
-    return note(f"In every model, uncounted and without a penalty: {some(names, 20)}.")
+    return note(f"In every model, not counted, not penalised: {some(names, 20)}.")
 
 
 class FeatureTables:
@@ -423,7 +400,7 @@ class FeatureTables:
         if self.answers.frequencies:
             heads.append(("in half-samples", "n"))
         if self.trust.models:
-            heads += [("without it", "n"), ("best instead", ""), ("at a cost of", "n")]
+            heads += [("without it", "n"), ("best substitute", ""), ("at a cost of", "n")]
             heads.append(("others within 1%", "n"))
         return heads
 
@@ -543,15 +520,11 @@ def _substitute_name(row: SubstitutesFound, place: int) -> str:
 def what_instead(answers: Answers, chosen: ModelFound, drawn: str) -> str:
     """Return what could take the place of features or groups, and lists that are as good."""
     trust = answers.trust
-    parts = [
-        _substitutes(answers, chosen)
-        if trust.models
-        else paragraph("Not known: no bounds are known for this kind of selection.")
-    ]
+    parts = [_substitutes(answers, chosen) if trust.models else paragraph(_UNBOUNDED)]
     if trust.near:
-        parts.append(paragraph(f"Where several {answers.unit}s may change at once:"))
+        parts.append(paragraph(f"Several {answers.unit}s replaced at once:"))
     own = answers.names(chosen)
-    parts += [paragraph(near_words(near)) for near in trust.near or ()]
+    parts += [paragraph(near_words(near, answers.unit)) for near in trust.near or ()]
     parts.append(drawn)
     for near in trust.near or ():
         rows = []
@@ -561,9 +534,9 @@ def what_instead(answers: Answers, chosen: ModelFound, drawn: str) -> str:
             rows.append([name_cell(row.name), share(part), inside])
         left = len(near.features) - len(rows)
         more = f"; {left:,} more are in fewer" if left else ""
-        heads = [(answers.unit, ""), ("in so many of these lists", "n"), ("in the model", "")]
+        heads = [(answers.unit, ""), ("share of these sets", "n"), ("in the model", "")]
         parts.append(
-            table(f"{answers.unit.title()}s of these lists{more}", heads, rows, folded=True)
+            table(f"{answers.unit.title()}s of these sets{more}", heads, rows, folded=True)
         )
         lists = [
             [
@@ -573,7 +546,7 @@ def what_instead(answers: Answers, chosen: ModelFound, drawn: str) -> str:
             for one in near.lists[:5]
         ]
         heads = [("above the best", "n"), (f"{answers.unit}s", "")]
-        parts.append(table("The best of these lists", heads, lists, folded=True))
+        parts.append(table("The best of these sets", heads, lists, folded=True))
     return "".join(parts)
 
 
@@ -583,9 +556,7 @@ def _substitutes(answers: Answers, chosen: ModelFound) -> str:
     own = [row for part in trust.models[chosen.size].substitutes for row in part]
     own.sort(key=lambda row: list(names).index(row.index))
     if not own or own[0].score is None:
-        return paragraph(
-            f"The table above has the best substitute of each {unit}, all others staying."
-        )
+        return paragraph(f"The table above has the best substitute of each {unit}.")
     word = trust.compared_by or answers.words.score
     rows = []
     for row in own:
@@ -596,17 +567,17 @@ def _substitutes(answers: Answers, chosen: ModelFound) -> str:
             for place in range(len(row.names))
         ]
     heads = [
-        ("in place of", ""), ("is put", ""), ("at a cost of", "n"), (f"{word}, held out", "n"),
-        ("more than the model", "n"),
+        ("replaced", ""), ("by", ""), ("at a cost of", "n"), (f"{word}, held out", "n"),
+        ("gain over the model", "n"),
     ]  # fmt: skip
     shown = table(
         f"The model with one {unit} replaced or left out, on held-out samples",
         heads, rows, folded=len(rows) > _OPEN,
     )  # fmt: skip
     held_out = (
-        f"Held out: the coefficients are fitted again without the samples that are scored; that of "
-        f"the model is {own[0].score:.3f}. The features were chosen with all samples, so that "
-        "this says how the lists compare and flatters them; ± one standard error over the folds."
+        f"Held out: coefficients fitted without the samples that are scored; the model has "
+        f"{own[0].score:.3f}. The features were selected with all samples, so these scores compare "
+        "the sets, but are too good; ± one standard error over the folds."
     )
     if trust.compared_by is not None:
         held_out += f" By {word}, as no size is more accurate than a model without features."
@@ -646,9 +617,9 @@ def _summary(rows: Sequence[SubstitutesFound], unit: str) -> str:
         sum(sign * more > max(error, 1e-9) for more, error in errors) for sign in (1, -1)
     )
     return (
-        f"One {unit} replaced, all others staying: of {counted(len(errors), 'substitute')} "
-        f"{better or 'none'} {'do' if better > 1 else 'does'} better than the model on held-out "
-        f"samples by more than two standard errors, and {worse or 'none'} so much worse."
+        f"One {unit} replaced at a time: of {counted(len(errors), 'substitute')}, "
+        f"{better or 'none'} {'are' if better > 1 else 'is'} better than the model on held-out "
+        f"samples by more than two standard errors, and {worse or 'none'} worse."
     )
 
 

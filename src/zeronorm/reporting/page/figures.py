@@ -102,7 +102,7 @@ def _drawings(question: Question, trust: Trust, proofs: list[Proof]) -> Iterator
     unit = trust.unit
     caption = "The coefficients of the model, for one standard deviation of each feature"
     if len(selection.classes) == 2 and chosen.features[0].label is not None:
-        caption += f"; positive speaks for {show(str(chosen.features[0].label), NAME)}"
+        caption += f"; positive favours {show(str(chosen.features[0].label), NAME)}"
     yield "features", caption, lambda: _coefficients(selection, chosen)
     if samples.table.variants is not None:
         caption = "Every variant by its correlation with the target; selected variants by name"

@@ -26,11 +26,10 @@ from ...methods import METHODS
 from ..documents.trust import MOST_KEPT, MOST_ROWS, fitting
 from ..records import ModelFound, SelectionFound, Trust
 from ..text.certificates import by_words, scope
-from ..text.selection import mean_error
+from ..text.selection import mean_error, stability_text
 from ..text.words import describe_target, target_name
-from .answers import Answers, FeatureTables, stable_words, what_instead, what_was_found
+from .answers import Answers, FeatureTables, what_instead, what_was_found
 from .elements import (
-    NAME,
     TEXT,
     Cell,
     Figure,
@@ -113,8 +112,8 @@ def _doubts(document: SelectionFound) -> str:
     return (
         '<section id="doubts" aria-labelledby="doubts-h"><h2 id="doubts-h">Read this first</h2>'
         + paragraph(
-            "A selected column may say what nobody knows when a prediction is wanted. Then the "
-            "scores below are too good, and the other features are not the best ones."
+            "A selected column may not be known at the time of a prediction. Then the scores "
+            "below are too good, and the other features are not the best ones."
         )
         + _list(found)
         + "</section>"
@@ -189,7 +188,7 @@ def _scores(answers: Answers, drawn: str) -> str:
         if any(one and getattr(one, key) is not None for one in own)
     }
     heads += [(name, "n") for name in more.values()]
-    heads += [(f"{word}, training", "n"), ("the best?", "n"), ("which", "")]
+    heads += [(f"{word}, training", "n"), ("optimal", "n"), ("which", "")]
     rows, keys = [], []
     for model in document.models:
         held, k = model.cross_validation, model.n_features
@@ -218,10 +217,9 @@ def _scores(answers: Answers, drawn: str) -> str:
         rows.append(row)
         keys.append(model.size)
     text = (
-        "Held out: the selection is repeated on the other folds, features and all, so that these "
-        "samples had no say; ± one standard error over the folds. Training: on the samples that "
-        "chose the features, which flatters. The best: whether no other list of the length has a "
-        "lower objective of the selection, or by how much one has or could have."
+        "Held out: the whole selection is repeated without the samples that are scored; ± one "
+        "standard error over the folds. Training: on the samples of the selection, so too good. "
+        "Optimal: whether another feature set of this size has, or may have, a lower objective."
     )
     if answers.words.baseline and not document.classes:
         text = f"{word}: {answers.words.baseline}. {text}"
@@ -237,41 +235,20 @@ def _scores(answers: Answers, drawn: str) -> str:
 
 
 def _sure(answers: Answers, chosen: ModelFound, drawn: str) -> str:
-    """Return what half-samples say of the list, and what is certified."""
+    """Return the stability of the feature set, and what is certified."""
     parts = []
     known = answers.trust.stability
     if known is not None:
-        low, high = known.interval
-        interval = (
-            "" if low is None or known.n_pairs == 1 else f"; 95 % interval {low:.2f} to {high:.2f}"
-        )
-        chosen_once = [show(row.name, NAME) for row in known.features if row.frequency]
-        times = "Once" if known.n_pairs == 1 else f"{known.n_pairs:,} times"
-        unit = known.unit[:-1]
-        features = counted(known.n_chosen, unit)
-        left_out = ""
-        if known.n_left_out:
-            more = counted(known.n_left_out, "more pair")
-            left_out = f" ({more} of halves left out, as a half has no model)"
-        parts.append(
-            paragraph(
-                f"{times} the samples were cut in two halves of {known.n_rows:,}{left_out}, and "
-                f"{features} {'was' if known.n_chosen == 1 else 'were'} selected on each. "
-                f"The {2 * known.n_pairs} lists are {stable_words(known)}{interval}. "
-                f"They have {counted(len(chosen_once), unit)} in all; most often "
-                f"{some(chosen_once, 8)}. Of the {unit}s that {known.threshold:.0%} of the "
-                f"lists have, at most {known.expected_low:.2g} are expected to be there "
-                "no more often than by chance."
-            )
-        )
+        lines = stability_text(known).plain.rstrip(".").split("\n")
+        parts.append(paragraph(" ".join(f"{one[0].upper()}{one[1:]}." for one in lines)))
         parts.append(
             note(
-                "An unstable list predicts as well as it does all the same: where many features "
-                "say the same, which of them is in the list is chance."
+                "An unstable feature set can predict as well as a stable one: among features with "
+                "the same information, chance decides which is selected."
             )
         )
     parts.append(drawn)
-    parts.append("<h3>The certificate</h3>")
+    parts.append("<h3>Certificate</h3>")
     parts.append(f'<p data-text="better">{escape(answers.better(chosen))}</p>')
     certificates = [one for one in chosen.certificates if one is not None]
     if certificates:
@@ -310,7 +287,7 @@ def _asked(answers: Answers) -> str:
     else:
         of_data["range"] = describe_target(data)
     if data.guess:
-        of_data["taken for"] = f"{data.task}: {data.guess}"
+        of_data["read as"] = f"{data.task}: {data.guess}"
     for column, one in data.coded.items():
         levels = f", {counted(len(one.levels), 'level')}" if one.kind == "category" else ""
         of_data[f"column {show(column, 40)}"] = f"{one.kind}{levels}"
@@ -324,8 +301,8 @@ def _asked(answers: Answers) -> str:
         _list(notes)
         if notes
         else paragraph(
-            "No empty or unreadable cells, no labels that differ by a letter, no feature that is "
-            "the target in disguise were found."
+            "No empty or unreadable cells, no labels that differ by a letter, no feature that "
+            "gives the target away were found."
         )
     )
     return (
@@ -395,12 +372,12 @@ def code_of_report(
     if len(model.certificates) == 1 and model.certificates[0] is not None:
         found.append(
             (
-                "The certificate of the list, and its check in plain NumPy, without a solver",
+                "The certificate of the feature set, and its check in plain NumPy",
                 "from zeronorm import certify, verify\nverify(certify(model, X, y), X, y)",
             )
         )
         found.append(
-            ("Longer in search of a better list",
+            ("A longer search for a better feature set",
              "from zeronorm import prove\nprove(model, X, y, gap=0, time_limit=600)")
         )  # fmt: skip
     return found

@@ -43,9 +43,9 @@ _MAX_LISTED = 30  # and so many of a list that was given.
 _SLACK = 22.0  # A verified gap is true to so many rtol: the theorem on what `verify` proves.
 
 _ENDS = {
-    "LIMIT": "more of them are near than --limit keeps",
+    "LIMIT": "--limit is reached",
     "TIME_LIMIT": "--time-limit is reached",
-    "CANDIDATES": "too many features on other machines are left to search among",
+    "CANDIDATES": "too many features are left to search on other machines",
     "INTERRUPTED": "interrupted",
 }
 
@@ -72,7 +72,9 @@ def state_claim(
     if getattr(certificate, "proven", False):
         return f"proven: no other {what}{among} {lower}", "bold green"
     claim = f"no {what}{among} {lower} by more than {percent(certificate.gap)}"
-    return (f"proven: {claim}", "bold green") if wanted else (f"not proven best: {claim}", "bold")
+    return (
+        (f"proven: {claim}", "bold green") if wanted else (f"not proven optimal: {claim}", "bold")
+    )
 
 
 def scope(certificate: Certified, by_folds: ByFolds | None = None) -> str:
@@ -84,14 +86,13 @@ def scope(certificate: Certified, by_folds: ByFolds | None = None) -> str:
     }.get(certificate.scaling, certificate.scaling)
     loss = "" if certificate.loss == "logistic" else f"{loss_words(certificate.loss)}, "
     of_labels = certificate.loss in ("logistic", "squared_hinge", "multinomial", "ordinal")
-    unsaid = "test accuracy" if of_labels else "how well new samples are predicted"
-    intercept = "" if certificate.fit_intercept else "no intercept, "
-    beside = "covariates without a penalty, " if certificate.n_covariates else ""
+    other = "accuracy on new data" if of_labels else "predictions of new data"
+    intercept = "" if certificate.fit_intercept else ", no intercept"
+    beside = ", covariates not penalised" if certificate.n_covariates else ""
     chosen = f"{by_words(by_folds)}, " if by_folds and by_folds.parameter == "C" else ""
     return (
-        f"It holds for the selection problem: {loss}C = {certificate.C:g}, {chosen}{scaling}, "
-        f"{intercept}{beside}its own refit. "
-        f"It says nothing about {unsaid}."
+        f"This bounds the training objective ({loss}C = {certificate.C:g}, {chosen}{scaling}"
+        f"{intercept}{beside}), not {other}."
     )
 
 
@@ -121,7 +122,7 @@ def search_end(proof: Searched) -> str:
     if not proof.nodes and proof.status in ("OPTIMAL", "GAP"):
         return f"no branching needed, {seconds}: {proof.reason}"
     nodes = counted(proof.nodes, "node")
-    better = "; it found better features on the way" if proof.improved else ""
+    better = "; it found a better feature set" if proof.improved else ""
     return f"branch and bound, {nodes} in {seconds}: {proof.reason}{better}"
 
 
@@ -164,7 +165,7 @@ def _probabilities(calibration: Calibrated | None, parameters: Mapping[str, Any]
     """
     lines: list[str | tuple[str, str]] = []
     if calibration is not None and calibration.cv_log_loss is not None:
-        text = f"scaled by {calibration.scale:.2g}; log-loss out of fold "
+        text = f"scaled by {calibration.scale:.2g}; held-out log-loss "
         text += f"{calibration.cv_log_loss:.3f}"
         if calibration.base_log_loss:
             text += f" (base rate {calibration.base_log_loss:.3f})"
@@ -182,8 +183,8 @@ def weighted_classes(parameters: Mapping[str, Any]) -> str | None:
         return None
     of = "equally frequent classes" if weight == "balanced" else "classes of other frequency"
     return (
-        f"those of {of}, as class weights ask, and so too high for a rare one: for those of the "
-        "data leave the weights out, and act from a lower probability than 0.5 on"
+        f"those of {of}, because of the class weights, and too high for a rare class; leave the "
+        "weights out for probabilities of the data, and use a threshold below 0.5"
     )
 
 
@@ -266,14 +267,14 @@ def print_certified(document: CertifiedSet, quiet: bool = False) -> None:
             (
                 "better",
                 styled(
-                    (f"another list of {length} lowers the objective by {gain}", "bold yellow"),
+                    (f"another set of {length} lowers the objective by {gain}", "bold yellow"),
                     f", from {before:.6g} to {after:.6g}\nwithout  {dropped}\nwith     {added}",
                 ),
             )
         )
     elif proof is not None:
-        facts.append(("better", "no better list of this length was found"))
-    name = "of the better" if document.added else "certificate"
+        facts.append(("better", "no better feature set of this size was found"))
+    name = "its bound" if document.added else "certificate"
     facts.append((name, certificate_text("", certificate, proof, total, k)))
     facts.append(("", styled((scope(certificate), "dim"))))
     facts += duplicate_facts([None], [document.equivalents])
@@ -287,19 +288,29 @@ def print_certified(document: CertifiedSet, quiet: bool = False) -> None:
     print_pairs(console, facts, airy=True)
 
 
+def near_claim(near: NearSets, what: str) -> str:
+    """Return how many feature sets are near the best one, and whether these are all.
+
+    what : a set has: 5 features, or 2 groups.
+    """
+    n = len(near.lists)
+    sets = f"{counted(n, 'set')} of {what}"
+    within = f"within {100 * near.within:,.6g}% of the best objective"
+    if near.complete:
+        return f"{sets} {'is' if n == 1 else 'are'} {within}; no others exist (proven)"
+    known = near.complete_within
+    rest = f"; the list is complete up to {100 * known:.2g}%" if known > 0 else ""
+    return f"{sets} found {within}; others may exist{rest}"
+
+
 def _near_optimal_facts(near: NearSets) -> list[tuple[str, str | Text]]:
     """Return how many lists there are, whether these are all, and what they have in common."""
     lists, features = near.lists, near.features
     n, k = len(lists), len(lists[0].features)
-    are = "list is" if n == 1 else "lists are"
-    head = f"{n:,} {are} within {100 * near.within:,.6g}% of the best {counted(k)}"
-    parts: list[str | tuple[str, str]] = [(f"{head}, and no others: proven", "bold")]
+    claim = near_claim(near, counted(k))
+    parts: list[str | tuple[str, str]] = [(claim, "bold")]
     if not near.complete:
-        end = _ENDS.get(near.status, near.status)
-        parts = [
-            (f"{head}; others may be missing", "bold yellow"),
-            f": {end}; none is missing up to {100 * near.complete_within:.2g}%",
-        ]
+        parts = [(claim, "bold yellow"), f": {_ENDS.get(near.status, near.status)}"]
     in_all = [show(row.name, 40) for row in features if row.n_lists == n]
     in_some = [f"{show(row.name, 40)} ({row.n_lists:,})" for row in features if row.n_lists < n]
     parts.append(f"\nin all   {some(in_all, _MAX_NAMES) or 'none'}")
@@ -310,12 +321,12 @@ def _near_optimal_facts(near: NearSets) -> list[tuple[str, str | Text]]:
     facts: list[tuple[str, str | Text]] = [("near", styled(*parts))]
     place = near.given
     if place is None:
-        own = "the given one is not among them"
+        own = "the given set is not among them"
     elif place == 0:
-        own = "the given one is the best of them"
+        own = "the given set is the best of them"
     else:
         worse = 100 * lists[place].worse_by
-        own = f"the given one is number {place + 1:,}, worse by {worse:.2g}%"
+        own = f"the given set is number {place + 1:,}, worse by {worse:.2g}%"
     facts.append(("", own))
     if near.cheapest is not None:
         cheap = lists[near.cheapest]
@@ -332,7 +343,7 @@ def _near_optimal_facts(near: NearSets) -> list[tuple[str, str | Text]]:
             )
         )
     if near.file is not None:
-        facts.append(("lists", styled((show(near.file), "bold"))))
+        facts.append(("sets", styled((show(near.file), "bold"))))
     return facts
 
 

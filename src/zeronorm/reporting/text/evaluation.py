@@ -101,12 +101,11 @@ def _summary(document: Predictions, labels: Sequence[str]) -> str:
 def _interval_text(interval: PredictionInterval) -> str:
     """Return how far new rows may be from their predictions."""
     text = (
-        f"± {interval.half_width:.4g} around each prediction has about "
-        f"{interval.share:.4g} of rows like those of the training, by the errors of "
-        f"{interval.n_errors:,} rows out of fold"
+        f"± {interval.half_width:.4g} around each prediction covers about {interval.share:.4g} of "
+        f"samples like those of the training (by {interval.n_errors:,} held-out errors)"
     )
     inside = interval.inside
-    return text if inside is None else f"{text}; of these rows {inside:.3f}"
+    return text if inside is None else f"{text}; of these samples {inside:.3f}"
 
 
 def _range(values: Sequence[float]) -> str:
@@ -185,8 +184,8 @@ def print_evaluation(document: Evaluation, quiet: bool = False) -> None:
         console.print(
             styled(
                 (
-                    "True of new samples only where these had no part in the selection. ± is what "
-                    "drawing the samples anew would change.",
+                    "This holds for new samples only if these had no part in the selection. ±: "
+                    "standard error, by resampling these samples.",
                     "dim",
                 )
             )
@@ -199,9 +198,7 @@ def _print_verdict(console: Any, document: Evaluation) -> None:
     score = scores[name]
     error = score.advantage_error
     if score.value is None or score.baseline is None or error is None:
-        console.print(
-            "These samples are too few, or too much of one kind, to tell what the model is worth.\n"
-        )
+        console.print("These samples are too few or too alike to judge the model.\n")
         return
     gain = score.value - score.baseline
     if gain <= 2.0 * error:
@@ -219,7 +216,7 @@ def _print_verdict(console: Any, document: Evaluation) -> None:
     worse = [NAMES[name] for name in ("log_loss", "brier") if _is_worse(scores.get(name))]
     if worse:
         verb = "is" if len(worse) == 1 else "are"
-        text = f"{' and '.join(worse)} {verb} worse than by the shares of the classes for all rows"
+        text = f"{' and '.join(worse)} {verb} worse than with the class frequencies for all samples"
         console.print(styled((text, "bold yellow"), "\n"))
 
 
@@ -264,7 +261,7 @@ def _confusion_grid(labels: Sequence[str], confusion: Sequence[Sequence[int]]) -
 def _classes_grid(rows: Sequence[ClassScores]) -> Any:
     grid = empty_grid()
     grid.add_column("class")
-    for head in ("samples", "found", "", "right when said"):
+    for head in ("samples", "recall", "", "precision"):
         grid.add_column(head, justify="right")
     for row in rows:
         interval = _interval(row.recall_interval)

@@ -211,8 +211,8 @@ def _score_facts(
         facts.append(("permutations", _permutations_text(model.permutations, words.score)))
     beside = model.for_accuracy
     if beside is not None:
-        other = f"{mean_error(beside)} with a selection of as many features for accuracy"
-        facts.append(("beside it", styled(other)))
+        other = f"{mean_error(beside)} if as many features are selected for accuracy"
+        facts.append(("for accuracy", styled(other)))
     if len(document.models) > 1:
         facts.insert(0, ("size", _choice(document)))
     return facts
@@ -259,11 +259,11 @@ def score_beside_chance(
             parts.append((f"{name} is below that of {what}\n", "bold yellow"))
     if validation.better_than_chance or (model.permutations and sizes == 1):
         return parts  # the p-value tells more
-    parts.append((f"may be no better than {beside}{among}", "bold yellow"))
+    parts.append((f"not clearly better than {beside}{among}", "bold yellow"))
     if error:
         parts.append(
-            f": better by {advantage / error:.1f} standard errors, and noise by "
-            f"{validation.limit_of_chance:.1f} once in 20 times"
+            f": the gain is {advantage / error:.1f} standard errors; chance alone reaches "
+            f"{validation.limit_of_chance:.1f} in one study of 20"
         )
     untested = advise and model.permutations is None and not document.n_covariates
     test = "--permutations 99 tests it" if sizes == 1 else "--permutations 99 tests one size"
@@ -318,7 +318,7 @@ def _facts(
     """Return what stands under the table of features."""
     classes, facts = document.classes, _score_facts(document, model, words)
     if document.stability is not None:
-        facts.append(("stability", _stability_text(document.stability)))
+        facts.append(("stability", stability_text(document.stability)))
     if model.thresholds:
         facts.append(("thresholds", thresholds_text(classes, model.thresholds)))
     facts += scaled_facts(model.calibration, document.parameters, bool(classes))
@@ -428,7 +428,24 @@ def _choice(document: SelectionFound) -> Text:
     return styled((own, "bold"), f": {reason} {among}{last}")
 
 
-def _stability_text(found: StabilityFound) -> Text:
+_STABLE, _UNSTABLE = 0.75, 0.4  # as the source of the index reads it
+
+
+def stable_words(stability: StabilityFound) -> str:
+    """Return how stable feature sets are, as the source of `Stability.index` reads it.
+
+    One pair of halves, and an interval from unstable to stable, allow no judgement.
+    """
+    index, (low, high) = stability.index, stability.interval
+    if index is None or low is None or high is None:
+        return "of all features"
+    if stability.n_pairs == 1 or (low < _UNSTABLE and high >= _STABLE):
+        return f"too few to judge whether they are stable (index {index:.2f}; 1: always the same)"
+    level = "stable" if index >= _STABLE else "unstable" if index < _UNSTABLE else "fairly stable"
+    return f"{level} (index {index:.2f}; 1: always the same)"
+
+
+def stability_text(found: StabilityFound) -> Text:
     """Return how many features are stable, how often each is chosen, and what that guarantees."""
     rows, n = found.features, found.n_stable
     unit = found.unit[:-1]
@@ -436,11 +453,11 @@ def _stability_text(found: StabilityFound) -> Text:
     halves = f"{2 * found.n_pairs} half-samples of {counted(found.n_rows, 'sample')}"
     parts: list[str | tuple[str, str]] = [
         (f"{counted(n, unit) if n else f'no {unit}'} chosen by {share} or more", "bold"),
-        f" of {halves}, {found.n_chosen:,} on each",
+        f" of {halves}, {found.n_chosen:,} on each; the sets are {stable_words(found)}",
     ]
     if found.n_left_out:
         more = counted(found.n_left_out, "more pair")
-        parts.append(f"; {more} left out, as a half has no model")
+        parts.append(f"; {more} left out, because a half has no model")
     own = [row for row in rows if row.in_model]
     others = [row for row in rows if not row.in_model and row.frequency >= 0.5]
     for name, shown in (("those of the model", own), ("others", others)):
@@ -449,8 +466,8 @@ def _stability_text(found: StabilityFound) -> Text:
             parts.append(f"\n{name}: {some(listed, _MAX_NAMES)}")
     parts.append(
         (
-            f"\nOf {unit}s that halves choose no more often than by chance at most "
-            f"{found.expected_low:.2g} are expected among those chosen by {share}.",
+            f"\nAmong {unit}s chosen by {share} or more, at most {found.expected_low:.2g} are "
+            "expected to be there by chance.",
             "dim",
         )
     )
@@ -471,14 +488,14 @@ def _bound_facts(
         else:
             claim = state_claim(bound, model.n_features)
             if bound.gap > _VACUOUS:
-                claim = ("none: the lower bound says nothing with this C", "")
+                claim = ("none: the lower bound is void with this C", "")
             text = styled(claim, f"\n{values}")
         facts.append(("" if facts else "certificate", text))
     if min(bound.gap for bound in bounds) <= _VACUOUS:
         scaling = "unit deviation" if document.parameters["standardize"] else "their own units"
         scope = (
-            f"It holds for the training problem: C = {model.refit_C[0]:g}, columns of "
-            f"{scaling}. It says nothing about {model.measure} on test data."
+            f"This bounds the training objective (C = {model.refit_C[0]:g}, columns of {scaling}), "
+            f"not {model.measure} on new data."
         )
         facts.append(("", styled((scope, "dim"))))
     return facts
@@ -496,7 +513,7 @@ _POINTS = {
     "certified gap": "how far the objective can be from the best one, as a share of that without "
     "features",
 }
-_POINTS_OF_CLASSES = "Of all classes, the mean share explained and the largest gap."
+_POINTS_OF_CLASSES = "Over all classes: the mean share explained and the largest gap."
 _MAX_ENTRIES = 20  # A report shows so many features in the order in which they enter.
 _MAX_POINTS = 20  # A report shows so many points of a path.
 
@@ -715,17 +732,17 @@ def _print_rows(console: Any, title: str, rows: Sequence[Discovered]) -> None:
 def _meaning(n: int, rate: str, independent: str) -> list[tuple[str, str | Text]]:
     """Return in plain words what the rate promises, and what it does not."""
     if not n:
-        return [("meaning", "That none is found is no proof that none has an effect.")]
+        return [("meaning", "Finding none does not prove that none has an effect.")]
     return [
         (
             "meaning",
-            f"In the mean over data like these at most {rate} of the features found have no effect "
-            "on the target once all others are known.",
+            f"On average over data like these, at most {rate} of the features found have no effect "
+            "on the target given all other features.",
         ),
         (
             "",
-            "It is no probability that one of them is false, and no promise for this very list; "
-            f"others may have an effect, too. It rests on independent {independent} and a linear "
-            "model. Where features are correlated it is known from simulations alone.",
+            "This is not the probability that one of them is false, and it does not hold for each "
+            "data set by itself. Other features may have an effect, too. It assumes independent "
+            f"{independent} and a linear model; for correlated features simulations support it.",
         ),
     ]

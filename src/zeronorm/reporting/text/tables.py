@@ -101,7 +101,7 @@ def print_header(console: Console, data: DataRead) -> None:
     elif data.range is not None:
         console.print(styled((f"{target_name(data)}: ", "dim"), describe_target(data)))
     if data.guess is not None:
-        console.print(styled((f"taken for {data.task}: {data.guess}", "dim")))
+        console.print(styled((f"read as {data.task}: {data.guess}", "dim")))
 
 
 def thresholds_text(classes: Sequence[Any], thresholds: Sequence[float]) -> Text:
@@ -171,7 +171,7 @@ def _title(
             (f"{len(rows)} {what} of {shown}{in_groups}", "bold"),
             ("   against the other classes", "dim"),
         )
-    sign = words.sign or f"positive speaks for {shown}"
+    sign = words.sign or f"positive favours {shown}"
     return styled((f"{len(rows)} {what}{in_groups}", "bold"), (f"   {sign}", "dim"))
 
 
@@ -319,7 +319,7 @@ def print_outputs(
         among = f"in {count_groups(features)} of {counted(n_groups, 'group')}"
     title = styled(
         (f"{counted(len(features))} {among}, shared by the {len(outputs)} {what}", "bold"),
-        (f"   {words.sign or 'positive speaks for the class'}", "dim"),
+        (f"   {words.sign or 'positive favours the class'}", "dim"),
     )
     ranks = "rank", [str(row.rank) for row in rows]
     print_features(console, title, rows, ranks, columns, grouped)
@@ -331,13 +331,13 @@ def outputs_legend(words: Words, of_classes: bool) -> str:
     """Return what the numbers of the table are."""
     if words.ratio:
         return (
-            f"each number: the {words.ratio}, by what one unit of the feature multiplies the "
-            f"{words.multiplied}, of a column of 0 and 1: 1 compared with 0"
+            f"each number: the {words.ratio}, the factor on the {words.multiplied} per unit of the "
+            "feature (of a column of 0 and 1: 1 compared with 0)"
         )
     of = " of the class, against the mean of all classes" if of_classes else ""
     return (
-        "each number: the coefficient per SD, what one standard deviation of the feature adds to "
-        f"the {words.what}{of}"
+        f"each number: the coefficient per SD, the change of the {words.what}{of} per standard "
+        "deviation of the feature"
     )
 
 
@@ -428,7 +428,7 @@ def print_covariates(
     categories : columns of text among the covariates and the forced features, which users count as
         one each.
     """
-    beside = "in every model, not counted, free of any penalty"
+    beside = "in every model, not counted, not penalised"
     texts = [one for one in categories if one.option == "--covariates"]
     more = sum(one.features - 1 for one in texts)
     beside += f": {category_words(texts)}" if texts else ""

@@ -1,4 +1,4 @@
-"""What effects and scores of a task are called: of classes, numbers, counts, survival times."""
+"""Names of effects and scores by task: classes, numbers, counts, survival times."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Words:
         """What the columns of effects are."""
         if not self.ratio:
             return (
-                f"coefficient: what one unit of the feature adds to the {self.what}; coefficient "
-                "per SD: what one standard deviation adds"
+                f"coefficient: change of the {self.what} per unit of the feature; coefficient per "
+                "SD: per standard deviation"
             )
         return (
-            f"{self.ratio}: by what one unit of the feature multiplies the {self.multiplied}, of a "
-            f"column of 0 and 1: 1 compared with 0; {self.ratio} per SD: by what one standard "
-            "deviation does; the coefficient is the logarithm of the ratio"
+            f"{self.ratio}: factor on the {self.multiplied} per unit of the feature (of a column "
+            f"of 0 and 1: 1 compared with 0); {self.ratio} per SD: per standard deviation; "
+            "coefficient: logarithm of the ratio"
         )
 
 
 _MAX_NAMED = 6  # A line names so many responses.
 _SCORES = {
     "accuracy": ("accuracy", ""),
-    "r2": ("R²", "0: as good as one mean for all; 1: perfect"),
-    "d2": ("deviance explained", "0: as good as one mean for all; 1: perfect"),
+    "r2": ("R²", "0: as good as the mean; 1: perfect"),
+    "d2": ("deviance explained", "0: as good as the mean; 1: perfect"),
     "c_index": ("Harrell's C", "0.5: chance; 1: all in order"),
 }
 
@@ -62,7 +62,7 @@ def words_of(data: DataRead, loss: str, score: str, quantile: float | None = Non
         sign = "above 1: raises the class"
         return Words("log-odds", ratio, multiplied, sign, name, _largest(data))
     if loss == "quantile":
-        name, baseline = "pinball loss explained", "0: as good as one quantile for all; 1: perfect"
+        name, baseline = "pinball loss explained", "0: as good as one quantile; 1: perfect"
     if several:
         baseline = f"{baseline} (the mean of the responses)"
     if ratio:
