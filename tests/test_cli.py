@@ -25,7 +25,7 @@ from conftest import COMMAND as COMMANDS
 from conftest import slow
 from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
-from zeronorm.cli.messages import ProgressBar, in_options
+from zeronorm.cli.messages import ProgressBar
 from zeronorm.cli.options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
 from zeronorm.core.results import Progressed
 from zeronorm.model_selection.cross_validation import cross_validate, fold_models
@@ -1496,20 +1496,6 @@ def test_info_and_version(run):
 def test_errors_name_options(fails, arguments, message):
     """A user of the command would be told of a parameter of Python that no option is called."""
     assert fails(*arguments).startswith(f"Error: {message}")
-
-
-def test_names_of_files_and_columns_stay():
-    """A file or a column that is called like a parameter would be called otherwise."""
-    for message in (
-        "n_features.csv: no column 'n_features'. There is 'C', 'X'.",
-        "/tmp/n_threads/a.csv: line 2, column \"refit_C\": features must be numbers; got 'X'.",
-        "a.csv: C must be a number.",
-    ):
-        assert in_options(message) == message
-    text = "standardize=False needs columns of X; use standardize=True, or loss='poisson'."
-    assert in_options(text) == (
-        "--no-standardize needs columns of DATA; use --standardize, or --loss poisson."
-    )
 
 
 def test_numbers_of_a_table_have_the_same_digits(run, tmp_path):

@@ -16,7 +16,6 @@ from typer.models import ArgumentInfo
 
 from ..io.input import is_demo
 from .files import check_folder, refuse_overwriting
-from .messages import notes_named
 from .options import PAIRS, SECONDS, OutputOptions, info_of
 
 if TYPE_CHECKING:
@@ -93,10 +92,9 @@ def write_page(
     if again is not None:
         n_pairs, limit = again.options.pairs, again.options.time_limit
     with work.timed("report"):
-        with notes_named(work.notes, samples.table.feature_names):
-            trust, evidence = describe_trust(
-                estimator, samples, validation, halves, n_pairs, limit, work.progress.phase
-            )
+        trust, evidence = describe_trust(
+            estimator, samples, validation, halves, n_pairs, limit, work.progress.phase
+        )
         work.progress.phase("Drawing")
         (chosen,) = (m for m in document["models"] if m["size"] == document["chosen"])
         figures = figures_of(estimator, samples, validation, evidence)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..io.input import is_demo
 from ..methods import METHODS
 from .folds import fold_remedies
-from .messages import Work, columns_named, show_document, watched
+from .messages import Work, show_document, watched
 from .options import ReportOptions, SelectOptions, takes
 from .page import check_page, command_line
 from .plan import SelectionPlan, plan_selection
@@ -81,13 +81,13 @@ def report(options: ReportOptions) -> None:
             asked, table, response = read_training(
                 asked, plan.task, options.model, loaded.metadata, work.notes
             )
-            work.notes.extend(table.notes)
+            work.has_read(table)
             groups = None
             if options.group_file is not None:
                 groups = read_groups(options.group_file, table, work.notes)
         samples = Samples(table, response, groups)
         again = Again.of(options, loaded, asked, plan, samples)
-        with columns_named(table.feature_names), fold_remedies(table, response):
+        with fold_remedies(table, response):
             found = run(asked, plan, samples, work, again)
     _show_page(options, found, work, n_scans=found["n_scans"], show=print_page)
 

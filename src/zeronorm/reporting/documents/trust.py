@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from ...core.errors import Named, message_of
 from ...core.groups import Groups
-from ...core.messages import Leaked, with_names
+from ...core.messages import Leaked
 from ...core.results import Certificate, Proof, Selection
 from ...core.types import Design, FloatArray, IndexArray
 from ...data.operations import margins
@@ -156,7 +157,7 @@ def describe_trust(
         try:
             evidence.halves = half_samples(estimator, samples, n_pairs)
         except ValueError as error:
-            found["stability"] = {"reason": with_names(str(error), table.feature_names)}
+            found["stability"] = {"reason": message_of(error).said(Named(table.feature_names))}
         else:
             found["stability"] = describe_stability(evidence.halves, table, estimator)
     if not has_bounds(estimator):
