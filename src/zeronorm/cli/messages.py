@@ -42,8 +42,6 @@ OPTIONS = {
     "n_groups": "--groups",
     "feature_groups": "--group-file",
     "forced_features": "--force",
-    "signs": "--nonnegative or --nonpositive",
-    "n_starts": "--starts",
     "criterion": "--rule",
     "pos_label": "--positive",
     "fit_intercept": "--intercept",
@@ -55,7 +53,7 @@ OPTIONS = {
     "y": "the target",
 }
 _SAME = (
-    "covariates", "method", "gap", "max_abs_coef", "time_limit", "measure", "loss", "quantile",
+    "covariates", "method", "gap", "max_abs_coef", "time_limit", "measure", "loss", "signs",
     "ties", "C", "calibrate", "class_weight", "standardize", "cv", "scoring", "l1_ratio",
     "max_features", "tol", "rtol", "checkpoint", "offset", "encoding", "overwrite",
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import typer
@@ -33,8 +33,7 @@ def cv(options: CvOptions) -> None:
 
     Example: zeronorm cv demo -k 1:20
     """
-    given: dict[str, Any] = asdict(options)
-    _selected(SelectOptions(**given, save=False), folds_alone=True)
+    _selected(options, folds_alone=True)
 
 
 def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:

@@ -55,7 +55,8 @@ def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -
     check_usable(n_usable, n_columns)
     if n_features is None:
         return (max(min(10, n_usable), n_forced),)
-    forced = f"the forced features: it must be at least {n_forced} (the length of forced_features)"
+    least = f"the forced features: it must be at least {n_forced} (the length of "
+    forced = Message(least, Parameter("forced_features"), ")")
     allowed = _allowed(n_usable, n_columns)
     return _check_counts("n_features", n_features, n_usable, allowed, n_forced, forced)
 
@@ -123,7 +124,7 @@ def _check_counts(
         if not 1 <= int(value) <= largest:
             raise ParameterError(name, allowed, shown(value))
         if int(value) < least:
-            raise ParameterError(name, f"counts {counted}", shown(value))
+            raise ParameterError(name, Message("counts ", counted), shown(value))
     return tuple(sorted({int(value) for value in values}))
 
 
